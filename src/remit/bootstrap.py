@@ -144,13 +144,13 @@ def open_installer() -> "Installer":
     Raises:
         BadVariableError: a variable that names a directory cannot be used.
     """
-    from remit.clients.install_targets import ClientPlaces
+    from remit.clients.install_targets import ClientTargets
     from remit.install.installer import Installer
     from remit.install.record_store import InstallRecords
     from remit.scanning.client_files import ClientFiles
 
     machine = _machine()
-    places = ClientPlaces(machine, own_command())
+    places = ClientTargets(machine, own_command())
     return Installer(places, InstallRecords(machine), ClientFiles(machine), _now)
 
 

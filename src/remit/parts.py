@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from remit.catalog.listing import Listings
     from remit.decision.context import Context
     from remit.decision.decide import ToolDecision
-    from remit.doctor.examination import Examining
+    from remit.doctor.setup_reader import SetupReader
     from remit.policy.approval_service import Approvals
     from remit.scanning.catalog_source import Supplying
     from remit.scanning.live_listing import Connecting
@@ -61,11 +61,11 @@ class Parts:
         return Connecting(self._store, self._scanner, self._listings, self._clock)
 
     @cached_property
-    def examining(self) -> Examining:
+    def setup_reader(self) -> SetupReader:
         """What gathers all that a diagnosis needs."""
-        from remit.doctor.examination import Examining
+        from remit.doctor.setup_reader import SetupReader
 
-        return Examining(self._scanner, self._listings, self._clock)
+        return SetupReader(self._scanner, self._listings, self._clock)
 
     @cached_property
     def recording(self) -> Recording:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from remit.decision.projects import Project
     from remit.decision.scopes import Scope
     from remit.decision.tools import Definition, Tool
-    from remit.doctor.findings import Patient
+    from remit.doctor.findings import ClientSetup
     from remit.policy.approval_service import Approvals
     from remit.policy.callbacks import Filter
     from remit.scanning.catalog_source import Supplying
@@ -219,9 +219,9 @@ class Registry:
         """Look which clients have files here, and what these declare; nothing is stored."""
         return self._scanner.presences(context)
 
-    def examine(self, context: Context) -> list[Patient]:
-        """Read everything again, for a diagnosis: a patient for each client, with what the machine says."""
-        return self._parts.examining.examine(context)
+    def examine(self, context: Context) -> list[ClientSetup]:
+        """Read everything again, for a diagnosis: a setup for each client, with what the machine says."""
+        return self._parts.setup_reader.read(context)
 
     def explain(self, name: str, context: Context) -> Explanation:
         """Explain why a tool is available here, or is not.

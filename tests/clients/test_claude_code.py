@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from remit.clients.claude_code import CLIENT, parse_project_file, parse_state_file
-from remit.clients.parsing.client_reader import ConfigFile, Parsed, read_client
+from remit.clients.parsing.client_reader import ConfigFile, ParsedFile, read_client
 from remit.decision.client_reading import ClientReading
 from remit.decision.projects import View
 from remit.decision.scopes import Scope
@@ -131,7 +131,7 @@ def test_the_state_file_holds_user_servers_and_this_projects_local_ones_only() -
     ]
 
 
-def switched_off(parsed: Parsed) -> list[tuple[str, str]]:
+def switched_off(parsed: ParsedFile) -> list[tuple[str, str]]:
     return [(rule.effect, rule.subject) for rule in parsed.rules]
 
 

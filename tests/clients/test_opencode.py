@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from remit.clients.opencode import CLIENT, parse_servers
-from remit.clients.parsing.client_reader import Parsed, read_client
-from remit.clients.parsing.entry_fields import Fields
+from remit.clients.parsing.client_reader import ParsedFile, read_client
+from remit.clients.parsing.entry_fields import EntryFields
 from remit.decision.client_reading import ClientReading
 from remit.decision.client_settings import ClientSettings
 from remit.decision.projects import View
@@ -172,8 +172,8 @@ def test_what_a_project_has_a_part_in_is_the_projects_whoever_has_the_last_word(
     ],
 )
 def test_a_bad_entry_is_named_and_the_others_are_read(entry: object, reason: str) -> None:
-    parsed = Parsed(source="/opencode.json")
-    found = parse_servers(Fields(config({"bad": entry}, good="x")), parsed)
+    parsed = ParsedFile(source="/opencode.json")
+    found = parse_servers(EntryFields(config({"bad": entry}, good="x")), parsed)
     assert list(found) == ["good"]
     assert [(item.place, item.reason) for item in parsed.problems] == [("mcp.bad", reason)]
 
@@ -188,9 +188,9 @@ def test_a_file_of_another_shape_declares_nothing_and_says_so(sandbox: Sandbox, 
 def test_the_newer_layout_has_its_own_switch() -> None:
     entry = {"type": "local", "command": ["x"]}
     servers = {"on": entry, "off": {**entry, "disabled": True}, "old": {**entry, "enabled": False}}
-    parsed = Parsed(source="/opencode.json")
+    parsed = ParsedFile(source="/opencode.json")
     mcp = {"servers": servers, "timeout": {"startup": 5}, "beside": entry}
-    found = parse_servers(Fields({"mcp": mcp}), parsed)
+    found = parse_servers(EntryFields({"mcp": mcp}), parsed)
     assert {name: fields["enabled"] for name, fields in found.items() if "enabled" in fields} == {  # pyright: ignore[reportOperatorIssue, reportIndexIssue, reportUnknownVariableType]
         "on": True,
         "off": False,
@@ -202,7 +202,9 @@ def test_the_newer_layout_has_its_own_switch() -> None:
 
 def test_a_server_may_be_called_servers_and_disabled_means_nothing_in_the_older_layout() -> None:
     entry = {"type": "local", "command": ["x"], "disabled": True}
-    assert parse_servers(Fields({"mcp": {"servers": entry}}), Parsed(source="/f")) == {"servers": entry}
+    assert parse_servers(EntryFields({"mcp": {"servers": entry}}), ParsedFile(source="/f")) == {
+        "servers": entry
+    }
 
 
 def test_empty_files_and_bad_ones_cost_only_themselves(sandbox: Sandbox) -> None:

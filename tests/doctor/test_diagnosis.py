@@ -23,7 +23,7 @@ from remit.doctor.checks.name_collisions import colliding_names, long_names
 from remit.doctor.checks.unpinned_packages import unpinned_packages
 from remit.doctor.checks.upkeep import UNUSED_AFTER, unused_servers, waiting_servers
 from remit.doctor.diagnosis import Check, diagnose
-from remit.doctor.findings import Finding, Patient
+from remit.doctor.findings import ClientSetup, Finding
 from remit.upstream.launch.launch_facts import LaunchFacts
 from support.builders import CLIENT, context, declared
 from support.builders import server as server_row
@@ -61,70 +61,72 @@ def entry(
     )
 
 
-def patient(
+def setup(
     *declarations: Declaration, settings: ClientSettings = ALL, facts: LaunchFacts | None = None
-) -> Patient:
-    return Patient(context=context(), resolved=resolve(declarations, settings), facts=facts or LaunchFacts())
+) -> ClientSetup:
+    return ClientSetup(
+        context=context(), resolved=resolve(declarations, settings), facts=facts or LaunchFacts()
+    )
 
 
-def said(check: Check, examined: Patient) -> list[str]:
+def said(check: Check, examined: ClientSetup) -> list[str]:
     return [f"{item.severity} {item.source} {item.subject}" for item in check(examined)]
 
 
-def one(check: Check, examined: Patient) -> Finding:
+def one(check: Check, examined: ClientSetup) -> Finding:
     (finding,) = check(examined)
     return finding
 
 
 def test_a_name_at_two_scopes_with_two_endpoints_is_a_conflict_in_the_losers_file() -> None:
-    finding = one(conflicts, patient(entry(), entry("git", Scope.LOCAL, "other")))
+    finding = one(conflicts, setup(entry(), entry("git", Scope.LOCAL, "other")))
     assert (finding.severity, finding.source, finding.subject) == (Severity.WARNING, "/files/global", "git")
     assert "the local declaration of this name in /files/local wins" in finding.reason
 
 
 def test_the_same_server_at_two_scopes_is_no_conflict() -> None:
-    assert said(conflicts, patient(entry(), entry("git", Scope.LOCAL))) == []
+    assert said(conflicts, setup(entry(), entry("git", Scope.LOCAL))) == []
 
 
 def test_a_server_that_waits_for_approval_is_told_with_the_one_it_would_replace() -> None:
-    examined = patient(entry(), entry("git", Scope.PROJECT, "other"), settings=ClientSettings())
+    examined = setup(entry(), entry("git", Scope.PROJECT, "other"), settings=ClientSettings())
     assert "until then the global declaration" in one(conflicts, examined).reason
 
 
 def test_a_rejected_server_is_in_no_conflict() -> None:
     rejection = SettingsRule(source="/s", level=SettingsLevel.USER, effect=Effect.REJECTS, subject="git")
-    examined = patient(
+    examined = setup(
         entry(), entry("git", Scope.PROJECT, "other"), settings=ClientSettings([*ALL.rules, rejection])
     )
     assert said(conflicts, examined) == []
 
 
 def test_a_plugins_server_that_yields_to_the_same_server_is_no_conflict() -> None:
-    assert said(conflicts, patient(entry("wiki"), entry("mirror", Scope.PLUGIN, plugin="quill"))) == []
+    assert said(conflicts, setup(entry("wiki"), entry("mirror", Scope.PLUGIN, plugin="quill"))) == []
 
 
 def test_one_server_under_two_names_is_a_duplicate() -> None:
-    finding = one(duplicates, patient(entry("git"), entry("repo", Scope.LOCAL)))
+    finding = one(duplicates, setup(entry("git"), entry("repo", Scope.LOCAL)))
     assert (finding.source, finding.subject) == ("/files/local", "repo")
     assert "the same server as `git` (global, /files/global)" in finding.reason
 
 
 def test_two_accounts_of_one_service_are_no_duplicates() -> None:
     work = entry("work", env={"TOKEN": "${WORK}"})
-    assert said(duplicates, patient(work, entry("home", env={"TOKEN": "${HOME_TOKEN}"}))) == []
+    assert said(duplicates, setup(work, entry("home", env={"TOKEN": "${HOME_TOKEN}"}))) == []
     urls = [entry(label, url="https://mcp.test", headers={"X-Team": label}) for label in ("a", "b")]
-    assert said(duplicates, patient(*urls)) == []
+    assert said(duplicates, setup(*urls)) == []
 
 
 def test_remit_twice_is_a_duplicate_however_it_is_started() -> None:
-    examined = patient(
+    examined = setup(
         entry("remit", Scope.GLOBAL, "remit", "serve"), entry("r", Scope.LOCAL, "uvx", "remit", "serve")
     )
     assert one(duplicates, examined).subject == "r"
 
 
 def test_names_that_become_one_prefix_collide() -> None:
-    finding = one(colliding_names, patient(entry("a.b"), entry("a_b"), entry("a-b")))
+    finding = one(colliding_names, setup(entry("a.b"), entry("a_b"), entry("a-b")))
     assert (finding.severity, finding.subject) == (Severity.ERROR, "a_b")
     assert "`mcp__a_b__*`, as are those of `a.b`" in finding.reason
 
@@ -159,7 +161,7 @@ def test_long_names_are_told_once_for_each_server(
     label: str, tools: Sequence[str], severity: Severity | None, says: str
 ) -> None:
     known = [tool(label, name) for name in tools]
-    found = list(long_names(replace(patient(entry(label)), tools=[server_row(label), *known])))
+    found = list(long_names(replace(setup(entry(label)), tools=[server_row(label), *known])))
     assert [item.severity for item in found] == ([] if severity is None else [severity])
     assert all(says in item.reason for item in found)
 
@@ -184,7 +186,7 @@ def test_long_names_are_told_once_for_each_server(
 )
 def test_each_broken_file_or_entry_is_an_error_with_a_fix(reason: str, fix: str) -> None:
     problem = Problem(source="/files/.mcp.json", place="line 1", reason=reason)
-    finding = one(broken_files, replace(patient(), problems=[problem]))
+    finding = one(broken_files, replace(setup(), problems=[problem]))
     assert (finding.severity, finding.source, finding.place) == (Severity.ERROR, problem.source, "line 1")
     assert fix in finding.fix
 
@@ -200,15 +202,13 @@ def test_each_broken_file_or_entry_is_an_error_with_a_fix(reason: str, fix: str)
 )
 def test_a_missing_program_is_an_error(command: str, place: str, says: str) -> None:
     declaration = entry("git", Scope.GLOBAL, command)
-    finding = one(
-        missing_programs, patient(declaration, facts=LaunchFacts(absent={declaration.key: (place,)}))
-    )
+    finding = one(missing_programs, setup(declaration, facts=LaunchFacts(absent={declaration.key: (place,)})))
     assert (finding.severity, finding.place, finding.reason) == (Severity.ERROR, place, says)
 
 
 def test_a_server_that_is_not_in_force_may_lack_its_program() -> None:
     loser = entry()
-    examined = patient(loser, entry("git", Scope.LOCAL), facts=LaunchFacts(absent={loser.key: ("command",)}))
+    examined = setup(loser, entry("git", Scope.LOCAL), facts=LaunchFacts(absent={loser.key: ("command",)}))
     assert said(missing_programs, examined) == []
 
 
@@ -228,19 +228,19 @@ def test_a_server_that_is_not_in_force_may_lack_its_program() -> None:
 def test_commands_that_depend_on_the_directory_are_told(
     scope: Scope, command: str, severity: Severity | None
 ) -> None:
-    found = list(relative_commands(patient(entry("git", scope, command))))
+    found = list(relative_commands(setup(entry("git", scope, command))))
     assert [item.severity for item in found] == ([] if severity is None else [severity])
 
 
 def test_a_relative_command_with_a_directory_of_its_own_is_fine() -> None:
-    assert said(relative_commands, patient(entry("git", Scope.GLOBAL, "./run", cwd="/opt"))) == []
-    assert said(relative_commands, patient(entry("git", url="https://mcp.test"))) == []
+    assert said(relative_commands, setup(entry("git", Scope.GLOBAL, "./run", cwd="/opt"))) == []
+    assert said(relative_commands, setup(entry("git", url="https://mcp.test"))) == []
 
 
 def test_unset_variables_are_named_once_for_each_server_without_any_value() -> None:
     env = {"A": "${TOKEN}", "B": "x-${TOKEN}", "C": "${SET}", "D": "${OTHER:-default}", "E": "${DSN}"}
     plain = ("${env:X}", "${input:x}", "${CLAUDE_PROJECT_DIR}", "$HOME", "${{ secrets.X }}")
-    examined = patient(
+    examined = setup(
         entry("git", Scope.GLOBAL, "run", *plain, env=env), facts=LaunchFacts(variables=frozenset({"SET"}))
     )
     found = list(unset_variables(examined))
@@ -254,18 +254,18 @@ def test_unset_variables_are_named_once_for_each_server_without_any_value() -> N
 
 def test_a_variable_that_the_entry_itself_sets_is_set_for_its_arguments_alone() -> None:
     remote = entry("m", Scope.GLOBAL, "run", "--header", "Authorization:${AUTH}", env={"AUTH": "${AUTH}"})
-    assert [item.place for item in unset_variables(patient(remote))] == ["env.AUTH"]
+    assert [item.place for item in unset_variables(setup(remote))] == ["env.AUTH"]
 
 
 def test_an_unpinned_package_is_named_with_the_way_to_pin_it() -> None:
-    finding = one(unpinned_packages, patient(entry("git", Scope.PROJECT, "npx", "-y", "@acme/git")))
+    finding = one(unpinned_packages, setup(entry("git", Scope.PROJECT, "npx", "-y", "@acme/git")))
     assert finding.severity is Severity.WARNING
     assert finding.reason.startswith("`@acme/git` has no fixed version")
     assert finding.fix == "write `@acme/git@<version>`; `npm view @acme/git version` prints the newest"
 
 
 def test_a_plugins_package_is_for_its_author_to_pin() -> None:
-    examined = patient(entry("git", Scope.PLUGIN, "uvx", "git-mcp", plugin="quill"))
+    examined = setup(entry("git", Scope.PLUGIN, "uvx", "git-mcp", plugin="quill"))
     assert one(unpinned_packages, examined).fix == (
         "ask the author of the plugin `quill` to write `git-mcp@<version>`, or switch the plugin off"
     )
@@ -273,21 +273,21 @@ def test_a_plugins_package_is_for_its_author_to_pin() -> None:
 
 def test_packages_count_before_approval_and_not_after_rejection_or_in_a_losers_entry() -> None:
     npx = entry("git", Scope.PROJECT, "npx", "git-mcp")
-    assert one(unpinned_packages, patient(npx, settings=ClientSettings())).subject == "git"
-    assert said(unpinned_packages, patient(npx, entry("git", Scope.LOCAL))) == []
+    assert one(unpinned_packages, setup(npx, settings=ClientSettings())).subject == "git"
+    assert said(unpinned_packages, setup(npx, entry("git", Scope.LOCAL))) == []
     rejection = SettingsRule(source="/s", level=SettingsLevel.USER, effect=Effect.REJECTS, subject="git")
-    assert said(unpinned_packages, patient(npx, settings=ClientSettings([rejection]))) == []
-    assert said(unpinned_packages, patient(replace(npx, launch=None))) == []
+    assert said(unpinned_packages, setup(npx, settings=ClientSettings([rejection]))) == []
+    assert said(unpinned_packages, setup(replace(npx, launch=None))) == []
 
 
 def test_remit_itself_needs_no_version_approved_or_not() -> None:
     remit = entry("remit", Scope.PROJECT, "uvx", "remit", "serve")
-    assert said(unpinned_packages, patient(remit)) == []
-    assert said(unpinned_packages, patient(remit, settings=ClientSettings())) == []
+    assert said(unpinned_packages, setup(remit)) == []
+    assert said(unpinned_packages, setup(remit, settings=ClientSettings())) == []
 
 
 def test_a_package_that_may_be_a_secret_is_not_shown() -> None:
-    finding = one(unpinned_packages, patient(entry("git", Scope.GLOBAL, "npx", f"pkg-{HEX}")))
+    finding = one(unpinned_packages, setup(entry("git", Scope.GLOBAL, "npx", f"pkg-{HEX}")))
     assert finding.reason.startswith("its package has no fixed version")
     assert HEX not in finding.fix
 
@@ -311,11 +311,11 @@ def test_the_fix_is_written_as_the_client_writes_variables(
     declaration = entry(env={"TOKEN": HEX})
     assert declaration.launch is not None
     launch = replace(declaration.launch, syntaxes=syntaxes)
-    assert one(exposed_secrets, patient(replace(declaration, launch=launch))).fix.startswith(says)
+    assert one(exposed_secrets, setup(replace(declaration, launch=launch))).fix.startswith(says)
 
 
 def test_a_secret_is_named_by_its_key_and_worse_in_a_tracked_file() -> None:
-    found = list(exposed_secrets(patient(SECRET)))
+    found = list(exposed_secrets(setup(SECRET)))
     assert [(item.severity, item.place) for item in found] == [
         (Severity.WARNING, "args[1]"),
         (Severity.WARNING, "env.TOKEN"),
@@ -323,7 +323,7 @@ def test_a_secret_is_named_by_its_key_and_worse_in_a_tracked_file() -> None:
     ]
     assert "write `${TOKEN}` instead" in found[1].fix
     assert "write `${GIT_HUB_TOKEN}` instead" in found[0].fix
-    tracked = list(exposed_secrets(patient(SECRET, facts=LaunchFacts(tracked=frozenset({SECRET.source})))))
+    tracked = list(exposed_secrets(setup(SECRET, facts=LaunchFacts(tracked=frozenset({SECRET.source})))))
     assert {item.severity for item in tracked} == {Severity.ERROR}
     assert tracked[0].fix.startswith("revoke it")
 
@@ -331,7 +331,7 @@ def test_a_secret_is_named_by_its_key_and_worse_in_a_tracked_file() -> None:
 def test_a_remote_servers_headers_and_url_count_also_when_it_is_not_in_force() -> None:
     remote = entry("m", url=f"https://mcp.test/?token={HEX}", headers={"Authorization": f"Bearer {HEX}"})
     found = list(
-        exposed_secrets(patient(remote, entry("m", Scope.LOCAL), replace(remote, server="n", launch=None)))
+        exposed_secrets(setup(remote, entry("m", Scope.LOCAL), replace(remote, server="n", launch=None)))
     )
     assert [(item.place, item.reason) for item in found] == [
         ("url", "a secret in plain text"),
@@ -340,11 +340,11 @@ def test_a_remote_servers_headers_and_url_count_also_when_it_is_not_in_force() -
 
 
 def test_an_option_with_its_value_is_not_the_name_of_the_next_word() -> None:
-    assert said(exposed_secrets, patient(entry("g", Scope.GLOBAL, "run", "--x=token", HEX))) == []
+    assert said(exposed_secrets, setup(entry("g", Scope.GLOBAL, "run", "--x=token", HEX))) == []
 
 
 def test_a_server_that_waits_is_a_note() -> None:
-    waiting = patient(entry("git", Scope.PROJECT), entry("wiki"), settings=ClientSettings())
+    waiting = setup(entry("git", Scope.PROJECT), entry("wiki"), settings=ClientSettings())
     assert said(waiting_servers, waiting) == ["note /files/project git"]
 
 
@@ -373,12 +373,12 @@ def test_an_unused_server_is_a_note_where_uses_are_recorded_for_long(
     row: Tool, uses_since: int | None, says: str | None
 ) -> None:
     uses = [] if uses_since is None else [tool("wiki", "read", uses=1, since=uses_since)]
-    found = list(unused_servers(replace(patient(entry()), tools=[row, *uses], at=NOW)))
+    found = list(unused_servers(replace(setup(entry()), tools=[row, *uses], at=NOW)))
     assert [item.reason for item in found] == ([] if says is None else [says])
 
 
 def test_findings_come_by_file_the_worst_first_and_each_once() -> None:
-    examined = patient(
+    examined = setup(
         entry("a.b", Scope.PROJECT, "npx", "a"),
         entry("a_b", Scope.PROJECT, "npx", "b"),
         entry("c", Scope.GLOBAL, "npx", "c"),
@@ -394,4 +394,4 @@ def test_findings_come_by_file_the_worst_first_and_each_once() -> None:
 
 def test_what_is_no_server_is_not_examined() -> None:
     skill = Resolved(declaration=declared("x", kind=Kind.SKILL), config_status=ConfigStatus.ENABLED)
-    assert diagnose([Patient(context=context(), resolved=[skill])]) == []
+    assert diagnose([ClientSetup(context=context(), resolved=[skill])]) == []

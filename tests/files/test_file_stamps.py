@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from remit.files.bounded_reader import Machine
-from remit.files.file_stamps import Stamps
+from remit.files.file_stamps import FileStamps
 
 LATER = 10_000_000_000
 
 
-def stamps(tmp_path: Path, variables: dict[str, str], *, later: int = LATER) -> Stamps:
+def stamps(tmp_path: Path, variables: dict[str, str], *, later: int = LATER) -> FileStamps:
     inputs = [str(tmp_path / "there"), str(tmp_path / "absent"), "$STAGE", "~", "a\0b"]
-    return Stamps(inputs, Machine(home=str(tmp_path), variables=variables), now_ns=time.time_ns() + later)
+    return FileStamps(inputs, Machine(home=str(tmp_path), variables=variables), now_ns=time.time_ns() + later)
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,6 @@
 import pytest
 
-from remit.files.splices import MisplacedError, Splice, apply, inverse, undo
+from remit.files.splices import Splice, SpliceError, apply, inverse, undo
 
 
 def test_a_step_takes_out_and_puts_in_at_several_places() -> None:
@@ -21,5 +21,5 @@ def test_steps_are_taken_back_in_their_reverse_order() -> None:
     "step", [[Splice(1, "x", "")], [Splice(9, "", "x")], [Splice(2, "", "x"), Splice(1, "", "y")]]
 )
 def test_a_step_that_does_not_fit_changes_nothing(step: list[Splice]) -> None:
-    with pytest.raises(MisplacedError):
+    with pytest.raises(SpliceError):
         apply("abc", step)

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remit.files.text_diff import Difference, differences
+from remit.files.text_diff import TextDifference, differences
 
 texts = st.lists(st.sampled_from(['"a b"', "{", "}", ",", "\n", "  ", "x", '"']), max_size=12).map("".join)
 
@@ -10,8 +10,8 @@ def test_only_what_goes_and_comes_is_shown() -> None:
     before = '{\n  "token": "t0p",\n  "a": ["x"]\n}\n'
     after = '{\n  "token": "t0p",\n  "a": ["x", "y"],\n  "b": 1\n}\n'
     assert list(differences(before, after)) == [
-        Difference(3, 12, "", ', "y"'),
-        Difference(3, 13, "", ',\n  "b": 1'),
+        TextDifference(3, 12, "", ', "y"'),
+        TextDifference(3, 13, "", ',\n  "b": 1'),
     ]
 
 

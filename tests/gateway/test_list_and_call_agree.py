@@ -11,7 +11,7 @@ import anyio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remit.clients.install_targets import ClientPlaces
+from remit.clients.install_targets import ClientTargets
 from remit.configuration.config_model import Strategy
 from remit.decision.kinds import Kind
 from remit.decision.tool_names import MEMORY_SERVER, REMIT
@@ -159,7 +159,7 @@ async def _check_installed(
     _declare(sandbox, shop, held)
     machine = Machine(home=str(sandbox.home), variables=sandbox.variables, root=str(sandbox.root / "machine"))
     installer = Installer(
-        ClientPlaces(machine, ["/opt/remit"]), InstallRecords(machine), ClientFiles(machine), lambda: 1
+        ClientTargets(machine, ["/opt/remit"]), InstallRecords(machine), ClientFiles(machine), lambda: 1
     )
     installer.install("claude-code")
     stocks: dict[str, ServerLists | Exception] = {label: ServerLists(tools=[offered("do")]) for label in held}

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remit.clients.install_targets import ClientPlaces
+from remit.clients.install_targets import ClientTargets
 from remit.errors import FileChangeError, InstallError
 from remit.files.bounded_reader import Machine
 from remit.install.installer import Installer
@@ -32,7 +32,7 @@ FILES = {
 
 def installer(home: Path) -> Installer:
     machine = Machine(home=str(home), variables={}, root=str(home / "machine"))
-    places = ClientPlaces(machine, ["/opt/remit"])
+    places = ClientTargets(machine, ["/opt/remit"])
     return Installer(places, InstallRecords(machine), ClientFiles(machine), lambda: 1)
 
 
@@ -124,7 +124,7 @@ def test_what_the_client_writes_while_remit_is_installed_is_kept(tmp_path: Path)
                 content = json.loads(state.read_text())
                 state.write_text(json.dumps({**content, "numStartups": content["numStartups"] + 1}, indent=2))
 
-    places = ClientPlaces(machine, ["/opt/remit"])
+    places = ClientTargets(machine, ["/opt/remit"])
     Installer(places, Busy(machine), ClientFiles(machine), lambda: 1).install("claude-code")
     content = json.loads(state.read_text())
     assert content["numStartups"] == 6

@@ -1,12 +1,12 @@
 import pytest
 
 from remit.install.own_entries import own_keys, starts
-from remit.install.record import Change, Key
+from remit.install.record import Edit, WrittenKey
 
 WANTED = {"type": "stdio", "command": "/new/remit", "args": ["serve", "--client", "claude-code"]}
-SERVER = Change(("mcpServers", "remit"), WANTED)
-HOOK = Change(("hooks", "Stop"), {"hooks": []}, is_item=True)
-ALLOWED = Change(("allowedMcpServers",), [{"serverName": "remit"}, {"serverName": "wsx"}])
+SERVER = Edit(("mcpServers", "remit"), WANTED)
+HOOK = Edit(("hooks", "Stop"), {"hooks": []}, is_item=True)
+ALLOWED = Edit(("allowedMcpServers",), [{"serverName": "remit"}, {"serverName": "wsx"}])
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_an_entry_of_another_environment_is_our_own() -> None:
         "command": "/old/bin/python",
         "args": ["-m", "remit", "serve", "--client", "claude-code"],
     }
-    assert list(own_keys([SERVER], [older])) == [Key(path=SERVER.path, value=older, known=1)]
+    assert list(own_keys([SERVER], [older])) == [WrittenKey(path=SERVER.path, value=older, known=1)]
 
 
 @pytest.mark.parametrize(
@@ -48,13 +48,13 @@ def test_a_group_of_hooks_is_our_own_when_all_of_it_is() -> None:
     own = {"hooks": [{"type": "command", "command": "/opt/remit", "args": ["hook"]}]}
     mixed = {"hooks": [*own["hooks"], {"type": "command", "command": "mine"}]}
     groups: list[object] = [own, mixed, {"hooks": []}, {"hooks": 1}, "x"]
-    assert list(own_keys([HOOK], [groups])) == [Key(path=HOOK.path, value=own, is_item=True)]
+    assert list(own_keys([HOOK], [groups])) == [WrittenKey(path=HOOK.path, value=own, is_item=True)]
 
 
 def test_remits_name_on_a_list_of_names_is_our_own() -> None:
-    named = Change(("mcp", "allowed"), "remit", is_item=True)
+    named = Edit(("mcp", "allowed"), "remit", is_item=True)
     assert list(own_keys([named], [["git", "remit"]])) == [
-        Key(path=named.path, value="remit", is_item=True),
+        WrittenKey(path=named.path, value="remit", is_item=True),
     ]
     assert list(own_keys([named], [["git"]])) == []
 

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 from remit.decision.launch import Launch, Transport
 from remit.files.splices import Splice
-from remit.install.file_edits import Document, UneditableError, is_in_place, put_in, take_out
-from remit.install.record import Change, Format, Install, Key, kept, read, write
+from remit.install.file_edits import EditableText, UneditableError, apply_edits, is_in_place, remove_edits
+from remit.install.record import Edit, Format, InstallRecord, WrittenKey, read, unserved_servers, write
 from support.builders import declared
 
 ENTRY = {"command": "/opt/remit", "args": ["serve"]}
 HOOK = {"hooks": [{"type": "command", "command": "/opt/remit", "args": ["hook"]}]}
 LIST = [{"serverName": "remit"}]
-SERVER = Change(("mcpServers", "remit"), ENTRY)
-HOOKS = [Change(("hooks", event), HOOK, is_item=True) for event in ("SessionStart", "PreToolUse")]
-ALLOWED = Change(("allowedMcpServers",), LIST)
+SERVER = Edit(("mcpServers", "remit"), ENTRY)
+HOOKS = [Edit(("hooks", event), HOOK, is_item=True) for event in ("SessionStart", "PreToolUse")]
+ALLOWED = Edit(("allowedMcpServers",), LIST)
 ALL = [SERVER, *HOOKS, ALLOWED]
 
 BASH: dict[str, Any] = {"matcher": "Bash", "hooks": []}
@@ -47,9 +47,9 @@ def test_a_file_that_nobody_else_wrote_to_is_restored_to_the_last_byte(
     content: dict[str, Any], indent: int | str | None
 ) -> None:
     text = json.dumps(content, indent=indent)
-    after, file = put_in(text, "/f", Format.JSON, ALL)
+    after, file = apply_edits(text, "/f", Format.JSON, ALL)
     assert is_in_place(after, Format.JSON, ALL)
-    taken = take_out(after, file)
+    taken = remove_edits(after, file)
     assert (taken.text, taken.is_exact, taken.left) == (text, True, ())
 
 
@@ -57,8 +57,8 @@ def test_a_file_that_nobody_else_wrote_to_is_restored_to_the_last_byte(
 def test_of_a_file_that_somebody_wrote_anew_only_our_keys_are_taken_out(
     content: dict[str, Any], indent: int | str | None
 ) -> None:
-    after, file = put_in(json.dumps(content, indent=indent), "/f", Format.JSON, ALL)
-    taken = take_out(rewritten(after), file)
+    after, file = apply_edits(json.dumps(content, indent=indent), "/f", Format.JSON, ALL)
+    taken = remove_edits(rewritten(after), file)
     assert json.loads(taken.text) == {**content, "numStartups": 7}
     assert not taken.is_exact
     assert taken.left == []
@@ -66,31 +66,31 @@ def test_of_a_file_that_somebody_wrote_anew_only_our_keys_are_taken_out(
 
 @given(settings)
 def test_what_was_put_in_twice_is_put_in_once(content: dict[str, Any]) -> None:
-    after, file = put_in(json.dumps(content), "/f", Format.JSON, ALL)
-    again, _ = put_in(take_out(after, file).text, "/f", Format.JSON, ALL)
+    after, file = apply_edits(json.dumps(content), "/f", Format.JSON, ALL)
+    again, _ = apply_edits(remove_edits(after, file).text, "/f", Format.JSON, ALL)
     assert again == after
 
 
 def test_a_record_holds_nothing_of_a_file_but_what_was_replaced() -> None:
     text = json.dumps({"env": {"TOKEN": "t0p"}, "allowedMcpServers": [{"serverName": "git"}]})
-    _, file = put_in(text, "/f", Format.JSON, ALL)
-    written = write(Install(client="claude-code", at=5, files=[file]))
+    _, file = apply_edits(text, "/f", Format.JSON, ALL)
+    written = write(InstallRecord(client="claude-code", at=5, files=[file]))
     assert "t0p" not in written
     assert "git" in written
 
 
 @given(settings)
 def test_a_record_is_read_as_it_was_written(content: dict[str, Any]) -> None:
-    _, file = put_in(json.dumps(content), "/f", Format.JSON, ALL)
-    install = Install(client="claude-code", at=5, files=(file,))
+    _, file = apply_edits(json.dumps(content), "/f", Format.JSON, ALL)
+    install = InstallRecord(client="claude-code", at=5, files=(file,))
     assert read(write(install)) == install
     assert install.file("/f") is file
     assert install.file("/g") is None
 
 
 def test_what_is_done_to_a_file_anew_takes_the_place_of_what_was_done_before() -> None:
-    first, second = (put_in(text, "/f", Format.JSON, ALL)[1] for text in ("{}", '{"a": 1}'))
-    install = Install(client="claude-code", at=5, files=(first,))
+    first, second = (apply_edits(text, "/f", Format.JSON, ALL)[1] for text in ("{}", '{"a": 1}'))
+    install = InstallRecord(client="claude-code", at=5, files=(first,))
     assert install.with_file(second).files == (second,)
 
 
@@ -110,33 +110,33 @@ def test_what_is_no_record_is_refused(text: str, reason: str) -> None:
 
 
 def test_a_file_that_was_not_changed_after_all_stays_as_it_is() -> None:
-    _, file = put_in("{}", "/f", Format.JSON, ALL)
-    assert take_out("{}", file) == ("{}", True, ())
+    _, file = apply_edits("{}", "/f", Format.JSON, ALL)
+    assert remove_edits("{}", file) == ("{}", True, ())
 
 
 @pytest.mark.parametrize("splice", [Splice(0, "x", ""), Splice(0, "", "x")])
 def test_a_record_that_does_not_fit_the_text_is_not_believed(splice: Splice) -> None:
-    after, file = put_in('{"a": 1}', "/f", Format.JSON, [SERVER])
-    assert take_out(after, replace(file, steps=[[splice]])).text == '{"a": 1}'
+    after, file = apply_edits('{"a": 1}', "/f", Format.JSON, [SERVER])
+    assert remove_edits(after, replace(file, steps=[[splice]])).text == '{"a": 1}'
 
 
 def test_a_new_file_is_made_of_nothing() -> None:
     assert not is_in_place(None, Format.JSON, ALL)
     assert is_in_place(None, Format.JSON, [])
-    after, file = put_in(None, "/f", Format.JSON, [SERVER])
+    after, file = apply_edits(None, "/f", Format.JSON, [SERVER])
     assert json.loads(after) == {"mcpServers": {"remit": ENTRY}}
     assert file.is_new
-    assert take_out(after, file).text == "{}\n"
+    assert remove_edits(after, file).text == "{}\n"
 
 
 @pytest.mark.parametrize("format", Format)
 @pytest.mark.parametrize("blank", ["", "\ufeff", " \r\n\t\n"])
 def test_a_file_that_says_nothing_is_filled_and_says_nothing_again(blank: str, format: Format) -> None:
     assert not is_in_place(blank, format, [SERVER])
-    after, file = put_in(blank, "/f", format, [SERVER])
+    after, file = apply_edits(blank, "/f", format, [SERVER])
     assert is_in_place(after, format, [SERVER])
-    assert take_out(after, file) == (blank, True, ())
-    assert take_out("\n", file) == ("\n", False, ())  # somebody emptied it since
+    assert remove_edits(after, file) == (blank, True, ())
+    assert remove_edits("\n", file) == ("\n", False, ())  # somebody emptied it since
 
 
 def test_something_of_another_kind_is_not_what_is_wanted() -> None:
@@ -146,51 +146,51 @@ def test_something_of_another_kind_is_not_what_is_wanted() -> None:
 
 
 def test_a_list_that_others_changed_loses_our_items_alone_and_that_is_told() -> None:
-    after, file = put_in("{}", "/f", Format.JSON, [ALLOWED])
+    after, file = apply_edits("{}", "/f", Format.JSON, [ALLOWED])
     changed = json.dumps({"allowedMcpServers": [{"serverName": "wiki"}, *LIST]})
-    taken = take_out(changed, file)
+    taken = remove_edits(changed, file)
     assert json.loads(taken.text) == {"allowedMcpServers": [{"serverName": "wiki"}]}
     assert taken.left == ["allowedMcpServers"]
-    emptied = take_out('{"allowedMcpServers": []}', file)
+    emptied = remove_edits('{"allowedMcpServers": []}', file)
     assert (json.loads(emptied.text), emptied.left) == ({}, [])
     assert after != changed
 
 
 def test_earlier_items_come_back_into_a_list_that_others_changed() -> None:
     earlier = [{"serverName": "git"}, {"serverName": "wiki"}]
-    _, file = put_in(json.dumps({"allowedMcpServers": earlier}), "/f", Format.JSON, [ALLOWED])
+    _, file = apply_edits(json.dumps({"allowedMcpServers": earlier}), "/f", Format.JSON, [ALLOWED])
     changed = json.dumps({"allowedMcpServers": [*LIST, {"serverName": "wiki"}]})
-    taken = take_out(changed, file)
+    taken = remove_edits(changed, file)
     assert json.loads(taken.text) == {"allowedMcpServers": [{"serverName": "wiki"}, {"serverName": "git"}]}
     assert taken.left == []
 
 
 def test_an_entry_that_others_changed_is_ours_all_the_same() -> None:
-    after, file = put_in('{"mcpServers": {}}', "/f", Format.JSON, [SERVER])
+    after, file = apply_edits('{"mcpServers": {}}', "/f", Format.JSON, [SERVER])
     changed = after.replace("/opt/remit", "/usr/bin/remit")
-    assert take_out(changed, file).text == '{"mcpServers": {}}'
+    assert remove_edits(changed, file).text == '{"mcpServers": {}}'
 
 
 def test_what_others_took_out_stays_out() -> None:
-    _, file = put_in('{"allowedMcpServers": []}', "/f", Format.JSON, ALL)
-    assert take_out('{"a": 1}', file) == ('{"a": 1}', False, [])
+    _, file = apply_edits('{"allowedMcpServers": []}', "/f", Format.JSON, ALL)
+    assert remove_edits('{"a": 1}', file) == ('{"a": 1}', False, [])
 
 
 def test_toml_is_edited_and_restored() -> None:
     before = "[mcp_servers.git]\ncommand = 'git'\n"
-    change = Change(("mcp_servers", "remit"), ENTRY)
-    after, file = put_in(before, "/f", Format.TOML, [change])
+    change = Edit(("mcp_servers", "remit"), ENTRY)
+    after, file = apply_edits(before, "/f", Format.TOML, [change])
     assert is_in_place(after, Format.TOML, [change])
-    assert take_out(after, file).text == before
-    assert take_out(f"# mine\n{after}", file).text == f"# mine\n{before}"
+    assert remove_edits(after, file).text == before
+    assert remove_edits(f"# mine\n{after}", file).text == f"# mine\n{before}"
 
 
 def test_an_earlier_table_of_the_same_name_comes_back() -> None:
     before = "[mcp_servers.remit]\ncommand = 'remit'\nargs = ['serve']\n\n[x]\ny = 1\n"
-    change = Change(("mcp_servers", "remit"), ENTRY)
-    after, file = put_in(before, "/f", Format.TOML, [change])
-    assert take_out(after, file).text == before
-    restored = Document(take_out(f"z = 1\n{after}", file).text, Format.TOML)
+    change = Edit(("mcp_servers", "remit"), ENTRY)
+    after, file = apply_edits(before, "/f", Format.TOML, [change])
+    assert remove_edits(after, file).text == before
+    restored = EditableText(remove_edits(f"z = 1\n{after}", file).text, Format.TOML)
     assert restored.value(("mcp_servers", "remit")) == ({"command": "remit", "args": ["serve"]},)
     assert restored.value(("x",)) == ({"y": 1},)
 
@@ -208,14 +208,14 @@ def test_a_broken_file_is_refused_with_the_place_of_its_mistake(
     text: str, format: Format, place: str
 ) -> None:
     with pytest.raises(UneditableError) as refused:
-        put_in(text, "/f", format, [SERVER])
+        apply_edits(text, "/f", format, [SERVER])
     assert refused.value.place == place
 
 
 def test_keys_say_how_much_of_their_way_was_there() -> None:
-    _, file = put_in('{"hooks": {}}', "/f", Format.JSON, [*HOOKS, SERVER])
+    _, file = apply_edits('{"hooks": {}}', "/f", Format.JSON, [*HOOKS, SERVER])
     assert [key.known for key in file.keys] == [1, 1, 0]
-    assert file.keys[-1] == Key(path=SERVER.path, value=ENTRY)
+    assert file.keys[-1] == WrittenKey(path=SERVER.path, value=ENTRY)
 
 
 def test_servers_over_websockets_and_those_of_agents_stay_their_clients() -> None:
@@ -223,4 +223,4 @@ def test_servers_over_websockets_and_those_of_agents_stay_their_clients() -> Non
     unread, plain = declared("git"), replace(declared("wiki"), launch=Launch(command="wiki"))
     agents = replace(declared("peek"), agent="rev", launch=Launch(command="peek"))
     odd = replace(wire, server="we ird")  # which no list of the client can name
-    assert kept([plain, wire, unread, wire, agents, odd]) == ["peek", "wire"]
+    assert unserved_servers([plain, wire, unread, wire, agents, odd]) == ["peek", "wire"]

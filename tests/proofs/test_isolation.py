@@ -33,7 +33,7 @@ from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule
 from remit.decision.tool_names import server_name
 from remit.decision.tools import Definition
 from remit.doctor.diagnosis import diagnose
-from remit.files.file_stamps import Stamps
+from remit.files.file_stamps import FileStamps
 from remit.registry import Registry
 from remit.search.engine import SearchEngine
 from remit.store.sqlite_store import SqliteStore
@@ -220,7 +220,7 @@ def _declaration(place: Place, label: str) -> Declaration:
     )
 
 
-class PaperStamps(Stamps):
+class PaperStamps(FileStamps):
     """The revision of the paper at one moment."""
 
     def __init__(self, paper: Paper, revision: int) -> None:

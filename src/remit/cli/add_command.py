@@ -1,4 +1,4 @@
-"""The command `remit add`: a new server for Claude Code, which after an install takes none by itself."""
+"""`remit add`: adds a server to Claude Code, which accepts none itself after an install."""
 
 import json
 import shutil
@@ -16,7 +16,7 @@ _HELP = (["--help"], ["-h"])
 
 
 class _Verbatim(click.Command):
-    """Hands its words on as they are: what follows a `--` is a server's command."""
+    """Passes all arguments on unparsed: what follows `--` is a server's command."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args or args in _HELP:
@@ -51,6 +51,6 @@ def add(words: Sequence[str]) -> None:
 
 
 def leave_for(words: Sequence[str]) -> dict[str, list[dict[str, str]]]:
-    """Write settings that allow whichever of the words is the name: nothing is loaded in that run."""
+    """Return settings that allow any of the words as a server name, for one run."""
     names = [word for word in dict.fromkeys(words) if word == normalise(word) and not word.startswith("-")]
     return {"allowedMcpServers": [{"serverName": name} for name in names]}

@@ -1,4 +1,4 @@
-"""The command `remit`: puts the commands together, and turns failures into exit codes."""
+"""The command line: registers the commands and turns errors into exit codes."""
 
 import os
 import sys
@@ -21,7 +21,7 @@ from remit.errors import (
     UnknownStateError,
 )
 
-COMMANDS = {  # in the order of the reference: where each is, and what the list of all says of it
+COMMANDS = {  # in the order of the reference: location and summary
     "scan": ("scan_commands.scan", "Scan again: what changed, is visible, hidden, and costs."),
     "tools": ("tool_commands.tools", "List the tools in force here, by scope."),
     "clients": ("scan_commands.clients", "List the clients found here, with their files."),
@@ -55,7 +55,7 @@ COMMANDS = {  # in the order of the reference: where each is, and what the list 
 
 
 class _Commands(click.Group):
-    """Loads a command when it is asked for: to load them all takes longer than most of them."""
+    """Imports a command on demand: importing all takes longer than running most."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - the same for all
         return sorted(COMMANDS)
@@ -72,7 +72,7 @@ class _Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.NoSuchCommand as failure:
-            # The group itself holds none of them, so it would suggest nothing.
+            # The group holds no commands itself, so it would suggest nothing.
             raise click.NoSuchCommand(args[0], possibilities=COMMANDS, ctx=ctx) from failure
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -92,7 +92,7 @@ def app(context: click.Context) -> None:
 
 
 def main() -> NoReturn:
-    """Run the command line; the one place that turns failures into exit codes."""
+    """Run the command line and exit."""
     _prepare_streams()
     try:
         app.main(prog_name="remit", standalone_mode=False)
@@ -116,7 +116,7 @@ def main() -> NoReturn:
     except RemitError as failure:
         render.error(failure)
         sys.exit(FAILURE)
-    except BrokenPipeError:  # the reader has seen enough
+    except BrokenPipeError:  # the reader closed the pipe
         _drop_output()
         sys.exit(0)
     except OSError as failure:
@@ -126,15 +126,15 @@ def main() -> NoReturn:
 
 
 def _prepare_streams() -> None:
-    """Make writing safe: a closed stream swallows, and a name that the encoding cannot write is escaped."""
+    """Replace closed streams, and escape characters that the encoding lacks."""
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "r+", encoding="utf-8"))  # noqa: SIM115 - as long as we live
+            setattr(sys, name, open(os.devnull, "r+", encoding="utf-8"))  # noqa: SIM115 - open until exit
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def _drop_output() -> None:
-    """Keep the interpreter from writing again, at its end, what could not be written."""
+    """Keep the interpreter from flushing unwritable output again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""`remit completion`: what lets a shell complete commands, options and names."""
+"""`remit completion`: shell completion of commands, options and names."""
 
 import click
 from click.shell_completion import get_completion_class

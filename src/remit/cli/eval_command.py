@@ -1,4 +1,4 @@
-"""`remit eval`: measures the search on a folder of tools and queries, for each provider of embeddings."""
+"""`remit eval`: measures search on a folder of tools and queries, per embedding provider."""
 
 import sys
 import time
@@ -48,29 +48,29 @@ def evaluate(*, folder: str, wanted: tuple[str, ...], as_json: bool) -> None:
         _show(trial, outcomes)
 
 
-class Outcome(NamedTuple):
-    """How good and how fast a search was over many queries."""
+class SearchFigures(NamedTuple):
+    """Quality and speed of search over many queries."""
 
     measures: RankingMetrics
     p50_ms: float
     p95_ms: float
 
     def named(self) -> dict[str, float]:
-        """The figures by name."""
+        """Return the figures by name."""
         fractions = zip(_MEASURES, self.measures, strict=True)
         return {name: round(value, 4) for name, value in fractions} | {
             name: round(value, 3) for name, value in zip(_TIMES, self[1:], strict=True)
         }
 
 
-def run(trial: EvaluationSet, collection: ToolCollection, name: str) -> Outcome:
-    """Ask each query the way `remit search` does, and measure what comes back and how long it takes.
+def run(trial: EvaluationSet, collection: ToolCollection, name: str) -> SearchFigures:
+    """Run each query as `remit search` does, and measure quality and latency.
 
     Raises:
         EmbeddingError: a query could not be turned into a vector.
     """
     searcher = collection.searcher()
-    searcher.search(trial.questions[0].text)  # the first search makes ready what the others use
+    searcher.search(trial.questions[0].text)  # warm up
     measures: list[RankingMetrics] = []
     times: list[float] = []
     with _progress(name, len(trial.questions)) as advance:
@@ -79,15 +79,15 @@ def run(trial: EvaluationSet, collection: ToolCollection, name: str) -> Outcome:
             found = searcher.search(question.text, limit=MAX_LIMIT, min_score=0)
             times.append(1000 * (time.perf_counter() - start))
             if found.note is not None:
-                raise EmbeddingError(found.note)  # other figures than those of the provider
+                raise EmbeddingError(found.note)  # the figures would not be the provider's
             places = [item.tool.document_id or 0 for item in found.results]
             measures.append(measure(places, question.relevant))
             advance(len(times))
-    return Outcome(mean(measures), percentile(times, 0.5), percentile(times, 0.95))
+    return SearchFigures(mean(measures), percentile(times, 0.5), percentile(times, 0.95))
 
 
 def _opened(trial: EvaluationSet, wanted: Sequence[str]) -> Iterator[tuple[str, ToolCollection]]:
-    """Open the providers that are asked for, or else all that can be."""
+    """Open the requested providers, or all that are available."""
     for name in dict.fromkeys(wanted or providers()):
         try:
             collection = ToolCollection(trial.tools, open_engine(name))
@@ -99,7 +99,7 @@ def _opened(trial: EvaluationSet, wanted: Sequence[str]) -> Iterator[tuple[str, 
             yield name, collection
 
 
-def _show(trial: EvaluationSet, outcomes: Mapping[str, Outcome]) -> None:
+def _show(trial: EvaluationSet, outcomes: Mapping[str, SearchFigures]) -> None:
     render.out(f"{len(trial.tools):,} tools, {len(trial.questions):,} queries")
     render.out()
     columns = ("provider", *_MEASURES, *_TIMES)
@@ -107,7 +107,7 @@ def _show(trial: EvaluationSet, outcomes: Mapping[str, Outcome]) -> None:
     render.table("", columns, rows, numbers=columns[1:])
 
 
-def _cells(outcome: Outcome) -> Iterator[str]:
+def _cells(outcome: SearchFigures) -> Iterator[str]:
     for value in outcome.measures:
         yield f"{100 * value:.1f} %"
     for value in outcome[1:]:
@@ -116,7 +116,7 @@ def _cells(outcome: Outcome) -> Iterator[str]:
 
 @contextmanager
 def _progress(name: str, total: int) -> Generator[Callable[[int], None]]:
-    """Show how far it is, to a person."""
+    """Show progress on a terminal."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return

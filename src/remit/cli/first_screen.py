@@ -1,4 +1,4 @@
-"""The first screen: what changed, what is visible and from where, what is hidden and why."""
+"""The screen of `remit scan`: changes, visible tools by origin, hidden tools with reasons."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ CAUSES = {
     Gate.DANGER: "Too dangerous for the mode",
     ELSEWHERE: "Declared for other clients",
 }
-_WAYS = {UNTRUSTED: "look at them with `remit trust`"}  # where each of a group has its own
+_WAYS = {UNTRUSTED: "look at them with `remit trust`"}  # for groups whose items have their own
 _NEXT = "next: `remit why NAME` explains one, `remit tools --all` lists them all"
 
 
 def show(found: Scan, summary: Summary, context: Context, *, sends_a_part: bool = False) -> None:
-    """Draw what a scan found."""
+    """Show the result of a scan."""
     out(heading(context))
     _lines(_first(found) if found.is_first else _changes(found.changes, context))
     if summary.origins:
@@ -58,7 +58,7 @@ def show(found: Scan, summary: Summary, context: Context, *, sends_a_part: bool 
         out(total(summary, sends_a_part=sends_a_part))
         _lines(_costliest(summary.costliest))
     for group in summary.hidden:
-        if group.cause is ToolStatus.STALE:  # told when it went, among the changes
+        if group.cause is ToolStatus.STALE:  # reported among the changes when it became stale
             continue
         out()
         _lines(_hidden(group, context))
@@ -97,7 +97,7 @@ def _declared(item: Declaration, context: Context) -> str:
 
 
 def _origins(summary: Summary, context: Context) -> Iterator[str]:
-    """Write what each scope contributes, in words: a table of all kinds is wider than many terminals."""
+    """Describe what each scope contributes; a table of all kinds is too wide for many terminals."""
     width = min(shutil.get_terminal_size((100, 0)).columns, 100)
     for origin in summary.origins[:MOST_ORIGINS]:
         owner = f"{origin.client}, " if context.client is None else ""
@@ -127,7 +127,7 @@ def _costliest(servers: Sequence[Tool]) -> Iterator[str]:
 
 
 def _cost(origin: ScopeSummary) -> str:
-    """Write a cost; `+` where it is more, because some servers' tools are not known."""
+    """Format a cost; `+` marks a lower bound, because some servers' tools are unknown."""
     costs = origin.costs
     if not costs.visible:
         return ""
@@ -147,7 +147,7 @@ def _hidden(group: HiddenGroup, context: Context) -> Iterator[str]:
 
 
 def _exception(item: ToolDecision, context: Context) -> str:
-    """Write what the title of its group leaves open."""
+    """Describe what its group's title does not say."""
     tool, winner = item.tool, item.tool.shadowed_by
     if winner is not None and item.decision.gate is Gate.PRECEDENCE:
         return f"{_label(tool)} ({tool.scope}): by {winner.scope} in {shorten(winner.source, context)}"
@@ -168,7 +168,7 @@ def _duplicates(groups: Sequence[Sequence[Tool]]) -> Iterator[str]:
 
 
 def _label(item: Tool | Declaration) -> str:
-    """Name a thing as a person asks for it: a server as its file does."""
+    """Return the name a user types: for a server, the one in its file."""
     return item.server if item.kind is Kind.MCP_SERVER and item.server is not None else item.name
 
 

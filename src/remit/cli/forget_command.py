@@ -1,4 +1,4 @@
-"""The command that erases what is stored about a project."""
+"""`remit forget`: erases everything stored about a project."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""The commands `remit install` and `remit uninstall`: Remit in a client, and out of it."""
+"""`remit install` and `remit uninstall`."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from remit.decision.decide import ToolDecision
 from remit.decision.kinds import COULD_RUN, ConfigStatus
 from remit.decision.problems import Severity
 from remit.errors import RemitError
-from remit.files.text_diff import Difference, differences
+from remit.files.text_diff import TextDifference, differences
 from remit.install.installer import FileChange, Installer
 from remit.install.record import SERVER
 from remit.registry import Registry
@@ -27,7 +27,7 @@ _DRY_RUN = click.option("--dry-run", is_flag=True, help="Print what would be cha
 _YES = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 _STRING = re.compile(r'"(?:\\.|[^"\\])*+"')
 _CACHE = re.compile(r"[\\/](?:archive-v\d+|environments-v\d+|pipx[\\/]\.cache)[\\/]")
-_NARROWED = "claude-code"  # whose other servers are left to Remit
+_NARROWED = "claude-code"  # the client that loads only Remit afterwards
 
 
 @click.command()
@@ -59,7 +59,7 @@ def install(client: str, *, dry_run: bool, yes: bool) -> None:
         changes = installer.install(name)
         render.out(f"Remit is in {title}: changed {_paths(changes)}.")
     else:
-        installer.install(name)  # a record that was lost is made anew
+        installer.install(name)  # restores a lost record
         render.out(f"Remit is in {title} already; nothing was changed.")
     _trust(installer, name, yes=yes, is_asked=True)
     _after(installer, name)
@@ -93,7 +93,7 @@ def uninstall(client: str, *, dry_run: bool, yes: bool) -> None:
 
 
 def _warn_of_cache(path: str) -> None:
-    """A runner such as `uvx` keeps what it runs only for a while."""
+    """Warn about a runner such as `uvx`, whose cache is temporary."""
     if _CACHE.search(path):
         _say(f"warning: this Remit is in a cache, which may be emptied: {render.printable(path)}")
         _say("hint: install it for good (`uv tool install remit`, `pipx install remit`), and run that one")
@@ -105,7 +105,7 @@ def _paths(changes: Sequence[FileChange]) -> str:
 
 
 def _diff(changes: Sequence[FileChange]) -> None:
-    """Print exactly what goes and comes, and nothing of what stays: a file may hold secrets."""
+    """Print only the changed parts: the rest of a file may hold secrets."""
     for change in changes:
         if not change.is_change:
             continue
@@ -119,7 +119,7 @@ def _diff(changes: Sequence[FileChange]) -> None:
         render.out("Nothing would be changed.")
 
 
-def _hunk(difference: Difference) -> Iterator[str]:
+def _hunk(difference: TextDifference) -> Iterator[str]:
     yield f"@@ line {difference.line}, column {difference.column} @@"
     for mark, text in (("-", _redacted(difference.removed)), ("+", difference.inserted)):
         for line in text.splitlines():
@@ -140,7 +140,7 @@ def _string(match: re.Match[str]) -> str:
 
 
 def _trust(installer: Installer, client: str, *, yes: bool, is_asked: bool) -> None:
-    """Have a person say which of the projects' servers, that the client starts already, Remit may start."""
+    """Ask which projects' servers, already approved in the client, Remit may start."""
     with open_registry() as registry:
         for context, servers in _approved(installer, registry, client):
             _say(f"\n{render.printable(context.workspace.dir)}: the client has approved of")
@@ -192,7 +192,7 @@ def _label(server: Trustable) -> str:
 
 
 def _after(installer: Installer, client: str) -> None:
-    """Tell what is to be known: what stands in the way, and what comes next."""
+    """Print obstacles and next steps."""
     title = installer.title(client)
     with open_registry() as registry:
         here = registry.at(".", client)
@@ -215,7 +215,7 @@ def _after(installer: Installer, client: str) -> None:
 
 
 def _could_run(item: ToolDecision) -> bool:
-    """Tell whether a client loads Remit, now or when it has asked its user about the directory."""
+    """Tell whether a client loads Remit, now or after its user trusts the directory."""
     tool = item.tool
     return tool.server == SERVER and tool.config_status in COULD_RUN and tool.shadowed_by is None
 

@@ -33,7 +33,7 @@ Shape = dict[str, object]
 
 
 def listing(listed: Sequence[ToolDecision], summary: Summary, context: Context) -> Shape:
-    """The answer of `remit tools`."""
+    """Return the JSON of `remit tools`."""
     return {
         **asked_for(context),
         "states": truths(context),
@@ -45,7 +45,7 @@ def listing(listed: Sequence[ToolDecision], summary: Summary, context: Context) 
 def change(
     changes: ListDifference, problems: Sequence[Problem], summary: Summary, context: Context, at: datetime
 ) -> Shape:
-    """A line of `remit tools --watch`."""
+    """Return a JSON line of `remit tools --watch`."""
     return {
         "at": at.isoformat(timespec="milliseconds"),
         **asked_for(context),
@@ -59,7 +59,7 @@ def change(
 
 
 def explanation(explained: Explanation) -> Shape:
-    """The answer of `remit why`."""
+    """Return the JSON of `remit why`."""
     decision = explained.decision
     subject: Shape = {"name": explained.name}
     if explained.tool is not None:
@@ -84,7 +84,7 @@ def explanation(explained: Explanation) -> Shape:
 
 
 def scan(found: Scan, summary: Summary, context: Context, connected: Sequence[Connected] = ()) -> Shape:
-    """The answer of `remit scan`."""
+    """Return the JSON of `remit scan`."""
     return {
         **asked_for(context),
         "first": found.is_first,
@@ -107,14 +107,14 @@ def scan(found: Scan, summary: Summary, context: Context, connected: Sequence[Co
 
 
 def search(shown: DiscoveryText, context: Context) -> Shape:
-    """The answer of `remit search`."""
+    """Return the JSON of `remit search`."""
     return {**asked_for(context), **shown.content}
 
 
 def trust(
     found: Sequence[Trustable], states: Sequence[Shape], tools: Sequence[Shape], context: Context
 ) -> Shape:
-    """The answer of `remit trust`."""
+    """Return the JSON of `remit trust`."""
     return {
         **asked_for(context),
         "servers": [_trustable(item) for item in found],
@@ -124,30 +124,30 @@ def trust(
 
 
 def truths(context: Context) -> dict[str, bool | None]:
-    """The states of a context's snapshot, by name; an unknown one is null."""
+    """Return the states of a context's snapshot by name; an unknown one is null."""
     if context.snapshot is None:
         return {}
     return {name: value.truth for name, value in sorted(context.snapshot.states.items())}
 
 
 def clients(found: Sequence[Presence], context: Context) -> Shape:
-    """The answer of `remit clients`."""
+    """Return the JSON of `remit clients`."""
     return {**_place(context), "clients": [_present(item) for item in found]}
 
 
 def diagnosis(findings: Sequence[Finding], context: Context) -> Shape:
-    """The answer of `remit doctor`."""
+    """Return the JSON of `remit doctor`."""
     counts = {f"{severity}s": sum(item.severity is severity for item in findings) for severity in Severity}
     return {**asked_for(context), "findings": [_finding(item) for item in findings], **counts}
 
 
 def session_context(text: str, budget: int) -> Shape:
-    """The answer of `remit context`."""
+    """Return the JSON of `remit context`."""
     return {"text": text, "characters": len(text), "budget": budget}
 
 
 def asked_for(context: Context) -> Shape:
-    """Who asks, and from where."""
+    """Return the client, project and workspace of an answer."""
     return {**_place(context), "client": context.client or ALL_CLIENTS}
 
 

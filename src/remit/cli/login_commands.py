@@ -1,4 +1,4 @@
-"""The commands `remit login` and `remit logout`: remote servers that want to know who asks."""
+"""`remit login` and `remit logout`: OAuth of remote servers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 from remit import bootstrap
 from remit.bootstrap import open_registry
 from remit.cli import render
-from remit.cli.options import NOTHING_DONE, Asked, for_a_workspace, known_names
+from remit.cli.options import NOTHING_DONE, WorkspaceOptions, for_a_workspace, known_names
 
 if TYPE_CHECKING:
     from remit.upstream.upstream_model import Upstream
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def login(
     *,
     server: str,
-    asked: Asked,
+    options: WorkspaceOptions,
     client_id: str | None,
     secret_variable: str | None,
     port: int | None,
@@ -52,7 +52,7 @@ def login(
         secret = os.environ.get(secret_variable)
         if client_id is None or not secret:
             raise click.UsageError(f"give --client-id, and set {secret_variable}")
-    upstream = _find(server, asked)
+    upstream = _find(server, options)
     bootstrap.sign_in(
         upstream,
         client_id=client_id,
@@ -68,18 +68,18 @@ def login(
 @click.command()
 @click.argument("server", shell_complete=known_names)
 @for_a_workspace
-def logout(*, server: str, asked: Asked, as_json: bool) -> None:
+def logout(*, server: str, options: WorkspaceOptions, as_json: bool) -> None:
     """Forget that you signed in to a remote server."""
-    upstream = _find(server, asked)
+    upstream = _find(server, options)
     was_kept = bootstrap.sign_out(upstream)
     _tell(upstream, "signed out of" if was_kept else "not signed in to", as_json=as_json, is_signed_in=False)
     if not was_kept:
         sys.exit(NOTHING_DONE)
 
 
-def _find(server: str, asked: Asked) -> Upstream:
+def _find(server: str, options: WorkspaceOptions) -> Upstream:
     with open_registry() as registry:
-        return registry.server(server, asked.context(registry))
+        return registry.server(server, options.context(registry))
 
 
 def _show(url: str) -> None:
@@ -88,7 +88,7 @@ def _show(url: str) -> None:
 
 
 def _open(url: str) -> None:
-    if url.startswith(("https://", "http://")):  # a server names it, and a browser opens other things, too
+    if url.startswith(("https://", "http://")):  # the server supplies it, and browsers open other schemes too
         webbrowser.open(url)
 
 

@@ -1,4 +1,4 @@
-"""What commands have in common: options, exit codes, and asking a person first."""
+"""Shared by commands: options, exit codes and confirmation."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from remit.decision.context import Context
     from remit.registry import Registry
 
-NOTHING_DONE = 1  # no such thing here, or the user said no
-FOUND = 1  # doctor found an error
+NOTHING_DONE = 1  # not found here, or declined
+ERRORS_FOUND = 1  # doctor found an error
 FAILURE = 2
 INTERRUPTED = 130
 
-_SAFE = re.compile(r"[\w.@:/+*-]+")  # no sign that a shell reads
+_SAFE = re.compile(r"[\w.@:/+*-]+")  # no shell metacharacters
 
 
-class Asked(NamedTuple):
-    """What the options say about who asks, and from where."""
+class WorkspaceOptions(NamedTuple):
+    """The options that select a workspace, client and agent."""
 
     project: str = "."
     client: str = DEFAULT_CLIENT
@@ -41,7 +41,7 @@ class Asked(NamedTuple):
     mode: str | None = None
 
     def context(self, registry: Registry) -> Context:
-        """Make the context that was asked for."""
+        """Make the selected context."""
         if self.parents and self.agent is None:
             raise click.UsageError("--parent says who started an agent; name it with --agent")
         return registry.at(
@@ -100,42 +100,42 @@ _AGENT_OPTIONS = (
 
 
 def for_a_workspace(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that every reading command has; the command gets them as one value, `asked`."""
+    """Add the options of every reading command; the command gets them as one value, `options`."""
 
     @wraps(command)
-    def gathered(**options: Any) -> None:
-        asked = Asked(**{name: options.pop(name) for name in Asked._fields if name in options})
-        command(asked=asked, **options)
+    def wrapped(**values: Any) -> None:
+        names = [name for name in WorkspaceOptions._fields if name in values]
+        command(options=WorkspaceOptions(**{name: values.pop(name) for name in names}), **values)
 
     for option in reversed(_OPTIONS):
-        gathered = option(gathered)
-    return gathered
+        wrapped = option(wrapped)
+    return wrapped
 
 
 def for_an_agent(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of commands that answer for a subagent, too; goes below `for_a_workspace`."""
+    """Add the options that select a subagent; goes below `for_a_workspace`."""
     for option in reversed(_AGENT_OPTIONS):
         command = option(command)
     return command
 
 
 def known_names(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete a tool's or server's name from what is known in the directory that is asked about."""
-    from click.shell_completion import CompletionItem  # which a shell alone asks for
+    """Complete a tool's or server's name from those known in the selected directory."""
+    from click.shell_completion import CompletionItem  # only needed by shells
 
-    given = {name: context.params[name] for name in Asked._fields if context.params.get(name)}
+    given = {name: context.params[name] for name in WorkspaceOptions._fields if context.params.get(name)}
     try:
         with open_registry() as registry:
-            tools = [item.tool for item in registry.tools(Asked(**given).context(registry))]
+            tools = [item.tool for item in registry.tools(WorkspaceOptions(**given).context(registry))]
     except RemitError:
         return []
-    # A shell may put in what is offered as it stands, and a project chooses its servers' names.
+    # A shell may insert completions verbatim, and a project chooses its servers' names.
     names = {name for tool in tools for name in (tool.name, tool.server) if name and _SAFE.fullmatch(name)}
     return [CompletionItem(name) for name in sorted(names) if name.startswith(incomplete)]
 
 
 def confirm(question: str, *, yes: bool) -> None:
-    """Go on only with a person's word: without a terminal there is nobody to ask."""
+    """Ask for confirmation; fail without a terminal."""
     if yes:
         return
     if not sys.stdin.isatty():

@@ -1,4 +1,4 @@
-"""The commands `remit policy` and `remit approve`: what is wrong with a policy, and the calls that wait."""
+"""`remit policy` and `remit approve`: configuration errors and pending approvals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
 from remit.bootstrap import open_registry
 from remit.cli import render
 from remit.cli.json_output import Shape, asked_for
-from remit.cli.options import FOUND, JSON, PROJECT, Asked, confirm, for_a_workspace
+from remit.cli.options import ERRORS_FOUND, JSON, PROJECT, WorkspaceOptions, confirm, for_a_workspace
 from remit.decision.context import Context, shorten
 from remit.decision.problems import Severity
 
@@ -30,20 +30,20 @@ def policy() -> None:
 
 @policy.command("check")
 @for_a_workspace
-def check_policy(*, asked: Asked, as_json: bool) -> None:
+def check_policy(*, options: WorkspaceOptions, as_json: bool) -> None:
     """Name every mistake in Remit's own configuration.
 
     Each with its file, line and column, and with what to do. Exits with 1 when there is an error.
     """
     with open_registry() as registry:
-        context = asked.context(registry)
+        context = options.context(registry)
         found = registry.check_policy(context)
     if as_json:
         render.data(_checked(found, context))
     else:
         _check(found, context)
     if any(item.severity is Severity.ERROR for item in found):
-        sys.exit(FOUND)
+        sys.exit(ERRORS_FOUND)
 
 
 @click.command()
@@ -62,26 +62,26 @@ def approve(*, ids: tuple[str, ...], project: str, deny: bool, yes: bool, as_jso
         raise click.UsageError("name what to deny")
     with open_registry() as registry:
         context = registry.at(project)
-        asked = registry.approvals
-        found = [asked.find(id, context) for id in ids] if ids else asked.waiting(context)
+        approvals = registry.approvals
+        found = [approvals.find(id, context) for id in ids] if ids else approvals.waiting(context)
         if ids:
-            _show_approvals(found, asked, to_stderr=True)
+            _show_approvals(found, approvals, to_stderr=True)
             if not deny:
                 confirm("Approve of these calls?", yes=yes)
-            found = [asked.answer(item.id, context, approve=not deny) for item in found]
+            found = [approvals.answer(item.id, context, approve=not deny) for item in found]
         if as_json:
-            render.data(_asked_about(found, asked, context))
+            render.data(_approvals_shape(found, approvals, context))
         elif ids:
             for item in found:
-                render.out(f"{asked.status(item)} {item.id}  {render.printable(item.binding.tool)}")
+                render.out(f"{approvals.status(item)} {item.id}  {render.printable(item.binding.tool)}")
         elif found:
-            _show_approvals(found, asked)
+            _show_approvals(found, approvals)
         else:
             render.out("No call waits for your word.")
 
 
 def _check(found: Sequence[ConfigurationFinding], context: Context) -> None:
-    """Show what was noticed, by file."""
+    """Show findings by file."""
     render.out(render.heading(context))
     if not found:
         render.out("Nothing to mend.")
@@ -98,16 +98,16 @@ def _check(found: Sequence[ConfigurationFinding], context: Context) -> None:
 
 
 def _checked(found: Sequence[ConfigurationFinding], context: Context) -> Shape:
-    """The answer of `remit policy check`."""
+    """Return the JSON of `remit policy check`."""
     return {**asked_for(context), "findings": [_noticed(each) for each in found], **_counts(found)}
 
 
-def _show_approvals(found: Sequence[Approval], asked: Approvals, *, to_stderr: bool = False) -> None:
-    """Show what each call would do, so that a person can judge it."""
+def _show_approvals(found: Sequence[Approval], approvals: Approvals, *, to_stderr: bool = False) -> None:
+    """Show what each call would do."""
     stream = sys.stderr if to_stderr else sys.stdout
     for at, item in enumerate(found):
         lines = (
-            f"{item.id}  {item.binding.tool}: {asked.status(item)}",
+            f"{item.id}  {item.binding.tool}: {approvals.status(item)}",
             f"  for        {item.binding.principal}",
             f"  because    it {item.reason}",
             *([f"  arguments  {item.shown}"] if item.shown else []),
@@ -117,9 +117,9 @@ def _show_approvals(found: Sequence[Approval], asked: Approvals, *, to_stderr: b
         stream.writelines(f"{render.printable(line)}\n" for line in lines)
 
 
-def _asked_about(found: Sequence[Approval], asked: Approvals, context: Context) -> Shape:
-    """The answer of `remit approve`."""
-    return {**asked_for(context), "approvals": [_approval(item, asked) for item in found]}
+def _approvals_shape(found: Sequence[Approval], approvals: Approvals, context: Context) -> Shape:
+    """Return the JSON of `remit approve`."""
+    return {**asked_for(context), "approvals": [_approval(item, approvals) for item in found]}
 
 
 def _counts(found: Sequence[ConfigurationFinding]) -> dict[str, int]:
@@ -137,10 +137,10 @@ def _noticed(item: ConfigurationFinding) -> Shape:
     }
 
 
-def _approval(item: Approval, asked: Approvals) -> Shape:
+def _approval(item: Approval, approvals: Approvals) -> Shape:
     return {
         "id": item.id,
-        "status": asked.status(item),
+        "status": approvals.status(item),
         "tool": item.binding.tool,
         "principal": item.binding.principal,
         "reason": item.reason,

@@ -1,4 +1,4 @@
-"""What people see: tables on a terminal, plain aligned lines elsewhere, never a control character."""
+"""Output for people: tables on a terminal, aligned lines elsewhere, never control characters."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ WORDS = {
     Kind.BUILTIN: "built-in",
 }
 NUMBERS = ("tokens", "uses")
-_WIDEST = 60  # columns; a longer cell pushes only its own line
+_WIDEST = 60  # columns; a longer cell shifts only its own line
 NOTHING = """\
 No tools are in force here.
 hint: declare a server in one of the client's files; `remit tools --all` shows what is hidden"""
@@ -56,22 +56,22 @@ def out(text: str = "") -> None:
 
 
 def text(content: str) -> None:
-    """Write a text as it is, with a line break after it, which no budget has counted."""
+    """Write a text with a line break, which no token budget counts."""
     sys.stdout.write(f"{content}\n" if content else "")
 
 
 def data(shape: dict[str, object]) -> None:
-    """Write an answer as JSON."""
+    """Write JSON."""
     out(json.dumps(shape, indent=2))
 
 
 def line(shape: dict[str, object]) -> None:
-    """Write one of many answers as JSON, in a line of its own."""
+    """Write one line of JSON."""
     out(json.dumps(shape))
 
 
 def problems(found: Iterable[Problem], context: Context) -> None:
-    """Warn of what is wrong in configuration files."""
+    """Print problems in configuration files as warnings."""
     for problem in found:
         parts = (shorten(problem.source, context), problem.place, problem.reason)
         sys.stderr.write(f"warning: {printable(': '.join(part for part in parts if part))}\n")
@@ -84,19 +84,19 @@ def lines(content: str) -> None:
 
 
 def note(text: str) -> None:
-    """Tell something that is no data."""
+    """Write a note to stderr."""
     sys.stderr.write(f"{printable(text)}\n")
 
 
 def warning(failure: RemitError) -> None:
-    """Say what went wrong where the rest goes on."""
+    """Print an error as a warning."""
     sys.stderr.write(f"warning: {printable(str(failure))}\n")
     if failure.hint:
         sys.stderr.write(f"hint: {printable(failure.hint)}\n")
 
 
 def error(failure: RemitError) -> None:
-    """Say what went wrong and what to do."""
+    """Print an error with its hint."""
     sys.stderr.write(f"error: {printable(str(failure))}\n")
     if failure.hint:
         sys.stderr.write(f"hint: {printable(failure.hint)}\n")
@@ -105,7 +105,7 @@ def error(failure: RemitError) -> None:
 def listing(
     listed: Sequence[ToolDecision], summary: Summary, context: Context, *, sends_a_part: bool = False
 ) -> None:
-    """Show tools by scope, and what they cost together."""
+    """Show tools by scope, and their total cost."""
     out(heading(context))
     if not listed:
         out(NOTHING)
@@ -151,7 +151,7 @@ def _answer(result: GateResult) -> str:
 
 
 def _facts(explained: Explanation) -> Iterator[str]:
-    """Say what else is known: what it is for, what it brings and costs, how it last answered."""
+    """Describe the tool: its purpose, contents, cost and last connection."""
     tool = explained.tool
     if tool is None:
         return
@@ -170,7 +170,7 @@ def _facts(explained: Explanation) -> Iterator[str]:
 
 
 def total(summary: Summary, *, sends_a_part: bool = False) -> str:
-    """Say how many tools an agent gets and what they cost, in lines of their own."""
+    """Describe how many tools an agent gets and their cost."""
     costs, lines = summary.costs, [f"{counted(summary.visible)} visible"]
     if costs.all:
         lines[0] += f": about {rounded(costs.visible)} tokens{'' if sends_a_part else ' per request'}"
@@ -185,18 +185,18 @@ def total(summary: Summary, *, sends_a_part: bool = False) -> str:
 
 
 def counted(counts: Mapping[Kind, int]) -> str:
-    """Write counts by kind in words."""
+    """Format counts by kind."""
     words = [f"{count:,} {WORDS[kind]}{'' if count == 1 else 's'}" for kind, count in counts.items()]
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:]))) or "nothing"
 
 
 def rounded(count: int) -> str:
-    """Write an estimate to three digits: more of them would promise too much."""
+    """Round an estimate to three digits."""
     return f"{round(count, 3 - len(str(count))) if count > 999 else count:,}"
 
 
 def heading(context: Context) -> str:
-    """Say where and for which client an answer is."""
+    """Return the heading with directory and client."""
     path, home = context.workspace.dir, context.home.rstrip("/")
     short = f"~{path.removeprefix(home)}" if home and is_at_or_below(path, home) else path
     return f"{printable(short)} ({context.client or ALL_CLIENTS})"
@@ -217,7 +217,7 @@ def clients(found: Sequence[Presence], context: Context) -> None:
 
 
 def diagnosis(findings: Sequence[Finding], context: Context) -> None:
-    """Show what is wrong by file, each with its fix."""
+    """Show findings by file, with fixes."""
     out(heading(context))
     if not findings:
         out("Nothing to mend.")
@@ -237,7 +237,7 @@ def _what(finding: Finding) -> tuple[str, str, str]:
 
 
 def printable(text: str) -> str:
-    """Write control characters as escapes: a name from a file must not steer the terminal."""
+    """Escape control characters: a name from a file must not control the terminal."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
@@ -248,7 +248,7 @@ def _rows(item: Presence, context: Context) -> list[tuple[str, ...]]:
 
 
 def _order(item: ToolDecision) -> tuple[int, str, str, bool, str, str]:
-    """By kind, with each server's tools below it."""
+    """Sort by kind, with each server's tools below it."""
     tool = item.tool
     is_of_server = tool.kind is Kind.MCP_TOOL and tool.server is not None
     rank = _KINDS[Kind.MCP_SERVER if is_of_server else tool.kind]
@@ -280,7 +280,7 @@ def _cells(item: ToolDecision, context: Context) -> dict[str, str]:
 def table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Collection[str] = ()
 ) -> None:
-    """Show rows below each other, with columns of numbers to the right."""
+    """Show rows in columns, with numbers right-aligned."""
     cells = [[printable(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():
         _draw(title, columns, cells, numbers)
@@ -305,7 +305,7 @@ def _draw(
     from rich.text import Text
 
     table = Table(title=title or None, title_justify="left", box=SIMPLE_HEAD, title_style="bold")
-    for column in columns:  # a name that is cut cannot be asked about
+    for column in columns:  # never truncate names
         table.add_column(column, overflow="fold", justify="right" if column in numbers else "left")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
@@ -314,7 +314,7 @@ def _draw(
 
 @contextmanager
 def bar(title: str) -> Generator[Callable[[int, int, str], None]]:
-    """Draw a bar on stderr; it is moved with what is done, of how much, and the last that was."""
+    """Draw a progress bar on stderr; update it with done, total and the last item."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

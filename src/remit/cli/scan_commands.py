@@ -1,4 +1,4 @@
-"""Commands that look at the files: what changed, which clients there are, what is wrong."""
+"""`remit scan`, `remit clients` and `remit doctor`."""
 
 import sys
 
@@ -8,14 +8,14 @@ from remit.bootstrap import diagnose, open_registry, open_upstreams
 from remit.catalog.contexts import ALL_CLIENTS
 from remit.catalog.summary import summarize
 from remit.cli import first_screen, json_output, render, server_output
-from remit.cli.options import FOUND, JSON, PROJECT, Asked, for_a_workspace, known_names
+from remit.cli.options import ERRORS_FOUND, JSON, PROJECT, WorkspaceOptions, for_a_workspace, known_names
 from remit.cli.search_commands import index
 from remit.decision.defaults import DEADLINE
 from remit.decision.problems import Severity
 
 
 def _seconds(_context: click.Context, _parameter: click.Parameter, value: float) -> float:
-    if value != value:  # not a number, and so neither above nor below any other
+    if value != value:  # NaN passes range checks
         raise click.BadParameter("not a number of seconds")
     return value
 
@@ -33,7 +33,9 @@ def _seconds(_context: click.Context, _parameter: click.Parameter, value: float)
     callback=_seconds,
     help="How long each server may take.",
 )
-def scan(*, servers: tuple[str, ...], asked: Asked, connect: bool, timeout: float, as_json: bool) -> None:
+def scan(
+    *, servers: tuple[str, ...], options: WorkspaceOptions, connect: bool, timeout: float, as_json: bool
+) -> None:
     """Scan again: what changed, is visible, hidden, and costs.
 
     With --connect, servers are started or reached for what they list: all in force that are yours or that you
@@ -42,7 +44,7 @@ def scan(*, servers: tuple[str, ...], asked: Asked, connect: bool, timeout: floa
     if servers and not connect:
         raise click.UsageError("servers are named for --connect only")
     with open_registry() as registry:
-        context = asked.context(registry)
+        context = options.context(registry)
         found, connected = registry.scan(context), None
         if connect:
             with server_output.progress("asking servers") as show:
@@ -82,13 +84,13 @@ def clients(*, project: str, everything: bool, as_json: bool) -> None:
 
 @click.command()
 @for_a_workspace
-def doctor(*, asked: Asked, as_json: bool) -> None:
+def doctor(*, options: WorkspaceOptions, as_json: bool) -> None:
     """Name each problem with its file and its fix.
 
     Nothing is started, and no secret is shown. Exits with 1 when there is an error.
     """
     with open_registry() as registry:
-        context = asked.context(registry)
+        context = options.context(registry)
         findings = diagnose(registry, context)
         problems = registry.own_problems(context)
     render.problems(problems, context)
@@ -97,4 +99,4 @@ def doctor(*, asked: Asked, as_json: bool) -> None:
     else:
         render.diagnosis(findings, context)
     if any(finding.severity is Severity.ERROR for finding in findings):
-        sys.exit(FOUND)
+        sys.exit(ERRORS_FOUND)

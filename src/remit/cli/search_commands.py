@@ -1,4 +1,4 @@
-"""The command that finds tools by what they do."""
+"""`remit search`: finds tools by what they do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 from remit.bootstrap import open_registry
 from remit.cli import json_output, render, server_output
-from remit.cli.options import NOTHING_DONE, Asked, for_a_workspace, for_an_agent
+from remit.cli.options import NOTHING_DONE, WorkspaceOptions, for_a_workspace, for_an_agent
 from remit.decision.defaults import DEFAULT_LIMIT, MAX_LIMIT
 from remit.decision.scopes import Scope
 from remit.errors import EmbeddingError
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 def search(
     *,
     query: tuple[str, ...],
-    asked: Asked,
+    options: WorkspaceOptions,
     scope: str | None,
     limit: int,
     everything: bool,
@@ -55,9 +55,9 @@ def search(
     QUERY says in your words what you want to do, or names a tool. Exits with 1 when nothing is a good match.
     """
     with open_registry() as registry:
-        context = asked.context(registry)
+        context = options.context(registry)
         failure = index(registry, context)
-        # What could not be made ready just now is not tried a second time.
+        # Do not retry what just failed.
         searcher = registry.searcher(context, is_hurried=True)
         found = searcher.search(
             " ".join(query),
@@ -81,7 +81,7 @@ def search(
 
 
 def index(registry: Registry, context: Context) -> EmbeddingError | None:
-    """Make new tools ready for search; where that fails they are still found by their words."""
+    """Index new tools; after a failure they are still found by words."""
     try:
         with server_output.progress("reading tools") as show:
             registry.index(context, show)

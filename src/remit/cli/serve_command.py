@@ -1,4 +1,4 @@
-"""The command `remit serve`: the gateway, on stdio or on HTTP."""
+"""`remit serve`: the gateway, on stdio or HTTP."""
 
 import json
 import logging
@@ -97,10 +97,10 @@ def serve(
     if memory and (address or agent or room or strategy or mode):
         raise click.UsageError("--memory serves memory alone, on stdio")
     _start_log(as_json=log_json, verbose=verbose)
-    # On HTTP the clients are others than the one whose variables these are.
+    # On HTTP, these variables belong to no client.
     is_headless = address is None and runs_headless(os.environ)
     spec = EndpointSpec(os.path.abspath(project), client, agent, room, strategy, mode, is_headless)
-    # Imported late: no other command should wait for what only a server needs.
+    # Imported late: no other command needs the server.
     openers = gateway_openers()
     if memory:
         from remit.gateway.transports import memory_endpoint
@@ -147,13 +147,13 @@ def _start_log(*, as_json: bool, verbose: int) -> None:
     logging.basicConfig(handlers=[handler], level=logging.WARNING)
     level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
     logging.getLogger("remit").setLevel(level)
-    # The libraries' own words below this would repeat what clients send.
+    # Below this level, libraries log what clients send.
     for name in ("mcp", "uvicorn", "httpx2"):
         logging.getLogger(name).setLevel(max(level, logging.WARNING if verbose < 2 else logging.INFO))
 
 
 class _JsonLines(logging.Formatter):
-    """A log for programs: one object a line."""
+    """Formats log records as one JSON object per line."""
 
     def format(self, record: logging.LogRecord) -> str:
         said = {

@@ -1,4 +1,4 @@
-"""What people see of live servers: how far the asking is, what came of it, and what they are to trust."""
+"""Output about live servers: progress, results, and what to trust."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NOTHING_TO_TRUST = "No server of this project needs your trust."
 
 @contextmanager
 def progress(title: str) -> Generator[Callable[[Progress], None]]:
-    """Show how far something has come: a bar on a terminal, lines for servers elsewhere; on stderr."""
+    """Show progress on stderr: a bar on a terminal, lines elsewhere."""
     if not sys.stderr.isatty():
         yield _line
         return
@@ -35,7 +35,7 @@ def progress(title: str) -> Generator[Callable[[Progress], None]]:
         bars: list[Callable[[int, int, str], None]] = []
 
         def show(step: Progress) -> None:
-            if not bars:  # drawn when there is something to show
+            if not bars:  # started by the first step
                 bars.append(drawn.enter_context(render.bar(title)))
             bars[0](step.done, step.total, render.printable(step.label))
 
@@ -43,7 +43,7 @@ def progress(title: str) -> Generator[Callable[[Progress], None]]:
 
 
 def unasked(listed: Sequence[ToolDecision]) -> None:
-    """Tell of servers in force whose tools nobody has asked for yet."""
+    """Print a hint about active servers whose tools are unknown."""
     servers = [tool for tool, decision in listed if tool.kind is Kind.MCP_SERVER and decision.is_available]
     if count := sum(server.listed_at is None for server in servers):
         whose = "1 server" if count == 1 else f"{count} servers"
@@ -51,7 +51,7 @@ def unasked(listed: Sequence[ToolDecision]) -> None:
 
 
 def warnings(servers: Sequence[Connected]) -> None:
-    """Warn of servers that were not asked or did not answer, and of tools that cannot be used."""
+    """Warn about servers that were skipped or failed, and about invalid tools."""
     for item in servers:
         tool, decision, offer = item
         label = tool.server or tool.name
@@ -64,7 +64,7 @@ def warnings(servers: Sequence[Connected]) -> None:
 
 
 def connected(servers: Sequence[Connected]) -> None:
-    """Show what came of asking each server."""
+    """Show the result of each connection."""
     render.out()
     if servers:
         columns = ("server", "scope", "tools", "protocol", "seconds", "outcome")
@@ -74,14 +74,14 @@ def connected(servers: Sequence[Connected]) -> None:
 
 
 def entries(found: Sequence[Trustable], context: Context, *, to_stderr: bool = False) -> None:
-    """Show what servers would run, so that a person can judge it."""
+    """Show what servers would run."""
     lines = [line for item in found for line in (*_entry(item, context), "")] or [_NOTHING_TO_TRUST, ""]
     for line in lines[:-1]:
         (sys.stderr if to_stderr else sys.stdout).write(f"{line}\n")
 
 
 def trusted(found: Sequence[Trustable]) -> None:
-    """Say what is trusted now."""
+    """Print what is trusted now."""
     for item in found:
         word = "trusted" if item.is_trusted else "not trusted"
         render.out(f"{word}: {render.printable(item.declaration.server or item.declaration.name)}")
@@ -138,12 +138,12 @@ def _entry(item: Trustable, context: Context) -> list[str]:
 
 
 def _names(values: Mapping[str, str], syntaxes: Sequence[VariableSyntax]) -> str:
-    """Name variables or headers, with the user's own variables that they hand over."""
+    """List variables or headers, with the user's variables that they pass on."""
     return ", ".join(_named(name, values[name], syntaxes) for name in sorted(values))
 
 
 def _named(name: str, value: str, syntaxes: Sequence[VariableSyntax]) -> str:
-    """Show a value only where it can change which code runs, and is no secret."""
+    """Show a value only if it can change which code runs and is not a secret."""
     handed = references(value, syntaxes)
     given = f" from {', '.join(handed)}" if handed else ""
     if not steers_code(name):

@@ -1,4 +1,4 @@
-"""The commands `remit states` and `remit state`: what people see of states, and what applications say."""
+"""`remit states` and `remit state`: lists, sets and pushes states."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 from remit.bootstrap import open_registry
 from remit.cli import render
 from remit.cli.json_output import Shape, asked_for
-from remit.cli.options import PROJECT, Asked, for_a_workspace, for_an_agent
+from remit.cli.options import PROJECT, WorkspaceOptions, for_a_workspace, for_an_agent
 from remit.configuration.config_model import ConfigurationLayer
 from remit.decision.context import Context, shorten
 
@@ -25,10 +25,10 @@ _WORDS = {True: "true", False: "false", None: "unknown"}
 @click.command("states")
 @for_a_workspace
 @for_an_agent
-def list_states(*, asked: Asked, as_json: bool) -> None:
+def list_states(*, options: WorkspaceOptions, as_json: bool) -> None:
     """List the states, their values, and why."""
     with open_registry() as registry:
-        context = registry.now(asked.context(registry))
+        context = registry.now(options.context(registry))
         found = registry.states(context)
         problems = registry.own_problems(context)
     render.problems(problems, context)
@@ -89,12 +89,12 @@ def push_states(*, project: str, text: str) -> None:
 
 
 def _shape(found: Sequence[StateReport], context: Context) -> Shape:
-    """The answer of `remit states`."""
+    """Return the JSON of `remit states`."""
     return {**asked_for(context), "states": [_state(item) for item in found]}
 
 
 def _table(found: Sequence[StateReport], context: Context) -> None:
-    """Show states, those of files before those of Remit itself."""
+    """Show states, configured ones before built-in ones."""
     render.out(render.heading(context))
     render.out()
     ordered = sorted(found, key=lambda item: (item.layer is ConfigurationLayer.BUILTIN, item.name))
@@ -103,14 +103,14 @@ def _table(found: Sequence[StateReport], context: Context) -> None:
 
 
 def _read_pushed(text: str) -> dict[str, object]:
-    """Read the object that is pushed; `-` stands for what comes in on stdin."""
+    """Parse the pushed object; `-` reads stdin."""
     try:
         pushed = json.loads(sys.stdin.read() if text == "-" else text)
     except (ValueError, RecursionError):
         raise click.UsageError("--json is not valid JSON") from None
     if not isinstance(pushed, dict):
         raise click.UsageError("--json is no object")
-    return pushed  # pyright: ignore[reportUnknownVariableType] - JSON has only texts as keys
+    return pushed  # pyright: ignore[reportUnknownVariableType] - JSON keys are strings
 
 
 def _state(item: StateReport) -> Shape:

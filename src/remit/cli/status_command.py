@@ -1,4 +1,4 @@
-"""The command `remit status`: the gateways that run, and how they and their servers are."""
+"""`remit status`: running gateways and their servers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""The commands `remit token ...`: who may reach the gateway from elsewhere."""
+"""`remit token`: access tokens of the gateway."""
 
 from __future__ import annotations
 

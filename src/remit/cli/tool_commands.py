@@ -1,4 +1,4 @@
-"""Commands that tell what is in force: the tools, the reasons, and what an agent is told."""
+"""`remit tools`, `remit why` and `remit context`."""
 
 import sys
 
@@ -7,7 +7,7 @@ import click
 from remit.bootstrap import open_registry
 from remit.catalog.summary import summarize
 from remit.cli import json_output, render
-from remit.cli.options import NOTHING_DONE, Asked, for_a_workspace, for_an_agent, known_names
+from remit.cli.options import NOTHING_DONE, WorkspaceOptions, for_a_workspace, for_an_agent, known_names
 
 
 @click.command()
@@ -15,19 +15,19 @@ from remit.cli.options import NOTHING_DONE, Asked, for_a_workspace, for_an_agent
 @for_an_agent
 @click.option("--all", "everything", is_flag=True, help="Add the hidden ones, with gate and reason.")
 @click.option("--watch", "is_followed", is_flag=True, help="Follow changes live, until Ctrl-C.")
-def tools(*, asked: Asked, everything: bool, is_followed: bool, as_json: bool) -> None:
+def tools(*, options: WorkspaceOptions, everything: bool, is_followed: bool, as_json: bool) -> None:
     """List the tools in force here, by scope.
 
     With --watch, the list is shown again when files, states or rules change it; not on a terminal, a line
     tells each change. With --json that is an object on a line of its own.
     """
     if is_followed:
-        from remit.cli.watch_tools import watch  # few follow
+        from remit.cli.watch_tools import watch  # rarely used
 
-        watch(asked, everything=everything, as_json=as_json)
+        watch(options, everything=everything, as_json=as_json)
         return
     with open_registry() as registry:
-        context = asked.context(registry)
+        context = options.context(registry)
         context = registry.now(context) if as_json else context
         known = registry.tools(context)
         problems = registry.problems(context)
@@ -47,13 +47,13 @@ def tools(*, asked: Asked, everything: bool, is_followed: bool, as_json: bool) -
 @click.argument("name", shell_complete=known_names)
 @for_a_workspace
 @for_an_agent
-def why(*, name: str, asked: Asked, as_json: bool) -> None:
+def why(*, name: str, options: WorkspaceOptions, as_json: bool) -> None:
     """Explain why a tool is available, or is not.
 
     NAME is a tool's or a server's; a tool that exists only in another project is unknown here.
     """
     with open_registry() as registry:
-        context = asked.context(registry)
+        context = options.context(registry)
         explained = registry.explain(name, context)
         problems = registry.problems(context)
     render.problems(problems, context)
@@ -74,10 +74,10 @@ def why(*, name: str, asked: Asked, as_json: bool) -> None:
     metavar="CHARACTERS",
     help="The most to print; default: what the configuration says, or 6000.",
 )
-def session_context(*, asked: Asked, budget: int | None, as_json: bool) -> None:
+def session_context(*, options: WorkspaceOptions, budget: int | None, as_json: bool) -> None:
     """Print what an agent is told at the start."""
     with open_registry() as registry:
-        context = asked.context(registry)
+        context = options.context(registry)
         budget = registry.told(context).characters if budget is None else budget
         text = registry.session_context(context, budget=budget)
         problems = registry.problems(context)

@@ -1,4 +1,4 @@
-"""The command `remit trust`: servers that come with a project, and states that run or change something."""
+"""`remit trust`: servers and states of a project that run something."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 from remit.bootstrap import open_registry
 from remit.cli import json_output, render, server_output
-from remit.cli.options import Asked, confirm, for_a_workspace, known_names
+from remit.cli.options import WorkspaceOptions, confirm, for_a_workspace, known_names
 from remit.configuration.config_model import ASKS_GIT, DetectorKind
 from remit.decision.context import Context, shorten
 from remit.errors import UnknownServerError
@@ -29,7 +29,13 @@ if TYPE_CHECKING:
 @click.option("--revoke", is_flag=True, help="Trust each NAME no more, or with --all none.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 def trust(
-    *, names: tuple[str, ...], asked: Asked, everything: bool, revoke: bool, yes: bool, as_json: bool
+    *,
+    names: tuple[str, ...],
+    options: WorkspaceOptions,
+    everything: bool,
+    revoke: bool,
+    yes: bool,
+    as_json: bool,
 ) -> None:
     """Trust servers and states that run something.
 
@@ -42,7 +48,7 @@ def trust(
     if revoke and not (everything or names):
         raise click.UsageError("name what to trust no more, or give --all")
     with open_registry() as registry:
-        context = asked.context(registry)
+        context = options.context(registry)
         found = _find(registry, context, names)
         if everything or names:
             _show(found, context, to_stderr=True)
@@ -60,20 +66,20 @@ def trust(
         _show(found, context)
 
 
-class Found(NamedTuple):
-    """What needs trust."""
+class TrustCandidates(NamedTuple):
+    """Servers, states and tools that need trust."""
 
     servers: Sequence[Trustable]
     states: Sequence[TrustRequest]
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing does."""
+        """Whether nothing needs trust."""
         return not (self.servers or self.states)
 
 
-def _find(registry: Registry, context: Context, names: Sequence[str]) -> Found:
-    """Find what needs trust, or what is named of it.
+def _find(registry: Registry, context: Context, names: Sequence[str]) -> TrustCandidates:
+    """Find everything that needs trust, or the named part.
 
     Raises:
         UnknownServerError: nothing that needs trust has a given name.
@@ -85,18 +91,18 @@ def _find(registry: Registry, context: Context, names: Sequence[str]) -> Found:
     except UnknownServerError as error:
         message = str(error).replace("no server of this project", "no server or state of this project")
         raise UnknownServerError(message, hint=error.hint) from None
-    return Found(servers, states)
+    return TrustCandidates(servers, states)
 
 
-def _settle(registry: Registry, context: Context, found: Found, *, revoke: bool) -> None:
-    """Trust what was found, or trust it no more."""
+def _settle(registry: Registry, context: Context, found: TrustCandidates, *, revoke: bool) -> None:
+    """Trust the candidates, or revoke their trust."""
     (registry.revoke if revoke else registry.trust)(found.servers, context)
     if found.states:
         (registry.revoke_states if revoke else registry.trust_states)(found.states, context)
 
 
-def _show(found: Found, context: Context, *, to_stderr: bool = False) -> None:
-    """Show what each would do, so that a person can judge it."""
+def _show(found: TrustCandidates, context: Context, *, to_stderr: bool = False) -> None:
+    """Show what each would do."""
     if found.servers or not found.states:
         server_output.entries(found.servers, context, to_stderr=to_stderr)
     stream = sys.stderr if to_stderr else sys.stdout
@@ -107,8 +113,8 @@ def _show(found: Found, context: Context, *, to_stderr: bool = False) -> None:
             stream.write(f"{render.printable(line)}\n")
 
 
-def _tell(found: Found) -> None:
-    """Say what is trusted now."""
+def _tell(found: TrustCandidates) -> None:
+    """Print what is trusted now."""
     if found.servers or not found.states:
         server_output.trusted(found.servers)
     for item in found.states:
@@ -116,8 +122,8 @@ def _tell(found: Found) -> None:
         render.out(f"{word}: {render.printable(item.title)}")
 
 
-def _shape(found: Found, context: Context) -> json_output.Shape:
-    """The answer of `remit trust`."""
+def _shape(found: TrustCandidates, context: Context) -> json_output.Shape:
+    """Return the JSON of `remit trust`."""
     states = [_state(item) for item in found.states if item.is_state]
     tools = [_tool(item) for item in found.states if not item.is_state]
     return json_output.trust(found.servers, states, tools, context)

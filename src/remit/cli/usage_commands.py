@@ -9,7 +9,7 @@ import click
 from remit.bootstrap import open_personal_file, open_registry
 from remit.cli import render
 from remit.cli.json_output import Shape, asked_for, moment
-from remit.cli.options import NOTHING_DONE, Asked, confirm, for_a_workspace, for_an_agent
+from remit.cli.options import NOTHING_DONE, WorkspaceOptions, confirm, for_a_workspace, for_an_agent
 from remit.configuration.switch_off import switch_off, switch_on, switched_off
 from remit.decision.context import Context
 from remit.hooks.hook_command import main as answer_event
@@ -37,13 +37,13 @@ def hook() -> None:
 @click.command()
 @for_a_workspace
 @click.option("--projects", "by_project", is_flag=True, help="Each of your projects; no tool is named.")
-def usage(*, asked: Asked, by_project: bool, as_json: bool) -> None:
+def usage(*, options: WorkspaceOptions, by_project: bool, as_json: bool) -> None:
     """Show what was used here, and what never was.
 
     Costs are what the definitions of visible tools cost in each request, in tokens.
     """
     with open_registry() as registry:
-        context = asked.context(registry)
+        context = options.context(registry)
         projects = registry.usage_by_project() if by_project else ()
         found = None if by_project else registry.usage(context)
         is_part = registry.sends_a_part(registry.tools(context), context)
@@ -61,14 +61,14 @@ def usage(*, asked: Asked, by_project: bool, as_json: bool) -> None:
 @for_a_workspace
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @click.option("--undo", is_flag=True, help="Switch on again all that this command switched off.")
-def prune(*, asked: Asked, yes: bool, undo: bool, as_json: bool) -> None:
+def prune(*, options: WorkspaceOptions, yes: bool, undo: bool, as_json: bool) -> None:
     """Propose what to switch off here, and do it when told.
 
     That is what was never used in two weeks or five sessions, and what only fails. It is switched off by
     rules in `remit.local.toml` at the root of this checkout, which are shown first; `--undo` takes them out.
     """
     with open_registry() as registry:
-        context = asked.context(registry)
+        context = options.context(registry)
         file = open_personal_file(context.workspace)
         found = [] if undo else registry.proposals(context)
     after = switch_on(file.text) if undo else switch_off(file.text, [each.name for each in found])
@@ -99,14 +99,14 @@ def prune(*, asked: Asked, yes: bool, undo: bool, as_json: bool) -> None:
 @for_a_workspace
 @for_an_agent
 @click.option("--session", metavar="ID", help="As in this session; default: the last one here.")
-def suggest(*, prompt: str | None, asked: Asked, session: str | None, as_json: bool) -> None:
+def suggest(*, prompt: str | None, options: WorkspaceOptions, session: str | None, as_json: bool) -> None:
     """Show what would be suggested, and why.
 
     By the tools that were used last in a session, by the states, and by PROMPT where one is given. Nothing is
     told to anybody, and nothing is run.
     """
     with open_registry() as registry:
-        context = asked.context(registry)
+        context = options.context(registry)
         sessions = registry.usage(context).sessions
         chosen = session or next((each.session_id for each in sessions), "")
         found = registry.suggestions(context, session_id=chosen, prompt=prompt)

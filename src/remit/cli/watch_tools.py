@@ -1,4 +1,4 @@
-"""`remit tools --watch`: the list, and then what changes about it, until the user has seen enough."""
+"""`remit tools --watch`: the list and its changes, until interrupted."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from remit.decision.snapshot import Snapshot
 from remit.errors import RemitError, StoreError
 
 if TYPE_CHECKING:
-    from remit.cli.options import Asked
+    from remit.cli.options import WorkspaceOptions
     from remit.decision.problems import Problem
     from remit.registry import Registry
 
-_MOST_LINES = 10  # of what changed last, below the list on a terminal
+_MOST_LINES = 10  # of recent changes, below the list on a terminal
 _END = "watching; Ctrl-C ends it"
 
 
 class _Seen(NamedTuple):
-    """What is in force at one moment."""
+    """The list at one moment."""
 
     context: Context
     known: Sequence[ToolDecision]
@@ -40,35 +40,37 @@ class _Seen(NamedTuple):
         return summarize(self.known, self.context)
 
     def since(self, before: _Seen | None) -> ListDifference:
-        """Tell what is other than before; at first, everything is there since now."""
+        """Return the difference to an earlier list, or to none."""
         old = () if before is None else before.shown
         states = {} if before is None else changed_states(_snapshot(before.context), _snapshot(self.context))
         return difference(old, self.shown, self.known)._replace(states=states)
 
 
-def watch(asked: Asked, *, everything: bool, as_json: bool) -> None:
-    """Show what is in force, and show it again whenever that changes, until the user interrupts."""
+def watch(options: WorkspaceOptions, *, everything: bool, as_json: bool) -> None:
+    """Show the list, again after each change, until interrupted."""
     show = _lines if as_json else _Screen() if sys.stdout.isatty() else _log
     try:
         with open_registry() as registry:
-            for seen, before in _followed(registry, asked, everything=everything):
+            for seen, before in _followed(registry, options, everything=everything):
                 show(seen, before)
                 sys.stdout.flush()
-    except KeyboardInterrupt:  # the way to end it
+    except KeyboardInterrupt:  # how the user ends it
         pass
 
 
-def _followed(registry: Registry, asked: Asked, *, everything: bool) -> Iterator[tuple[_Seen, _Seen | None]]:
-    """Yield what is in force whenever it is another than before, with what was."""
-    context = asked.context(registry)
+def _followed(
+    registry: Registry, options: WorkspaceOptions, *, everything: bool
+) -> Iterator[tuple[_Seen, _Seen | None]]:
+    """Yield the list whenever it changes, with the previous one."""
+    context = options.context(registry)
     before: _Seen | None = None
     failure = ""
     for _ in registry.follow(context, open_notifier()):
         try:
-            seen = _look(registry, registry.now(asked.context(registry)), everything=everything)
+            seen = _look(registry, registry.now(options.context(registry)), everything=everything)
         except StoreError:
             raise
-        except RemitError as error:  # an agent's file is just being saved, perhaps
+        except RemitError as error:  # an agent's file may be being saved
             if str(error) != failure:
                 render.warning(error)
             failure = str(error)
@@ -86,14 +88,14 @@ def _look(registry: Registry, context: Context, *, everything: bool) -> _Seen:
 
 
 def _lines(seen: _Seen, before: _Seen | None) -> None:
-    """Write JSON, one object a line."""
+    """Write one JSON object per line."""
     _warn(seen, before)
     now = datetime.now(UTC)
     render.line(json_output.change(seen.since(before), seen.problems, seen.summary, seen.context, now))
 
 
 def _log(seen: _Seen, before: _Seen | None) -> None:
-    """Write the list, and from then on a line for each change."""
+    """Write the list, then a line per change."""
     _warn(seen, before)
     if before is None:
         render.listing(seen.shown, seen.summary, seen.context)
@@ -102,7 +104,7 @@ def _log(seen: _Seen, before: _Seen | None) -> None:
 
 
 class _Screen:
-    """The list as it is now, with what changed last below it."""
+    """The current list, with recent changes below it."""
 
     def __init__(self) -> None:
         self._told: list[str] = []

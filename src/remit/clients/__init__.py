@@ -1,4 +1,4 @@
-"""The clients whose files Remit can read, one module each, loaded when one is asked for."""
+"""The clients whose files Remit reads: one module each, imported on demand."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from remit.clients.parsing.client_reader import Client
 
-CLIENTS = {  # each with its module
+CLIENTS = {  # client to module
     "claude-code": "claude_code",
     "klaude": "klaude",
     "cursor": "cursor",

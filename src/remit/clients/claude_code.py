@@ -6,11 +6,18 @@ from functools import partial
 from remit.clients.claude.claude_entries import NAME, read_entry
 from remit.clients.claude.claude_plugins import read_plugins, read_plugins_among_skills
 from remit.clients.claude.claude_settings import parse_settings, read_answers, read_trust, state_key
-from remit.clients.claude.markdown_tools import read_shelves
+from remit.clients.claude.markdown_tools import read_tool_folders
 from remit.clients.claude.own_settings import is_narrowed, read_install
 from remit.clients.parsing import platform_paths
-from remit.clients.parsing.client_reader import Client, ConfigFile, Origin, Parsed, Reader, declare_servers
-from remit.clients.parsing.entry_fields import EntryError, Fields
+from remit.clients.parsing.client_reader import (
+    Client,
+    ClientReader,
+    ConfigFile,
+    EntryOrigin,
+    ParsedFile,
+    declare_servers,
+)
+from remit.clients.parsing.entry_fields import EntryError, EntryFields
 from remit.clients.parsing.server_files import origin
 from remit.decision.launch import VariableSyntax
 from remit.decision.projects import Workspace
@@ -26,11 +33,11 @@ _MANAGED = {
     "darwin": "/Library/Application Support/ClaudeCode",
     "win32": "C:\\Program Files\\ClaudeCode",
 }
-_STATE_FILE_LIMIT = 256 * 2**20  # the client keeps history in it: tens of megabytes are seen
+_STATE_FILE_LIMIT = 256 * 2**20  # holds history too: tens of megabytes are common
 
 
-def read(reader: Reader) -> None:
-    """Read all files that count in a workspace."""
+def read(reader: ClientReader) -> None:
+    """Read all files that apply to a workspace."""
     machine = reader.machine
     home = config_home(machine)
     managed = platform_paths.of_administrator(machine, _MANAGED)
@@ -39,42 +46,42 @@ def read(reader: Reader) -> None:
     for path, level in _settings_files(reader, managed):
         own = None if install is None else install.file(path)
         reader.read(ConfigFile(path=path, parse=partial(parse_settings, level=level, own=own)))
-        if path in reader.unreadable:  # it may switch plugins
+        if path in reader.unreadable:  # it may enable plugins
             reader.lost.add(Scope.PLUGIN)
     reader.read(ConfigFile(path=state_path(machine), parse=parse_state_file, limit=_STATE_FILE_LIMIT))
     for path in reader.flags.mcp_configs:
         reader.read(ConfigFile(path=path, parse=parse_session_file))
     for dir in ancestors(reader.workspace.dir):
         reader.read(ConfigFile(path=os.path.join(dir, ".mcp.json"), parse=parse_project_file))
-    read_shelves(reader, home, managed)
+    read_tool_folders(reader, home, managed)
     read_plugins(reader, machine.variables.get(PLUGIN_DIR) or os.path.join(home, "plugins"))
     read_plugins_among_skills(reader, home)
 
 
 def config_home(machine: Machine) -> str:
-    """Name the directory of the user's settings, skills and plugins."""
+    """Return the directory of the user's settings, skills and plugins."""
     return machine.variables.get(CONFIG_DIR) or os.path.join(machine.home, ".claude")
 
 
 def settings_path(machine: Machine) -> str:
-    """Name the file of the user's settings."""
+    """Return the path of the user's settings."""
     return os.path.join(config_home(machine), "settings.json")
 
 
 def state_path(machine: Machine) -> str:
-    """Name the file of the user's servers, in which the client keeps its state, too."""
+    """Return the path of the user's servers, which also holds the client's state."""
     return os.path.join(machine.variables.get(CONFIG_DIR) or machine.home, ".claude.json")
 
 
-def _settings_files(reader: Reader, managed: str) -> list[tuple[str, SettingsLevel]]:
-    """Name the files of settings; of two at one level, the last is the stronger."""
+def _settings_files(reader: ClientReader, managed: str) -> list[tuple[str, SettingsLevel]]:
+    """List the settings files; the last of a level is the strongest."""
     workspace, fragments = reader.workspace, os.path.join(managed, "managed-settings.d")
     names = [name for name in reader.names_in(fragments) if name.endswith(".json")]
     return [
         (os.path.join(managed, "managed-settings.json"), SettingsLevel.MANAGED),
         *((os.path.join(fragments, name), SettingsLevel.MANAGED) for name in names),
         (settings_path(reader.machine), SettingsLevel.USER),
-        # A project's settings count in the launch directory alone; the personal ones of its root everywhere.
+        # A project's settings apply in the launch directory only; the root's personal ones below it too.
         (os.path.join(workspace.dir, ".claude", "settings.json"), SettingsLevel.PROJECT),
         *(
             (os.path.join(dir, ".claude", "settings.local.json"), SettingsLevel.LOCAL)
@@ -83,8 +90,8 @@ def _settings_files(reader: Reader, managed: str) -> list[tuple[str, SettingsLev
     ]
 
 
-def read_managed_servers(reader: Reader, path: str) -> None:
-    """Read a `managed-mcp.json`: where there is one, even a broken one, its servers are all there are."""
+def read_managed_servers(reader: ClientReader, path: str) -> None:
+    """Read a `managed-mcp.json`; if it exists, even broken, no other servers count."""
     reader.read(ConfigFile(path=path, parse=parse_managed_file))
     if reader.inputs[path]:
         with reader.part(path) as parsed:
@@ -93,24 +100,24 @@ def read_managed_servers(reader: Reader, path: str) -> None:
             )
 
 
-def parse_managed_file(top: Fields, into: Parsed, _workspace: Workspace) -> None:
+def parse_managed_file(top: EntryFields, into: ParsedFile, _workspace: Workspace) -> None:
     """Read the administrator's servers."""
-    origin = Origin(client=NAME, source=into.source, scope=Scope.MANAGED, place="mcpServers")
+    origin = EntryOrigin(client=NAME, source=into.source, scope=Scope.MANAGED, place="mcpServers")
     declare_servers(top.fields("mcpServers"), origin, into, read_entry=read_entry)
 
 
-def parse_project_file(top: Fields, into: Parsed, workspace: Workspace) -> None:
-    """Read a `.mcp.json`; a flat map of servers is not one."""
+def parse_project_file(top: EntryFields, into: ParsedFile, workspace: Workspace) -> None:
+    """Read a `.mcp.json`; a flat map of servers is not valid."""
     _declare_servers(top, into, workspace, Scope.PROJECT, dir=os.path.dirname(into.source))
 
 
-def parse_session_file(top: Fields, into: Parsed, workspace: Workspace) -> None:
-    """Read a file that the client is given with `--mcp-config`."""
+def parse_session_file(top: EntryFields, into: ParsedFile, workspace: Workspace) -> None:
+    """Read a file passed with `--mcp-config`."""
     _declare_servers(top, into, workspace, Scope.DYNAMIC)
 
 
 def _declare_servers(
-    top: Fields, into: Parsed, workspace: Workspace, scope: Scope, dir: str | None = None
+    top: EntryFields, into: ParsedFile, workspace: Workspace, scope: Scope, dir: str | None = None
 ) -> None:
     if "mcpServers" not in top:
         raise EntryError("`mcpServers` is missing")
@@ -118,7 +125,7 @@ def _declare_servers(
     declare_servers(top.fields("mcpServers"), place, into, read_entry=read_entry)
 
 
-def parse_state_file(top: Fields, into: Parsed, workspace: Workspace) -> None:
+def parse_state_file(top: EntryFields, into: ParsedFile, workspace: Workspace) -> None:
     """Read `~/.claude.json`: the user's servers, and this project's local ones with what is switched off."""
     key = state_key(workspace.project.path)
     here = f'projects["{key}"]'

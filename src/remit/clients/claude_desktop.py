@@ -3,7 +3,7 @@
 import os
 
 from remit.clients.parsing import platform_paths
-from remit.clients.parsing.client_reader import Client, Reader
+from remit.clients.parsing.client_reader import Client, ClientReader
 from remit.clients.parsing.server_entries import EntryRule
 from remit.clients.parsing.server_files import ServerFiles
 from remit.decision.launch import Transport
@@ -20,8 +20,8 @@ _FILE = os.path.join("Claude", "claude_desktop_config.json")
 _STORE = os.path.join("Packages", "Claude_pzs8sxrjxfjjc", "LocalCache", "Roaming")
 
 
-def read(reader: Reader) -> None:
-    """Read all files that count in a workspace."""
+def read(reader: ClientReader) -> None:
+    """Read all files that apply to a workspace."""
     SERVERS.read(reader, os.path.join(platform_paths.app_data(reader.machine), _FILE), Scope.GLOBAL)
     if reader.machine.platform == "win32":
         SERVERS.read(reader, os.path.join(platform_paths.local(reader.machine), _STORE, _FILE), Scope.GLOBAL)

@@ -3,9 +3,9 @@
 import os
 
 from remit.clients.parsing import platform_paths
-from remit.clients.parsing.client_reader import Client, Reader
-from remit.clients.parsing.entry_fields import Fields
-from remit.clients.parsing.server_entries import Entry, EntryRule
+from remit.clients.parsing.client_reader import Client, ClientReader
+from remit.clients.parsing.entry_fields import EntryFields
+from remit.clients.parsing.server_entries import EntryRule, ServerEntry
 from remit.clients.parsing.server_files import ServerFiles
 from remit.decision.launch import Transport
 from remit.decision.scopes import Scope
@@ -24,19 +24,19 @@ _ENTRY = EntryRule(
 )
 
 
-def read_entry(name: str, entry: Fields) -> Entry:
-    """Read one entry, which may keep how to reach the server in an object of its own."""
+def read_entry(name: str, entry: EntryFields) -> ServerEntry:
+    """Read one entry, which may hold its launch in a nested object."""
     if "transport" in entry:
         inner = _ENTRY(name, entry.fields("transport"))
-        return Entry(inner.launch, is_off=entry.flag("disabled") is True)
+        return ServerEntry(inner.launch, is_off=entry.flag("disabled") is True)
     return _ENTRY(name, entry)
 
 
 SERVERS = ServerFiles(client=NAME, read_entry=read_entry)
 
 
-def read(reader: Reader) -> None:
-    """Read all files that count in a workspace."""
+def read(reader: ClientReader) -> None:
+    """Read all files that apply to a workspace."""
     storage = os.path.join(
         platform_paths.code_user(reader.machine), "globalStorage", "saoudrizwan.claude-dev"
     )

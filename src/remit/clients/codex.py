@@ -1,4 +1,4 @@
-"""Codex: its TOML files, from the machine's to the launch directory's, laid over one another key by key."""
+"""Codex: TOML files from the machine's to the launch directory's, merged key by key."""
 
 import os
 from collections.abc import Iterable
@@ -8,9 +8,9 @@ from typing import NamedTuple, cast
 from remit.clients.codex_entries import NAME, read_entry
 from remit.clients.codex_plugins import plugin_layers
 from remit.clients.parsing import platform_paths
-from remit.clients.parsing.client_reader import Client, Origin, Reader
-from remit.clients.parsing.entry_fields import EntryError, Fields
-from remit.clients.parsing.layered_files import Layer, declare_layers, deep_merge, last_word
+from remit.clients.parsing.client_reader import Client, ClientReader, EntryOrigin
+from remit.clients.parsing.entry_fields import EntryError, EntryFields
+from remit.clients.parsing.layered_files import FileLayer, declare_layers, deep_merge, replace_entry
 from remit.decision.declarations import Declaration
 from remit.decision.launch import VariableSyntax
 from remit.decision.scopes import Scope, ancestors
@@ -22,14 +22,14 @@ HOME = "CODEX_HOME"
 
 
 class _File(NamedTuple):
-    origin: Origin
+    origin: EntryOrigin
     content: dict[str, object]
     servers: dict[str, object]
     is_trusted: bool = True
 
 
-def read(reader: Reader) -> None:
-    """Read all files that count in a workspace."""
+def read(reader: ClientReader) -> None:
+    """Read all files that apply to a workspace."""
     workspace, machine = reader.workspace, reader.machine
     home = os.path.join(workspace.dir, machine.variables.get(HOME) or os.path.join(machine.home, ".codex"))
     system, user = _system_directory(machine), os.path.join(home, "config.toml")
@@ -39,8 +39,8 @@ def read(reader: Reader) -> None:
     files = [*everywhere, *_project_files(reader, settings, user), managed]
     _withhold(reader, files, user)
     plugins = plugin_layers(reader, home, _merged(file for file in files if file.is_trusted), settings)
-    declare_layers(reader, plugins, read_entry=read_entry, merge=last_word)
-    layers = [Layer(origin=file.origin, servers=file.servers, counts=file.is_trusted) for file in files]
+    declare_layers(reader, plugins, read_entry=read_entry, merge=replace_entry)
+    layers = [FileLayer(origin=file.origin, servers=file.servers, counts=file.is_trusted) for file in files]
     declare_layers(reader, layers, read_entry=read_entry, merge=deep_merge)
     _read_requirements(reader, os.path.join(system, "requirements.toml"))
 
@@ -52,10 +52,15 @@ def _system_directory(machine: Machine) -> str:
 
 
 def _read_file(
-    reader: Reader, path: str, scope: Scope = Scope.GLOBAL, dir: str | None = None, *, is_trusted: bool = True
+    reader: ClientReader,
+    path: str,
+    scope: Scope = Scope.GLOBAL,
+    dir: str | None = None,
+    *,
+    is_trusted: bool = True,
 ) -> _File:
     project_hash = reader.workspace.project.hash if scope is Scope.PROJECT else None
-    origin = Origin(
+    origin = EntryOrigin(
         client=NAME, source=path, scope=scope, place="mcp_servers", project_hash=project_hash, dir=dir
     )
     content = reader.fields(path, parse_toml)
@@ -67,11 +72,11 @@ def _merged(files: Iterable[_File]) -> dict[str, object]:
     return cast("dict[str, object]", reduce(deep_merge, (file.content for file in files), cast("object", {})))
 
 
-def _project_files(reader: Reader, settings: dict[str, object], user: str) -> list[_File]:
-    """Read the files between the project's root and the launch directory, the nearest last."""
+def _project_files(reader: ClientReader, settings: dict[str, object], user: str) -> list[_File]:
+    """Read the files from the project's root to the launch directory, nearest last."""
     workspace = reader.workspace
     root = _project_root(reader, settings)
-    trust = dict(reader.fields_in(Fields(settings), "projects", user).items())
+    trust = dict(reader.fields_in(EntryFields(settings), "projects", user).items())
     found: list[_File] = []
     for dir in reversed(ancestors(workspace.dir, up_to=root)):
         path = os.path.join(dir, ".codex", "config.toml")
@@ -81,10 +86,10 @@ def _project_files(reader: Reader, settings: dict[str, object], user: str) -> li
     return found
 
 
-def _project_root(reader: Reader, settings: dict[str, object]) -> str:
-    """Find the nearest directory with a marker; without one, the launch directory stands alone."""
+def _project_root(reader: ClientReader, settings: dict[str, object]) -> str:
+    """Find the nearest directory with a root marker, else the launch directory."""
     try:
-        named = Fields(settings)
+        named = EntryFields(settings)
         markers = named.texts("project_root_markers") if "project_root_markers" in named else [".git"]
     except EntryError:
         markers = [".git"]
@@ -92,18 +97,18 @@ def _project_root(reader: Reader, settings: dict[str, object]) -> str:
     return next((dir for dir in ancestors(here) if any(_is_marked(reader, dir, it) for it in markers)), here)
 
 
-def _is_marked(reader: Reader, dir: str, marker: str) -> bool:
+def _is_marked(reader: ClientReader, dir: str, marker: str) -> bool:
     path = os.path.join(dir, marker)
-    if marker == ".git":  # an empty directory of this name is no repository to the client
+    if marker == ".git":  # the client does not accept an empty directory as a repository
         return os.path.isfile(path) or os.path.exists(os.path.join(path, "HEAD"))
     return reader.look_at(path)
 
 
 def _is_trusted(trust: dict[str, object], paths: tuple[str, ...]) -> bool:
-    """Take the first answer: about the directory itself, its project's root, the main checkout."""
+    """Return the first answer for the directory, its project's root, or the main checkout."""
     for path in paths:
         try:
-            project = Fields(trust.get(path, {}))
+            project = EntryFields(trust.get(path, {}))
             if "trust_level" in project:
                 return project.text("trust_level") == "trusted"
         except EntryError:
@@ -111,7 +116,7 @@ def _is_trusted(trust: dict[str, object], paths: tuple[str, ...]) -> bool:
     return False
 
 
-def _withhold(reader: Reader, files: list[_File], user: str) -> None:
+def _withhold(reader: ClientReader, files: list[_File], user: str) -> None:
     with reader.part(user) as parsed:
         parsed.rules += [
             SettingsRule(
@@ -122,8 +127,8 @@ def _withhold(reader: Reader, files: list[_File], user: str) -> None:
         ]
 
 
-def _read_requirements(reader: Reader, path: str) -> None:
-    """Deny what an administrator's list of servers does not name, or names with another command or URL."""
+def _read_requirements(reader: ClientReader, path: str) -> None:
+    """Deny servers that the administrator's list omits or lists with another command or URL."""
     top = reader.fields(path, parse_toml)
     own, plugins = _required(reader, path, top), _required_of_plugins(reader, path, top)
     withheld = {rule.subject for rule in reader.rules if rule.effect is Effect.WITHHOLDS}
@@ -142,12 +147,12 @@ def _read_requirements(reader: Reader, path: str) -> None:
         ]
 
 
-def _required(reader: Reader, path: str, top: Fields) -> dict[str, object] | None:
+def _required(reader: ClientReader, path: str, top: EntryFields) -> dict[str, object] | None:
     return dict(reader.fields_in(top, "mcp_servers", path).items()) if "mcp_servers" in top else None
 
 
-def _required_of_plugins(reader: Reader, path: str, top: Fields) -> dict[str, object] | None:
-    """Read the list for plugins' servers; without one, a list that allows nothing is for them too."""
+def _required_of_plugins(reader: ClientReader, path: str, top: EntryFields) -> dict[str, object] | None:
+    """Read the list for plugins' servers; without it, an empty general list applies to them too."""
     if "plugins" not in top:
         return {} if _required(reader, path, top) == {} else None
     plugins = reader.fields_in(top, "plugins", path)
@@ -157,7 +162,7 @@ def _required_of_plugins(reader: Reader, path: str, top: Fields) -> dict[str, ob
 
 def _is_required(item: Declaration, requirement: object) -> bool:
     try:
-        identity = Fields(requirement).fields("identity")
+        identity = EntryFields(requirement).fields("identity")
         field = "url" if "url" in identity else "command"
         return item.launch is not None and getattr(item.launch, field) == identity.text(field)
     except EntryError:

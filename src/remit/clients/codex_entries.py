@@ -1,7 +1,7 @@
-"""Codex's server entries: which are valid, as the real client has it."""
+"""Codex's server entries, validated as the client validates them."""
 
-from remit.clients.parsing.entry_fields import EntryError, Fields
-from remit.clients.parsing.server_entries import Entry
+from remit.clients.parsing.entry_fields import EntryError, EntryFields
+from remit.clients.parsing.server_entries import ServerEntry
 from remit.decision.launch import Launch, Transport, VariableSyntax
 
 NAME = "codex"
@@ -19,7 +19,7 @@ _FOR_A_URL = (
 )
 
 
-def read_entry(_name: str, entry: Fields) -> Entry:
+def read_entry(_name: str, entry: EntryFields) -> ServerEntry:
     """Read one entry.
 
     Raises:
@@ -30,14 +30,14 @@ def read_entry(_name: str, entry: Fields) -> Entry:
         raise EntryError("`bearer_token` is not supported; use `bearer_token_env_var`")
     if "command" in entry:
         _refuse(entry, _FOR_A_URL, "command")
-        return Entry(_process(entry), is_off)
+        return ServerEntry(_process(entry), is_off)
     if "url" in entry:
         _refuse(entry, _FOR_A_PROCESS, "url")
-        return Entry(_remote(entry), is_off)
+        return ServerEntry(_remote(entry), is_off)
     raise EntryError("neither `command` nor `url` is given, in this file or one that it is laid over")
 
 
-def _process(entry: Fields) -> Launch:
+def _process(entry: EntryFields) -> Launch:
     passed_on = {(name := _variable(item)): _named(name) for item in entry.items_of("env_vars")}
     return Launch(
         command=entry.text("command"),
@@ -47,7 +47,7 @@ def _process(entry: Fields) -> Launch:
     )
 
 
-def _remote(entry: Fields) -> Launch:
+def _remote(entry: EntryFields) -> Launch:
     headers = {name: _named(variable) for name, variable in entry.pairs("env_http_headers").items()}
     if "bearer_token_env_var" in entry:
         headers["Authorization"] = f"Bearer {_named(entry.text('bearer_token_env_var'))}"
@@ -56,15 +56,15 @@ def _remote(entry: Fields) -> Launch:
 
 
 def _named(variable: str) -> str:
-    """Refer to a variable in a way that the client's own texts, which are not expanded, do not use."""
+    """Refer to a variable in a syntax that the client's literal texts cannot contain."""
     return VariableSyntax.NAMED.replace("X", variable)
 
 
 def _variable(item: object) -> str:
-    return item if isinstance(item, str) else Fields(item).text("name")
+    return item if isinstance(item, str) else EntryFields(item).text("name")
 
 
-def _refuse(entry: Fields, fields: tuple[str, ...], beside: str) -> None:
+def _refuse(entry: EntryFields, fields: tuple[str, ...], beside: str) -> None:
     for field in fields:
         if field in entry:
             raise EntryError(f"`{field}` cannot stand beside `{beside}`")

@@ -1,23 +1,23 @@
-"""Codex's plugins: which are on here, where their copy lies, and the servers they bring."""
+"""Codex's plugins: which are enabled here, where they are installed, and their servers."""
 
 import os
 
 from remit.clients.codex_entries import NAME
-from remit.clients.parsing.client_reader import Origin, Reader, off_status, plugin_row
-from remit.clients.parsing.entry_fields import EntryError, Fields
-from remit.clients.parsing.layered_files import Layer, deep_merge
+from remit.clients.parsing.client_reader import ClientReader, EntryOrigin, off_status, plugin_row
+from remit.clients.parsing.entry_fields import EntryError, EntryFields
+from remit.clients.parsing.layered_files import FileLayer, deep_merge
 from remit.decision.scopes import Scope
 
 _MANIFESTS = (".codex-plugin", ".claude-plugin")
 
 
 def plugin_layers(
-    reader: Reader, home: str, here: dict[str, object], everywhere: dict[str, object]
-) -> list[Layer]:
-    """Read the plugins that the settings name; of two with a server of one name, the first by name counts."""
+    reader: ClientReader, home: str, here: dict[str, object], everywhere: dict[str, object]
+) -> list[FileLayer]:
+    """Read the configured plugins; of two servers with one name, the plugin first by name wins."""
     plugins = _plugins(here)
     known_everywhere = _plugins(everywhere)
-    layers: list[Layer] = []
+    layers: list[FileLayer] = []
     for id in sorted(plugins, reverse=True):
         is_personal = id in known_everywhere and known_everywhere[id] == plugins[id]
         project_hash = None if is_personal else reader.workspace.project.hash
@@ -27,38 +27,40 @@ def plugin_layers(
 
 def _plugins(settings: dict[str, object]) -> dict[str, object]:
     try:
-        if Fields(settings).fields("features").flag("plugins") is False:
+        if EntryFields(settings).fields("features").flag("plugins") is False:
             return {}
-        return dict(Fields(settings).fields("plugins").items())
+        return dict(EntryFields(settings).fields("plugins").items())
     except EntryError:
         return {}
 
 
-def _layer(reader: Reader, home: str, id: str, entry: object, project_hash: str | None) -> list[Layer]:
+def _layer(
+    reader: ClientReader, home: str, id: str, entry: object, project_hash: str | None
+) -> list[FileLayer]:
     plugin, _, marketplace = id.rpartition("@")
     folder = _copy(reader, os.path.join(home, "plugins", "cache", marketplace, plugin))
     found = _manifest(reader, folder)
     if found is None:
         return []
-    layers: list[Layer] = []
+    layers: list[FileLayer] = []
     manifest_path, content = found
     with reader.part(manifest_path) as parsed:
-        manifest, switches = Fields(content), Fields(entry)
+        manifest, switches = EntryFields(content), EntryFields(entry)
         is_off = switches.flag("enabled") is False
         source, servers = _servers(reader, folder, manifest_path, manifest)
-        origin = Origin(
+        origin = EntryOrigin(
             client=NAME, source=source, scope=Scope.PLUGIN, place="mcpServers", project_hash=project_hash
         )
         parsed.declarations.append(plugin_row(origin, id, own_status=off_status(is_off)))
         if not is_off:
             own = dict(switches.fields("mcp_servers").items())
             servers = {name: deep_merge(entry, own.get(name, {})) for name, entry in servers.items()}
-            layers.append(Layer(origin=origin, servers=servers))
+            layers.append(FileLayer(origin=origin, servers=servers))
     return layers
 
 
-def _copy(reader: Reader, folder: str) -> str:
-    """Find the version that counts: a local one, else the highest."""
+def _copy(reader: ClientReader, folder: str) -> str:
+    """Find the version in use: a local one, else the highest."""
     versions = reader.names_in(folder)
     if "local" in versions or not versions:
         return os.path.join(folder, "local")
@@ -73,7 +75,7 @@ def _number(version: str) -> tuple[int, ...]:
     return tuple(map(int, parts)) if len(parts) == 3 and all(part.isdecimal() for part in parts) else ()
 
 
-def _manifest(reader: Reader, folder: str) -> tuple[str, object] | None:
+def _manifest(reader: ClientReader, folder: str) -> tuple[str, object] | None:
     for name in _MANIFESTS:
         path = os.path.join(folder, name, "plugin.json")
         content = reader.content(path)
@@ -82,11 +84,13 @@ def _manifest(reader: Reader, folder: str) -> tuple[str, object] | None:
     return None
 
 
-def _servers(reader: Reader, folder: str, path: str, manifest: Fields) -> tuple[str, dict[str, object]]:
-    """Read the servers in the manifest, in the file that it names, or in the `.mcp.json` beside it."""
+def _servers(
+    reader: ClientReader, folder: str, path: str, manifest: EntryFields
+) -> tuple[str, dict[str, object]]:
+    """Read the servers in the manifest, in the file it names, or in the `.mcp.json` next to it."""
     named = dict(manifest.items()).get("mcpServers", ".mcp.json")
     if not isinstance(named, str):
-        return path, dict(Fields(named).items())
+        return path, dict(EntryFields(named).items())
     file = os.path.normpath(os.path.join(folder, named))
     servers = reader.fields(file)
     return file, dict((servers.fields("mcpServers") if "mcpServers" in servers else servers).items())

@@ -3,8 +3,8 @@
 import os
 from functools import partial
 
-from remit.clients.parsing.client_reader import Client, ConfigFile, Parsed, Reader, declare_servers
-from remit.clients.parsing.entry_fields import EntryError, Fields
+from remit.clients.parsing.client_reader import Client, ClientReader, ConfigFile, ParsedFile, declare_servers
+from remit.clients.parsing.entry_fields import EntryError, EntryFields
 from remit.clients.parsing.server_entries import EntryRule
 from remit.clients.parsing.server_files import checkout_dirs, origin
 from remit.decision.launch import VariableSyntax
@@ -21,52 +21,54 @@ _FORMATS = {".yaml": parse_yaml, ".yml": parse_yaml, ".json": parse_jsonc}
 _BLOCKS = "mcpServers"
 
 
-def read(reader: Reader) -> None:
-    """Read all files that count in a workspace."""
+def read(reader: ClientReader) -> None:
+    """Read all files that apply to a workspace."""
     home = reader.machine.variables.get(GLOBAL_DIR) or os.path.join(reader.machine.home, ".continue")
     _read_blocks(reader, os.path.join(home, _BLOCKS), Scope.GLOBAL)
     reader.read(file(os.path.join(home, "config.yaml"), Scope.GLOBAL))
     for dir in checkout_dirs(reader.workspace):
         blocks = os.path.join(dir, ".continue", _BLOCKS)
-        if blocks not in reader.inputs:  # the user's own, where the checkout is the home directory
+        if blocks not in reader.inputs:  # already read if the checkout is the home directory
             _read_blocks(reader, blocks, Scope.PROJECT, dir)
 
 
-def _read_blocks(reader: Reader, blocks: str, scope: Scope, dir: str | None = None) -> None:
-    for name in reversed(reader.names_in(blocks)):  # of two with the same server, the first counts
+def _read_blocks(reader: ClientReader, blocks: str, scope: Scope, dir: str | None = None) -> None:
+    for name in reversed(reader.names_in(blocks)):  # the first of two equal servers wins
         if os.path.splitext(name)[1] in _FORMATS:
             reader.read(file(os.path.join(blocks, name), scope, dir))
 
 
 def file(path: str, scope: Scope, dir: str | None = None) -> ConfigFile:
-    """Name a file, whose ending tells its format."""
+    """Describe a file; its suffix determines the format."""
     parse = partial(_parse, scope=scope, dir=dir)
     return ConfigFile(path=path, parse=parse, format=_FORMATS[os.path.splitext(path)[1]])
 
 
-def _parse(top: Fields, into: Parsed, workspace: Workspace, *, scope: Scope, dir: str | None) -> None:
-    """Read a list of servers with names, a map of them, or one server by itself."""
+def _parse(
+    top: EntryFields, into: ParsedFile, workspace: Workspace, *, scope: Scope, dir: str | None
+) -> None:
+    """Read a list of named servers, a map, or a single server."""
     servers = _listed(top, into) if top.is_list("mcpServers") else _mapped(top, into.source)
     place = origin(NAME, into.source, workspace, scope, dir, place="mcpServers")
     declare_servers(servers, place, into, read_entry=_ENTRY)
 
 
-def _listed(top: Fields, into: Parsed) -> Fields:
+def _listed(top: EntryFields, into: ParsedFile) -> EntryFields:
     servers: dict[str, object] = {}
     for at, item in enumerate(top.items_of("mcpServers")):
         with into.part(f"mcpServers[{at}]"):
-            entry = Fields(item)
-            if "uses" not in entry:  # a block of the hub's, which is not on this machine
+            entry = EntryFields(item)
+            if "uses" not in entry:  # a block on the hub, not on this machine
                 servers[entry.text("name")] = item
-    return Fields(servers)
+    return EntryFields(servers)
 
 
-def _mapped(top: Fields, path: str) -> Fields:
+def _mapped(top: EntryFields, path: str) -> EntryFields:
     if "mcpServers" in top or not path.endswith(".json"):
         return top.fields("mcpServers")
     if "command" not in top and "url" not in top:
         raise EntryError("`mcpServers` is missing")
-    return Fields({os.path.splitext(os.path.basename(path))[0]: dict(top.items())})
+    return EntryFields({os.path.splitext(os.path.basename(path))[0]: dict(top.items())})
 
 
 CLIENT = Client(

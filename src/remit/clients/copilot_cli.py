@@ -1,9 +1,9 @@
-"""Copilot CLI: the user's file, two that a project may have, and the folders that the user trusts."""
+"""Copilot CLI: the user's file, two project files, and the user's trusted folders."""
 
 import os
 
-from remit.clients.parsing.client_reader import Client, ConfigFile, Parsed, Reader
-from remit.clients.parsing.entry_fields import Fields
+from remit.clients.parsing.client_reader import Client, ClientReader, ConfigFile, ParsedFile
+from remit.clients.parsing.entry_fields import EntryFields
 from remit.clients.parsing.server_entries import EntryRule
 from remit.clients.parsing.server_files import ServerFiles
 from remit.decision.launch import Transport, VariableSyntax
@@ -29,17 +29,17 @@ SERVERS = ServerFiles(
 )
 
 
-def read(reader: Reader) -> None:
-    """Read all files that count in a workspace."""
+def read(reader: ClientReader) -> None:
+    """Read all files that apply to a workspace."""
     home = reader.machine.variables.get(HOME) or os.path.join(reader.machine.home, ".copilot")
     reader.read(ConfigFile(path=os.path.join(home, "config.json"), parse=parse_trust, format=parse_jsonc))
     SERVERS.read(reader, os.path.join(home, "mcp-config.json"), Scope.GLOBAL)
     SERVERS.read_in_project(reader, ".github", "mcp.json")
-    SERVERS.read_in_project(reader, ".mcp.json")  # wins over the other one of its directory
+    SERVERS.read_in_project(reader, ".mcp.json")  # wins over the other file of its directory
 
 
-def parse_trust(state: Fields, into: Parsed, workspace: Workspace) -> None:
-    """Read whether the user trusts the launch directory: then the servers of its project are used."""
+def parse_trust(state: EntryFields, into: ParsedFile, workspace: Workspace) -> None:
+    """Read whether the user trusts the launch directory, which enables its project's servers."""
     trusted = (*state.texts("trusted_folders"), *state.texts("trustedFolders"))
     if any(is_at_or_below(workspace.dir, os.path.normpath(folder)) for folder in trusted):
         approval = SettingsRule(

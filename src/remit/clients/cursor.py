@@ -1,8 +1,8 @@
-"""Cursor: a file of the user's, and one in a project."""
+"""Cursor: the user's file and a project's file."""
 
 import os
 
-from remit.clients.parsing.client_reader import Client, Reader
+from remit.clients.parsing.client_reader import Client, ClientReader
 from remit.clients.parsing.server_entries import EntryRule
 from remit.clients.parsing.server_files import ServerFiles
 from remit.decision.launch import VariableSyntax
@@ -14,8 +14,8 @@ NAME = "cursor"
 SERVERS = ServerFiles(client=NAME, read_entry=EntryRule())
 
 
-def read(reader: Reader) -> None:
-    """Read all files that count in a workspace."""
+def read(reader: ClientReader) -> None:
+    """Read all files that apply to a workspace."""
     SERVERS.read(reader, os.path.join(reader.machine.home, ".cursor", "mcp.json"), Scope.GLOBAL)
     SERVERS.read_in_project(reader, ".cursor", "mcp.json")
 

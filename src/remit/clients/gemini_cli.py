@@ -1,4 +1,4 @@
-"""Gemini CLI: the settings of the machine, the user and the launch directory, whose entries never mix."""
+"""Gemini CLI: the settings of the machine, the user and the launch directory; entries are not merged."""
 
 import os
 from dataclasses import replace
@@ -7,10 +7,10 @@ from typing import NamedTuple
 from remit.clients.gemini_extensions import NAME, extension_layers
 from remit.clients.gemini_trust import RESTRICTED, TRUST, TRUSTED_FOLDERS, read_trust
 from remit.clients.parsing import platform_paths
-from remit.clients.parsing.client_reader import Client, Origin, Reader
-from remit.clients.parsing.entry_fields import Fields
-from remit.clients.parsing.layered_files import Layer, declare_layers, last_word
-from remit.clients.parsing.server_entries import Entry, process, remote
+from remit.clients.parsing.client_reader import Client, ClientReader, EntryOrigin
+from remit.clients.parsing.entry_fields import EntryFields
+from remit.clients.parsing.layered_files import FileLayer, declare_layers, replace_entry
+from remit.clients.parsing.server_entries import ServerEntry, process, remote
 from remit.decision.launch import Transport, VariableSyntax
 from remit.decision.scopes import Scope
 from remit.decision.settings_rules import NEVER_ASKS, Effect, SettingsLevel, SettingsRule
@@ -29,13 +29,13 @@ _SYSTEM = {
 
 
 class _File(NamedTuple):
-    origin: Origin
+    origin: EntryOrigin
     level: SettingsLevel
-    content: Fields
+    content: EntryFields
 
 
-def read(reader: Reader) -> None:
-    """Read all files that count in a workspace."""
+def read(reader: ClientReader) -> None:
+    """Read all files that apply to a workspace."""
     workspace, machine = reader.workspace, reader.machine
     home = os.path.join(workspace.dir, machine.variables.get(HOME) or machine.home)
     folder = os.path.join(home, ".gemini")
@@ -48,28 +48,30 @@ def read(reader: Reader) -> None:
         own.append(_read_file(reader, path, Scope.PROJECT, SettingsLevel.PROJECT))
     is_trusted = read_trust(reader, [file.content for file in (strong, *reversed(weak))], folder)
     layers = extension_layers(reader, os.path.join(folder, "extensions"))
-    layers += [Layer(origin=file.origin, servers=_servers(reader, file)) for file in (*weak, *own, strong)]
-    declare_layers(reader, layers, read_entry=read_entry, merge=last_word)
+    layers += [
+        FileLayer(origin=file.origin, servers=_servers(reader, file)) for file in (*weak, *own, strong)
+    ]
+    declare_layers(reader, layers, read_entry=read_entry, merge=replace_entry)
     for file in (*weak, *(own if is_trusted else ()), strong):
         _read_lists(reader, file)
     _read_switches(reader, os.path.join(folder, "mcp-server-enablement.json"))
 
 
-def read_entry(_name: str, entry: Fields) -> Entry:
-    """Read one entry; a URL goes before a command.
+def read_entry(_name: str, entry: EntryFields) -> ServerEntry:
+    """Read one entry; a URL wins over a command.
 
     Raises:
         EntryError: the client could not start it.
     """
     if "httpUrl" in entry:
-        return Entry(remote(entry, Transport.HTTP, url="httpUrl"))
+        return ServerEntry(remote(entry, Transport.HTTP, url="httpUrl"))
     if "url" in entry:
         is_sse = "type" in entry and entry.text("type") == "sse"
-        return Entry(remote(entry, Transport.SSE if is_sse else Transport.HTTP))
-    return Entry(process(entry))
+        return ServerEntry(remote(entry, Transport.SSE if is_sse else Transport.HTTP))
+    return ServerEntry(process(entry))
 
 
-def _system_files(reader: Reader) -> tuple[str, str]:
+def _system_files(reader: ClientReader) -> tuple[str, str]:
     machine, here = reader.machine, reader.workspace.dir
     usual = platform_paths.of_administrator(machine, _SYSTEM)
     system = os.path.join(here, machine.variables.get(SYSTEM) or os.path.join(usual, "settings.json"))
@@ -78,39 +80,39 @@ def _system_files(reader: Reader) -> tuple[str, str]:
 
 
 def _read_file(
-    reader: Reader, path: str, scope: Scope = Scope.GLOBAL, level: SettingsLevel = SettingsLevel.USER
+    reader: ClientReader, path: str, scope: Scope = Scope.GLOBAL, level: SettingsLevel = SettingsLevel.USER
 ) -> _File:
     here = reader.workspace
-    origin = Origin(client=NAME, source=path, scope=scope, place="mcpServers")
+    origin = EntryOrigin(client=NAME, source=path, scope=scope, place="mcpServers")
     if scope is Scope.PROJECT:
         origin = replace(origin, project_hash=here.project.hash, dir=here.dir)
     return _File(origin, level, reader.fields(path, parse_commented_json))
 
 
 def _read_system_file(
-    reader: Reader, path: str, scope: Scope = Scope.GLOBAL, level: SettingsLevel = SettingsLevel.USER
+    reader: ClientReader, path: str, scope: Scope = Scope.GLOBAL, level: SettingsLevel = SettingsLevel.USER
 ) -> _File:
-    """Read an administrator's file; one that a variable names only if nobody but root can write it."""
+    """Read an administrator's file; a path from a variable must be writable by root only."""
     if not _is_planted(reader, path):
         return _read_file(reader, path, scope, level)
     reader.note(path, "left out, as by the client: others than root can write it")
-    return _File(Origin(client=NAME, source=path, scope=scope, place=""), level, Fields({}))
+    return _File(EntryOrigin(client=NAME, source=path, scope=scope, place=""), level, EntryFields({}))
 
 
-def _is_planted(reader: Reader, path: str) -> bool:
+def _is_planted(reader: ClientReader, path: str) -> bool:
     machine = reader.machine
     if machine.platform == "win32" or not any(machine.variables.get(name) for name in (SYSTEM, DEFAULTS)):
         return False
     return reader.look_at(path) and not is_only_roots(path)
 
 
-def _servers(reader: Reader, file: _File) -> dict[str, object]:
+def _servers(reader: ClientReader, file: _File) -> dict[str, object]:
     servers = reader.fields_in(file.content, "mcpServers", file.origin.source)
     return {name: entry for name, entry in servers.items() if name != "__proto__"}
 
 
-def _read_lists(reader: Reader, file: _File) -> None:
-    """Deny what a file excludes, and what its list of the allowed does not name; every file's list counts."""
+def _read_lists(reader: ClientReader, file: _File) -> None:
+    """Deny servers that a file excludes or that any allow list omits."""
     with reader.part(file.origin.source, "mcp") as parsed:
         lists = file.content.fields("mcp")
         allowed, excluded = _ids(lists.texts("allowed")), _ids(lists.texts("excluded"))
@@ -123,8 +125,8 @@ def _read_lists(reader: Reader, file: _File) -> None:
         ]
 
 
-def _read_switches(reader: Reader, path: str) -> None:
-    """Read what the user switched off with `gemini mcp disable`."""
+def _read_switches(reader: ClientReader, path: str) -> None:
+    """Read the servers disabled with `gemini mcp disable`."""
     switches = reader.fields(path)
     with reader.part(path) as parsed:
         parsed.rules += [
@@ -134,7 +136,7 @@ def _read_switches(reader: Reader, path: str) -> None:
         ]
 
 
-def _declared(reader: Reader) -> list[str]:
+def _declared(reader: ClientReader) -> list[str]:
     found = [item.server for part in reader.parsed for item in part.declarations if item.server is not None]
     return list(dict.fromkeys(found))
 

@@ -1,24 +1,24 @@
-"""Gemini CLI's extensions: which are on here, and the servers they bring."""
+"""Gemini CLI's extensions: which are enabled here, and their servers."""
 
 import os
 import re
 
-from remit.clients.parsing.client_reader import Origin, Reader, off_status, plugin_row
-from remit.clients.parsing.entry_fields import EntryError, Fields
-from remit.clients.parsing.layered_files import Layer
+from remit.clients.parsing.client_reader import ClientReader, EntryOrigin, off_status, plugin_row
+from remit.clients.parsing.entry_fields import EntryError, EntryFields
+from remit.clients.parsing.layered_files import FileLayer
 from remit.decision.scopes import Scope
 
 NAME = "gemini-cli"
 
 
-def extension_layers(reader: Reader, root: str) -> list[Layer]:
-    """Read the user's extensions; of two with a server of one name, the first counts."""
+def extension_layers(reader: ClientReader, root: str) -> list[FileLayer]:
+    """Read the user's extensions; of two servers with one name, the first wins."""
     switches = reader.fields(os.path.join(root, "extension-enablement.json"))
     layers = [_layer(reader, os.path.join(root, name), switches) for name in reader.names_in(root)]
     return [layer for layer in reversed(layers) if layer is not None]
 
 
-def _layer(reader: Reader, folder: str, switches: Fields) -> Layer | None:
+def _layer(reader: ClientReader, folder: str, switches: EntryFields) -> FileLayer | None:
     path = os.path.join(_place(reader, folder), "gemini-extension.json")
     manifest = reader.fields(path)
     if "name" not in manifest:
@@ -26,16 +26,16 @@ def _layer(reader: Reader, folder: str, switches: Fields) -> Layer | None:
     layer = None
     with reader.part(path) as parsed:
         name = manifest.text("name")
-        origin = Origin(client=NAME, source=path, scope=Scope.PLUGIN, place="mcpServers")
+        origin = EntryOrigin(client=NAME, source=path, scope=Scope.PLUGIN, place="mcpServers")
         is_on = _is_on(switches, name, reader.workspace.dir)
         parsed.declarations.append(plugin_row(origin, name, own_status=off_status(not is_on)))
         if is_on:
-            layer = Layer(origin=origin, servers=dict(manifest.fields("mcpServers").items()))
+            layer = FileLayer(origin=origin, servers=dict(manifest.fields("mcpServers").items()))
     return layer
 
 
-def _place(reader: Reader, folder: str) -> str:
-    """Follow an extension that was linked, not copied."""
+def _place(reader: ClientReader, folder: str) -> str:
+    """Return the folder of an extension, following a linked one."""
     record = reader.fields(os.path.join(folder, ".gemini-extension-install.json"))
     try:
         return record.text("source") if record.text("type") == "link" else folder
@@ -43,8 +43,8 @@ def _place(reader: Reader, folder: str) -> str:
         return folder
 
 
-def _is_on(switches: Fields, name: str, dir: str) -> bool:
-    """Go through the rules for an extension: the last that matches the directory counts, `!` means off."""
+def _is_on(switches: EntryFields, name: str, dir: str) -> bool:
+    """Apply the rules of an extension: the last that matches the directory wins; `!` disables."""
     is_on = True
     try:
         rules = switches.fields(name).texts("overrides")
@@ -58,5 +58,5 @@ def _is_on(switches: Fields, name: str, dir: str) -> bool:
 
 
 def _pattern(glob: str) -> re.Pattern[str]:
-    """Read a path in which `*` stands for anything, together with the slash before it."""
+    """Compile a path pattern; `*` matches anything, including the slash before it."""
     return re.compile(re.sub(r"(/?)\\\*", r"(\1.*)?", re.escape(glob)), re.DOTALL)

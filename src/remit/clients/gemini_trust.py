@@ -1,10 +1,10 @@
-"""Gemini CLI's trust in folders: in one that is not trusted, none of its servers is started."""
+"""Gemini CLI's trusted folders: no server of an untrusted folder starts."""
 
 import os
 from collections.abc import Sequence
 
-from remit.clients.parsing.client_reader import Reader
-from remit.clients.parsing.entry_fields import EntryError, Fields
+from remit.clients.parsing.client_reader import ClientReader
+from remit.clients.parsing.entry_fields import EntryError, EntryFields
 from remit.decision.scopes import is_at_or_below
 from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule
 from remit.files.formats import parse_commented_json
@@ -16,8 +16,8 @@ RESTRICTED = "GEMINI_RESTRICTED_MODE"
 _TRUSTING = {"TRUST_FOLDER": True, "TRUST_PARENT": True, "DO_NOT_TRUST": False}
 
 
-def read_trust(reader: Reader, settings: Sequence[Fields], folder: str) -> bool:
-    """Tell whether the launch directory is trusted, by settings strongest first and the user's answers."""
+def read_trust(reader: ClientReader, settings: Sequence[EntryFields], folder: str) -> bool:
+    """Tell whether the launch directory is trusted, by settings (strongest first) and the user's answers."""
     named = reader.machine.variables.get(TRUSTED_FOLDERS) or os.path.join(folder, "trustedFolders.json")
     path = os.path.join(reader.workspace.dir, named)
     answer = _answer(reader, path)
@@ -30,14 +30,14 @@ def read_trust(reader: Reader, settings: Sequence[Fields], folder: str) -> bool:
     return is_trusted
 
 
-def _by_variable(reader: Reader) -> bool | None:
+def _by_variable(reader: ClientReader) -> bool | None:
     variables = reader.machine.variables
     if variables.get(RESTRICTED) == "true" or variables.get(TRUST) == "false":
         return False
     return True if variables.get(TRUST) == "true" else None
 
 
-def _is_asked_for(settings: Sequence[Fields]) -> bool:
+def _is_asked_for(settings: Sequence[EntryFields]) -> bool:
     for file in settings:
         try:
             is_on = file.fields("security").fields("folderTrust").flag("enabled")
@@ -48,8 +48,8 @@ def _is_asked_for(settings: Sequence[Fields]) -> bool:
     return True
 
 
-def _answer(reader: Reader, path: str) -> bool:
-    """Read the answer for the longest path at or above the launch directory; one mistake costs them all."""
+def _answer(reader: ClientReader, path: str) -> bool:
+    """Read the answer for the longest path at or above the launch directory; one invalid rule voids all."""
     answers = reader.fields(path, parse_commented_json)
     levels = {rule: level for rule, level in answers.items() if isinstance(level, str) and level in _TRUSTING}
     if len(levels) < len(answers.items()):

@@ -1,11 +1,11 @@
-"""Goose: `extensions` in its configuration, of which some are MCP servers."""
+"""Goose: `extensions` in its configuration, some of them MCP servers."""
 
 import os
 
 from remit.clients.parsing import platform_paths
-from remit.clients.parsing.client_reader import Client, Reader
-from remit.clients.parsing.entry_fields import Fields
-from remit.clients.parsing.server_entries import Entry, EntryRule
+from remit.clients.parsing.client_reader import Client, ClientReader
+from remit.clients.parsing.entry_fields import EntryFields
+from remit.clients.parsing.server_entries import EntryRule, ServerEntry
 from remit.clients.parsing.server_files import ServerFiles
 from remit.decision.launch import Transport
 from remit.decision.scopes import Scope
@@ -25,8 +25,8 @@ _ENTRY = EntryRule(
 )
 
 
-def read_entry(name: str, entry: Fields) -> Entry | None:
-    """Read one entry; what Goose brings itself is no server."""
+def read_entry(name: str, entry: EntryFields) -> ServerEntry | None:
+    """Read one entry; None for Goose's built-in extensions."""
     return _ENTRY(name, entry) if entry.text("type") in _ENTRY.types else None
 
 
@@ -35,8 +35,8 @@ SETTINGS = ServerFiles(
 )
 
 
-def read(reader: Reader) -> None:
-    """Read all files that count in a workspace."""
+def read(reader: ClientReader) -> None:
+    """Read all files that apply to a workspace."""
     SETTINGS.read(reader, os.path.join(_config(reader.machine), "config.yaml"), Scope.GLOBAL)
 
 

@@ -1,4 +1,4 @@
-"""Where Remit goes in each client that it can be put into: the files, and what is to stand in them."""
+"""The files that `remit install` edits in each client, and the edits."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -13,9 +13,9 @@ from remit.decision.launch import references
 from remit.files.bounded_reader import FileError, Machine, read_text, require_text
 from remit.files.formats import parse_commented_json, parse_json
 from remit.files.safe_changes import LIMIT, change_file, missing_directories, read_exactly, remove_empty
-from remit.install.record import SERVER, Change, Format, Target, kept
+from remit.install.record import SERVER, Edit, Format, TargetFile, unserved_servers
 
-# What a hook is told of, and how long it may take; what is not answered holds nobody up.
+# The events a hook receives, and its timeout; a hook that does not answer blocks nothing.
 HOOKS: Mapping[str, Mapping[str, Any]] = {
     "SessionStart": {"timeout": 30},
     "UserPromptSubmit": {"timeout": 15},
@@ -29,18 +29,18 @@ HOOKS: Mapping[str, Mapping[str, Any]] = {
     "SessionEnd": {"timeout": 5},
 }
 
-_ALLOWED = ("mcp", "allowed")  # where Gemini CLI lists the servers that it may load
-_REMITS = ("REMIT_HOME", "REMIT_CONFIG", "XDG_DATA_HOME", "XDG_CONFIG_HOME")  # where Remit's own files lie
+_ALLOWED = ("mcp", "allowed")  # Gemini CLI's list of allowed servers
+_REMITS = ("REMIT_HOME", "REMIT_CONFIG", "XDG_DATA_HOME", "XDG_CONFIG_HOME")  # locate Remit's own files
 
-Declared = Sequence[Declaration]  # what the client may use now
+Declared = Sequence[Declaration]  # servers that the client may use now
 
 
-class Place(NamedTuple):
-    """How a client takes Remit."""
+class InstallRecipe(NamedTuple):
+    """How to install Remit in one client."""
 
     title: str
     variables: tuple[str, ...]
-    targets: "Callable[[Sequence[str], Declared, Machine], list[Target]]"
+    targets: "Callable[[Sequence[str], Declared, Machine], list[TargetFile]]"
 
 
 def _words(command: Sequence[str], client: str) -> list[str]:
@@ -49,25 +49,27 @@ def _words(command: Sequence[str], client: str) -> list[str]:
 
 def _entry(command: Sequence[str], client: str, machine: Machine) -> dict[str, Any]:
     program, *args = _words(command, client)
-    # A client may be started without the variables that say where Remit's own files lie.
+    # A client may be started without the variables that locate Remit's own files.
     given = {name: machine.variables.get(name, "") for name in ("REMIT_HOME", "REMIT_CONFIG")}
     env = {name: os.path.abspath(value) for name, value in given.items() if value}
     return {"command": program, "args": args, **({"env": env} if env else {})}
 
 
-def _claude_code(command: Sequence[str], declared: Declared, machine: Machine) -> list[Target]:
-    # Its tools are in every request, and not behind the client's search.
+def _claude_code(command: Sequence[str], declared: Declared, machine: Machine) -> list[TargetFile]:
+    # Its tools are part of every request instead of behind the client's search.
     entry = {"type": "stdio", **_entry(command, "claude-code", machine), "alwaysLoad": True}
     program, *args = (*command, "hook")
     hooks = [
-        Change(("hooks", event), {"hooks": [_handler(program, args, details)]}, is_item=True)
+        Edit(("hooks", event), {"hooks": [_handler(program, args, details)]}, is_item=True)
         for event, details in HOOKS.items()
     ]
-    # Names alone: where any list has a command, the client goes by commands.
-    allowed = Change(("allowedMcpServers",), [{"serverName": label} for label in (SERVER, *kept(declared))])
-    return [  # the server first: nothing is narrowed to what is not there
-        Target(state_path(machine), Format.JSON, [Change(("mcpServers", SERVER), entry)]),
-        Target(settings_path(machine), Format.JSON, [*hooks, allowed]),
+    # Names only: once any list has a command, the client matches by command.
+    allowed = Edit(
+        ("allowedMcpServers",), [{"serverName": label} for label in (SERVER, *unserved_servers(declared))]
+    )
+    return [  # the server first: never narrow the list to a missing server
+        TargetFile(state_path(machine), Format.JSON, [Edit(("mcpServers", SERVER), entry)]),
+        TargetFile(settings_path(machine), Format.JSON, [*hooks, allowed]),
     ]
 
 
@@ -75,7 +77,7 @@ def _handler(program: str, args: Sequence[str], details: Mapping[str, Any]) -> d
     return {"type": "command", "command": program, "args": list(args), **details}
 
 
-def _claude_desktop(command: Sequence[str], _declared: Declared, machine: Machine) -> list[Target]:
+def _claude_desktop(command: Sequence[str], _declared: Declared, machine: Machine) -> list[TargetFile]:
     file = os.path.join("Claude", "claude_desktop_config.json")
     usual = os.path.join(platform_paths.app_data(machine), file)
     store = os.path.join(
@@ -86,23 +88,23 @@ def _claude_desktop(command: Sequence[str], _declared: Declared, machine: Machin
     return [_among_servers(path, "mcpServers", _entry(command, "claude-desktop", machine))]
 
 
-def _cursor(command: Sequence[str], _declared: Declared, machine: Machine) -> list[Target]:
+def _cursor(command: Sequence[str], _declared: Declared, machine: Machine) -> list[TargetFile]:
     path = os.path.join(machine.home, ".cursor", "mcp.json")
     return [_among_servers(path, "mcpServers", _entry(command, "cursor", machine))]
 
 
-def _vscode(command: Sequence[str], _declared: Declared, machine: Machine) -> list[Target]:
+def _vscode(command: Sequence[str], _declared: Declared, machine: Machine) -> list[TargetFile]:
     path = os.path.join(platform_paths.code_user(machine), "mcp.json")
     entry = {"type": "stdio", **_entry(command, "vscode", machine)}
     return [_among_servers(path, "servers", entry, Format.JSONC)]
 
 
-def _codex(command: Sequence[str], declared: Declared, machine: Machine) -> list[Target]:
+def _codex(command: Sequence[str], declared: Declared, machine: Machine) -> list[TargetFile]:
     home = machine.variables.get(CODEX_HOME) or os.path.join(machine.home, ".codex")
     path = os.path.join(home, "config.toml")
     program, *args = _words(command, "codex")
     entry: dict[str, Any] = {"command": program, "args": args}
-    # A server gets only the variables that its entry names: Remit hands on those of the others.
+    # A server gets only the variables its entry names, so Remit's entry names those of all others.
     named = {name for name in (CODEX_HOME, *_REMITS) if machine.variables.get(name)}
     if handed := sorted(named.union(*map(_variables, declared))):
         entry["env_vars"] = handed
@@ -117,13 +119,13 @@ def _variables(declaration: Declaration) -> list[str]:
     return [name for value in values for name in references(value, launch.syntaxes)]
 
 
-def _gemini_cli(command: Sequence[str], _declared: Declared, machine: Machine) -> list[Target]:
+def _gemini_cli(command: Sequence[str], _declared: Declared, machine: Machine) -> list[TargetFile]:
     home = machine.variables.get(GEMINI_HOME) or machine.home
     path = os.path.join(home, ".gemini", "settings.json")
-    entry = Change(("mcpServers", SERVER), _entry(command, "gemini-cli", machine))
-    # Where there is a list of the allowed, the client loads nothing else.
-    allowed = [Change(_ALLOWED, SERVER, is_item=True)] if _has_list(path, _ALLOWED) else []
-    return [Target(path, Format.JSONC, [entry, *allowed])]
+    entry = Edit(("mcpServers", SERVER), _entry(command, "gemini-cli", machine))
+    # With an allow list, the client loads nothing else.
+    allowed = [Edit(_ALLOWED, SERVER, is_item=True)] if _has_list(path, _ALLOWED) else []
+    return [TargetFile(path, Format.JSONC, [entry, *allowed])]
 
 
 def _has_list(path: str, keys: Sequence[str]) -> bool:
@@ -136,24 +138,24 @@ def _has_list(path: str, keys: Sequence[str]) -> bool:
     return isinstance(found, list)
 
 
-def _among_servers(path: str, key: str, entry: dict[str, Any], format: Format = Format.JSON) -> Target:
-    return Target(path, format, [Change((key, SERVER), entry)])
+def _among_servers(path: str, key: str, entry: dict[str, Any], format: Format = Format.JSON) -> TargetFile:
+    return TargetFile(path, format, [Edit((key, SERVER), entry)])
 
 
-PLACES: Mapping[str, Place] = {
-    "claude-code": Place("Claude Code", (CONFIG_DIR,), _claude_code),
-    "claude-desktop": Place(
+PLACES: Mapping[str, InstallRecipe] = {
+    "claude-code": InstallRecipe("Claude Code", (CONFIG_DIR,), _claude_code),
+    "claude-desktop": InstallRecipe(
         "Claude Desktop", (*platform_paths.CONFIG_VARIABLES, platform_paths.LOCALAPPDATA), _claude_desktop
     ),
-    "cursor": Place("Cursor", (), _cursor),
-    "vscode": Place("VS Code", platform_paths.CONFIG_VARIABLES, _vscode),
-    "codex": Place("Codex", (CODEX_HOME,), _codex),
-    "gemini-cli": Place("Gemini CLI", (GEMINI_HOME,), _gemini_cli),
+    "cursor": InstallRecipe("Cursor", (), _cursor),
+    "vscode": InstallRecipe("VS Code", platform_paths.CONFIG_VARIABLES, _vscode),
+    "codex": InstallRecipe("Codex", (CODEX_HOME,), _codex),
+    "gemini-cli": InstallRecipe("Gemini CLI", (GEMINI_HOME,), _gemini_cli),
 }
 
 
-class ClientPlaces:
-    """The clients of one machine, and their files."""
+class ClientTargets:
+    """The install targets of the clients on one machine."""
 
     def __init__(self, machine: Machine, command: Sequence[str]) -> None:
         self._machine = machine
@@ -161,11 +163,11 @@ class ClientPlaces:
         self.clients: Sequence[str] = tuple(PLACES)
 
     def title(self, client: str) -> str:
-        """What people call a client."""
+        """Return the display name of a client."""
         return PLACES[client].title
 
-    def targets(self, client: str, declared: Declared) -> Sequence[Target]:
-        """Name the files, and what is to stand in them.
+    def targets(self, client: str, declared: Declared) -> Sequence[TargetFile]:
+        """Return the files to edit, with the edits.
 
         Raises:
             BadVariableError: a variable that says where files lie cannot be used.
@@ -175,7 +177,7 @@ class ClientPlaces:
         return PLACES[client].targets(self._command, declared, self._machine)
 
     def projects(self, client: str) -> Sequence[str]:
-        """List the directories that Claude Code keeps answers for, and that still exist."""
+        """List the existing directories that Claude Code has answers for."""
         if client != "claude-code":
             return []
         try:
@@ -186,17 +188,17 @@ class ClientPlaces:
             return []
 
     def read(self, path: str) -> str | None:
-        """Read a file; None: there is none."""
+        """Read a file; None if it does not exist."""
         return read_exactly(path)
 
     def change(self, path: str, change: Callable[[str | None], str | None]) -> None:
-        """Put in a file's place what a function makes of its text."""
+        """Replace a file's text with the result of a function."""
         change_file(path, change)
 
     def missing_directories(self, path: str) -> Sequence[str]:
-        """List the directories that would be made for a file, the innermost first."""
+        """List the missing parent directories of a file, innermost first."""
         return missing_directories(path)
 
     def remove_empty(self, directories: Sequence[str]) -> None:
-        """Remove directories in which nothing is left."""
+        """Remove empty directories."""
         remove_empty(directories)

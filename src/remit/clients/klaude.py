@@ -1,9 +1,9 @@
-"""klaude: four files of servers, of which the nearest to this user in this project wins, and agents."""
+"""klaude: four server files, of which the most specific wins, and agents."""
 
 import os
 
-from remit.clients.claude.markdown_tools import Shelf, read_folder
-from remit.clients.parsing.client_reader import Client, Reader
+from remit.clients.claude.markdown_tools import ToolFolder, read_folder
+from remit.clients.parsing.client_reader import Client, ClientReader
 from remit.clients.parsing.server_entries import EntryRule
 from remit.clients.parsing.server_files import ServerFiles
 from remit.decision.kinds import Kind
@@ -20,8 +20,8 @@ SERVERS = ServerFiles(client=NAME, read_entry=_ENTRY)
 SETTINGS = ServerFiles(client=NAME, read_entry=_ENTRY, is_settings=True)
 
 
-def read(reader: Reader) -> None:
-    """Read all files that count in a workspace."""
+def read(reader: ClientReader) -> None:
+    """Read all files that apply to a workspace."""
     home, root = reader.machine.home, reader.workspace.checkout
     SETTINGS.read(reader, os.path.join(home, ".claude", "settings.json"), Scope.GLOBAL)
     SERVERS.read(reader, os.path.join(home, ".klaude", ".mcp.json"), Scope.GLOBAL)
@@ -30,13 +30,13 @@ def read(reader: Reader) -> None:
         SETTINGS.read(reader, os.path.join(root, ".claude", "settings.json"), Scope.LOCAL)
         hash = reader.workspace.project.hash
         _read_agents(
-            reader, root, Shelf(folder="", client=NAME, scope=Scope.PROJECT, project_hash=hash, dir=root)
+            reader, root, ToolFolder(folder="", client=NAME, scope=Scope.PROJECT, project_hash=hash, dir=root)
         )
-    _read_agents(reader, home, Shelf(folder="", client=NAME, scope=Scope.GLOBAL))
+    _read_agents(reader, home, ToolFolder(folder="", client=NAME, scope=Scope.GLOBAL))
 
 
-def _read_agents(reader: Reader, base: str, shelf: Shelf) -> None:
-    read_folder(reader, shelf, Kind.SUBAGENT, os.path.join(base, ".claude", "agents"))
+def _read_agents(reader: ClientReader, base: str, target: ToolFolder) -> None:
+    read_folder(reader, target, Kind.SUBAGENT, os.path.join(base, ".claude", "agents"))
 
 
 CLIENT = Client(name=NAME, variables=(), read=read, syntaxes=(), behavior=NEVER_ASKS)

@@ -1,14 +1,14 @@
-"""opencode: its JSONC files, from the user's to the launch directory's, laid over one another key by key."""
+"""opencode: JSONC files from the user's to the launch directory's, merged key by key."""
 
 import os
 from collections.abc import Iterator
 from typing import NamedTuple, cast
 
 from remit.clients.parsing import platform_paths
-from remit.clients.parsing.client_reader import Client, Origin, Parsed, Reader
-from remit.clients.parsing.entry_fields import EntryError, Fields
-from remit.clients.parsing.layered_files import Layer, declare_layers, deep_merge
-from remit.clients.parsing.server_entries import Entry, remote
+from remit.clients.parsing.client_reader import Client, ClientReader, EntryOrigin, ParsedFile
+from remit.clients.parsing.entry_fields import EntryError, EntryFields
+from remit.clients.parsing.layered_files import FileLayer, declare_layers, deep_merge
+from remit.clients.parsing.server_entries import ServerEntry, remote
 from remit.decision.launch import Launch, Transport, VariableSyntax
 from remit.decision.scopes import Scope, ancestors
 from remit.decision.settings_rules import NEVER_ASKS
@@ -30,8 +30,8 @@ class _Place(NamedTuple):
     dir: str | None = None
 
 
-def read(reader: Reader) -> None:
-    """Read all files that count in a workspace."""
+def read(reader: ClientReader) -> None:
+    """Read all files that apply to a workspace."""
     layers = [_read_layer(reader, place) for place in _places(reader)]
     layers += _session_layer(reader)
     managed = _managed_directory(reader.machine)
@@ -39,8 +39,8 @@ def read(reader: Reader) -> None:
     declare_layers(reader, layers, read_entry=read_entry, merge=deep_merge)
 
 
-def _places(reader: Reader) -> Iterator[_Place]:
-    """Name the files below the administrator's, weakest first."""
+def _places(reader: ClientReader) -> Iterator[_Place]:
+    """List all files except the administrator's, weakest first."""
     variables, home, here = reader.machine.variables, reader.machine.home, reader.workspace.dir
     config = os.path.join(platform_paths.xdg_config(reader.machine), "opencode")
     yield from (_Place(os.path.join(config, name)) for name in ("config.json", *_NAMES))
@@ -57,13 +57,13 @@ def _places(reader: Reader) -> Iterator[_Place]:
     folders.append(_Place(os.path.join(home, ".opencode")))
     if variables.get(CONFIG_DIR):
         folders.append(_Place(os.path.join(here, variables[CONFIG_DIR])))
-    # Of these folders the outermost is the strongest, unlike the files above.
+    # The outermost of these folders is the strongest, unlike the files above.
     for folder in folders:
         yield from (folder._replace(path=os.path.join(folder.path, name)) for name in _NAMES)
 
 
-def _project_directories(reader: Reader) -> tuple[str, ...]:
-    """List the directories from the launch directory up to the checkout's root, or without git to the top."""
+def _project_directories(reader: ClientReader) -> tuple[str, ...]:
+    """List the directories from the launch directory up to the checkout's root, or `/` without git."""
     workspace = reader.workspace
     is_repository = _is_repository(os.path.join(workspace.checkout, ".git"))
     return ancestors(workspace.dir, up_to=workspace.checkout if is_repository else None)
@@ -89,28 +89,28 @@ def _managed_directory(machine: Machine) -> str:
             return f"{machine.root}/etc/opencode"
 
 
-def _read_layer(reader: Reader, place: _Place) -> Layer:
+def _read_layer(reader: ClientReader, place: _Place) -> FileLayer:
     return _layer(reader, place, reader.fields(place.path, parse_config))
 
 
-def _session_layer(reader: Reader) -> list[Layer]:
-    """Read what a variable gives the client for one session."""
+def _session_layer(reader: ClientReader) -> list[FileLayer]:
+    """Read the configuration in an environment variable."""
     text = reader.machine.variables.get(CONFIG_CONTENT)
     if not text:
         return []
     place = _Place(f"${CONFIG_CONTENT}", Scope.DYNAMIC)
-    layers: list[Layer] = []
+    layers: list[FileLayer] = []
     try:
         with reader.part(place.path):
-            layers.append(_layer(reader, place, Fields(parse_config(text))))
+            layers.append(_layer(reader, place, EntryFields(parse_config(text))))
     except FileError as error:
         reader.note(place.path, error.reason, error.place)
     return layers
 
 
-def _layer(reader: Reader, place: _Place, top: Fields) -> Layer:
+def _layer(reader: ClientReader, place: _Place, top: EntryFields) -> FileLayer:
     project_hash = reader.workspace.project.hash if place.scope in (Scope.PROJECT, Scope.DYNAMIC) else None
-    origin = Origin(
+    origin = EntryOrigin(
         client=NAME,
         source=place.path,
         scope=place.scope,
@@ -121,11 +121,11 @@ def _layer(reader: Reader, place: _Place, top: Fields) -> Layer:
     servers: dict[str, object] = {}
     with reader.part(place.path) as parsed:
         servers = parse_servers(top, parsed)
-    return Layer(origin=origin, servers=servers)
+    return FileLayer(origin=origin, servers=servers)
 
 
 def parse_config(text: str) -> object:
-    """Read a file; an empty one says nothing.
+    """Parse a file; an empty one is an empty object.
 
     Raises:
         FileError: it is not usable JSON with comments.
@@ -133,8 +133,8 @@ def parse_config(text: str) -> object:
     return parse_jsonc(text) if text.strip() else {}
 
 
-def parse_servers(top: Fields, into: Parsed) -> dict[str, object]:
-    """Read the servers of one file, as they are before they are laid over those of weaker files.
+def parse_servers(top: EntryFields, into: ParsedFile) -> dict[str, object]:
+    """Read the servers of one file, before merging.
 
     Each must be whole, or only switch one of a weaker file on or off. They stand under `mcp`, or in the
     newer layout under `mcp.servers`.
@@ -142,11 +142,11 @@ def parse_servers(top: Fields, into: Parsed) -> dict[str, object]:
     found: dict[str, object] = {}
     for name, entry in _entries(top.fields("mcp")).items():
         with into.part(f"mcp.{name}"):
-            found[name] = _checked(Fields(entry))
+            found[name] = _checked(EntryFields(entry))
     return found
 
 
-def _entries(servers: Fields) -> dict[str, object]:
+def _entries(servers: EntryFields) -> dict[str, object]:
     entries = {name: entry for name, entry in servers.items() if name != "__proto__"}
     newer = entries.get("servers")
     if not isinstance(newer, dict) or _is_server(cast("dict[str, object]", newer)):
@@ -156,7 +156,7 @@ def _entries(servers: Fields) -> dict[str, object]:
 
 
 def _lowered(entry: object) -> object:
-    """Write an entry of the newer layout in the older way: a whole one is on unless it is `disabled`."""
+    """Convert an entry of the newer layout to the older one: enabled unless `disabled`."""
     if not isinstance(entry, dict) or "type" not in entry:
         return cast("object", entry)
     fields = cast("dict[str, object]", entry)
@@ -167,7 +167,7 @@ def _is_server(entry: dict[str, object]) -> bool:
     return isinstance(entry.get("type"), str) or isinstance(entry.get("enabled"), bool)
 
 
-def _checked(entry: Fields) -> dict[str, object]:
+def _checked(entry: EntryFields) -> dict[str, object]:
     try:
         read_entry("", entry)
     except EntryError:
@@ -178,7 +178,7 @@ def _checked(entry: Fields) -> dict[str, object]:
     return dict(entry.items())
 
 
-def read_entry(_name: str, entry: Fields) -> Entry:
+def read_entry(_name: str, entry: EntryFields) -> ServerEntry:
     """Read one entry.
 
     Raises:
@@ -187,14 +187,14 @@ def read_entry(_name: str, entry: Fields) -> Entry:
     is_off = entry.flag("enabled") is False
     match entry.text("type"):
         case "local":
-            return Entry(_process(entry), is_off)
+            return ServerEntry(_process(entry), is_off)
         case "remote":
-            return Entry(remote(entry, Transport.HTTP), is_off)
+            return ServerEntry(remote(entry, Transport.HTTP), is_off)
         case _:
             raise EntryError("type: not one of local, remote")
 
 
-def _process(entry: Fields) -> Launch:
+def _process(entry: EntryFields) -> Launch:
     command, *args = entry.texts("command") or [""]
     if not command:
         raise EntryError("command: must not be empty")

@@ -1,11 +1,11 @@
-"""Roo Code: a file of its extension in VS Code, and one in a project."""
+"""Roo Code: its extension's file in VS Code, and a project's file."""
 
 import os
 
 from remit.clients.parsing import platform_paths
-from remit.clients.parsing.client_reader import Client, Reader
-from remit.clients.parsing.entry_fields import EntryError, Fields
-from remit.clients.parsing.server_entries import Entry, EntryRule
+from remit.clients.parsing.client_reader import Client, ClientReader
+from remit.clients.parsing.entry_fields import EntryError, EntryFields
+from remit.clients.parsing.server_entries import EntryRule, ServerEntry
 from remit.clients.parsing.server_files import ServerFiles
 from remit.decision.launch import Transport, VariableSyntax
 from remit.decision.scopes import Scope
@@ -20,8 +20,8 @@ _ENTRY = EntryRule(
 )
 
 
-def read_entry(name: str, entry: Fields) -> Entry:
-    """Read one entry, which has either a command or a URL."""
+def read_entry(name: str, entry: EntryFields) -> ServerEntry:
+    """Read one entry, with either a command or a URL."""
     if "command" in entry and "url" in entry:
         raise EntryError("`command` and `url` are both there; one of them must go")
     return _ENTRY(name, entry)
@@ -30,8 +30,8 @@ def read_entry(name: str, entry: Fields) -> Entry:
 SERVERS = ServerFiles(client=NAME, read_entry=read_entry)
 
 
-def read(reader: Reader) -> None:
-    """Read all files that count in a workspace."""
+def read(reader: ClientReader) -> None:
+    """Read all files that apply to a workspace."""
     storage = os.path.join(
         platform_paths.code_user(reader.machine), "globalStorage", "rooveterinaryinc.roo-cline"
     )

@@ -1,10 +1,10 @@
-"""VS Code: the user's file, those of profiles, the older place in the settings, and a project's file."""
+"""VS Code: the user's file, profiles, the older key in the settings, and a project's file."""
 
 import os
 
 from remit.clients.parsing import platform_paths
-from remit.clients.parsing.client_reader import Client, Reader
-from remit.clients.parsing.entry_fields import Fields
+from remit.clients.parsing.client_reader import Client, ClientReader
+from remit.clients.parsing.entry_fields import EntryFields
 from remit.clients.parsing.server_entries import EntryRule
 from remit.clients.parsing.server_files import ServerFiles
 from remit.decision.launch import Transport, VariableSyntax
@@ -15,7 +15,8 @@ from remit.files.formats import parse_jsonc
 NAME = "vscode"
 
 _ENTRY = EntryRule(
-    types={"stdio": Transport.STDIO, "http": Transport.HTTP, "sse": Transport.SSE}, read_env=Fields.scalars
+    types={"stdio": Transport.STDIO, "http": Transport.HTTP, "sse": Transport.SSE},
+    read_env=EntryFields.scalars,
 )
 SERVERS = ServerFiles(client=NAME, read_entry=_ENTRY, keys=("servers",), is_settings=True, format=parse_jsonc)
 SETTINGS = ServerFiles(
@@ -23,8 +24,8 @@ SETTINGS = ServerFiles(
 )
 
 
-def read(reader: Reader) -> None:
-    """Read all files that count in a workspace."""
+def read(reader: ClientReader) -> None:
+    """Read all files that apply to a workspace."""
     user = platform_paths.code_user(reader.machine)
     profiles = os.path.join(user, "profiles")
     SETTINGS.read(reader, os.path.join(user, "settings.json"), Scope.GLOBAL)

@@ -1,8 +1,8 @@
-"""Windsurf: one file of the user's, in which a remote server's URL is its `serverUrl`."""
+"""Windsurf: the user's file, with remote URLs in `serverUrl`."""
 
 import os
 
-from remit.clients.parsing.client_reader import Client, Reader
+from remit.clients.parsing.client_reader import Client, ClientReader
 from remit.clients.parsing.server_entries import EntryRule
 from remit.clients.parsing.server_files import ServerFiles
 from remit.decision.launch import VariableSyntax
@@ -14,8 +14,8 @@ NAME = "windsurf"
 SERVERS = ServerFiles(client=NAME, read_entry=EntryRule(urls=("serverUrl", "url"), switch="disabled"))
 
 
-def read(reader: Reader) -> None:
-    """Read all files that count in a workspace."""
+def read(reader: ClientReader) -> None:
+    """Read all files that apply to a workspace."""
     SERVERS.read(
         reader, os.path.join(reader.machine.home, ".codeium", "windsurf", "mcp_config.json"), Scope.GLOBAL
     )

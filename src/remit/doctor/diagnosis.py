@@ -1,6 +1,6 @@
-"""Diagnose: what is wrong with a client's configuration in a workspace, and how to mend it.
+"""Diagnoses a client's configuration in a workspace: each problem and its fix.
 
-An ordered table of small checks; each looks at the whole patient and names what it found.
+An ordered table of small checks; each looks at the whole setup and names what it found.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -14,9 +14,9 @@ from remit.doctor.checks.install_health import loaded_twice, lost_installs, miss
 from remit.doctor.checks.name_collisions import colliding_names, long_names
 from remit.doctor.checks.unpinned_packages import unpinned_packages
 from remit.doctor.checks.upkeep import failed_servers, unused_servers, waiting_servers
-from remit.doctor.findings import Finding, Patient
+from remit.doctor.findings import ClientSetup, Finding
 
-Check = Callable[[Patient], Iterable[Finding]]
+Check = Callable[[ClientSetup], Iterable[Finding]]
 
 CHECKS: tuple[Check, ...] = (
     broken_files,
@@ -41,11 +41,11 @@ CHECKS: tuple[Check, ...] = (
 _SEVERITIES = {severity: rank for rank, severity in enumerate(Severity)}
 
 
-def diagnose(patients: Iterable[Patient]) -> list[Finding]:
-    """Name each problem once, by file and the worst first; clients that share a file share its problems."""
-    found = dict.fromkeys(_findings(patients))
+def diagnose(setups: Iterable[ClientSetup]) -> list[Finding]:
+    """Return each problem once, by file and severity; clients that share a file share its problems."""
+    found = dict.fromkeys(_findings(setups))
     return sorted(found, key=lambda finding: (finding.source, _SEVERITIES[finding.severity]))
 
 
-def _findings(patients: Iterable[Patient]) -> Iterator[Finding]:
-    return (finding for patient in patients for check in CHECKS for finding in check(patient))
+def _findings(setups: Iterable[ClientSetup]) -> Iterator[Finding]:
+    return (finding for setup in setups for check in CHECKS for finding in check(setup))

@@ -1,6 +1,6 @@
-"""What a diagnosis works on, and what it finds.
+"""The input and the results of a diagnosis.
 
-A patient holds launches, which may hold secrets: it lives in memory, and no finding shows a value of it.
+A setup holds launches, which may contain secrets: it stays in memory, and no finding shows their values.
 """
 
 from collections.abc import Sequence
@@ -20,12 +20,12 @@ from remit.upstream.launch.start_obstacles import started_servers
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing to mend: what, where, why, and how."""
+    """One problem: where, why, and its fix."""
 
     severity: Severity
     check: str  # which check found it
     source: str  # the file
-    place: str = ""  # inside the entry, or inside the file where there is no subject
+    place: str = ""  # inside the entry, or inside the file without a subject
     subject: str | None = None  # the server, as the file names it
     scope: Scope | None = None
     reason: str
@@ -33,8 +33,8 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patient:
-    """All that is known of one client's configuration in one workspace."""
+class ClientSetup:
+    """The configuration of one client in one workspace."""
 
     context: Context
     resolved: Sequence[Resolved] = ()
@@ -43,28 +43,28 @@ class Patient:
     facts: LaunchFacts = field(default_factory=LaunchFacts)
     at: int = 0
     rules: Sequence[SettingsRule] = ()
-    own_rules: Sequence[SettingsRule] = ()  # those that Remit wrote, which count for the client alone
+    own_rules: Sequence[SettingsRule] = ()  # written by Remit, which apply to the client only
 
     @property
     def servers(self) -> list[Resolved]:
-        """Every declared server, in force or not."""
+        """Return every declared server, active or not."""
         return [item for item in self.resolved if item.declaration.kind is Kind.MCP_SERVER]
 
     @property
     def in_force(self) -> list[Declaration]:
-        """The servers that the client starts here."""
+        """Return the servers that the client starts here."""
         return started_servers(self.resolved)
 
     @property
     def launches(self) -> list[tuple[Declaration, Launch]]:
-        """The servers that the client starts here, with how; a file that is broken now has none."""
+        """Return the servers that the client starts here, with their launches."""
         return [(item, item.launch) for item in self.in_force if item.launch is not None]
 
 
-def about(
+def finding_about(
     declaration: Declaration, severity: Severity, check: str, *, reason: str, fix: str, place: str = ""
 ) -> Finding:
-    """Find something about a declaration."""
+    """Make a finding about a declaration."""
     return Finding(
         severity=severity,
         check=check,
@@ -77,8 +77,8 @@ def about(
     )
 
 
-def to_its_owner(declaration: Declaration, fix: str) -> str:
-    """Address a mend of an entry: what a plugin brings comes back with its next update."""
+def fix_for_owner(declaration: Declaration, fix: str) -> str:
+    """Address the fix of an entry to its owner: a plugin's entry returns with its next update."""
     if declaration.plugin is None:
         return fix
     return f"ask the author of the plugin `{declaration.plugin}` to {fix}, or switch the plugin off"

@@ -1,4 +1,4 @@
-"""Reads commands that fetch a package and run it, and tells whether they fix its version."""
+"""Parses commands that fetch and run a package, and tells whether its version is pinned."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -7,20 +7,20 @@ from typing import NamedTuple
 from remit.decision.launch import program
 
 
-class Unpinned(NamedTuple):
-    """A package that is fetched in whatever version there is."""
+class UnpinnedPackage(NamedTuple):
+    """A package that is fetched in its latest version."""
 
     name: str
-    pinned: str  # how to write it with a version; `{}` stands for the name
-    lookup: str = ""  # the command that tells which versions there are
+    pinned: str  # how to write it with a version; `{}` is the name
+    lookup: str = ""  # a command that lists its versions
 
 
-class Runner(NamedTuple):
+class PackageRunner(NamedTuple):
     """A program that fetches and runs packages."""
 
     words: tuple[str, ...]
-    judge: Callable[[str, str], Unpinned | None]  # of a package, and the option that named it
-    naming: tuple[str, ...]  # the options that name the package; without them the first word does
+    judge: Callable[[str, str], UnpinnedPackage | None]  # given a package and the option that named it
+    naming: tuple[str, ...]  # options that name the package, else the first word does
     takes_value: Callable[[str], bool]
 
 
@@ -46,8 +46,8 @@ _DOCKER_FLAGS = re.compile(
 )
 
 
-def unpinned(words: Sequence[str]) -> Unpinned | None:
-    """Find the package that a command runs without fixing its version; None: it runs none, or fixes it."""
+def unpinned(words: Sequence[str]) -> UnpinnedPackage | None:
+    """Find the unpinned package that a command runs; None without one."""
     words = list(_unwrapped(words))
     for runner in _RUNNERS:
         if tuple(words[: len(runner.words)]) == runner.words:
@@ -58,7 +58,7 @@ def unpinned(words: Sequence[str]) -> Unpinned | None:
 
 
 def _unwrapped(words: Sequence[str]) -> Iterator[str]:
-    """Take a command out of the shell that it is started through; the program by its bare name."""
+    """Unwrap a command from its shell, with the program's bare name."""
     name, rest = program(words[0]), list(words[1:])
     if name == "cmd":
         rest = [word for at, word in enumerate(rest) if at > 1 or not word.startswith("/")]
@@ -74,8 +74,8 @@ def _unwrapped(words: Sequence[str]) -> Iterator[str]:
         yield from _unwrapped(rest)
 
 
-def _package(words: Sequence[str], runner: Runner) -> tuple[str, str]:
-    """Find the package among a runner's words, with the option that names it; empty where there is none."""
+def _package(words: Sequence[str], runner: PackageRunner) -> tuple[str, str]:
+    """Find the package among a runner's arguments, with the option that names it; empty without one."""
     rest = iter(words)
     for word in rest:
         if not word.startswith("-"):
@@ -88,43 +88,43 @@ def _package(words: Sequence[str], runner: Runner) -> tuple[str, str]:
     return "", ""
 
 
-def _of_npm(package: str, _option: str) -> Unpinned | None:
+def _of_npm(package: str, _option: str) -> UnpinnedPackage | None:
     package = package.removeprefix("npm:")
     if _LOCAL.match(package):
         return None
     if _NPM_REPOSITORY.match(package):
         repository, _, commit = package.partition("#")
-        return None if _COMMIT.fullmatch(commit) else Unpinned(repository, "{}#<commit>")
+        return None if _COMMIT.fullmatch(commit) else UnpinnedPackage(repository, "{}#<commit>")
     name, _, version = package[1:].partition("@")
     if "://" in package or _NPM_VERSION.fullmatch(version):
         return None
-    return Unpinned(package[0] + name, "{}@<version>", "npm view {} version")
+    return UnpinnedPackage(package[0] + name, "{}@<version>", "npm view {} version")
 
 
-def _of_pypi(package: str, option: str) -> Unpinned | None:
+def _of_pypi(package: str, option: str) -> UnpinnedPackage | None:
     if "git+" in package:
         repository, _, ref = package.partition("#")[0].rpartition("@")
         is_ref = "://" in repository and "/" not in ref  # and not `ssh://git@host/...`
         if is_ref and _COMMIT.fullmatch(ref):
             return None
-        return Unpinned(repository if is_ref else package, "{}@<commit>")
+        return UnpinnedPackage(repository if is_ref else package, "{}@<commit>")
     match = _PYPI_PACKAGE.fullmatch(package)
     if match is None or _LOCAL.match(package) or "://" in package:
         return None
     name, operator, version = match.groups()
     if operator in ("@", "==", "===") and _PYPI_VERSION.fullmatch(version):
         return None
-    return Unpinned(name, "{}==<version>" if option else "{}@<version>")
+    return UnpinnedPackage(name, "{}==<version>" if option else "{}@<version>")
 
 
-def _of_docker(image: str, _option: str) -> Unpinned | None:
+def _of_docker(image: str, _option: str) -> UnpinnedPackage | None:
     if "@sha256:" in image:
         return None
     path, slash, last = image.rpartition("/")
     name, _, tag = last.partition(":")
     if tag not in ("", "latest"):
         return None
-    return Unpinned(f"{path}{slash}{name}", "{}:<tag>` or `{}@sha256:<digest>")
+    return UnpinnedPackage(f"{path}{slash}{name}", "{}:<tag>` or `{}@sha256:<digest>")
 
 
 def _takes_value_in_npm(option: str) -> bool:
@@ -140,16 +140,16 @@ def _takes_value_in_docker(option: str) -> bool:
     return _DOCKER_FLAGS.fullmatch(option) is None and not is_cluster
 
 
-def _npm(*words: str) -> Runner:
-    return Runner(words, _of_npm, ("-p", "--package"), _takes_value_in_npm)
+def _npm(*words: str) -> PackageRunner:
+    return PackageRunner(words, _of_npm, ("-p", "--package"), _takes_value_in_npm)
 
 
-def _pypi(*words: str) -> Runner:
-    return Runner(words, _of_pypi, ("--from", "--spec"), _takes_value_in_uv)
+def _pypi(*words: str) -> PackageRunner:
+    return PackageRunner(words, _of_pypi, ("--from", "--spec"), _takes_value_in_uv)
 
 
-def _docker(*words: str) -> Runner:
-    return Runner(words, _of_docker, (), _takes_value_in_docker)
+def _docker(*words: str) -> PackageRunner:
+    return PackageRunner(words, _of_docker, (), _takes_value_in_docker)
 
 
 _RUNNERS = (

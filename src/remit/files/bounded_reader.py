@@ -1,4 +1,4 @@
-"""Reads other programs' configuration files, within bounds and without waiting, and tells if they changed."""
+"""Reads other programs' files with a size limit and without blocking, and detects changes."""
 
 import errno
 import os
@@ -12,7 +12,7 @@ from remit.decision.scopes import ancestors
 from remit.errors import BadVariableError
 
 HOME = "~"
-SETTLED_NS = 2_000_000_000  # a file younger than this may change again without a new time stamp
+SETTLED_NS = 2_000_000_000  # a younger file may change again without a new timestamp
 _DIRECTORIES = ("HOME", "USERPROFILE", "REMIT_HOME", "REMIT_CONFIG", "XDG_DATA_HOME", "LOCALAPPDATA")
 _ABSENT = (errno.ENOENT, errno.ENOTDIR)
 _REASONS = {
@@ -25,27 +25,27 @@ _REASONS = {
 
 
 class Machine(NamedTuple):
-    """The parts of the environment that say where files lie."""
+    """The parts of the environment that locate files."""
 
     home: str
     variables: Mapping[str, str]
     platform: str = "linux"
-    root: str = ""  # put before the machine's own directories; tests have their own
+    root: str = ""  # prefix of system directories, for tests
 
 
 def this_machine() -> Machine:
-    """Tell where the files of this user on this machine lie.
+    """Return the environment of this process.
 
     Raises:
         BadVariableError: a variable that names a directory cannot be used.
     """
-    for name in _DIRECTORIES:  # those of a client are checked when its files are read
+    for name in _DIRECTORIES:  # a client's variables are checked when its files are read
         require_text(name, os.environ)
     return Machine(home=os.path.expanduser("~"), variables=os.environ, platform=sys.platform)
 
 
 class FileError(Exception):
-    """A file that exists cannot be used."""
+    """An existing file cannot be used."""
 
     def __init__(self, reason: str, place: str = "") -> None:
         super().__init__(reason)
@@ -54,7 +54,7 @@ class FileError(Exception):
 
 
 def require_text(variable: str, variables: Mapping[str, str]) -> None:
-    """Check that a variable can name a place that is stored.
+    """Check that a variable holds valid text.
 
     Raises:
         BadVariableError: it is not Unicode text.
@@ -68,7 +68,7 @@ def require_text(variable: str, variables: Mapping[str, str]) -> None:
 
 
 def fingerprint(name: str, machine: Machine, *, now_ns: int) -> str:
-    """Tell one state of an input from another; an input is a path, `$VARIABLE` or `~`."""
+    """Return the fingerprint of an input: a path, `$VARIABLE` or `~`."""
     if name == HOME:
         return machine.home
     if name.startswith("$"):
@@ -83,14 +83,14 @@ def fingerprint(name: str, machine: Machine, *, now_ns: int) -> str:
 
 
 def are_unchanged(inputs: Mapping[str, str], machine: Machine, *, now_ns: int) -> bool:
-    """Tell whether a scan that found these inputs would find them again."""
+    """Tell whether all inputs still have these fingerprints."""
     return bool(inputs) and all(
         fingerprint(name, machine, now_ns=now_ns) == known for name, known in inputs.items()
     )
 
 
 def is_settled(path: str, *, now_ns: int) -> bool:
-    """Tell whether a file was left alone for a while."""
+    """Tell whether a file has not changed recently."""
     try:
         return _is_settled(os.stat(path), now_ns)
     except OSError:
@@ -107,7 +107,7 @@ def _is_settled(found: os.stat_result, now_ns: int) -> bool:
 
 
 def is_only_roots(path: str) -> bool:
-    """Tell whether nobody but root can write a file or change the directories above it."""
+    """Tell whether only root can write a file and the directories above it."""
     try:
         return all(_is_roots(os.stat(each)) for each in ancestors(os.path.realpath(path)))
     except OSError:
@@ -119,7 +119,7 @@ def _is_roots(found: os.stat_result) -> bool:
 
 
 def read_text(path: str, *, limit: int) -> str | None:
-    """Read a file of text the way a JavaScript client does; None: there is no such file.
+    """Read a text file the way a JavaScript client does; None if it does not exist.
 
     Raises:
         FileError: it exists, but is not a readable file of at most `limit` bytes.
@@ -129,7 +129,7 @@ def read_text(path: str, *, limit: int) -> str | None:
 
 
 def read_head(path: str, *, size: int) -> str | None:
-    """Read the first bytes of a file of text; None: there is no such file.
+    """Read the first bytes of a text file; None if it does not exist.
 
     Raises:
         FileError: it exists, but is not a readable file.
@@ -139,7 +139,7 @@ def read_head(path: str, *, size: int) -> str | None:
 
 
 def read_bytes(path: str, *, limit: int) -> bytes | None:
-    """Read a file; None: there is no such file.
+    """Read a file; None if it does not exist.
 
     Raises:
         FileError: it exists, but is not a readable file of at most `limit` bytes.
@@ -163,5 +163,5 @@ def _read(path: str, limit: int | None, size: int) -> bytes | None:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    # A named pipe put where a file belongs must not hold us up.
+    # A named pipe in place of a file must not block.
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

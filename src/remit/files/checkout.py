@@ -28,12 +28,12 @@ def locate(directory: str) -> Workspace:
 
 
 def checkout_of(dir: str) -> str | None:
-    """Find the root of the checkout around a canonical directory; None where there is none."""
+    """Find the root of the checkout that contains a canonical directory; None without one."""
     return next((parent for parent in ancestors(dir) if os.path.lexists(os.path.join(parent, ".git"))), None)
 
 
 def git_directory(checkout: str) -> str:
-    """Find where git keeps the state of a checkout: `.git`, or what a file of this name points at."""
+    """Find the git directory of a checkout: `.git`, or the target of a `.git` file."""
     link = os.path.join(checkout, ".git")
     return _pointer(link, prefix="gitdir: ", base=checkout) or link
 
@@ -56,7 +56,7 @@ def _canonical(directory: str) -> str:
 
 
 def _main_checkout(checkout: str) -> str:
-    """Follow a linked worktree to the root of its main checkout; anything else is its own."""
+    """Return the root of the main checkout of a linked worktree, else the checkout itself."""
     link = os.path.join(checkout, ".git")
     git_dir = _pointer(link, prefix="gitdir: ", base=checkout)
     if git_dir is None:
@@ -74,7 +74,7 @@ def _main_checkout(checkout: str) -> str:
 
 
 def _pointer(file: str, *, base: str, prefix: str = "") -> str | None:
-    """Read a one-line file that names a path; None where it is no such file."""
+    """Read a one-line file that holds a path; None for any other file."""
     if not os.path.isfile(file):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Locks between processes: who reads a file to write it anew has it alone meanwhile."""
+"""Locks between processes, for reading a file and writing it back."""
 
 import os
 import sys
@@ -26,8 +26,8 @@ else:
 
 
 @contextmanager
-def alone(path: str) -> Generator[None]:
-    """Have a file to oneself, among all who ask like this; it ends with the process, whatever becomes of it.
+def file_lock(path: str) -> Generator[None]:
+    """Hold an exclusive lock on a file; it ends with the process.
 
     What is locked is a file beside it, which stays: the file itself is replaced when it is written.
 

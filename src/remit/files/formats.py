@@ -1,4 +1,4 @@
-"""The formats of configuration files: text into plain values, within bounds, with the place of a mistake.
+"""Parsers of configuration files: JSON, JSONC, TOML and YAML, with limits and error positions.
 
 TOML and YAML are loaded when a file needs them: importing either takes longer than most commands.
 """
@@ -15,12 +15,12 @@ MAX_DEPTH = 200  # of nested lists and objects, where a parser has no bound of i
 
 _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_QUOTED = re.compile(r"\(.*\)|'.*'|\".*\"", re.DOTALL)  # what a parser's message repeats of the file
+_QUOTED = re.compile(r"\(.*\)|'.*'|\".*\"", re.DOTALL)  # parts of the file in a parser's message
 _WORDS: dict[str, object] = {"": None, "~": None, "null": None, "true": True, "false": False}
 
 
 def parse_json(text: str) -> object:
-    """Read JSON as JavaScript does: of duplicate keys the last counts, and `NaN` is no value.
+    """Parse JSON as JavaScript does: the last duplicate key wins, and `NaN` is invalid.
 
     Raises:
         FileError: it is not usable JSON; so do the other parsers of theirs.
@@ -38,17 +38,17 @@ def parse_json(text: str) -> object:
 
 
 def parse_jsonc(text: str) -> object:
-    """Read JSON with comments and trailing commas; places in errors are those of the file."""
+    """Parse JSON with comments and trailing commas; error positions are those of the file."""
     return parse_json(without_trailing_commas(without_comments(text)))
 
 
 def parse_commented_json(text: str) -> object:
-    """Read JSON with comments, but without trailing commas."""
+    """Parse JSON with comments, but without trailing commas."""
     return parse_json(without_comments(text))
 
 
 def parse_toml(text: str) -> object:
-    """Read TOML."""
+    """Parse TOML."""
     import tomllib
 
     try:
@@ -63,7 +63,7 @@ def parse_toml(text: str) -> object:
 
 
 def parse_yaml(text: str) -> object:
-    """Read YAML by the core schema of version 1.2; tags mean nothing, and keys are text."""
+    """Parse YAML by the core schema of version 1.2; tags are ignored, and keys are text."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -79,7 +79,7 @@ def parse_yaml(text: str) -> object:
 
 
 def _bounded(content: dict[str, Any]) -> object:
-    """Refuse what is nested too deeply for those who read it: keys with many dots need no recursion here."""
+    """Reject deeply nested content: dotted keys nest without recursion in the parser."""
     level: list[Any] = [content]
     for _ in range(MAX_DEPTH):
         if not level:
@@ -93,11 +93,11 @@ def _items(value: Any) -> Iterable[Any]:
 
 
 class _Document:
-    """Builds a value from the parser's events, without recursion: the library's own builder has no bound."""
+    """Builds a value from parser events without recursion: the library's builder has no depth limit."""
 
     def __init__(self) -> None:
         self._top: list[object] = []
-        self._open: list[tuple[Any, list[object]]] = []  # each collection with the key that waits in it
+        self._open: list[tuple[Any, list[object]]] = []  # each collection with its pending key
         self._anchors: dict[str, object] = {}
 
     def read(self, events: Any) -> object:
@@ -156,7 +156,7 @@ def _as_key(value: object) -> str:
 
 
 def plain_scalar(text: str) -> object:
-    """Read a scalar of YAML that stands without quotes, by the core schema."""
+    """Parse an unquoted YAML scalar by the core schema."""
     if (word := text.lower()) in _WORDS and text in (word, word.capitalize(), word.upper()):
         return _WORDS[word]
     if _INTEGER.fullmatch(text):

@@ -17,7 +17,7 @@ _LINE = re.compile(r"([A-Za-z][\w-]*):[ \t]*(.*)")
 
 
 def split(text: str) -> tuple[Mapping[str, object], str]:
-    """Part a file into its fields and its body; a file without front matter is all body."""
+    """Split a file into fields and body; without front matter it is all body."""
     found = _FENCED.match(text)
     if found is None:
         return {}, text

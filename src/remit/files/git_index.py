@@ -1,4 +1,4 @@
-"""Tells whether git tracks a file, from the index: git itself would run what a repository configures."""
+"""Reads git's index to tell whether a file is tracked; git itself would run repository configuration."""
 
 import os
 import struct
@@ -13,7 +13,7 @@ _LENGTH = 0xFFF  # the bits of the flags that hold the name's length
 
 
 def is_tracked(path: str) -> bool:
-    """Tell whether a file is in the index of the checkout around it."""
+    """Tell whether a file is in the index of its checkout."""
     checkout = checkout_of(os.path.dirname(path))
     if checkout is None:
         return False
@@ -26,7 +26,7 @@ def is_tracked(path: str) -> bool:
 
 
 def _names(data: bytes, object_size: int) -> set[bytes]:
-    """List the files of an index whose object names have this size; empty where they have another."""
+    """List the files of an index with object names of this size; empty for another size."""
     names: set[bytes] = set()
     try:
         signature, version, count = struct.unpack_from(">4sII", data)
@@ -42,11 +42,11 @@ def _names(data: bytes, object_size: int) -> set[bytes]:
 
 
 def _entry(data: bytes, start: int, version: int, object_size: int, before: bytes) -> tuple[bytes, int]:
-    """Read one entry: its name, and where the next one begins."""
+    """Read one entry: its name, and the offset of the next one."""
     flags_at = start + _FIXED + object_size
     (flags,) = struct.unpack_from(">H", data, flags_at)
     at, kept = flags_at + (4 if flags & _EXTENDED else 2), b""
-    if version == 4:  # a name is written as what differs from the one before
+    if version == 4:  # names are prefix-compressed
         cut, at = _number(data, at)
         kept = before[: len(before) - cut]
     end = data.index(b"\0", at)

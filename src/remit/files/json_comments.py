@@ -6,19 +6,19 @@ import re
 
 _STRING = r'"(?:\\.|[^"\\])*+"?'
 _STRINGS = re.compile(f"({_STRING})", re.DOTALL)
-# Takes all that is to stay, strings above all, in one step, and then a comment, if one is left.
+# Matches everything to keep, strings included, in one step, then a comment if there is one.
 _COMMENT = re.compile(rf'((?:[^"/]++|{_STRING}|/(?![/*]))*+)(//[^\n]*|/\*.*?(?:\*/|\Z))?', re.DOTALL)
 _TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
 
 
 def without_comments(text: str) -> str:
-    """Blank comments; every other character stays where it is."""
+    """Replace comments with spaces, keeping every position."""
     return _COMMENT.sub(_blank, text)
 
 
 def without_trailing_commas(text: str) -> str:
-    """Blank commas before a closing bracket, in a text without comments."""
-    parts = _STRINGS.split(text)  # the strings are every other one
+    """Replace trailing commas with spaces, in a text without comments."""
+    parts = _STRINGS.split(text)  # odd parts are strings
     parts[::2] = [_TRAILING_COMMA.sub(" ", part) for part in parts[::2]]
     return "".join(parts)
 

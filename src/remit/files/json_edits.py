@@ -1,4 +1,4 @@
-"""Edits JSON in place: puts a member or an item in, or takes one out, and leaves every other character alone.
+"""Edits JSON in place: sets or removes a member or item and keeps every other character.
 
 The text may be written by any hand: indented or in one line, with any line ends, with a byte order mark, and
 where its format allows them with comments and trailing commas. What is put in follows that hand; comments
@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from remit.files.json_comments import without_comments
-from remit.files.json_positions import Container, Item, JsonText, Path
+from remit.files.json_positions import JsonContainer, JsonItem, JsonText, Path
 from remit.files.splices import Splice
 
 _USUAL_INDENT = "  "
@@ -18,7 +18,7 @@ _SPACE = " \t\r\n"
 
 
 def put(document: JsonText, path: Path, value: object) -> list[Splice]:
-    """Set a member, with the objects that lead to it, where they are missing.
+    """Set a member, creating missing parent objects.
 
     Raises:
         JsonTextError: something on the way to it is no object.
@@ -33,7 +33,7 @@ def put(document: JsonText, path: Path, value: object) -> list[Splice]:
 
 
 def put_source(document: JsonText, path: Path, source: str) -> list[Splice]:
-    """Write something at a path where there is something already, as it stands."""
+    """Replace the source text at an existing path."""
     found = document.find(path)
     if found is None:
         raise KeyError(".".join(path))
@@ -41,7 +41,7 @@ def put_source(document: JsonText, path: Path, source: str) -> list[Splice]:
 
 
 def add(document: JsonText, path: Path, item: object) -> list[Splice]:
-    """Put an item at the end of a list, which is made where it is missing.
+    """Append an item to a list, creating a missing list.
 
     Raises:
         JsonTextError: something on the way is no object, or what stands there is no list.
@@ -55,7 +55,7 @@ def add(document: JsonText, path: Path, item: object) -> list[Splice]:
 
 
 def take(document: JsonText, path: Path) -> list[Splice]:
-    """Take a member out; nothing where it is missing."""
+    """Remove a member, if it exists."""
     found, holder = document.find(path), document.object_at(path[:-1])
     if found is None or holder is None:
         return []
@@ -63,7 +63,7 @@ def take(document: JsonText, path: Path) -> list[Splice]:
 
 
 def take_item(document: JsonText, path: Path, is_it: Callable[[object], bool]) -> list[Splice]:
-    """Take the last item out of a list that is the one; nothing where there is none."""
+    """Remove the last matching item of a list, if any."""
     found = document.find(path)
     if found is None or not isinstance(found.value, list):
         return []
@@ -73,7 +73,7 @@ def take_item(document: JsonText, path: Path, is_it: Callable[[object], bool]) -
 
 
 class _Hand:
-    """How a text is written."""
+    """The formatting of a text."""
 
     def __init__(self, document: JsonText) -> None:
         self._document = document
@@ -85,26 +85,26 @@ class _Hand:
         self._unit = (indent_at(self._text, top.items[0].start) if top.items else "") or _USUAL_INDENT
         self._is_airy = re.search(r'":[^\S]', document.bare) is not None or '":' not in document.bare
 
-    def is_broken(self, holder: Container) -> bool:
-        """Tell whether the items of a container stand, or should stand, on lines of their own."""
+    def is_broken(self, holder: JsonContainer) -> bool:
+        """Tell whether items of a container are, or should be, on their own lines."""
         if not holder.items:
             return self._is_spread
         return "\n" in self._text[holder.start : holder.items[0].start]
 
-    def indent_in(self, holder: Container) -> str:
-        """The indent of a line of its own in a container."""
+    def indent_in(self, holder: JsonContainer) -> str:
+        """Return the indent of items in a container."""
         if self.is_broken(holder) and holder.items:
             return indent_at(self._text, holder.items[0].start)
         return indent_at(self._text, holder.start) + self._unit
 
-    def is_spaced(self, holder: Container) -> bool:
-        """Tell whether a comma in one line is followed by a space."""
+    def is_spaced(self, holder: JsonContainer) -> bool:
+        """Tell whether commas on one line are followed by a space."""
         if len(holder.items) > 1:
             return self._text[holder.items[1].start - 1] in _SPACE
         return self._is_airy
 
-    def name(self, key: str, holder: Container) -> str:
-        """Write a key, with its colon."""
+    def name(self, key: str, holder: JsonContainer) -> str:
+        """Format a key with its colon."""
         is_airy = self._is_airy or self.is_broken(holder)
         colon = ": " if is_airy else ":"
         if holder.items:
@@ -113,8 +113,8 @@ class _Hand:
             colon = seen if re.fullmatch(" ?: ?", seen) else colon
         return json.dumps(key, ensure_ascii=False) + colon
 
-    def instead_of(self, item: Item, value: object) -> str:
-        """Write a value as another one was written."""
+    def instead_of(self, item: JsonItem, value: object) -> str:
+        """Format a value like the one it replaces."""
         is_one_line = "\n" not in self._text[item.value_start : item.end]
         is_full = self._text[item.value_start] in "{[" and item.value not in ({}, [])
         if is_one_line and (is_full or not self._is_spread):
@@ -122,7 +122,7 @@ class _Hand:
         return self.write(value, indent_at(self._text, item.start))
 
     def write(self, value: object, indent: str | None) -> str:
-        """Write a value, over several lines below a line's indent, or in one line without one."""
+        """Format a value on several lines at an indent, or on one line without one."""
         if indent is None:
             separators = (", ", ": ") if self._is_airy else (",", ":")
             return json.dumps(value, ensure_ascii=False, separators=separators)
@@ -131,13 +131,13 @@ class _Hand:
 
 
 def indent_at(text: str, at: int) -> str:
-    """The white space that the line of a place begins with."""
+    """Return the leading whitespace of a position's line."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def _deepest(document: JsonText, path: Path) -> tuple[int, Container]:
-    """How far a path leads, and the last object on it."""
+def _deepest(document: JsonText, path: Path) -> tuple[int, JsonContainer]:
+    """Return how many keys of a path exist, and the last object on it."""
     known, holder = 0, document.container(document.start)
     while (found := document.find(path[: known + 1])) is not None:
         inside = document.object_at(path[: known + 1])
@@ -147,12 +147,12 @@ def _deepest(document: JsonText, path: Path) -> tuple[int, Container]:
     return known, holder
 
 
-def _append(document: JsonText, holder: Container, value: object, key: str | None = None) -> list[Splice]:
+def _append(document: JsonText, holder: JsonContainer, value: object, key: str | None = None) -> list[Splice]:
     hand, text, items = _Hand(document), document.text, holder.items
     comma = _comma(document, items[-1].end, holder.end) if items else None
     last = holder.start + 1 if not items else items[-1].end if comma is None else comma + 1
     place = _after_comments(document, last, holder.end)
-    is_broken = hand.is_broken(holder) or place != last  # nothing may follow a comment in its line
+    is_broken = hand.is_broken(holder) or place != last  # nothing may follow a line comment
     indent = hand.indent_in(holder) if is_broken else None
     gap = " " if items and hand.is_spaced(holder) else ""
     inserted = gap if indent is None else hand.newline + indent
@@ -167,7 +167,7 @@ def _append(document: JsonText, holder: Container, value: object, key: str | Non
     return [Splice(last, "", ","), Splice(place, "", inserted)]
 
 
-def _removal(document: JsonText, holder: Container, at: int) -> list[Splice]:
+def _removal(document: JsonText, holder: JsonContainer, at: int) -> list[Splice]:
     text, items, item = document.text, holder.items, holder.items[at]
     before = items[at - 1].end if at else holder.start + 1
     after = items[at + 1].start if at + 1 < len(items) else holder.end
@@ -179,7 +179,7 @@ def _removal(document: JsonText, holder: Container, at: int) -> list[Splice]:
     cuts = [(start, item.end)]
     if right is not None:
         end = right + 1
-        if not at and "\n" not in text[start : item.start]:  # the next one takes its place in the line
+        if not at and "\n" not in text[start : item.start]:  # the next item takes its place
             end += len(text[end:after]) - len(text[end:after].lstrip(" \t"))
         cuts.append((right, end))
     elif left is not None:
@@ -187,8 +187,8 @@ def _removal(document: JsonText, holder: Container, at: int) -> list[Splice]:
     return [Splice(a, text[a:b], "") for a, b in _joined(cuts)]
 
 
-def _before_space(document: JsonText, start: int, item: Item) -> int:
-    """Where the space before an item begins, which goes with it unless it ends a comment's line."""
+def _before_space(document: JsonText, start: int, item: JsonItem) -> int:
+    """Return the start of the whitespace before an item, unless it ends a line comment."""
     at = item.start
     while at > start and document.text[at - 1] in _SPACE:
         at -= 1
@@ -199,7 +199,7 @@ def _before_space(document: JsonText, start: int, item: Item) -> int:
 
 
 def _after_comments(document: JsonText, start: int, end: int) -> int:
-    """The place after the last comment between two places, else the first of the two."""
+    """Return the position after the last comment between two positions, else the first."""
     while end > start and document.text[end - 1] == document.bare[end - 1]:
         end -= 1
     return end
@@ -211,7 +211,7 @@ def _comma(document: JsonText, start: int, end: int) -> int | None:
 
 
 def _joined(cuts: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Put cuts together that touch."""
+    """Merge adjacent cuts."""
     start, end = cuts[0]
     for a, b in cuts[1:]:
         if a > end:

@@ -1,4 +1,4 @@
-"""Where things stand in a text of JSON, written by whatever hand."""
+"""Positions of members and items in a JSON text."""
 
 import json
 import re
@@ -14,7 +14,7 @@ _BOM = "\ufeff"
 
 
 class JsonTextError(ValueError):
-    """A text is not JSON that can be edited; line and column count from 1."""
+    """A text is not editable JSON; line and column count from 1."""
 
     def __init__(self, reason: str, line: int = 1, column: int = 1) -> None:
         super().__init__(reason)
@@ -23,7 +23,7 @@ class JsonTextError(ValueError):
         self.column = column
 
 
-class Item(NamedTuple):
+class JsonItem(NamedTuple):
     """A member of an object, or an item of a list."""
 
     start: int  # of its key, or of the item
@@ -33,19 +33,19 @@ class Item(NamedTuple):
     value: object
 
 
-class Container(NamedTuple):
+class JsonContainer(NamedTuple):
     """An object or a list."""
 
     start: int  # of its opening bracket
     end: int  # of its closing bracket
-    items: Sequence[Item]
+    items: Sequence[JsonItem]
 
 
 class JsonText:
-    """A text whose top is an object; a lenient one may have comments and trailing commas."""
+    """A JSON text with an object at the top; `lenient` allows comments and trailing commas."""
 
     def __init__(self, text: str, *, lenient: bool = False) -> None:
-        """Read a text.
+        """Parse a text.
 
         Raises:
             JsonTextError: it is no JSON, or no object.
@@ -55,7 +55,7 @@ class JsonText:
         marked = f" {text[1:]}" if text.startswith(_BOM) else text
         self.bare = without_comments(marked) if lenient else marked
         self._plain = without_trailing_commas(self.bare) if lenient else marked
-        self._containers: dict[int, Container] = {}
+        self._containers: dict[int, JsonContainer] = {}
         self.start = self._skip(0)
         if self.start == len(self._plain):
             raise JsonTextError("the file is empty")
@@ -66,7 +66,7 @@ class JsonText:
             raise self.error("expected an object", self.start)
 
     def value(self, path: Path) -> tuple[object] | None:
-        """Read what stands at a path, as a tuple of its one value; None where nothing does."""
+        """Return the value at a path in a tuple; None if there is none."""
         found: object = self._top
         for key in path:
             if not isinstance(found, dict) or key not in found:
@@ -75,18 +75,18 @@ class JsonText:
         return (found,)
 
     def source(self, path: Path) -> str | None:
-        """What stands at a path, as it is written; None where nothing does."""
+        """Return the source text at a path; None if there is none."""
         found = self.find(path)
         return None if found is None else self.text[found.value_start : found.end]
 
-    def find(self, path: Path) -> Item | None:
-        """Find the member at a path; of duplicate keys the last counts."""
+    def find(self, path: Path) -> JsonItem | None:
+        """Find the member at a path; the last duplicate key wins."""
         if not path or (place := self.object_at(path[:-1])) is None:
             return None
         return next((item for item in reversed(place.items) if item.key == path[-1]), None)
 
-    def object_at(self, path: Path) -> Container | None:
-        """Find the object at a path; None where there is none."""
+    def object_at(self, path: Path) -> JsonContainer | None:
+        """Find the object at a path; None without one."""
         if not path:
             return self.container(self.start)
         found = self.find(path)
@@ -94,23 +94,23 @@ class JsonText:
             return None
         return self.container(found.value_start)
 
-    def container(self, start: int) -> Container:
-        """List what stands between two brackets."""
+    def container(self, start: int) -> JsonContainer:
+        """Read the container that starts at a bracket."""
         if start not in self._containers:
             items = list(self._items(start))
             end = self._skip(items[-1].end if items else start + 1)
-            self._containers[start] = Container(start, end, items)
+            self._containers[start] = JsonContainer(start, end, items)
         return self._containers[start]
 
-    def key_end(self, item: Item) -> int:
-        """Where the key of a member ends."""
+    def key_end(self, item: JsonItem) -> int:
+        """Return the end of a member's key."""
         return self._decode(item.start)[1]
 
     def error(self, reason: str, at: int) -> JsonTextError:
-        """Say that something is wrong at a place."""
+        """Make an error at a position."""
         return JsonTextError(reason, *position(self.text, at))
 
-    def _items(self, start: int) -> Iterator[Item]:
+    def _items(self, start: int) -> Iterator[JsonItem]:
         at = self._skip(start + 1)
         while self._plain[at] not in "]}":
             first, key = at, None
@@ -118,7 +118,7 @@ class JsonText:
                 key, at = self._decode(at)
                 at = self._skip(self._skip(at) + 1)
             value, end = self._decode(at)
-            yield Item(first, at, end, cast("str | None", key), value)
+            yield JsonItem(first, at, end, cast("str | None", key), value)
             at = self._skip(end)
             if self._plain[at] == ",":
                 at = self._skip(at + 1)
@@ -140,7 +140,7 @@ class JsonText:
 
 
 def position(text: str, at: int) -> tuple[int, int]:
-    """The line and column of a place, both from 1."""
+    """Return the line and column of an offset, both from 1."""
     return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
 
 

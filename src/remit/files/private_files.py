@@ -1,4 +1,4 @@
-"""Files that only their user may read, written whole or not at all."""
+"""Writes private files atomically."""
 
 import os
 import secrets
@@ -6,7 +6,7 @@ from contextlib import suppress
 
 
 def write(path: str, text: str) -> None:
-    """Put a text in the place of a file, so that whoever reads it sees the old one or the new.
+    """Replace a file atomically, readable by its user only.
 
     Raises:
         OSError: it cannot be written.

@@ -1,4 +1,4 @@
-"""Changes other programs' files: never half of one, and never over what they wrote meanwhile."""
+"""Changes other programs' files atomically, without losing concurrent writes."""
 
 import errno
 import os
@@ -9,12 +9,12 @@ from contextlib import suppress
 from remit.errors import FileChangeError
 from remit.files.bounded_reader import FileError, read_bytes
 
-LIMIT = 256 * 2**20  # bytes: a client may keep its history beside its servers
+LIMIT = 256 * 2**20  # bytes: a client may keep its history with its servers
 TRIES = 8
 
 
 def read_exactly(path: str) -> str | None:
-    """Read a file so that it can be written back to the last byte; None: there is no such file.
+    """Read a file so it can be written back byte for byte; None if it does not exist.
 
     Raises:
         FileChangeError: it cannot be read.
@@ -29,14 +29,14 @@ def read_exactly(path: str) -> str | None:
 
 
 def change_file(path: str, change: Callable[[str | None], str | None]) -> None:
-    """Put in a file's place what a function makes of its text; None stands for no file.
+    """Replace a file's text with the result of a function; None means no file.
 
     The function is asked again when somebody writes to the file before the change is in place.
 
     Raises:
         FileChangeError: the file cannot be read or replaced, or is written to again and again.
     """
-    real = os.path.realpath(path)  # a link stays a link, and what it leads to is changed
+    real = os.path.realpath(path)  # change the target of a link
     for _ in range(TRIES):
         found = _look_at(real)
         before = read_exactly(real)
@@ -50,7 +50,7 @@ def change_file(path: str, change: Callable[[str | None], str | None]) -> None:
 
 
 def missing_directories(path: str) -> list[str]:
-    """List the directories that have to be made for a file, the innermost first."""
+    """List the missing parent directories of a file, innermost first."""
     missing: list[str] = []
     directory = os.path.dirname(os.path.realpath(path))
     while not os.path.lexists(directory):
@@ -60,7 +60,7 @@ def missing_directories(path: str) -> list[str]:
 
 
 def remove_empty(directories: Sequence[str]) -> None:
-    """Remove directories, the innermost first, up to one in which something is."""
+    """Remove directories, innermost first, up to the first non-empty one."""
     with suppress(OSError):
         for directory in directories:
             os.rmdir(directory)
@@ -69,13 +69,13 @@ def remove_empty(directories: Sequence[str]) -> None:
 def _is_replaced(
     path: str, real: str, before: str | None, after: str | None, found: os.stat_result | None
 ) -> bool:
-    """Put a text in a file's place, if the file is still the one that was read."""
+    """Replace a file if it has not changed since it was read."""
     temporary = None
     try:
         _require_writable(real)
         if after is not None:
             temporary = _write_beside(real, after.encode("utf-8", "surrogateescape"), found)
-        # The text, too: a time stamp may be as coarse as a tick.
+        # Compare the text too: timestamps may be coarse.
         if _marks(_look_at(real)) != _marks(found) or read_exactly(real) != before:
             return False
         if temporary is None:
@@ -97,7 +97,7 @@ def _is_replaced(
 
 
 def _require_writable(real: str) -> None:
-    """A rename would replace even what its owner made read-only."""
+    """Fail for a read-only file, which a rename would replace."""
     if os.path.exists(real) and not os.access(real, os.W_OK):
         raise OSError(errno.EACCES, "it is read-only")
 
@@ -121,7 +121,7 @@ def _write_beside(real: str, data: bytes, found: os.stat_result | None) -> str:
 
 
 def _take_over(descriptor: int, found: os.stat_result) -> None:
-    """Give a file the owner and the mode of the one that it replaces."""
+    """Copy the owner and mode of the replaced file."""
     if hasattr(os, "fchown") and (found.st_uid, found.st_gid) != (os.geteuid(), os.getegid()):
         with suppress(PermissionError):
             os.fchown(descriptor, found.st_uid, found.st_gid)
@@ -139,14 +139,14 @@ def _look_at(real: str) -> os.stat_result | None:
 
 
 def _marks(found: os.stat_result | None) -> tuple[int, ...]:
-    """Tell one state of a file from another."""
+    """Return what identifies a state of a file."""
     if found is None:
         return ()
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def sync_directory(directory: str) -> None:
-    """Have a directory's own list of names on the disk, where the system lets one ask for it."""
+    """Flush a directory's entries to disk, where the system supports it."""
     if os.name == "nt":
         return
     descriptor = os.open(directory, os.O_RDONLY)

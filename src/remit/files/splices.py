@@ -1,26 +1,26 @@
-"""Splices: changes of a text that say exactly what they take out and put in, and so can be taken back."""
+"""Splices: reversible text replacements."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 
 class Splice(NamedTuple):
-    """A place in a text where something is taken out and something else put in."""
+    """A replacement at an offset of a text."""
 
-    at: int  # in the text as it was before
+    at: int  # offset in the text before
     removed: str
     inserted: str
 
 
-Step = Sequence[Splice]  # of one change: apart from each other, and in the order of the text
+Step = Sequence[Splice]  # of one change: disjoint and in order
 
 
-class MisplacedError(ValueError):
+class SpliceError(ValueError):
     """A splice does not fit the text."""
 
 
 def apply(text: str, step: Step) -> str:
-    """Make the changes of one step.
+    """Apply one step.
 
     Raises:
         MisplacedError: the text does not hold what would be taken out.
@@ -29,14 +29,14 @@ def apply(text: str, step: Step) -> str:
     done = 0
     for at, removed, inserted in step:
         if at < done or not text.startswith(removed, at) or at > len(text):
-            raise MisplacedError
+            raise SpliceError
         parts += (text[done:at], inserted)
         done = at + len(removed)
     return "".join((*parts, text[done:]))
 
 
 def inverse(step: Step) -> list[Splice]:
-    """The step that takes another one back."""
+    """Return the inverse of a step."""
     found: list[Splice] = []
     shift = 0
     for at, removed, inserted in step:
@@ -46,14 +46,14 @@ def inverse(step: Step) -> list[Splice]:
 
 
 def apply_all(text: str, steps: Iterable[Step]) -> str:
-    """Make the changes of steps, one after the other."""
+    """Apply steps in order."""
     for step in steps:
         text = apply(text, step)
     return text
 
 
 def undo(text: str, steps: Sequence[Step]) -> str:
-    """Take steps back, the last first.
+    """Undo steps, last first.
 
     Raises:
         MisplacedError: the text is not what the steps made of another.

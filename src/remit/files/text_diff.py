@@ -1,4 +1,4 @@
-"""What differs between two texts: the parts that go and come, and nothing of what stays."""
+"""The differences of two texts, without the unchanged parts."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,20 +8,20 @@ from typing import NamedTuple
 from remit.files.json_positions import position
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_TOKEN = re.compile(r'"(?:\\.|[^"\\])*+"?|\r?\n[ \t]*|[ \t]+|\w+|.', re.DOTALL)  # a string is never cut
+_TOKEN = re.compile(r'"(?:\\.|[^"\\])*+"?|\r?\n[ \t]*|[ \t]+|\w+|.', re.DOTALL)  # never splits a string
 
 
-class Difference(NamedTuple):
-    """A part of a text that is replaced by another."""
+class TextDifference(NamedTuple):
+    """A replaced part of a text."""
 
-    line: int  # where it begins in the text before, from 1
+    line: int  # of its start in the old text, from 1
     column: int
     removed: str
     inserted: str
 
 
-def differences(before: str, after: str) -> Iterator[Difference]:
-    """List what differs, in the order of the text before."""
+def differences(before: str, after: str) -> Iterator[TextDifference]:
+    """Yield the differences, in the order of the old text."""
     old_lines, new_lines = _LINE.findall(before), _LINE.findall(after)
     start = _same(old_lines, new_lines)
     end = _same(old_lines[start:][::-1], new_lines[start:][::-1])
@@ -30,11 +30,11 @@ def differences(before: str, after: str) -> Iterator[Difference]:
     for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         removed = "".join(old[a:b])
         if tag != "equal":
-            yield Difference(*position(before, at), removed, "".join(new[c:d]))
+            yield TextDifference(*position(before, at), removed, "".join(new[c:d]))
         at += len(removed)
 
 
 def _same(ones: Sequence[str], others: Sequence[str]) -> int:
-    """How many lines are the same from the beginning."""
+    """Count the equal lines at the start."""
     pairs = enumerate(zip(ones, others, strict=False))
     return next((at for at, (one, other) in pairs if one != other), min(len(ones), len(others)))

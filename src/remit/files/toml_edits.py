@@ -1,4 +1,4 @@
-"""Edits TOML in place: puts one table at the end, or takes one out, and leaves every other character alone.
+"""Edits TOML in place: appends or removes one table and keeps every other character.
 
 Headers are told by their look, so every edit is held to what a parser makes of the text before and after it:
 where the difference is not exactly the one table, nothing is done.
@@ -23,17 +23,17 @@ _REMARKS = re.compile(r"(?:\r?\n[ \t]*(?:#[^\n]*)?)*\Z")
 
 
 class TomlTextError(ValueError):
-    """A text is no TOML, or is written in a form that cannot be edited."""
+    """A text is invalid TOML, or in a form that cannot be edited."""
 
     def __init__(self, reason: str, place: str = "", hint: str | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.place = place
-        self.hint = hint  # what to do, where it is not broken
+        self.hint = hint  # what to do if the file itself is valid
 
 
 def table(text: str, path: Path) -> tuple[object] | None:
-    """Read what stands at a path, as a tuple of its one value; None where nothing does.
+    """Return the value at a path in a tuple; None if there is none.
 
     Raises:
         TomlTextError: the text is no TOML.
@@ -47,7 +47,7 @@ def table(text: str, path: Path) -> tuple[object] | None:
 
 
 def put_table(text: str, path: Path, values: Mapping[str, str | Sequence[str]]) -> list[Splice]:
-    """Put a table of texts and lists of texts at the end, where there is none of its path.
+    """Append a table of strings and lists of strings, if its path does not exist.
 
     Raises:
         TomlTextError: the text is no TOML, or has no room for a table of this path.
@@ -69,7 +69,7 @@ def put_table(text: str, path: Path, values: Mapping[str, str | Sequence[str]]) 
 
 
 def take_table(text: str, path: Path) -> list[Splice]:
-    """Take a table out, with those below it; nothing where there is none.
+    """Remove a table and its subtables, if it exists.
 
     Raises:
         TomlTextError: the text is no TOML, or has the table in another form than under headers of its own.
@@ -82,7 +82,7 @@ def take_table(text: str, path: Path) -> list[Splice]:
 
 
 def _without(content: dict[str, Any], path: Path, headers: Sequence[Path]) -> dict[str, Any]:
-    """Leave a table out, and those above it that were there only by its name."""
+    """Remove a table, and parents that exist only through its header."""
     key, *below = path
     inner = (
         _without(content[key], below, [name[1:] for name in headers if name[:1] == [key]]) if below else {}
@@ -105,7 +105,7 @@ def _checked(text: str, step: list[Splice], expected: dict[str, Any], path: Path
 
 
 def _blocks(text: str, path: Path) -> Iterator[tuple[int, int]]:
-    """Find the tables of a path and below, each from its header to the end of its last line.
+    """Find the tables at and below a path, each from its header to the end of its last line.
 
     The last one of the text takes the empty lines before it along; what is between two tables stays.
     """

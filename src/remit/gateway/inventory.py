@@ -15,7 +15,7 @@ from remit.decision.policy_rules import ConfigLocation, ListTarget, ToolList
 from remit.decision.snapshot import Snapshot
 from remit.decision.tool_names import MCP, OWN
 from remit.errors import UnknownRoomError
-from remit.files.file_stamps import Stamps
+from remit.files.file_stamps import FileStamps
 from remit.gateway.catalog_builder import CatalogSources, build_catalog
 from remit.gateway.endpoint_catalog import CallTarget, EndpointCatalog
 from remit.gateway.published_lists import PublishedLists, publish
@@ -33,7 +33,7 @@ class _Kept(NamedTuple):
     revision: int
     catalog: EndpointCatalog
     roster: DecisionIndex
-    stamps: Stamps | None = None  # taken before the last check; None: not checked since it was built
+    stamps: FileStamps | None = None  # taken before the last check; None: not checked since it was built
 
     @property
     def looked_at(self) -> list[str]:

@@ -1,13 +1,13 @@
-"""Puts what Remit wants into a client's file, and takes it out again, whoever wrote to it in between."""
+"""Applies edits to a client's file and removes them again, even if others edited it in between."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
 from remit.files import json_edits, toml_edits
 from remit.files.json_positions import JsonText, JsonTextError
-from remit.files.splices import MisplacedError, Splice, Step, apply, undo
+from remit.files.splices import Splice, SpliceError, Step, apply, undo
 from remit.files.toml_edits import TomlTextError
-from remit.install.record import Change, EditedFile, Format, Key, digest
+from remit.install.record import Edit, EditedFile, Format, WrittenKey, digest
 
 T = TypeVar("T")
 
@@ -15,36 +15,36 @@ _EMPTY = {Format.JSON: "{}\n", Format.JSONC: "{}\n", Format.TOML: ""}
 
 
 class UneditableError(ValueError):
-    """A text cannot be edited, for a reason at a place."""
+    """A text cannot be edited."""
 
     def __init__(self, reason: str, place: str = "", hint: str | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.place = place
-        self.hint = hint  # what to do, where it is not broken
+        self.hint = hint  # what to do if the file itself is valid
 
 
-class Taken(NamedTuple):
-    """A text without what Remit put into it."""
+class RemovedEdits(NamedTuple):
+    """A text after removing Remit's edits."""
 
     text: str
-    is_exact: bool  # it is what it was before, to the last byte
-    left: Sequence[str] = ()  # keys that others changed since, and in which something stays
+    is_exact: bool  # byte for byte what it was before
+    left: Sequence[str] = ()  # keys that others changed since, so something remains
 
 
-class Document:
-    """A text of some format, at which changes are made one after the other."""
+class EditableText:
+    """A JSON, JSONC or TOML text with successive edits."""
 
     def __init__(self, text: str, format: Format) -> None:
         self.text = text
         self._format = format
         self._read: JsonText | None = None
         self.steps: list[Step] = []
-        if is_blank(text) and format is not Format.TOML:  # a client may make a file before it has anything
+        if is_blank(text) and format is not Format.TOML:  # a client may create an empty file
             self._make(lambda: [Splice(0, text, _EMPTY[format])])
 
     def value(self, path: Sequence[str]) -> tuple[Any] | None:
-        """Read what stands at a path, as a tuple of its one value; None where nothing does.
+        """Return the value at a path in a tuple; None if there is none.
 
         Raises:
             UneditableError: the text is not what it should be; so do the others.
@@ -54,14 +54,14 @@ class Document:
         return self._json().value(path)
 
     def source(self, path: Sequence[str]) -> str | None:
-        """What stands at a path, as it is written; None where nothing does."""
+        """Return the source text at a path; None if there is none."""
         if self._format is Format.TOML:
             step = self._try(lambda: toml_edits.take_table(self.text, path))
             return "".join(splice.removed for splice in step) or None
         return self._json().source(path)
 
     def put(self, path: Sequence[str], value: Any) -> None:
-        """Set what stands at a path."""
+        """Set the value at a path."""
         if self._format is Format.TOML:
             self.take(path)
             self._make(lambda: toml_edits.put_table(self.text, path, value))
@@ -69,7 +69,7 @@ class Document:
             self._make(lambda: json_edits.put(self._json(), path, value))
 
     def put_source(self, path: Sequence[str], source: str) -> None:
-        """Set what stands at a path to something as it was written."""
+        """Set the source text at a path."""
         if self._format is Format.TOML:
             self.take(path)
             self._make(lambda: [Splice(len(self.text), "", source)])
@@ -77,18 +77,18 @@ class Document:
             self._make(lambda: json_edits.put_source(self._json(), path, source))
 
     def add(self, path: Sequence[str], item: Any) -> None:
-        """Put an item at the end of a list."""
+        """Append an item to a list."""
         self._make(lambda: json_edits.add(self._json(), path, item))
 
     def take(self, path: Sequence[str]) -> None:
-        """Take out what stands at a path."""
+        """Remove the value at a path."""
         if self._format is Format.TOML:
             self._make(lambda: toml_edits.take_table(self.text, path))
         else:
             self._make(lambda: json_edits.take(self._json(), path))
 
     def take_item(self, path: Sequence[str], item: Any) -> None:
-        """Take an item out of a list."""
+        """Remove an item from a list."""
         self._make(lambda: json_edits.take_item(self._json(), path, lambda found: found == item))
 
     def _json(self) -> JsonText:
@@ -112,23 +112,23 @@ class Document:
 
 
 def is_blank(text: str) -> bool:
-    """Tell whether a text says nothing."""
+    """Tell whether a text is empty."""
     return not text.strip("\ufeff \t\r\n")
 
 
-def is_in_place(text: str | None, format: Format, changes: Sequence[Change]) -> bool:
-    """Tell whether all that is to stand in a text does.
+def is_in_place(text: str | None, format: Format, changes: Sequence[Edit]) -> bool:
+    """Tell whether a text contains all edits.
 
     Raises:
         UneditableError: the text is not what it should be.
     """
     if text is None:
         return not changes
-    document = Document(text, format)
+    document = EditableText(text, format)
     return all(_stands(document, change) for change in changes)
 
 
-def _stands(document: Document, change: Change) -> bool:
+def _stands(document: EditableText, change: Edit) -> bool:
     found = document.value(change.path)
     if found is None:
         return False
@@ -137,14 +137,16 @@ def _stands(document: Document, change: Change) -> bool:
     return found[0] == change.value
 
 
-def put_in(text: str | None, path: str, format: Format, changes: Sequence[Change]) -> tuple[str, EditedFile]:
-    """Put changes into a text, or into a new one, and record how they are taken back.
+def apply_edits(
+    text: str | None, path: str, format: Format, changes: Sequence[Edit]
+) -> tuple[str, EditedFile]:
+    """Apply edits to a text, or to a new file, and record how to undo them.
 
     Raises:
         UneditableError: the text is not what it should be, or has no room for a change.
     """
     before = _EMPTY[format] if text is None else text
-    document = Document(before, format)
+    document = EditableText(before, format)
     keys = [_put(document, change) for change in changes]
     edited = EditedFile(
         path=path,
@@ -158,7 +160,7 @@ def put_in(text: str | None, path: str, format: Format, changes: Sequence[Change
     return document.text, edited
 
 
-def _put(document: Document, change: Change) -> Key:
+def _put(document: EditableText, change: Edit) -> WrittenKey:
     path, value, is_item = change
     known = sum(document.value(path[: at + 1]) is not None for at in range(len(path)))
     earlier = None if is_item else document.source(path)
@@ -166,37 +168,37 @@ def _put(document: Document, change: Change) -> Key:
         document.add(path, value)
     elif document.value(path) != (value,):
         document.put(path, value)
-    return Key(path=path, value=value, is_item=is_item, earlier=earlier, known=known)
+    return WrittenKey(path=path, value=value, is_item=is_item, earlier=earlier, known=known)
 
 
-def take_out(text: str, file: EditedFile) -> Taken:
-    """Take out what was put into a text: every byte as it was, if nobody else wrote to it; else key by key.
+def remove_edits(text: str, file: EditedFile) -> RemovedEdits:
+    """Remove edits: restore every byte if nothing else changed, else remove key by key.
 
     Raises:
         UneditableError: the text is no longer what it should be.
     """
     if digest(text) == file.before:
-        return Taken(text, is_exact=True)
+        return RemovedEdits(text, is_exact=True)
     if digest(text) == file.after and (original := _undone(text, file)) is not None:
-        return Taken(original, is_exact=True)
+        return RemovedEdits(original, is_exact=True)
     if is_blank(text):
-        return Taken(text, is_exact=False)
-    document = Document(text, file.format)
+        return RemovedEdits(text, is_exact=False)
+    document = EditableText(text, file.format)
     left = [".".join(key.path) for key in reversed(file.keys) if not _take(document, key)]
-    return Taken(document.text, is_exact=False, left=left)
+    return RemovedEdits(document.text, is_exact=False, left=left)
 
 
 def _undone(text: str, file: EditedFile) -> str | None:
-    """The text as it was before; None where the record does not fit it."""
+    """Return the text before the edits; None if the record does not fit."""
     try:
         original = undo(text, file.steps)
-    except MisplacedError:
+    except SpliceError:
         return None
     return original if digest(original) == file.before else None
 
 
-def _take(document: Document, key: Key) -> bool:
-    """Take one key out; False where something stays that others may have meant."""
+def _take(document: EditableText, key: WrittenKey) -> bool:
+    """Remove one key; False if something remains because others changed it."""
     found = document.value(key.path)
     if found is None:
         return True
@@ -218,17 +220,19 @@ def _are_lists(*values: object) -> bool:
     return all(isinstance(value, list) for value in values)
 
 
-def _take_items(document: Document, key: Key) -> None:
-    """Take our items out of a list that others changed, and put the earlier ones back."""
+def _take_items(document: EditableText, key: WrittenKey) -> None:
+    """Remove our items from a list that others changed, and restore the earlier ones."""
     for item in cast("list[object]", key.value):
         document.take_item(key.path, item)
-    earlier = None if key.earlier is None else Document(f'{{"a": {key.earlier}}}', Format.JSONC).value(("a",))
+    earlier = (
+        None if key.earlier is None else EditableText(f'{{"a": {key.earlier}}}', Format.JSONC).value(("a",))
+    )
     for item in cast("list[object]", earlier[0]) if earlier is not None else ():
         if item not in (document.value(key.path) or ([],))[0]:
             document.add(key.path, item)
 
 
-def _made(key: Key) -> Iterator[tuple[str, ...]]:
-    """The objects and lists that were made for a key, the innermost first."""
+def _made(key: WrittenKey) -> Iterator[tuple[str, ...]]:
+    """Yield the objects and lists created for a key, innermost first."""
     for length in range(len(key.path), key.known, -1):
         yield key.path[:length]

@@ -1,4 +1,4 @@
-"""Puts Remit into a client and takes it out: in place, on record, and never over others' changes."""
+"""Installs Remit in a client and removes it: edits in place, records them, keeps others' changes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,17 @@ from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.projects import View
 from remit.decision.resolve import resolve
 from remit.errors import FileChangeError, InstallError, NoSuchDirectoryError, NotInstalledError
-from remit.install.file_edits import Document, Taken, UneditableError, is_in_place, put_in, take_out
+from remit.install.file_edits import (
+    EditableText,
+    RemovedEdits,
+    UneditableError,
+    apply_edits,
+    is_in_place,
+    remove_edits,
+)
 from remit.install.own_entries import own_keys, starts
-from remit.install.ports import Places
-from remit.install.record import SERVER, EditedFile, Format, Install, Target, kept
+from remit.install.ports import InstallTargets
+from remit.install.record import SERVER, EditedFile, Format, InstallRecord, TargetFile, unserved_servers
 from remit.install.record_store import InstallRecords
 
 if TYPE_CHECKING:
@@ -27,31 +34,33 @@ _LEFT_OUT = (ConfigStatus.DENIED, ConfigStatus.REJECTED)
 
 
 class FileChange(NamedTuple):
-    """What is done to a file, or would be."""
+    """A change of a file, made or planned."""
 
     path: str
-    before: str | None  # None: there is no such file
+    before: str | None  # None: no file
     after: str | None
-    left: Sequence[str] = ()  # keys that others changed since, and in which something stays
+    left: Sequence[str] = ()  # keys that others changed since, so something remains
 
     @property
     def is_change(self) -> bool:
-        """Whether anything is done."""
+        """Whether the text differs."""
         return self.before != self.after
 
 
 class Installer:
-    """Knows where Remit goes, and what is there."""
+    """Plans, makes and undoes installs."""
 
-    def __init__(self, places: Places, records: InstallRecords, sources: Sources, clock: Clock) -> None:
+    def __init__(
+        self, places: InstallTargets, records: InstallRecords, sources: Sources, clock: Clock
+    ) -> None:
         self._places = places
         self._records = records
         self._sources = sources
         self._clock = clock
-        self._known: dict[str, Sequence[Target]] = {}
+        self._known: dict[str, Sequence[TargetFile]] = {}
 
     def client(self, name: str) -> str:
-        """Find a client by a name that people use.
+        """Find a client by a common name.
 
         Raises:
             InstallError: Remit cannot be put into it.
@@ -63,23 +72,23 @@ class Installer:
         return client
 
     def title(self, client: str) -> str:
-        """What people call a client."""
+        """Return the display name of a client."""
         return self._places.title(client)
 
     def projects(self, client: str) -> Sequence[str]:
-        """List the directories in which a client was used, as far as it says."""
+        """List the directories in which a client was used, if it records them."""
         return self._places.projects(client)
 
     def kept(self, client: str) -> list[str]:
-        """Name the servers that stay the client's own, because Remit does not serve them."""
-        return kept(self._declared(client))
+        """List the servers that the client keeps, because Remit does not serve them."""
+        return unserved_servers(self._declared(client))
 
     def is_new(self, client: str) -> bool:
-        """Tell whether a client has none of its files yet."""
+        """Tell whether none of a client's files exists yet."""
         return all(self._places.read(target.path) is None for target in self._targets(client))
 
     def plan(self, client: str) -> list[FileChange]:
-        """Say what an install would do.
+        """Return the changes that an install would make.
 
         Raises:
             FileChangeError: a file cannot be read, or is broken.
@@ -92,13 +101,13 @@ class Installer:
         ]
 
     def install(self, client: str) -> list[FileChange]:
-        """Put Remit into a client; what stood there before is on record before any file is changed.
+        """Install Remit in a client; record the previous content before changing any file.
 
         Raises:
             FileChangeError: a file cannot be read or written, or is broken.
             InstallError: another server is called as Remit would be.
         """
-        self.plan(client)  # nothing is changed where anything is wrong
+        self.plan(client)  # fails before anything is changed
         done: list[FileChange] = []
         for target in self._targets(client):
             done.append(
@@ -107,7 +116,7 @@ class Installer:
         return done
 
     def plan_removal(self, client: str) -> list[FileChange]:
-        """Say what taking Remit out would do.
+        """Return the changes that an uninstall would make.
 
         Raises:
             FileChangeError: a file cannot be read, or is broken.
@@ -116,7 +125,7 @@ class Installer:
         return [self._taken(file, self._places.read(file.path)) for file in self._installed(client)]
 
     def uninstall(self, client: str) -> list[FileChange]:
-        """Take Remit out of a client; a file that cannot be changed keeps none of the others.
+        """Remove Remit from a client; a file that cannot be changed does not block the others.
 
         Raises:
             FileChangeError: a file cannot be changed; its part of the record stays.
@@ -135,16 +144,16 @@ class Installer:
         self._records.drop(client)
         return done
 
-    def _record(self, client: str) -> Install:
-        return self._records.load(client) or Install(client=client, at=self._clock())
+    def _record(self, client: str) -> InstallRecord:
+        return self._records.load(client) or InstallRecord(client=client, at=self._clock())
 
-    def _targets(self, client: str) -> Sequence[Target]:
+    def _targets(self, client: str) -> Sequence[TargetFile]:
         if client not in self._known:
             self._known[client] = self._places.targets(client, self._declared(client))
         return self._known[client]
 
     def _declared(self, client: str) -> list[Declaration]:
-        """List the servers that a client may use, wherever they are declared."""
+        """List the servers that a client may use, at any scope."""
         found: dict[Key, Declaration] = {}
         for directory in (self._sources.home, *self._places.projects(client)):
             try:
@@ -160,22 +169,22 @@ class Installer:
         return list(found.values())
 
     def _planned(
-        self, target: Target, text: str | None, record: Install
+        self, target: TargetFile, text: str | None, record: InstallRecord
     ) -> tuple[FileChange, EditedFile | None]:
-        """Work out what becomes of a file, and the record of it; no record where nothing is changed."""
+        """Plan the change of a file, with its record; no record if nothing changes."""
         known = record.file(target.path)
         with _named(target.path):
             self._require_room(target, text)
             if known is not None and is_in_place(text, target.format, target.changes):
                 return FileChange(target.path, text, text), None
-            base = None if text is None else take_out(text, known or _recognised(target, text)).text
-            after, edited = put_in(base, target.path, target.format, target.changes)
+            base = None if text is None else remove_edits(text, known or _recognised(target, text)).text
+            after, edited = apply_edits(base, target.path, target.format, target.changes)
         is_new = edited.is_new or (known is not None and known.is_new)
         made = (known.made if known is not None else ()) or self._places.missing_directories(target.path)
         return FileChange(target.path, text, after), replace(edited, is_new=is_new, made=made)
 
-    def _require_room(self, target: Target, text: str | None) -> None:
-        document = None if text is None else Document(text, target.format)
+    def _require_room(self, target: TargetFile, text: str | None) -> None:
+        document = None if text is None else EditableText(text, target.format)
         for change in target.changes if document is not None else ():
             found = document.value(change.path) if document is not None else None
             if change.path[-1] == SERVER and found is not None and not starts(found[0], "serve"):
@@ -184,7 +193,7 @@ class Installer:
                     hint="give that server another name, and run the command again",
                 )
 
-    def _recorded(self, target: Target, text: str | None, client: str) -> FileChange:
+    def _recorded(self, target: TargetFile, text: str | None, client: str) -> FileChange:
         record = self._record(client)
         change, edited = self._planned(target, text, record)
         if edited is not None:
@@ -192,7 +201,7 @@ class Installer:
         return change
 
     def _installed(self, client: str) -> list[EditedFile]:
-        """List what is to be taken out, the last first; without a record, what looks like Remit's."""
+        """List the edited files to restore, last first; without a record, recognize Remit's entries."""
         record = self._records.load(client)
         if record is not None and record.files:
             return list(reversed(record.files))
@@ -211,7 +220,7 @@ class Installer:
         if text is None:
             return FileChange(file.path, None, None)
         with _named(file.path):
-            taken = take_out(text, file)
+            taken = remove_edits(text, file)
             is_gone = file.is_new and _is_empty(taken, file.format)
         return FileChange(file.path, text, None if is_gone else taken.text, taken.left)
 
@@ -226,20 +235,20 @@ class Installer:
         return done[-1]
 
 
-def _recognised(target: Target, text: str) -> EditedFile:
-    """What looks like Remit's own in a file of which there is no record."""
-    document = Document(text, target.format)
+def _recognised(target: TargetFile, text: str) -> EditedFile:
+    """Recognize Remit's entries in a file without a record."""
+    document = EditableText(text, target.format)
     found = [document.value(change.path) for change in target.changes]
     keys = list(own_keys(target.changes, [None if value is None else value[0] for value in found]))
     return EditedFile(path=target.path, format=target.format, before="", after="", keys=keys)
 
 
-def _is_empty(taken: Taken, format: Format) -> bool:
-    return Document(taken.text, format).value(()) == ({},)
+def _is_empty(taken: RemovedEdits, format: Format) -> bool:
+    return EditableText(taken.text, format).value(()) == ({},)
 
 
 class _named:  # noqa: N801 - reads as a word of the `with`
-    """Says in which file something is wrong."""
+    """Adds the file's path to errors."""
 
     def __init__(self, path: str) -> None:
         self._path = path

@@ -1,39 +1,41 @@
-"""What in a client's file is Remit's own, told by its look where no record says so."""
+"""Recognizes Remit's own entries in a client's file without an install record."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, cast
 
 from remit.decision.launch import program
-from remit.install.record import SERVER, Change, Key
+from remit.install.record import SERVER, Edit, WrittenKey
 
 _CALL = 3  # words of `serve --client NAME`
 
 
 def starts(entry: object, command: str) -> bool:
-    """Tell whether an entry of a server, or of a hook, starts a command of Remit."""
+    """Tell whether a server or hook entry starts a Remit command."""
     words = [str(_field(entry, "command") or ""), *map(str, _items(_field(entry, "args")))]
     if len(words) == 1:
         words = words[0].split()
     return any(program(word) == "remit" and following == command for word, following in pairwise(words))
 
 
-def own_keys(changes: Sequence[Change], values: Sequence[Any]) -> Iterator[Key]:
-    """List what is Remit's own of the values that stand at the paths of changes."""
+def own_keys(changes: Sequence[Edit], values: Sequence[Any]) -> Iterator[WrittenKey]:
+    """Yield the keys of Remit's own values at the paths of edits."""
     for change, value in zip(changes, values, strict=True):
         path = change.path
         if change.is_item:
             own = (item for item in _items(value) if _is_hook(item) or item == change.value == SERVER)
-            yield from (Key(path=path, value=item, is_item=True) for item in own)
+            yield from (WrittenKey(path=path, value=item, is_item=True) for item in own)
         elif wanted := _items(change.value):
             if items := _own_matchers(_items(value), wanted):
-                yield Key(path=path, value=[*items, None])  # never equal to the list: others' items stay
+                yield WrittenKey(
+                    path=path, value=[*items, None]
+                )  # never equals the list, so others' items remain
         elif _is_entry(value, change.value):
-            yield Key(path=path, value=value, known=len(path) - 1)
+            yield WrittenKey(path=path, value=value, known=len(path) - 1)
 
 
 def _is_entry(value: object, wanted: object) -> bool:
-    """Tell whether an entry is one that was put there, by this environment or another one."""
+    """Tell whether an entry was written by Remit, from this environment or another."""
     if not starts(value, "serve"):
         return False
     args, own = _items(_field(value, "args")), _items(_field(wanted, "args"))

@@ -1,4 +1,4 @@
-"""What the installer needs from outside: the clients it can change, and their files."""
+"""What the installer needs: the clients it can edit, and their files."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from remit.decision.declarations import Declaration
-    from remit.install.record import Target
+    from remit.install.record import TargetFile
 
 
-class Places(Protocol):
-    """The clients that Remit can be put into, and their files."""
+class InstallTargets(Protocol):
+    """The clients that Remit can be installed in, and their files."""
 
     clients: Sequence[str]
 
     def title(self, client: str) -> str: ...
 
-    def targets(self, client: str, declared: Sequence[Declaration]) -> Sequence[Target]: ...
+    def targets(self, client: str, declared: Sequence[Declaration]) -> Sequence[TargetFile]: ...
 
     def projects(self, client: str) -> Sequence[str]: ...
 
@@ -25,6 +25,6 @@ class Places(Protocol):
 
     def change(self, path: str, change: Callable[[str | None], str | None]) -> None: ...
 
-    def missing_directories(self, path: str) -> Sequence[str]: ...  # above a file, the innermost first
+    def missing_directories(self, path: str) -> Sequence[str]: ...  # innermost first
 
     def remove_empty(self, directories: Sequence[str]) -> None: ...

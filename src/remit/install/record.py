@@ -1,4 +1,4 @@
-"""An install: what Remit put into a client's files, and what stood there before.
+"""The record of an install: Remit's edits in a client's files, and the previous content.
 
 The record of it holds no more of a file than what was replaced, so that no secret is copied; and of a text
 that nobody else wrote to since, every byte can be restored from it.
@@ -16,79 +16,79 @@ from remit.decision.launch import Transport
 from remit.decision.tool_names import normalise
 from remit.files.splices import Splice, Step
 
-SERVER = "remit"  # what Remit is called among a client's servers
+SERVER = "remit"  # Remit's name among a client's servers
 VERSION = 1
 
 
 class Format(StrEnum):
-    """How a file is written."""
+    """The format of a file."""
 
     JSON = "json"
     JSONC = "jsonc"  # with comments and trailing commas
     TOML = "toml"
 
 
-class Change(NamedTuple):
-    """Something that is to stand in a file."""
+class Edit(NamedTuple):
+    """A value to write at a path of a file."""
 
     path: tuple[str, ...]
     value: Any
-    is_item: bool = False  # of a list in which others have items, too
+    is_item: bool = False  # an item of a list that others share
 
 
-class Target(NamedTuple):
-    """A client's file, and what is to stand in it."""
+class TargetFile(NamedTuple):
+    """A client's file, with the edits to make."""
 
     path: str
     format: Format
-    changes: Sequence[Change]
+    changes: Sequence[Edit]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Key:
-    """Something that was put into a file, with what stood there before."""
+class WrittenKey:
+    """A key that was written, with the previous source text."""
 
     path: tuple[str, ...]
     value: Any
     is_item: bool = False
-    earlier: str | None = None  # as it was written; None: nothing stood there
-    known: int = 0  # how much of the path was there before
+    earlier: str | None = None  # source text; None: the key was absent
+    known: int = 0  # how many keys of the path existed before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditedFile:
-    """A file that was edited, and how that is taken back."""
+    """An edited file, and how to undo the edits."""
 
     path: str
     format: Format
-    is_new: bool = False  # there was none
-    made: Sequence[str] = ()  # the directories that there were none of, the innermost first
-    before: str  # the digest of the text, and of what became of it
+    is_new: bool = False  # the file did not exist
+    made: Sequence[str] = ()  # directories created, innermost first
+    before: str  # digests of the text before and after
     after: str
     steps: Sequence[Step] = ()
-    keys: Sequence[Key] = ()
+    keys: Sequence[WrittenKey] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Install:
+class InstallRecord:
     """The record of an install in one client."""
 
     client: str
     at: int
     files: Sequence[EditedFile] = field(default_factory=tuple[EditedFile, ...])
 
-    def with_file(self, edited: EditedFile) -> "Install":
-        """The record with what was done to one more file, or to one anew."""
+    def with_file(self, edited: EditedFile) -> "InstallRecord":
+        """Return the record with one more edited file."""
         others = [file for file in self.files if file.path != edited.path]
-        return Install(client=self.client, at=self.at, files=(*others, edited))
+        return InstallRecord(client=self.client, at=self.at, files=(*others, edited))
 
     def file(self, path: str) -> EditedFile | None:
-        """Find what was done to a file."""
+        """Find the record of a file."""
         return next((file for file in self.files if file.path == path), None)
 
 
-def kept(declarations: Iterable[Declaration]) -> list[str]:
-    """Name the servers that Remit does not serve, and that their client goes on loading itself.
+def unserved_servers(declarations: Iterable[Declaration]) -> list[str]:
+    """List the servers that Remit does not serve and the client keeps loading.
 
     A client lists only names of letters, digits, `-` and `_`.
     """
@@ -97,17 +97,17 @@ def kept(declarations: Iterable[Declaration]) -> list[str]:
 
 
 def is_served(declaration: Declaration) -> bool:
-    """Tell whether Remit can serve a server: not over a WebSocket, and not one that an agent brings along."""
+    """Tell whether Remit can serve a server: not over WebSocket, and not declared by an agent."""
     launch = declaration.launch
     return declaration.agent is None and (launch is None or launch.transport is not Transport.WEBSOCKET)
 
 
 def digest(text: str) -> str:
-    """Tell one text from another."""
+    """Return the digest of a text."""
     return sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def write(install: Install) -> str:
+def write(install: InstallRecord) -> str:
     """Write a record."""
     files = [
         {
@@ -135,7 +135,7 @@ def write(install: Install) -> str:
     return json.dumps(content, indent=2) + "\n"
 
 
-def read(text: str) -> Install:
+def read(text: str) -> InstallRecord:
     """Read a record.
 
     Raises:
@@ -145,7 +145,7 @@ def read(text: str) -> Install:
         content = json.loads(text)
         if content["version"] != VERSION:
             raise ValueError("a newer Remit wrote it")
-        return Install(
+        return InstallRecord(
             client=str(content["client"]), at=int(content["at"]), files=tuple(map(_file, content["files"]))
         )
     except (KeyError, TypeError, AttributeError, RecursionError, json.JSONDecodeError) as error:
@@ -162,7 +162,7 @@ def _file(content: Mapping[str, Any]) -> EditedFile:
         after=str(content["after"]),
         steps=[[Splice(int(at), str(out), str(into)) for at, out, into in step] for step in content["steps"]],
         keys=[
-            Key(
+            WrittenKey(
                 path=tuple(map(str, key["path"])),
                 value=key["value"],
                 is_item=bool(key["item"]),

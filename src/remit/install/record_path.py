@@ -1,4 +1,4 @@
-"""Where the records of installs lie; every command asks whether there is one, so this imports little."""
+"""The path of install records; every command checks for one, so this module imports little."""
 
 import os
 
@@ -7,6 +7,6 @@ from remit.files.bounded_reader import Machine
 
 
 def record_path(client: str, machine: Machine) -> str:
-    """Name the file of a client's record."""
+    """Return the path of a client's record."""
     data = settings.data_directory(machine.variables, machine.platform, machine.home)
     return os.path.join(data, "installs", f"{client}.json")

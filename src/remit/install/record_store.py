@@ -1,4 +1,4 @@
-"""The records of installs: one file for each client, for its user's eyes only."""
+"""Stores install records: one private file per client."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from remit.errors import FileChangeError
 from remit.files.safe_changes import change_file, read_exactly, remove_empty
-from remit.install.record import Install, read, write
+from remit.install.record import InstallRecord, read, write
 from remit.install.record_path import record_path
 
 if TYPE_CHECKING:
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 class InstallRecords:
-    """Keeps the records in Remit's own directory."""
+    """Stores the records in Remit's data directory."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
 
-    def load(self, client: str) -> Install | None:
-        """Read a client's record; None where there is none.
+    def load(self, client: str) -> InstallRecord | None:
+        """Read a client's record; None without one.
 
         Raises:
             FileChangeError: it cannot be read.
@@ -35,12 +35,12 @@ class InstallRecords:
                 f"{path}: {error}", hint="move it away; `remit uninstall` then goes by what it recognises"
             ) from None
 
-    def save(self, install: Install) -> None:
-        """Keep a record; a file of it is made readable for its user alone."""
+    def save(self, install: InstallRecord) -> None:
+        """Write a record, readable by its user only."""
         change_file(record_path(install.client, self._machine), lambda _: write(install))
 
     def drop(self, client: str) -> None:
-        """Forget a record."""
+        """Delete a record."""
         path = record_path(client, self._machine)
         change_file(path, lambda _: None)
         remove_empty([os.path.dirname(path)])

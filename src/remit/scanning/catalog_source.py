@@ -13,7 +13,7 @@ from remit.decision.context import Context
 from remit.decision.decide import ToolDecision
 from remit.decision.declarations import Declaration, Key, Resolved
 from remit.decision.tools import Tool
-from remit.files.file_stamps import Stamps
+from remit.files.file_stamps import FileStamps
 from remit.policy.audit import AUDIT_LIFETIME, MOST_AUDITED, AuditEntry
 from remit.scanning.scanner import Scanner
 from remit.states.context_states import States
@@ -65,7 +65,7 @@ class Supplying:
         """Tell whether a scan that found these inputs would find them again."""
         return self._sources.is_unchanged(inputs)
 
-    def stamps(self, inputs: Iterable[str]) -> Stamps:
+    def stamps(self, inputs: Iterable[str]) -> FileStamps:
         """Remember how files and variables are now, to look often whether that changed."""
         return self._sources.stamps(inputs)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from remit.clients import CLIENTS, load
 from remit.files.bounded_reader import Machine, are_unchanged
 from remit.files.checkout import locate
-from remit.files.file_stamps import Stamps
+from remit.files.file_stamps import FileStamps
 from remit.install.record_path import record_path
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ class ClientFiles:
         """Tell whether every file and variable is as a scan found it."""
         return are_unchanged(inputs, self._machine, now_ns=self._now_ns())
 
-    def stamps(self, inputs: Iterable[str]) -> Stamps:
+    def stamps(self, inputs: Iterable[str]) -> FileStamps:
         """Remember how files and variables are now, to look often whether that changed."""
-        return Stamps(inputs, self._machine, now_ns=self._now_ns())
+        return FileStamps(inputs, self._machine, now_ns=self._now_ns())
 
     def read(self, view: View) -> ClientReading:
         """Read all that one client's files say for a workspace."""

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from remit.decision.client_reading import ClientReading
     from remit.decision.declarations import Declaration
     from remit.decision.projects import View, Workspace
-    from remit.files.file_stamps import Stamps
+    from remit.files.file_stamps import FileStamps
     from remit.upstream.launch.launch_facts import LaunchFacts
     from remit.upstream.upstream_model import Offer, Upstream
 
@@ -28,7 +28,7 @@ class Sources(Protocol):
 
     def is_unchanged(self, inputs: Mapping[str, str]) -> bool: ...
 
-    def stamps(self, inputs: Iterable[str]) -> Stamps: ...
+    def stamps(self, inputs: Iterable[str]) -> FileStamps: ...
 
     def read(self, view: View) -> ClientReading: ...
 

@@ -3,14 +3,14 @@ from functools import partial
 import pytest
 
 from remit.clients.claude.claude_settings import parse_settings
-from remit.clients.parsing.client_reader import ConfigFile, Parsed
+from remit.clients.parsing.client_reader import ConfigFile, ParsedFile
 from remit.decision.launch import command_digest
 from remit.decision.settings_rules import SettingsLevel
 from support.builders import SHOP, servers
 from support.sandbox import Sandbox
 
 
-def parse(content: object, level: SettingsLevel = SettingsLevel.USER) -> Parsed:
+def parse(content: object, level: SettingsLevel = SettingsLevel.USER) -> ParsedFile:
     file = ConfigFile(path="/home/ada/.claude/settings.json", parse=partial(parse_settings, level=level))
     return file.parsed(content, SHOP)
 

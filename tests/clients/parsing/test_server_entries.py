@@ -19,7 +19,7 @@ from remit.clients import (
     windsurf,
     zed,
 )
-from remit.clients.parsing.client_reader import Parsed
+from remit.clients.parsing.client_reader import ParsedFile
 from remit.clients.parsing.server_files import ServerFiles
 from remit.decision.kinds import ConfigStatus
 from remit.decision.launch import Launch
@@ -41,7 +41,7 @@ FILES: dict[str, ServerFiles] = {
 }
 
 
-def parse(client: str, entry: object) -> Parsed:
+def parse(client: str, entry: object) -> ParsedFile:
     if client == "continue":
         content: object = {"mcpServers": [entry]}
         return continue_dev.file("/home/ada/.continue/config.yaml", Scope.GLOBAL).parsed(content, SHOP)

@@ -11,7 +11,7 @@ from remit.decision.resolve import resolve
 from remit.decision.scopes import Scope
 from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule
 from remit.doctor.checks.install_health import loaded_twice, lost_installs, missing_remit, unloaded_servers
-from remit.doctor.findings import Patient
+from remit.doctor.findings import ClientSetup
 from support.builders import context, declared
 
 USERS = "/home/ada/.claude/settings.json"
@@ -42,16 +42,16 @@ ADMITTED = SettingsRule(
 REMIT = entry("remit", *WORDS)
 
 
-def patient(
+def setup(
     *declarations: Declaration, rules: Sequence[SettingsRule] = (), own: Sequence[SettingsRule] = OWN
-) -> Patient:
+) -> ClientSetup:
     told = [*rules, *([ADMITTED] if own else [])]
     resolved = resolve(declarations, ClientSettings(told))
-    return Patient(context=context(), resolved=resolved, rules=told, own_rules=own)
+    return ClientSetup(context=context(), resolved=resolved, rules=told, own_rules=own)
 
 
 def test_an_install_in_order_gives_nothing_to_say() -> None:
-    sound = patient(REMIT, entry("git"), entry("wire", url="wss://wire.test"))
+    sound = setup(REMIT, entry("git"), entry("wire", url="wss://wire.test"))
     assert [
         *missing_remit(sound),
         *lost_installs(sound),
@@ -61,12 +61,12 @@ def test_an_install_in_order_gives_nothing_to_say() -> None:
 
 
 def test_without_an_install_nothing_is_looked_for() -> None:
-    none = patient(entry("git"), own=())
+    none = setup(entry("git"), own=())
     assert [*missing_remit(none), *lost_installs(none), *unloaded_servers(none), *loaded_twice(none)] == []
 
 
 def test_a_client_that_is_to_load_remit_alone_must_have_it() -> None:
-    (finding,) = missing_remit(patient(entry("git")))
+    (finding,) = missing_remit(setup(entry("git")))
     assert (finding.severity, finding.source) == (Severity.ERROR, USERS)
     assert finding.reason.endswith("not in force here: its entry is gone")
 
@@ -75,7 +75,7 @@ def test_a_policy_against_remit_is_named() -> None:
     deny = SettingsRule(
         source="/etc/m.json", level=SettingsLevel.MANAGED, effect=Effect.DENIES, subject="name:remit"
     )
-    (finding,) = missing_remit(patient(REMIT, rules=[deny]))
+    (finding,) = missing_remit(setup(REMIT, rules=[deny]))
     assert finding.reason.endswith("denied by a policy in the client's settings")
 
 
@@ -83,32 +83,32 @@ def test_a_projects_server_of_the_same_name_is_named() -> None:
     approval = SettingsRule(
         source=USERS, level=SettingsLevel.USER, effect=Effect.APPROVES_ALL, subject="true"
     )
-    (finding,) = missing_remit(patient(REMIT, entry("remit", "other", scope=Scope.PROJECT), rules=[approval]))
+    (finding,) = missing_remit(setup(REMIT, entry("remit", "other", scope=Scope.PROJECT), rules=[approval]))
     assert "another server called `remit` in /files/project is in force" in finding.reason
 
 
 def test_a_list_that_names_remit_without_a_record_is_named() -> None:
-    (finding,) = lost_installs(patient(REMIT, rules=OWN, own=()))
+    (finding,) = lost_installs(setup(REMIT, rules=OWN, own=()))
     assert finding.source == USERS
     theirs = allows("name:remit", source=SHOPS, level=SettingsLevel.PROJECT)
-    assert list(lost_installs(patient(REMIT, rules=theirs, own=()))) == []
+    assert list(lost_installs(setup(REMIT, rules=theirs, own=()))) == []
 
 
 def test_a_projects_list_that_lets_the_client_load_a_server_beside_remit_is_named() -> None:
     theirs = allows("name:git", source=SHOPS, level=SettingsLevel.PROJECT)
-    (finding,) = loaded_twice(patient(REMIT, entry("git"), entry("wiki"), rules=theirs))
+    (finding,) = loaded_twice(setup(REMIT, entry("git"), entry("wiki"), rules=theirs))
     assert finding.subject == "git"
     assert "in .claude/settings.json adds to Remit's list" in finding.reason
 
 
 def test_remit_is_in_force_beside_another_list_of_names() -> None:
     theirs = allows("name:git", source=SHOPS, level=SettingsLevel.PROJECT)
-    assert list(missing_remit(patient(REMIT, entry("git"), rules=theirs))) == []
+    assert list(missing_remit(setup(REMIT, entry("git"), rules=theirs))) == []
 
 
 def test_a_list_that_goes_by_commands_leaves_remit_out_and_is_named() -> None:
     theirs = allows(f"command:{command_digest(['run-git'])}", source=SHOPS, level=SettingsLevel.PROJECT)
-    left_out = patient(REMIT, entry("git"), rules=theirs)
+    left_out = setup(REMIT, entry("git"), rules=theirs)
     (finding,) = missing_remit(left_out)
     assert finding.reason.endswith("policy in the client's settings in .claude/settings.json")
     assert list(loaded_twice(left_out)) == []
@@ -116,5 +116,5 @@ def test_a_list_that_goes_by_commands_leaves_remit_out_and_is_named() -> None:
 
 def test_a_server_that_only_the_client_can_load_and_does_not_is_named() -> None:
     agents = replace(entry("peek"), agent="rev")
-    (finding,) = unloaded_servers(patient(REMIT, entry("git"), entry("wire", url="wss://wire.test"), agents))
+    (finding,) = unloaded_servers(setup(REMIT, entry("git"), entry("wire", url="wss://wire.test"), agents))
     assert (finding.subject, finding.severity) == ("peek", Severity.ERROR)

@@ -1,9 +1,9 @@
-"""Claude Code's server entries: which are valid, as the real client has it."""
+"""Claude Code's server entries, validated as the client validates them."""
 
 from dataclasses import replace
 
-from remit.clients.parsing.entry_fields import EntryError, Fields
-from remit.clients.parsing.server_entries import Entry, process, remote
+from remit.clients.parsing.entry_fields import EntryError, EntryFields
+from remit.clients.parsing.server_entries import ServerEntry, process, remote
 from remit.decision.launch import OAuthClient, Transport
 
 NAME = "claude-code"
@@ -19,7 +19,7 @@ _RESERVED = frozenset(
 )
 
 
-def read_entry(name: str, entry: Fields) -> Entry:
+def read_entry(name: str, entry: EntryFields) -> ServerEntry:
     """Read one entry.
 
     Raises:
@@ -30,16 +30,16 @@ def read_entry(name: str, entry: Fields) -> Entry:
     transport = entry.text("type") if "type" in entry else "stdio"
     if transport in _REMOTE:
         launch = remote(entry, _REMOTE[transport], helper="headersHelper")
-        return Entry(replace(launch, registered=_registered(entry)))
+        return ServerEntry(replace(launch, registered=_registered(entry)))
     if transport != "stdio":
         raise EntryError("type: not one of stdio, http, streamable-http, sse, ws")
     if "command" not in entry and "url" in entry:
         raise EntryError('`url` without a remote `type`; add "type": "http"')
-    return Entry(process(entry, cwd=None))
+    return ServerEntry(process(entry, cwd=None))
 
 
-def _registered(entry: Fields) -> OAuthClient | None:
-    """Read what the server knows its clients by; what is no such thing only matters to who signs in."""
+def _registered(entry: EntryFields) -> OAuthClient | None:
+    """Read the OAuth client of an entry; ignore an invalid one, which only matters at sign-in."""
     try:
         said = dict(entry.fields("oauth").items())
     except EntryError:

@@ -1,4 +1,4 @@
-"""Claude Code's plugins: which are on here, and where their copy lies.
+"""Claude Code's plugins: which are enabled here, and where they are installed.
 
 What counts is whether the settings switch a plugin on; a record of its installation only says where it lies.
 """
@@ -8,16 +8,16 @@ from collections.abc import Iterator, Mapping
 
 from remit.clients.claude.markdown_tools import FOLDERS, dashed, project_dirs
 from remit.clients.claude.plugin_manifests import Plugin, manifest_path, read_fields, read_plugin
-from remit.clients.parsing.client_reader import Reader, off_status
-from remit.clients.parsing.entry_fields import EntryError, Fields
+from remit.clients.parsing.client_reader import ClientReader, off_status
+from remit.clients.parsing.entry_fields import EntryError, EntryFields
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule
 
 _EVERYWHERE = ("user", "managed")
 
 
-def read_plugins(reader: Reader, root: str) -> None:
-    """Read the plugins that are installed for a workspace, and what those that are on bring."""
+def read_plugins(reader: ClientReader, root: str) -> None:
+    """Read the plugins installed for a workspace, and the contents of the enabled ones."""
     record = os.path.join(root, "installed_plugins.json")
     installed = reader.fields_in(read_fields(reader, record), "plugins", record)
     marketplaces = read_fields(reader, os.path.join(root, "known_marketplaces.json"))
@@ -27,7 +27,7 @@ def read_plugins(reader: Reader, root: str) -> None:
         if found is not None:
             folder, is_everywhere = found
             levels = switches.get(id, {})
-            # The user's own word and copy: what a project switches on, or is installed for, is the project's.
+            # Both from the user: a plugin that a project enables or installs is the project's.
             is_personal = is_everywhere and (
                 not levels or levels.get(SettingsLevel.USER) or levels.get(SettingsLevel.MANAGED)
             )
@@ -41,8 +41,8 @@ def read_plugins(reader: Reader, root: str) -> None:
             read_plugin(reader, plugin)
 
 
-def read_plugins_among_skills(reader: Reader, home: str) -> None:
-    """Read the folders of skills that are plugins: on by themselves, a project's once it is trusted."""
+def read_plugins_among_skills(reader: ClientReader, home: str) -> None:
+    """Read skill folders that are plugins: enabled by default, a project's once it is trusted."""
     if any(rule.effect is Effect.ADMITS_PLUGINS_ONLY for rule in reader.rules):
         return
     switches = _switches(reader.rules)
@@ -57,8 +57,8 @@ def read_plugins_among_skills(reader: Reader, home: str) -> None:
         read_plugin(reader, plugin)
 
 
-def _among_skills(reader: Reader, home: str) -> Iterator[tuple[str, str | None]]:
-    """Find the folders of skills with a manifest, each with the project whose only it is."""
+def _among_skills(reader: ClientReader, home: str) -> Iterator[tuple[str, str | None]]:
+    """Find skill folders with a manifest, each with the hash of its project if it has one."""
     hash = reader.workspace.project.hash
     for base, project_hash in (
         (home, None),
@@ -75,7 +75,7 @@ def _data(root: str, id: str) -> str:
 
 
 def _switches(rules: list[SettingsRule]) -> dict[str, dict[SettingsLevel, bool]]:
-    """Gather the switches by plugin, in the order in which the client merges its settings: weakest first."""
+    """Group the switches by plugin, weakest settings level first."""
     found: dict[str, dict[SettingsLevel, bool]] = {}
     for rule in sorted(rules, key=lambda rule: list(SettingsLevel).index(rule.level), reverse=True):
         if rule.effect is Effect.SWITCHES_PLUGIN:
@@ -85,12 +85,14 @@ def _switches(rules: list[SettingsRule]) -> dict[str, dict[SettingsLevel, bool]]
 
 
 def _is_on(levels: Mapping[SettingsLevel, bool], *, default: bool) -> bool:
-    """Take the word of the strongest level."""
+    """Return the value of the strongest level."""
     return next((levels[level] for level in SettingsLevel if level in levels), default)
 
 
-def _folder(reader: Reader, id: str, records: list[object], marketplaces: Fields) -> tuple[str, bool] | None:
-    """Find the copy of a plugin that counts here, and whether it does so everywhere; None: there is none."""
+def _folder(
+    reader: ClientReader, id: str, records: list[object], marketplaces: EntryFields
+) -> tuple[str, bool] | None:
+    """Find the installed copy that applies here, and whether it applies everywhere; None without one."""
     plugin, _, marketplace = id.rpartition("@")
     try:
         known = marketplaces.fields(marketplace)
@@ -106,11 +108,11 @@ def _folder(reader: Reader, id: str, records: list[object], marketplaces: Fields
     return _installed(reader, records)
 
 
-def _in_marketplace(reader: Reader, plugin: str, location: str) -> str | None:
+def _in_marketplace(reader: ClientReader, plugin: str, location: str) -> str | None:
     catalogue = read_fields(reader, os.path.join(location, ".claude-plugin", "marketplace.json"))
     try:
         for item in catalogue.items_of("plugins"):
-            entry = Fields(item)
+            entry = EntryFields(item)
             if entry.text("name") == plugin:
                 return os.path.normpath(os.path.join(location, entry.text("source")))
     except EntryError:
@@ -118,12 +120,12 @@ def _in_marketplace(reader: Reader, plugin: str, location: str) -> str | None:
     return None
 
 
-def _installed(reader: Reader, records: list[object]) -> tuple[str, bool] | None:
-    """The first record, in the order of the file, that applies here; an old file has one, for everywhere."""
+def _installed(reader: ClientReader, records: list[object]) -> tuple[str, bool] | None:
+    """Return the first record that applies here; an old file has a single global record."""
     here = (reader.workspace.dir, reader.workspace.project.path)
     for item in records:
         try:
-            record = Fields(item)
+            record = EntryFields(item)
             is_everywhere = "scope" not in record or record.text("scope") in _EVERYWHERE
             if is_everywhere or record.text("projectPath") in here:
                 return record.text("installPath"), is_everywhere

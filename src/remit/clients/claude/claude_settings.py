@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from remit.clients.claude.claude_entries import NAME, read_entry
 from remit.clients.claude.own_settings import ALLOWED, before_install
-from remit.clients.parsing.client_reader import Origin, Parsed, declare_servers
-from remit.clients.parsing.entry_fields import EntryError, Fields
+from remit.clients.parsing.client_reader import EntryOrigin, ParsedFile, declare_servers
+from remit.clients.parsing.entry_fields import EntryError, EntryFields
 from remit.decision.launch import Transport, command_digest
 from remit.decision.scopes import Scope, ancestors
 from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule
@@ -17,19 +17,19 @@ from remit.decision.tool_names import normalise, storable
 from remit.install.record import SERVER, EditedFile
 
 if TYPE_CHECKING:
-    from remit.clients.parsing.server_entries import Entry
+    from remit.clients.parsing.server_entries import ServerEntry
     from remit.decision.projects import Workspace
 
 
 def parse_settings(
-    written: Fields,
-    into: Parsed,
+    written: EntryFields,
+    into: ParsedFile,
     _workspace: Workspace,
     *,
     level: SettingsLevel,
     own: EditedFile | None = None,
 ) -> None:
-    """Read a `settings.json`; as in the client, an approval of a wrong type makes the file say nothing.
+    """Read a `settings.json`; as in the client, an approval of a wrong type invalidates the file.
 
     What Remit itself narrowed in it is read as it was before.
     """
@@ -60,8 +60,8 @@ def parse_settings(
     ]
 
 
-def read_answers(project: Fields, place: str, into: Parsed) -> None:
-    """Read what the client wrote down of the user's answers in one project; a bad item costs only itself."""
+def read_answers(project: EntryFields, place: str, into: ParsedFile) -> None:
+    """Read the user's recorded answers for one project; skip invalid items."""
     found: list[tuple[Effect, str]] = []
     with into.part(place):
         if project.flag("enableAllProjectMcpServers"):
@@ -83,7 +83,7 @@ def read_answers(project: Fields, place: str, into: Parsed) -> None:
     ]
 
 
-def read_trust(projects: Fields, workspace: Workspace, into: Parsed) -> None:
+def read_trust(projects: EntryFields, workspace: Workspace, into: ParsedFile) -> None:
     """Read whether the user trusts the repository, or a folder between its root and the launch directory."""
     folders = ancestors(workspace.dir, up_to=workspace.checkout)
     for subject, paths in (("project", (workspace.project.path,)), ("folder", folders)):
@@ -94,7 +94,7 @@ def read_trust(projects: Fields, workspace: Workspace, into: Parsed) -> None:
             into.rules.append(trust)
 
 
-def _is_trusted(projects: Fields, path: str) -> bool:
+def _is_trusted(projects: EntryFields, path: str) -> bool:
     try:
         return projects.fields(state_key(path)).flag("hasTrustDialogAccepted") is True
     except EntryError:
@@ -112,8 +112,8 @@ def _override(value: object, skill: str) -> str:
     return str(value)
 
 
-def _administrators(settings: Fields) -> Iterator[tuple[Effect, str]]:
-    """Read what only an administrator may say."""
+def _administrators(settings: EntryFields) -> Iterator[tuple[Effect, str]]:
+    """Read the settings that only an administrator may set."""
     if settings.flag("allowManagedMcpServersOnly"):
         yield Effect.ALLOWS_MANAGED_ONLY, ""
     for item in settings.item_or_items("strictPluginOnlyCustomization"):
@@ -121,15 +121,15 @@ def _administrators(settings: Fields) -> Iterator[tuple[Effect, str]]:
         yield from ((Effect.ADMITS_PLUGINS_ONLY, storable(it)) for it in surfaces if isinstance(it, str))
 
 
-def _declare_managed(settings: Fields, into: Parsed) -> None:
-    """Declare an administrator's servers beside the users' own: remote ones, without variables."""
+def _declare_managed(settings: EntryFields, into: ParsedFile) -> None:
+    """Declare an administrator's servers: remote ones, without variables."""
     with into.part(""):
         servers = settings.fields("managedMcpServers")
-        origin = Origin(client=NAME, source=into.source, scope=Scope.MANAGED, place="managedMcpServers")
+        origin = EntryOrigin(client=NAME, source=into.source, scope=Scope.MANAGED, place="managedMcpServers")
         declare_servers(servers, origin, into, read_entry=_managed_entry)
 
 
-def _managed_entry(name: str, entry: Fields) -> Entry:
+def _managed_entry(name: str, entry: EntryFields) -> ServerEntry:
     found = read_entry(name, entry)
     url = found.launch.url
     if found.launch.transport not in (Transport.HTTP, Transport.SSE) or not url.startswith("https://"):
@@ -139,7 +139,7 @@ def _managed_entry(name: str, entry: Fields) -> Entry:
     return found
 
 
-def _approvals(settings: Fields) -> Iterator[tuple[Effect, str]]:
+def _approvals(settings: EntryFields) -> Iterator[tuple[Effect, str]]:
     everything = settings.flag("enableAllProjectMcpServers")
     if everything is not None:
         yield Effect.APPROVES_ALL, "true" if everything else "false"
@@ -151,22 +151,22 @@ def _approvals(settings: Fields) -> Iterator[tuple[Effect, str]]:
             yield effect, _subject(server, effect)
 
 
-def _policy(settings: Fields, name: str, effect: Effect, into: Parsed) -> list[tuple[Effect, str]]:
-    """Read a policy's list; an entry that is not exactly one matcher costs only itself."""
+def _policy(settings: EntryFields, name: str, effect: Effect, into: ParsedFile) -> list[tuple[Effect, str]]:
+    """Read a policy list; skip entries that are not exactly one matcher."""
     if name not in settings:
         return []
     found: list[tuple[Effect, str]] = []
     with into.part(""):
         items = settings.items_of(name)
         if effect is Effect.ALLOWS:
-            found.append((effect, ""))  # an empty list is a list, too: nothing is allowed
+            found.append((effect, ""))  # an empty list allows nothing
         for at, item in enumerate(items):
             with into.part(f"{name}[{at}]"):
-                found.append((effect, _matcher(Fields(item), effect)))
+                found.append((effect, _matcher(EntryFields(item), effect)))
     return found
 
 
-def _matcher(entry: Fields, effect: Effect) -> str:
+def _matcher(entry: EntryFields, effect: Effect) -> str:
     match [name for name in ("serverName", "serverCommand", "serverUrl") if name in entry]:
         case ["serverName"]:
             name = entry.text("serverName")

@@ -8,8 +8,14 @@ from itertools import takewhile
 from typing import cast
 
 from remit.clients.claude.claude_entries import NAME, read_entry
-from remit.clients.parsing.client_reader import MAX_DEPTH, Origin, Parsed, Reader, declare_servers
-from remit.clients.parsing.entry_fields import Fields
+from remit.clients.parsing.client_reader import (
+    MAX_DEPTH,
+    ClientReader,
+    EntryOrigin,
+    ParsedFile,
+    declare_servers,
+)
+from remit.clients.parsing.entry_fields import EntryFields
 from remit.decision.agents import AgentProfile
 from remit.decision.declarations import Declaration
 from remit.decision.kinds import ConfigStatus, Kind
@@ -28,8 +34,8 @@ _YES, _NO = frozenset({"true", "yes", "on", "1"}), frozenset({"false", "no", "of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shelf:
-    """A folder with commands, skills and agents in it, and where they apply."""
+class ToolFolder:
+    """A folder of commands, skills and agents, and the scope they apply to."""
 
     folder: str
     scope: Scope
@@ -40,11 +46,11 @@ class Shelf:
 
     @property
     def prefix(self) -> str:
-        """What stands before every name: a plugin's own."""
+        """Return the prefix of every name: the plugin's."""
         return "" if self.plugin is None else f"{self.plugin}:"
 
     def declaration(self, kind: Kind, name: str, source: str, description: str | None) -> Declaration:
-        """Declare something that lies here."""
+        """Declare an item of this folder."""
         sign = "/" if kind is Kind.SLASH_COMMAND else ""
         return Declaration(
             name=storable(f"{sign}{self.prefix}{name}"),
@@ -59,80 +65,80 @@ class Shelf:
         )
 
 
-def read_shelves(reader: Reader, home: str, managed: str) -> None:
-    """Read the commands, skills and agents of every scope but the plugins'."""
-    shelves = [
-        Shelf(folder=os.path.join(managed, ".claude"), scope=Scope.MANAGED),
-        Shelf(folder=home, scope=Scope.GLOBAL),
+def read_tool_folders(reader: ClientReader, home: str, managed: str) -> None:
+    """Read the commands, skills and agents of every scope except plugins."""
+    bases = [
+        ToolFolder(folder=os.path.join(managed, ".claude"), scope=Scope.MANAGED),
+        ToolFolder(folder=home, scope=Scope.GLOBAL),
     ]
     for dir in project_dirs(reader):
         folder = os.path.join(dir, ".claude")
         if folder != home:
             hash = reader.workspace.project.hash
-            shelves.append(Shelf(folder=folder, scope=Scope.PROJECT, project_hash=hash, dir=dir))
-    for shelf in shelves:
+            bases.append(ToolFolder(folder=folder, scope=Scope.PROJECT, project_hash=hash, dir=dir))
+    for base in bases:
         for kind, folder in FOLDERS.items():
-            read_folder(reader, shelf, kind, os.path.join(shelf.folder, folder))
+            read_folder(reader, base, kind, os.path.join(base.folder, folder))
 
 
-def project_dirs(reader: Reader) -> Iterator[str]:
+def project_dirs(reader: ClientReader) -> Iterator[str]:
     """List the directories whose `.claude` counts: up to the root of the checkout, else up to the home."""
     checkout, home = reader.workspace.checkout, os.path.realpath(reader.machine.home)
     root = checkout if reader.look_at(os.path.join(checkout, ".git")) else None
     return takewhile(lambda dir: dir != home, ancestors(reader.workspace.dir, up_to=root))
 
 
-def read_folder(reader: Reader, shelf: Shelf, kind: Kind, folder: str) -> None:
-    """Read all files of one kind that lie in a folder."""
-    # Of two agents of one name in one folder the first counts, and of what is read the last.
+def read_folder(reader: ClientReader, base: ToolFolder, kind: Kind, folder: str) -> None:
+    """Read all files of one kind in a folder."""
+    # The first of two agents with one name wins, and the last declaration wins: read in reverse.
     for name in reversed(reader.files_below(folder, depth=1 if kind is Kind.SKILL else MAX_DEPTH)):
         if kind is not Kind.SKILL and name.endswith(".md"):
-            read_file(reader, shelf, kind, os.path.join(folder, name), _invoked_by(name))
+            read_file(reader, base, kind, os.path.join(folder, name), _invoked_by(name))
         elif os.path.basename(name) == SKILL_FILE and os.path.dirname(name):
-            read_file(reader, shelf, kind, os.path.join(folder, name), _skill_name(shelf, name))
+            read_file(reader, base, kind, os.path.join(folder, name), _skill_name(base, name))
 
 
-def _skill_name(shelf: Shelf, name: str) -> str:
-    """A skill has its folder's name, in which a plugin's keeps only what a name of a tool may have."""
+def _skill_name(base: ToolFolder, name: str) -> str:
+    """Name a skill after its folder; a plugin's keeps only characters that a tool name may have."""
     folder = os.path.dirname(name)
-    return folder if shelf.plugin is None else dashed(folder)
+    return folder if base.plugin is None else dashed(folder)
 
 
 def dashed(text: str) -> str:
-    """Write a text with nothing in it but letters, digits, `_` and `-`."""
+    """Replace everything except letters, digits, `_` and `-` with `-`."""
     return re.sub(r"[^A-Za-z0-9_-]", "-", text)
 
 
 def _invoked_by(name: str) -> str:
-    """`db/seed.md` is `db:seed`; a skill that lies among commands has its folder's name."""
+    """Name a command by its path: `db/seed.md` is `db:seed`; a skill among commands has its folder's name."""
     folder, file = os.path.split(name)
     stem = folder if file == SKILL_FILE and folder else name.removesuffix(".md")
     return stem.replace(os.sep, ":")
 
 
 def read_file(
-    reader: Reader, shelf: Shelf, kind: Kind, path: str, name: str, described: str | None = None
+    reader: ClientReader, base: ToolFolder, kind: Kind, path: str, name: str, described: str | None = None
 ) -> None:
-    """Read one command, skill or agent, which may be described elsewhere."""
+    """Read one command, skill or agent; `described` overrides its description."""
     text = reader.head(path, _HEAD)
     if text is None:
         return
     fields, body = split(text)
-    declaration = shelf.declaration(kind, name, path, described or _described(fields, body))
+    declaration = base.declaration(kind, name, path, described or _described(fields, body))
     with reader.part(path) as parsed:
         if kind is Kind.SUBAGENT:
-            _declare_agent(declaration, fields, shelf, parsed)
+            _declare_agent(declaration, fields, base, parsed)
         else:
-            parsed.declarations.append(replace(declaration, own_status=_own_status(fields, shelf)))
+            parsed.declarations.append(replace(declaration, own_status=_own_status(fields, base)))
 
 
 def _declare_agent(
-    declaration: Declaration, fields: Mapping[str, object], shelf: Shelf, into: Parsed
+    declaration: Declaration, fields: Mapping[str, object], base: ToolFolder, into: ParsedFile
 ) -> None:
-    """An agent is called what its front matter says; a plugin's has the plugin and folders before it."""
+    """Declare an agent by the name in its front matter, prefixed with its plugin and folders."""
     folders, _, stem = declaration.name.rpartition(":")
     name = fields.get("name")
-    if shelf.plugin is not None:  # whose agents may be called anything, and are called like their file if not
+    if base.plugin is not None:  # its agents may have any name; the file name is the default
         name = f"{folders}:{_text(name) or stem}"
     elif not isinstance(name, str) or name == "" or ":" in name or name.startswith("-"):
         name = None
@@ -144,15 +150,15 @@ def _declare_agent(
         return
     label = storable(name)
     profile = _profile({key.lower(): value for key, value in fields.items()})
-    if shelf.plugin is None:
+    if base.plugin is None:
         _declare_own_servers(declaration, label, fields, into)
-    else:  # a plugin's agents bring no servers
+    else:  # a plugin's agents declare no servers
         profile = replace(profile, servers=None, own_servers=())
     into.declarations.append(replace(declaration, name=label, profile=profile))
 
 
 def _profile(fields: Mapping[str, object]) -> AgentProfile:
-    """Read what an agent says about its tools; keys are in lower case here."""
+    """Read the tool lists of an agent; keys are in lower case here."""
     servers = fields.get("mcpservers")
     inline = _entries(servers)
     return AgentProfile(
@@ -166,8 +172,10 @@ def _profile(fields: Mapping[str, object]) -> AgentProfile:
     )
 
 
-def _declare_own_servers(agent: Declaration, label: str, fields: Mapping[str, object], into: Parsed) -> None:
-    origin = Origin(
+def _declare_own_servers(
+    agent: Declaration, label: str, fields: Mapping[str, object], into: ParsedFile
+) -> None:
+    origin = EntryOrigin(
         client=agent.client,
         source=agent.source,
         scope=agent.scope,
@@ -177,29 +185,29 @@ def _declare_own_servers(agent: Declaration, label: str, fields: Mapping[str, ob
         agent=label,
     )
     written = next((value for key, value in fields.items() if key.lower() == "mcpservers"), None)
-    declare_servers(Fields(_entries(written)), origin, into, read_entry=read_entry)
+    declare_servers(EntryFields(_entries(written)), origin, into, read_entry=read_entry)
 
 
 def _entries(servers: object) -> dict[str, object]:
-    """Find the entries that stand in the list itself: `- name: {command: ...}`, or a map of them."""
+    """Find inline entries: `- name: {command: ...}`, or a map of them."""
     items = cast("list[object]", servers) if isinstance(servers, list) else [servers]
     maps = [cast("dict[str, object]", item) for item in items if isinstance(item, dict)]
     return {name: entry for each in maps for name, entry in each.items()}
 
 
 def _words(value: object) -> tuple[str, ...]:
-    """Read a list of words, which may be written as one text with commas; what is no text is left out."""
+    """Read a list of words, or one comma-separated string; skip other types."""
     if isinstance(value, str):
         return tuple(_WORD.findall(value))
     items = cast("list[object]", value) if isinstance(value, list) else []
     return tuple(item.strip() for item in items if isinstance(item, str) and item.strip())
 
 
-def _own_status(fields: Mapping[str, object], shelf: Shelf) -> ConfigStatus | None:
-    """The model is not told of what its file keeps from it, nor of a plugin's that is not described."""
+def _own_status(fields: Mapping[str, object], base: ToolFolder) -> ConfigStatus | None:
+    """Return MANUAL if the file hides the item from the model, or a plugin's item has no description."""
     is_described = any(_text(fields.get(name)) for name in ("description", "when_to_use"))
     is_kept = _flag(fields.get("disable-model-invocation")) is True
-    return ConfigStatus.MANUAL if is_kept or (shelf.plugin and not is_described) else None
+    return ConfigStatus.MANUAL if is_kept or (base.plugin and not is_described) else None
 
 
 def _flag(value: object) -> bool | None:
@@ -208,7 +216,7 @@ def _flag(value: object) -> bool | None:
 
 
 def _described(fields: Mapping[str, object], body: str) -> str | None:
-    """What the model is told: the description and when to use it, else the first line of the text."""
+    """Return the description and when to use it, else the first line of the body."""
     said = [_text(fields.get(name)) for name in ("description", "when_to_use")]
     if said[0]:
         return storable(" - ".join(filter(None, said)))[:_MAX_DESCRIPTION]

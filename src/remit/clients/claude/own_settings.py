@@ -1,19 +1,19 @@
-"""What Remit itself wrote into a client's settings, which counts for the client and not for Remit."""
+"""Settings that Remit itself wrote into a client: they apply to the client, not to Remit."""
 
 from typing import Any, cast
 
-from remit.clients.parsing.client_reader import FILE_LIMIT, Reader
-from remit.clients.parsing.entry_fields import EntryError, Fields
+from remit.clients.parsing.client_reader import FILE_LIMIT, ClientReader
+from remit.clients.parsing.entry_fields import EntryError, EntryFields
 from remit.files.bounded_reader import FileError, Machine, read_text
 from remit.files.formats import parse_json, parse_jsonc
-from remit.install.record import SERVER, EditedFile, Install, Key, read
+from remit.install.record import SERVER, EditedFile, InstallRecord, WrittenKey, read
 from remit.install.record_path import record_path
 
 ALLOWED = "allowedMcpServers"
 
 
-def read_install(reader: Reader, client: str) -> Install | None:
-    """Read the record of Remit's own install in a client; None where there is none that can be used."""
+def read_install(reader: ClientReader, client: str) -> InstallRecord | None:
+    """Read the install record of a client; None if it is missing or invalid."""
     path = record_path(client, reader.machine)
     if not reader.look_at(path):
         return None
@@ -27,8 +27,8 @@ def read_install(reader: Reader, client: str) -> Install | None:
     return None
 
 
-def before_install(settings: Fields, own: EditedFile | None) -> Fields:
-    """The settings as they were before Remit narrowed the list of allowed servers, if that still stands.
+def before_install(settings: EntryFields, own: EditedFile | None) -> EntryFields:
+    """Return the settings as they were before Remit narrowed the list of allowed servers.
 
     A list from which Remit's own server was taken out is somebody else's.
     """
@@ -39,11 +39,11 @@ def before_install(settings: Fields, own: EditedFile | None) -> Fields:
     del content[ALLOWED]
     if key.earlier is not None:
         content[ALLOWED] = parse_jsonc(key.earlier)
-    return Fields(content)
+    return EntryFields(content)
 
 
 def is_narrowed(client: str, path: str, machine: Machine) -> bool:
-    """Tell whether the list that Remit narrowed in a client's settings still stands.
+    """Tell whether the list that Remit narrowed is still in the client's settings.
 
     Of settings that cannot be read now, the record is believed.
     """
@@ -56,16 +56,16 @@ def is_narrowed(client: str, path: str, machine: Machine) -> bool:
         return False
     try:
         text = read_text(path, limit=FILE_LIMIT)
-        return text is not None and _names_remit(Fields(parse_json(text)))
+        return text is not None and _names_remit(EntryFields(parse_json(text)))
     except (FileError, EntryError):
         return True
 
 
-def _narrowing(own: EditedFile | None) -> Key | None:
+def _narrowing(own: EditedFile | None) -> WrittenKey | None:
     return next((key for key in own.keys if key.path == (ALLOWED,)), None) if own is not None else None
 
 
-def _names_remit(settings: Fields) -> bool:
+def _names_remit(settings: EntryFields) -> bool:
     if not settings.is_list(ALLOWED):
         return False
     return {"serverName": SERVER} in cast("list[Any]", dict(settings.items())[ALLOWED])

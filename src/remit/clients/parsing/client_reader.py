@@ -1,12 +1,12 @@
-"""Reads a client's files for a workspace: the loop that all clients share."""
+"""Reads a client's files for a workspace; shared by all clients."""
 
 import os
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from remit.clients.parsing.entry_fields import EntryError, Fields
-from remit.clients.parsing.server_entries import Entry
+from remit.clients.parsing.entry_fields import EntryError, EntryFields
+from remit.clients.parsing.server_entries import ServerEntry
 from remit.decision.client_reading import ClientReading
 from remit.decision.declarations import Declaration
 from remit.decision.kinds import ConfigStatus, Kind
@@ -33,13 +33,13 @@ MAX_FILES = 5_000  # in one of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
-    """Where a group of entries stands."""
+class EntryOrigin:
+    """The file, place and scope of a group of entries."""
 
     client: str
     source: str
     scope: Scope
-    place: str  # the keys that lead to it inside the file
+    place: str  # the keys that lead to it
     project_hash: str | None = None
     dir: str | None = None
     plugin: str | None = None
@@ -48,22 +48,22 @@ class Origin:
 
 
 @dataclass(slots=True, kw_only=True)
-class Parsed:
-    """What one file says."""
+class ParsedFile:
+    """The content of one file."""
 
     source: str
     declarations: list[Declaration] = field(default_factory=list[Declaration])
     rules: list[SettingsRule] = field(default_factory=list[SettingsRule])
     problems: list[Problem] = field(default_factory=list[Problem])
-    own_rules: list[SettingsRule] = field(default_factory=list[SettingsRule])  # those that Remit wrote
+    own_rules: list[SettingsRule] = field(default_factory=list[SettingsRule])  # written by Remit
 
     def note(self, place: str, reason: str) -> None:
-        """Note something that cannot be used."""
+        """Record a problem at a place."""
         self.problems.append(Problem(source=self.source, place=storable(place), reason=storable(reason)))
 
     @contextmanager
     def part(self, place: str) -> Generator[None]:
-        """Note what is wrong in one part of the file, so that the next part is read all the same."""
+        """Record an error in one part of the file and continue with the next."""
         try:
             yield
         except EntryError as error:
@@ -72,88 +72,88 @@ class Parsed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigFile:
-    """A file that may exist, and how to read it."""
+    """A file that may exist, and its parser."""
 
     path: str
-    parse: Callable[[Fields, Parsed, Workspace], None]
+    parse: Callable[[EntryFields, ParsedFile, Workspace], None]
     format: Callable[[str], object] = parse_json
     limit: int = FILE_LIMIT
 
-    def parsed(self, content: object, workspace: Workspace) -> Parsed:
-        """Read what the file holds, or could hold."""
-        found = Parsed(source=self.path)
+    def parsed(self, content: object, workspace: Workspace) -> ParsedFile:
+        """Parse the file's content."""
+        found = ParsedFile(source=self.path)
         with found.part(""):
-            self.parse(Fields(content), found, workspace)
+            self.parse(EntryFields(content), found, workspace)
         return found
 
 
-class Reader:
-    """Reads one client's files for one workspace, and remembers all that it looked at."""
+class ClientReader:
+    """Reads one client's files for one workspace, and records every input."""
 
     def __init__(self, view: View, machine: Machine, *, now_ns: int) -> None:
         self.workspace = view.workspace
         self.flags = view.flags
         self.machine = machine
-        self.parsed: list[Parsed] = []
+        self.parsed: list[ParsedFile] = []
         self.inputs: dict[str, str] = {}
         self.unreadable: set[str] = set()
         self.files: list[str] = []
-        self.lost: set[Scope] = set()  # scopes whose files an unreadable one leads to
+        self.lost: set[Scope] = set()  # scopes whose files an unreadable file refers to
         self._now_ns = now_ns
 
     @property
     def rules(self) -> list[SettingsRule]:
-        """The rules of all files read so far."""
+        """Return the rules of all files read so far."""
         return [rule for part in self.parsed for rule in part.rules]
 
     def look_at(self, name: str) -> bool:
-        """Take an input's fingerprint; tell whether it exists."""
+        """Record an input's fingerprint; return whether it exists."""
         if storable(name) != name:
-            return False  # clients do not write such paths, and no database can hold them
-        # Taken before it is read: a change in between makes the next look read it again.
+            return False  # clients write no such paths, and the database cannot hold them
+        # Before reading: a change in between triggers another read.
         self.inputs[name] = fingerprint(name, self.machine, now_ns=self._now_ns)
         return self.inputs[name] != ""
 
     def read(self, file: ConfigFile) -> None:
-        """Read a file, if it is there, into what was parsed."""
+        """Parse a file if it exists."""
         content = self.content(file.path, file.format, limit=file.limit)
         if content is not None:
             self.parsed.append(file.parsed(content[0], self.workspace))
 
     @contextmanager
-    def part(self, source: str, place: str = "") -> Generator[Parsed]:
-        """Read a part of a file into what was parsed, where a mistake in it is noted, too."""
-        parsed = Parsed(source=source)
+    def part(self, source: str, place: str = "") -> Generator[ParsedFile]:
+        """Parse a part of a file, recording an error in it."""
+        parsed = ParsedFile(source=source)
         self.parsed.append(parsed)
         with parsed.part(place):
             yield parsed
 
-    def fields(self, path: str, format: Callable[[str], object] = parse_json) -> Fields:
-        """Read an object from a file; empty where there is none, and a wrong one is noted."""
+    def fields(self, path: str, format: Callable[[str], object] = parse_json) -> EntryFields:
+        """Read an object from a file; empty if missing or invalid (which is recorded)."""
         content = self.content(path, format)
         try:
-            return Fields({} if content is None else content[0])
+            return EntryFields({} if content is None else content[0])
         except EntryError as error:
             self.note(path, str(error))
-            return Fields({})
+            return EntryFields({})
 
-    def fields_in(self, fields: Fields, name: str, path: str) -> Fields:
-        """Read an object inside a file's object; empty where there is none, and a wrong one is noted."""
+    def fields_in(self, fields: EntryFields, name: str, path: str) -> EntryFields:
+        """Read a nested object; empty if missing or invalid (which is recorded)."""
         try:
             return fields.fields(name)
         except EntryError as error:
             self.note(path, str(error))
-            return Fields({})
+            return EntryFields({})
 
     def note(self, path: str, reason: str, place: str = "") -> None:
-        """Note something in a file that cannot be used."""
+        """Record a problem in a file."""
         with self.part(path) as parsed:
             parsed.note(place, reason)
 
     def content(
         self, path: str, format: Callable[[str], object] = parse_json, *, limit: int = FILE_LIMIT
     ) -> tuple[object] | None:
-        """Read a file's content, as a tuple of its one value; None where it is missing or cannot be used."""
+        """Parse a file and return its value in a tuple; None if it is missing or invalid."""
         if not self.look_at(path):
             return None
         self.files.append(path)
@@ -166,7 +166,7 @@ class Reader:
             return None
 
     def head(self, path: str, size: int) -> str | None:
-        """Read the beginning of a file; None where it is missing or cannot be used."""
+        """Read the beginning of a file; None if it is missing or invalid."""
         if not self.look_at(path):
             return None
         try:
@@ -177,7 +177,7 @@ class Reader:
             return None
 
     def files_below(self, folder: str, *, depth: int = MAX_DEPTH) -> list[str]:
-        """List the files in a folder and the folders in it, by their paths inside it."""
+        """List the files below a folder, by relative path."""
         found: list[str] = []
         seen: set[str] = set()
         waiting = [""]
@@ -188,7 +188,7 @@ class Reader:
                 if not entry.is_dir():
                     found.append(path)
                 elif path.count(os.sep) < depth and (real := os.path.realpath(entry.path)) not in seen:
-                    seen.add(real)  # links may go round in a circle
+                    seen.add(real)  # links may form a cycle
                     waiting.append(path)
         return sorted(found)
 
@@ -202,7 +202,7 @@ class Reader:
             return []
 
     def names_in(self, directory: str) -> list[str]:
-        """List what a directory holds, but for names that are not text; nothing where it cannot be listed."""
+        """List the names in a directory, except those that are not text; empty if it cannot be listed."""
         self.look_at(directory)
         try:
             return sorted(name for name in os.listdir(directory) if name == storable(name))
@@ -212,23 +212,23 @@ class Reader:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
-    """What a client's module offers."""
+    """The interface of a client's module."""
 
     name: str
-    variables: tuple[str, ...]  # environment variables that say where its files lie
-    read: Callable[[Reader], None]  # all files that count in a workspace
+    variables: tuple[str, ...]  # environment variables that locate its files
+    read: Callable[[ClientReader], None]  # all files that apply to a workspace
     syntaxes: tuple[VariableSyntax, ...]  # how its entries write variables
     behavior: ClientBehavior = ASKS_AT_A_TERMINAL
-    leaves_servers: Callable[[Machine], bool] = lambda _machine: False  # to Remit, since that was put into it
+    leaves_servers: Callable[[Machine], bool] = lambda _machine: False  # to Remit, which is installed in it
 
 
 def read_client(client: Client, view: View, machine: Machine, *, now_ns: int) -> ClientReading:
-    """Read all that a client's files say for a workspace.
+    """Read a client's files for a workspace.
 
     Raises:
         BadVariableError: a variable that says where files lie cannot be used.
     """
-    reader = Reader(view, machine, now_ns=now_ns)
+    reader = ClientReader(view, machine, now_ns=now_ns)
     reader.look_at(HOME)
     for variable in client.variables:
         require_text(variable, machine.variables)
@@ -258,12 +258,16 @@ def _with_syntaxes(declaration: Declaration, client: Client) -> Declaration:
 
 
 def declare_servers(
-    servers: Fields, origin: Origin, into: Parsed, *, read_entry: Callable[[str, Fields], Entry | None]
+    servers: EntryFields,
+    origin: EntryOrigin,
+    into: ParsedFile,
+    *,
+    read_entry: Callable[[str, EntryFields], ServerEntry | None],
 ) -> None:
-    """Turn a map of entries into declarations; what is no server is passed over, a bad one costs itself."""
+    """Turn a map of entries into declarations; skip non-servers and record invalid entries."""
     for name, entry in servers.items():
         with into.part(f"{origin.place}.{name}"):
-            server = read_entry(name, Fields(entry))
+            server = read_entry(name, EntryFields(entry))
             if server is None:
                 continue
             launch = replace(server.launch, variables=origin.variables)
@@ -289,14 +293,14 @@ def declare_servers(
 
 
 def _starts_remit(launch: Launch, scope: Scope) -> bool:
-    """Tell whether an entry is Remit itself; in a file that others can edit, anything can be called so."""
+    """Tell whether an entry is Remit itself; never in a file that a project controls."""
     return launch.starts_installed_remit if scope is Scope.PROJECT else launch.starts_remit
 
 
 def plugin_row(
-    origin: Origin, name: str, *, own_status: ConfigStatus | None, description: str | None = None
+    origin: EntryOrigin, name: str, *, own_status: ConfigStatus | None, description: str | None = None
 ) -> Declaration:
-    """Declare a plugin itself."""
+    """Declare the row of a plugin."""
     return Declaration(
         name=storable(name),
         kind=Kind.PLUGIN,
@@ -310,5 +314,5 @@ def plugin_row(
 
 
 def off_status(is_off: bool) -> ConfigStatus | None:
-    """Say of something that its own files switch it off; None where they do not."""
+    """Return DISABLED for an item that its own file disables, else None."""
     return ConfigStatus.DISABLED if is_off else None

@@ -1,4 +1,4 @@
-"""Checks what others wrote, field by field.
+"""Type-checked access to the fields of config files that others write.
 
 Written by hand: a client rewrites its files in every run, so this is on the way of most commands, and
 importing a validation library would take longer than all of them. No error ever shows a field's value.
@@ -8,11 +8,11 @@ from typing import cast
 
 
 class EntryError(Exception):
-    """An entry of a config file cannot be used."""
+    """An entry of a config file is invalid."""
 
 
-class Fields:
-    """The fields of one JSON object, read with their types checked."""
+class EntryFields:
+    """The fields of one JSON object, with their types checked on access."""
 
     def __init__(self, value: object) -> None:
         if not isinstance(value, dict):
@@ -26,10 +26,10 @@ class Fields:
         """List the fields in the order of the file."""
         return list(self._fields.items())
 
-    def fields(self, name: str) -> "Fields":
+    def fields(self, name: str) -> "EntryFields":
         """Read an object; a missing one is empty."""
         try:
-            return Fields(self._fields.get(name, {}))
+            return EntryFields(self._fields.get(name, {}))
         except EntryError as error:
             raise EntryError(f"{name}: {error}") from None
 
@@ -69,7 +69,7 @@ class Fields:
 
     def pairs(self, name: str) -> dict[str, str]:
         """Read an object of strings; a missing one is empty."""
-        # Counted, not named: a key beside a value of the wrong type may be half of a pair that went wrong.
+        # Numbered, not named: a key next to a value of the wrong type may itself be a secret.
         pairs = enumerate(self.fields(name).items(), start=1)
         return {key: _text(value, f"{name}, item {at}") for at, (key, value) in pairs}
 

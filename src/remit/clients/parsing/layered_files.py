@@ -1,33 +1,33 @@
-"""Clients that lay their files over one another: what each file makes of a server, and whose word is last."""
+"""Clients that merge their files: the merged entry of each server, and which file it counts for."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from remit.clients.parsing.client_reader import Origin, Parsed, Reader, declare_servers
-from remit.clients.parsing.entry_fields import Fields
-from remit.clients.parsing.server_entries import Entry
+from remit.clients.parsing.client_reader import ClientReader, EntryOrigin, ParsedFile, declare_servers
+from remit.clients.parsing.entry_fields import EntryFields
+from remit.clients.parsing.server_entries import ServerEntry
 from remit.decision.kinds import Kind
 from remit.decision.scopes import Scope, strength
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layer:
+class FileLayer:
     """The servers of one file."""
 
-    origin: Origin
+    origin: EntryOrigin
     servers: Mapping[str, object]
-    counts: bool = True  # False: the client leaves the file out, because its folder is not trusted
+    counts: bool = True  # False: the client ignores the file, because its folder is not trusted
 
 
 def declare_layers(
-    reader: Reader,
-    layers: Sequence[Layer],
+    reader: ClientReader,
+    layers: Sequence[FileLayer],
     *,
-    read_entry: Callable[[str, Fields], Entry],
+    read_entry: Callable[[str, EntryFields], ServerEntry],
     merge: Callable[[object, object], object],
 ) -> None:
-    """Declare the servers of each file, weakest first, as they are once that file lies over the weaker ones.
+    """Declare the servers of each file, weakest first, merged with the weaker files.
 
     The strongest file that names a server has the last word, so there the server is declared as the client
     has it, and only there a mistake in it is noted. Weaker files declare it too, so that it is known in
@@ -36,8 +36,8 @@ def declare_layers(
     """
     strongest = {name: layer.origin for layer in layers if layer.counts for name in layer.servers}
     whole: dict[str, object] = {}
-    declared: dict[str, list[Parsed]] = {}
-    projects: dict[str, Origin] = {}  # by server, the nearest project's file that has a part in it
+    declared: dict[str, list[ParsedFile]] = {}
+    projects: dict[str, EntryOrigin] = {}  # by server, the nearest project file that contributes
     for layer in layers:
         for name, entry in layer.servers.items():
             merged = merge(whole[name], entry) if name in whole else entry
@@ -52,7 +52,7 @@ def declare_layers(
                 for weaker in declared.get(name, ()):
                     weaker.declarations.clear()
             with reader.part(layer.origin.source) as parsed:
-                declare_servers(Fields({name: merged}), origin, parsed, read_entry=read_entry)
+                declare_servers(EntryFields({name: merged}), origin, parsed, read_entry=read_entry)
             declared.setdefault(name, []).append(parsed)
             if layer.counts and _strength(strongest[name]) > _strength(layer.origin):
                 parsed.declarations.clear()
@@ -61,7 +61,7 @@ def declare_layers(
 
 
 def deep_merge(weaker: object, stronger: object) -> object:
-    """Lay one value over another: objects field by field, anything else as a whole."""
+    """Merge two values: objects field by field, anything else replaced."""
     if not isinstance(weaker, dict) or not isinstance(stronger, dict):
         return stronger
     merged = dict(cast("dict[str, object]", weaker))
@@ -70,10 +70,10 @@ def deep_merge(weaker: object, stronger: object) -> object:
     return merged
 
 
-def last_word(_weaker: object, stronger: object) -> object:
-    """Let the stronger value stand alone."""
+def replace_entry(_weaker: object, stronger: object) -> object:
+    """Replace the weaker value."""
     return stronger
 
 
-def _strength(origin: Origin) -> tuple[int, int]:
+def _strength(origin: EntryOrigin) -> tuple[int, int]:
     return strength(Kind.MCP_SERVER, origin.scope, origin.dir)

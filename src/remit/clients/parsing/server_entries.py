@@ -1,11 +1,11 @@
-"""Server entries as most clients write them: a command with its arguments, or a URL with its headers."""
+"""Server entries as most clients write them: a command with arguments, or a URL with headers."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
-from remit.clients.parsing.entry_fields import EntryError, Fields
+from remit.clients.parsing.entry_fields import EntryError, EntryFields
 from remit.decision.launch import Launch, Transport
 
 _TYPES = MappingProxyType(
@@ -20,22 +20,22 @@ _TYPES = MappingProxyType(
 _OFF = {"disabled": True, "enabled": False}
 
 
-class Entry(NamedTuple):
+class ServerEntry(NamedTuple):
     """One server of a config file."""
 
     launch: Launch
-    is_off: bool = False  # it says itself that it is switched off
+    is_off: bool = False  # disabled in its own entry
 
 
 def process(
-    entry: Fields,
+    entry: EntryFields,
     *,
     command: str = "command",
     env: str = "env",
-    cwd: str | None = "cwd",  # None: the client knows no such field
-    read_env: Callable[[Fields, str], dict[str, str]] = Fields.pairs,
+    cwd: str | None = "cwd",  # None: the client has no such field
+    read_env: Callable[[EntryFields, str], dict[str, str]] = EntryFields.pairs,
 ) -> Launch:
-    """Read an entry that starts a process, by the names that its fields have."""
+    """Read an entry that starts a process, given the names of its fields."""
     program = entry.text(command)
     if not program:
         raise EntryError(f"{command}: must not be empty")
@@ -47,8 +47,10 @@ def process(
     )
 
 
-def remote(entry: Fields, transport: Transport, *, url: str = "url", helper: str | None = None) -> Launch:
-    """Read an entry that names a URL; a helper is a command that makes headers, where the client knows it."""
+def remote(
+    entry: EntryFields, transport: Transport, *, url: str = "url", helper: str | None = None
+) -> Launch:
+    """Read an entry with a URL; `helper` is the field of a command that produces headers."""
     return Launch(
         transport=transport,
         url=entry.text(url),
@@ -59,17 +61,19 @@ def remote(entry: Fields, transport: Transport, *, url: str = "url", helper: str
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryRule:
-    """How one client writes a server: what differs from the usual."""
+    """How one client writes a server, where it differs from the default."""
 
-    types: Mapping[str, Transport] = field(default_factory=lambda: _TYPES)  # of `type`; none: it says nothing
-    untyped: Transport | None = Transport.HTTP  # a URL without a type; None: the client refuses it
-    switch: str | None = None  # `disabled` or `enabled`, where an entry can be switched off
+    types: Mapping[str, Transport] = field(
+        default_factory=lambda: _TYPES
+    )  # values of `type`; empty: the field is ignored
+    untyped: Transport | None = Transport.HTTP  # of a URL without a type; None: invalid
+    switch: str | None = None  # `disabled` or `enabled`, if entries have such a field
     command: str = "command"
     env: str = "env"
-    urls: tuple[str, ...] = ("url",)  # the first that is there counts
-    read_env: Callable[[Fields, str], dict[str, str]] = Fields.pairs
+    urls: tuple[str, ...] = ("url",)  # the first present one counts
+    read_env: Callable[[EntryFields, str], dict[str, str]] = EntryFields.pairs
 
-    def __call__(self, _name: str, entry: Fields) -> Entry:
+    def __call__(self, _name: str, entry: EntryFields) -> ServerEntry:
         """Read one entry.
 
         Raises:
@@ -82,9 +86,9 @@ class EntryRule:
             url = next((name for name in self.urls if name in entry), self.urls[0])
             launch = remote(entry, transport, url=url)
         is_off = self.switch is not None and entry.flag(self.switch) is _OFF[self.switch]
-        return Entry(launch, is_off=is_off)
+        return ServerEntry(launch, is_off=is_off)
 
-    def _transport(self, entry: Fields) -> Transport:
+    def _transport(self, entry: EntryFields) -> Transport:
         if "type" in entry and self.types:
             found = self.types.get(entry.text("type"))
             if found is None:

@@ -1,12 +1,12 @@
-"""Files and entries that cannot be used."""
+"""Invalid files and entries."""
 
 import re
 from collections.abc import Iterator
 
 from remit.decision.problems import Problem, Severity
-from remit.doctor.findings import Finding, Patient
+from remit.doctor.findings import ClientSetup, Finding
 
-_FIXES = (  # the first that matches the reason
+_FIXES = (  # the first match of the reason wins
     (r"not valid JSON", "correct the text there; JSON has no comments and no trailing commas"),
     (r"not valid (TOML|YAML)", "correct the text there"),
     (r"not usable|more than the", "make the file smaller and flatter"),
@@ -23,9 +23,9 @@ _FIXES = (  # the first that matches the reason
 _OTHERWISE = "correct it, or take it out"
 
 
-def broken_files(patient: Patient) -> Iterator[Finding]:
-    """Find files that cannot be read, and entries that the client skips."""
-    for problem in patient.problems:
+def broken_files(setup: ClientSetup) -> Iterator[Finding]:
+    """Find unreadable files, and entries that the client skips."""
+    for problem in setup.problems:
         yield Finding(
             severity=Severity.ERROR,
             check="file",

@@ -1,4 +1,4 @@
-"""Servers that cannot start here, as far as can be told without starting them."""
+"""Servers that cannot start here, judged without starting them."""
 
 import os
 import re
@@ -8,20 +8,20 @@ from remit.decision.context import shorten
 from remit.decision.launch import Transport
 from remit.decision.problems import Severity
 from remit.decision.scopes import Scope
-from remit.doctor.findings import Finding, Patient, about
+from remit.doctor.findings import ClientSetup, Finding, finding_about
 from remit.upstream.launch.launch_facts import launch_values
 from remit.upstream.launch.start_obstacles import describe_absence, is_path
 from remit.upstream.launch.variable_expansion import unset
 
-# What Claude Code itself sets.
+# Set by Claude Code itself.
 _GIVEN = frozenset({"CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA", "CLAUDE_PROJECT_DIR"})
 
 
-def missing_programs(patient: Patient) -> Iterator[Finding]:
-    """Find servers whose program, or the file that it is to run, is not there."""
-    for declaration, launch in patient.launches:
-        for place in patient.facts.absent.get(declaration.key, ()):
-            yield about(
+def missing_programs(setup: ClientSetup) -> Iterator[Finding]:
+    """Find servers whose program or script does not exist."""
+    for declaration, launch in setup.launches:
+        for place in setup.facts.absent.get(declaration.key, ()):
+            yield finding_about(
                 declaration,
                 Severity.ERROR,
                 "program",
@@ -33,21 +33,21 @@ def missing_programs(patient: Patient) -> Iterator[Finding]:
             )
 
 
-def relative_commands(patient: Patient) -> Iterator[Finding]:
-    """Find commands that are found from one directory only."""
-    for declaration, launch in patient.launches:
+def relative_commands(setup: ClientSetup) -> Iterator[Finding]:
+    """Find commands that only work from one directory."""
+    for declaration, launch in setup.launches:
         if launch.transport is not Transport.STDIO or launch.cwd is not None:
             continue
         if launch.command.startswith("~"):
             reason = "`~` means the home directory to a shell, and clients start servers without one"
         elif _is_relative(launch.command):
             reason = "the command is relative: it is found only when the client is started in " + (
-                shorten(declaration.dir, patient.context) if declaration.dir else "the right directory"
+                shorten(declaration.dir, setup.context) if declaration.dir else "the right directory"
             )
         else:
             continue
         is_shared = declaration.scope is Scope.PROJECT and not launch.command.startswith("~")
-        yield about(
+        yield finding_about(
             declaration,
             Severity.NOTE if is_shared else Severity.WARNING,
             "relative-command",
@@ -63,17 +63,17 @@ def _is_relative(command: str) -> bool:
     return is_path and not is_rooted
 
 
-def unset_variables(patient: Patient) -> Iterator[Finding]:
-    """Find references to environment variables that are not set and have no default."""
-    for declaration, launch in patient.launches:
-        known = {*patient.facts.variables, *_GIVEN}
+def unset_variables(setup: ClientSetup) -> Iterator[Finding]:
+    """Find references to unset environment variables without a default."""
+    for declaration, launch in setup.launches:
+        known = {*setup.facts.variables, *_GIVEN}
         for value in launch_values(launch):
             for variable in unset(value.text, launch, known):
                 is_own = variable in launch.env and not value.place.startswith("env.")
-                if is_own or variable in known:  # a server may expand what its entry sets
+                if is_own or variable in known:  # a server may expand its own entry's variables
                     continue
-                known.add(variable)  # once for each server
-                yield about(
+                known.add(variable)  # report once per server
+                yield finding_about(
                     declaration,
                     Severity.WARNING,
                     "variable",

@@ -1,4 +1,4 @@
-"""Servers that stand in each other's way, or for each other."""
+"""Servers that shadow or duplicate each other."""
 
 from collections.abc import Iterator
 
@@ -7,27 +7,27 @@ from remit.decision.declarations import Declaration, Resolved
 from remit.decision.kinds import COULD_RUN, ConfigStatus
 from remit.decision.launch import Launch
 from remit.decision.problems import Severity
-from remit.doctor.findings import Finding, Patient, about
+from remit.doctor.findings import ClientSetup, Finding, finding_about
 
 
-def conflicts(patient: Patient) -> Iterator[Finding]:
-    """Find declarations that lose to another of the same name which starts or reaches something else."""
-    for item in patient.servers:
+def conflicts(setup: ClientSetup) -> Iterator[Finding]:
+    """Find declarations shadowed by one of the same name with another command or URL."""
+    for item in setup.servers:
         loser, winner = item.declaration, item.shadowed_by
         if winner is None or item.config_status not in COULD_RUN:
             continue
         if _label(winner) == _label(loser) and winner.endpoint != loser.endpoint:
-            yield about(
+            yield finding_about(
                 loser,
                 Severity.WARNING,
                 "conflict",
-                reason=_conflict(item, winner, patient),
+                reason=_conflict(item, winner, setup),
                 fix="give one of the two another name, or remove one",
             )
 
 
-def _conflict(item: Resolved, winner: Declaration, patient: Patient) -> str:
-    rival = f"the {winner.scope} declaration of this name in {shorten(winner.source, patient.context)}"
+def _conflict(item: Resolved, winner: Declaration, setup: ClientSetup) -> str:
+    rival = f"the {winner.scope} declaration of this name in {shorten(winner.source, setup.context)}"
     if item.config_status is ConfigStatus.PENDING:
         return f"waits for approval; until then {rival} is in force, which is another server"
     return f"not in force: {rival} wins, which is another server"
@@ -37,14 +37,14 @@ def _label(declaration: Declaration) -> tuple[str | None, str | None]:
     return declaration.server, declaration.plugin
 
 
-def duplicates(patient: Patient) -> Iterator[Finding]:
-    """Find servers that are in force under several names, so that their tools are listed again and again."""
+def duplicates(setup: ClientSetup) -> Iterator[Finding]:
+    """Find servers that are active under several names, so their tools are listed twice."""
     first: dict[object, Declaration] = {}
-    for declaration, launch in patient.launches:
+    for declaration, launch in setup.launches:
         original = first.setdefault(_identity(declaration, launch), declaration)
         if original is not declaration:
-            place = shorten(original.source, patient.context)
-            yield about(
+            place = shorten(original.source, setup.context)
+            yield finding_about(
                 declaration,
                 Severity.WARNING,
                 "duplicate",
@@ -55,7 +55,7 @@ def duplicates(patient: Patient) -> Iterator[Finding]:
 
 
 def _identity(declaration: Declaration, launch: Launch) -> object:
-    """What makes two servers the same; with other variables or headers it may be another account."""
+    """Return the identity of a server; other variables or headers may mean another account."""
     if declaration.is_remit:
         return "remit"
     details = (frozenset(launch.env.items()), frozenset(launch.headers.items()), launch.cwd)

@@ -8,11 +8,11 @@ from remit.decision.launch import VariableSyntax
 from remit.decision.problems import Severity
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import normalise
-from remit.doctor.findings import Finding, Patient, about, to_its_owner
+from remit.doctor.findings import ClientSetup, Finding, finding_about, fix_for_owner
 from remit.text.secrets import is_secret
 from remit.upstream.launch.launch_facts import LaunchValue, launch_values
 
-_WRITTEN = {  # the plainest first
+_WRITTEN = {  # clearest first
     VariableSyntax.DEFAULTS: "${{{}}}",
     VariableSyntax.BRACES: "${{{}}}",
     VariableSyntax.DOLLAR_ENV: "${{env:{}}}",
@@ -22,13 +22,13 @@ _WRITTEN = {  # the plainest first
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
 
-def exposed_secrets(patient: Patient) -> Iterator[Finding]:
-    """Find secrets in entries, in force or not: whoever reads the file has them."""
-    for item in patient.servers:
+def exposed_secrets(setup: ClientSetup) -> Iterator[Finding]:
+    """Find secrets in entries, active or not."""
+    for item in setup.servers:
         declaration = item.declaration
         for value in launch_values(declaration.launch) if declaration.launch is not None else ():
             if is_secret(value.text, value.name):
-                yield _exposed(declaration, value, is_tracked=declaration.source in patient.facts.tracked)
+                yield _exposed(declaration, value, is_tracked=declaration.source in setup.facts.tracked)
 
 
 def _exposed(declaration: Declaration, value: LaunchValue, *, is_tracked: bool) -> Finding:
@@ -41,13 +41,13 @@ def _exposed(declaration: Declaration, value: LaunchValue, *, is_tracked: bool) 
     else:
         where, fix = "a secret in plain text", reference
     severity = Severity.ERROR if is_tracked else Severity.WARNING
-    return about(
-        declaration, severity, "secret", place=value.place, reason=where, fix=to_its_owner(declaration, fix)
+    return finding_about(
+        declaration, severity, "secret", place=value.place, reason=where, fix=fix_for_owner(declaration, fix)
     )
 
 
 def _reference(declaration: Declaration, variable: str) -> str:
-    """Say how the client writes a variable; some put none in."""
+    """Suggest a reference in the client's variable syntax, if it has one."""
     syntaxes = declaration.launch.syntaxes if declaration.launch is not None else ()
     for syntax, written in _WRITTEN.items():
         if syntax in syntaxes:
@@ -58,7 +58,7 @@ def _reference(declaration: Declaration, variable: str) -> str:
 
 
 def _variable(declaration: Declaration, value: LaunchValue) -> str:
-    """Suggest a variable: the one that is set, else one named after the server."""
+    """Suggest a variable: the entry's own, else one named after the server."""
     if value.place.startswith("env.") and _IDENTIFIER.fullmatch(value.name):
         return value.name
     return f"{normalise(declaration.server or '').upper().replace('-', '_')}_TOKEN"

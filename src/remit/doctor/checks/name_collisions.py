@@ -1,4 +1,4 @@
-"""Names that cannot be told apart, or are too long."""
+"""Names that collide or are too long."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -7,63 +7,63 @@ from remit.decision.declarations import Declaration
 from remit.decision.kinds import Kind, ToolStatus
 from remit.decision.problems import Severity
 from remit.decision.tool_names import MCP, OWN, is_covered
-from remit.doctor.findings import Finding, Patient, about, to_its_owner
+from remit.doctor.findings import ClientSetup, Finding, finding_about, fix_for_owner
 
-LIMIT = 64  # characters of a tool's name, with all prefixes; what models' interfaces commonly allow
-_ROOM = 25  # characters that a tool's own name should find; four of five real ones need no more
+LIMIT = 64  # characters of a tool's full name that model APIs commonly allow
+_ROOM = 25  # characters for a tool's own name; enough for four of five real ones
 
 
-def colliding_names(patient: Patient) -> Iterator[Finding]:
+def colliding_names(setup: ClientSetup) -> Iterator[Finding]:
     """Find servers whose names become the same prefix."""
     groups: defaultdict[str, list[Declaration]] = defaultdict(list)
-    for declaration in patient.in_force:
+    for declaration in setup.in_force:
         groups[declaration.name].append(declaration)
     for name, group in groups.items():
         for declaration in group[1:]:
-            yield about(
+            yield finding_about(
                 declaration,
                 Severity.ERROR,
                 "name-collision",
                 reason=f"its tools are named `{name}`, as are those of `{group[0].server}`: "
                 "a call may reach either",
-                fix=to_its_owner(
+                fix=fix_for_owner(
                     declaration, "rename one of the two, so that they differ in letters, digits, `-` or `_`"
                 ),
             )
 
 
-def long_names(patient: Patient) -> Iterator[Finding]:
-    """Find servers whose tools' names pass the limit, or are bound to."""
-    for declaration in patient.in_force:
-        names = _known_tools(declaration, patient)
+def long_names(setup: ClientSetup) -> Iterator[Finding]:
+    """Find servers whose tool names exceed the limit, or probably will."""
+    for declaration in setup.in_force:
+        names = _known_tools(declaration, setup)
         direct = [name for name in names if len(name) > LIMIT]
         served = [OWN + name.removeprefix(MCP) for name in names if name not in direct]
         served = [name for name in served if len(name) > LIMIT]
         room = LIMIT - len(declaration.name.removesuffix("*"))
         if direct or (not names and room < _ROOM):
-            yield about(
+            yield finding_about(
                 declaration,
                 Severity.WARNING,
                 "long-name",
                 reason=_over(direct, "") if direct else _cramped(room),
-                fix=to_its_owner(declaration, "give the server a shorter name"),
+                fix=fix_for_owner(declaration, "give the server a shorter name"),
             )
         elif served:
-            yield about(
+            yield finding_about(
                 declaration,
                 Severity.NOTE,
                 "long-name",
                 reason=_over(served, " when Remit serves it"),
-                fix=to_its_owner(
+                fix=fix_for_owner(
                     declaration, "give the server a shorter name; otherwise Remit shortens the tools'"
                 ),
             )
 
 
-def _known_tools(declaration: Declaration, patient: Patient) -> list[str]:
+def _known_tools(declaration: Declaration, setup: ClientSetup) -> list[str]:
     return [
         tool.name
-        for tool in patient.tools
+        for tool in setup.tools
         if tool.kind is Kind.MCP_TOOL
         and tool.status is not ToolStatus.STALE
         and is_covered(tool.name, declaration.name)

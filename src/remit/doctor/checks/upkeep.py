@@ -1,4 +1,4 @@
-"""Servers that wait, servers that did not answer, and servers that nobody uses."""
+"""Servers that are pending, failed or unused."""
 
 from collections.abc import Iterator
 
@@ -6,17 +6,17 @@ from remit.decision.declarations import Declaration
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.problems import Severity
 from remit.decision.tools import Tool
-from remit.doctor.findings import Finding, Patient, about
+from remit.doctor.findings import ClientSetup, Finding, finding_about
 from remit.upstream.launch.start_obstacles import start_obstacles
 
 UNUSED_AFTER = 30 * 24 * 60 * 60 * 1000  # milliseconds
 
 
-def waiting_servers(patient: Patient) -> Iterator[Finding]:
+def waiting_servers(setup: ClientSetup) -> Iterator[Finding]:
     """Find servers that wait for approval."""
-    for item in patient.servers:
+    for item in setup.servers:
         if item.config_status is ConfigStatus.PENDING:
-            yield about(
+            yield finding_about(
                 item.declaration,
                 Severity.NOTE,
                 "pending",
@@ -25,16 +25,16 @@ def waiting_servers(patient: Patient) -> Iterator[Finding]:
             )
 
 
-def failed_servers(patient: Patient) -> Iterator[Finding]:
-    """Find servers that did not answer when they were last asked, as their entries stand.
+def failed_servers(setup: ClientSetup) -> Iterator[Finding]:
+    """Find servers whose last connection failed, with their current entries.
 
     Of one that cannot be started at all, what is in the way is said already.
     """
-    hindered = start_obstacles(patient.resolved, patient.facts, by_remit=True)
-    for declaration in patient.in_force:
-        row = _row(declaration, patient)
+    hindered = start_obstacles(setup.resolved, setup.facts, by_remit=True)
+    for declaration in setup.in_force:
+        row = _row(declaration, setup)
         if row is not None and row.failure is not None and declaration.key not in hindered:
-            yield about(
+            yield finding_about(
                 declaration,
                 Severity.ERROR,
                 "start",
@@ -43,19 +43,19 @@ def failed_servers(patient: Patient) -> Iterator[Finding]:
             )
 
 
-def unused_servers(patient: Patient) -> Iterator[Finding]:
-    """Find servers that were not used for a long time, where uses have been recorded for as long."""
-    before = patient.at - UNUSED_AFTER
-    used = [tool for tool in patient.tools if tool.usage_count and tool.kind is not Kind.MCP_SERVER]
+def unused_servers(setup: ClientSetup) -> Iterator[Finding]:
+    """Find servers unused for a long time, if usage has been recorded for that long."""
+    before = setup.at - UNUSED_AFTER
+    used = [tool for tool in setup.tools if tool.usage_count and tool.kind is not Kind.MCP_SERVER]
     if not any(tool.discovered_at <= before for tool in used):
         return
-    for declaration in patient.in_force:
-        row = _row(declaration, patient)
+    for declaration in setup.in_force:
+        row = _row(declaration, setup)
         if row is None or declaration.is_remit or row.discovered_at > before:
             continue
         if row.last_used_at is None or row.last_used_at < before:
             is_new = row.last_used_at is None
-            yield about(
+            yield finding_about(
                 declaration,
                 Severity.NOTE,
                 "unused",
@@ -64,5 +64,5 @@ def unused_servers(patient: Patient) -> Iterator[Finding]:
             )
 
 
-def _row(declaration: Declaration, patient: Patient) -> Tool | None:
-    return next((tool for tool in patient.tools if tool.key == declaration.key), None)
+def _row(declaration: Declaration, setup: ClientSetup) -> Tool | None:
+    return next((tool for tool in setup.tools if tool.key == declaration.key), None)

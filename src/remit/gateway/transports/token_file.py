@@ -10,7 +10,7 @@ from typing import Any, cast
 from remit.decision.projects import Project
 from remit.errors import TokenError
 from remit.files import private_files
-from remit.files.file_lock import alone
+from remit.files.file_lock import file_lock
 from remit.gateway.transports.token_grants import Grant, digest
 
 FILE = "tokens.json"
@@ -78,7 +78,7 @@ class TokenFile:
     def _changing(self) -> Generator[Sequence[Grant]]:
         """Lock the file and read the grants, so a concurrent change cannot restore a revoked token."""
         try:
-            with alone(self._path):
+            with file_lock(self._path):
                 self._read = None, ()
                 yield self.grants()
         except OSError as error:

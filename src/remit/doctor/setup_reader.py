@@ -1,4 +1,4 @@
-"""Examining: all that is known of a workspace's configuration, for a diagnosis."""
+"""Reads everything that a diagnosis needs about the clients of a workspace."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from remit.catalog.listing import Listings
 from remit.decision.context import Context
-from remit.doctor.findings import Patient
+from remit.doctor.findings import ClientSetup
 from remit.memory.own_server import is_own
 from remit.scanning.scanner import Scanner
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     from remit.store.ports import Clock
 
 
-class Examining:
-    """Reads everything again, with what the machine says of it."""
+class SetupReader:
+    """Reads the clients' files again, with the facts of the machine about each launch."""
 
     def __init__(self, scanner: Scanner, listings: Listings, clock: Clock) -> None:
         self._scanner = scanner
         self._listings = listings
         self._clock = clock
 
-    def examine(self, context: Context) -> list[Patient]:
-        """Make a patient for each client of a context."""
+    def read(self, context: Context) -> list[ClientSetup]:
+        """Return the setup of each client of a context."""
         found = self._scanner.readings(context)
         tools = [item.tool for item in self._listings.list(context)[1]]
         return [
-            Patient(
+            ClientSetup(
                 context=context,
                 resolved=[item for item in resolved if not is_own(item.declaration)],
                 problems=reading.problems,
