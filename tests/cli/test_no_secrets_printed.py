@@ -250,5 +250,5 @@ def test_the_test_would_see_a_part_of_a_secret(planted: Planted) -> None:
 
 
 def test_every_place_has_a_secret_of_its_own(planted: Planted) -> None:
-    parts = [part for secret in planted.secrets.values() for part in set(_parts(secret))]
+    parts = [part for secret in planted.secrets.values() for part in set(_parts(secret.encode()))]
     assert len(parts) == len(set(parts)) > 2_000

@@ -26,7 +26,7 @@ from remit.decision.snapshot import JsonValue, Snapshot, StateValue
 from remit.errors import ConditionError
 from support.condition_writer import MEMBERS, STATES, STRINGS, TypedWriter, Writer
 
-CONDITIONS = int(os.environ.get("REMIT_PROOF_CONDITIONS", "3000"))
+CONDITIONS = int(os.environ.get("REMIT_PROOF_CONDITIONS", "1000"))
 SEED = os.environ.get("REMIT_PROOF_SEED", "7")
 PARTS = 2  # run side by side, each with conditions of its own
 PATIENCE = 1.0  # seconds of this process's own time; what hangs takes far longer, also on a slow day

@@ -22,7 +22,7 @@ from support.databases import run_sql
 from support.sandbox import Sandbox
 
 EXAMPLES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "100"))
-SEQUENCES, STEPS = max(20, EXAMPLES // 100), 50 if EXAMPLES > 1_000 else 20
+SEQUENCES, STEPS = max(5, EXAMPLES // 100), 50 if EXAMPLES > 1_000 else 20
 
 NAMES = ("mcp__git__log", "mcp__git__push", "mcp__git__delete_tag", "mcp__web__get", "user.delete", "Read")
 AGENTS = {
