@@ -1,4 +1,4 @@
-"""Stores approvals by project; each can be used once, however many callers try at the same time."""
+"""Stores approvals by project; each can be used only once, even if several callers try at the same time."""
 
 from remit.decision.projects import Workspace
 from remit.policy.approvals import CLOCK_ERROR, Approval, Binding
@@ -6,7 +6,7 @@ from remit.store.database import Database, Row
 
 
 class SqliteApprovals:
-    """The part of the store that is about approvals."""
+    """Stores approvals."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -14,9 +14,9 @@ class SqliteApprovals:
     def request(
         self, wanted: Approval, workspace: Workspace, *, forget_before: int, most: int
     ) -> Approval | None:
-        """Store a request, or give the open request for the same call.
+        """Store a request, or return the open request for the same call.
 
-        None if too many requests are pending.
+        Returns None if too many requests are pending.
         """
         project = workspace.project
         binding, at = wanted.binding._asdict(), wanted.requested_at
@@ -52,7 +52,7 @@ class SqliteApprovals:
         return _approval(found[0]) if found else None
 
     def answer(self, id: str, workspace: Workspace, at: int, *, is_approved: bool) -> Approval | None:
-        """Store an answer; None if no such approval is pending."""
+        """Store an answer; None if the approval is not pending."""
         project = workspace.project.hash
         with self._database.transaction():
             found = self._database.rows(
@@ -61,13 +61,13 @@ class SqliteApprovals:
         return _approval(found[0]) if found else None
 
     def use(self, binding: Binding, workspace: Workspace, at: int) -> Approval | None:
-        """Use up an approval; None if there is none."""
+        """Use up an approval and return it; None if there is none."""
         with self._database.transaction():
             return use_up(self._database, binding, workspace, at)
 
 
 def use_up(database: Database, binding: Binding, workspace: Workspace, at: int) -> Approval | None:
-    """Use up an approval inside a transaction; None if there is none."""
+    """Use up an approval inside a transaction and return it; None if there is none."""
     project = workspace.project.hash
     found = database.rows("use_approval", project=project, **_moment(at), **binding._asdict())
     return _approval(found[0]) if found else None

@@ -1,6 +1,6 @@
-"""A connection to the SQLite database: safe for many processes, migrated on opening, with translated errors.
+"""A connection to the SQLite database, which migrates it on opening and translates its errors.
 
-A hook process imports this module, so it needs only the driver and a few modules of the standard library.
+Hook processes import this module, so it needs only the driver and a few standard library modules.
 """
 
 import json
@@ -18,12 +18,12 @@ from remit.decision.scopes import ancestors
 from remit.errors import StoreCorruptError, StoreTimeoutError, StoreTooNewError, StoreUnavailableError
 
 Value = str | int | bytes | None
-Row = tuple[Any, ...]  # the caller knows the columns of its query
+Row = tuple[Any, ...]  # each caller knows the columns of its query
 
 SCHEMA_VERSION = 9
 APPLICATION_ID = 0x52656D69
 BUSY_SECONDS = 30
-_STEPS = 1_000  # instructions of SQLite's virtual machine between two checks of a time limit
+_STEPS = 1_000  # SQLite VM instructions between two checks of the time limit
 
 _SQL = os.path.join(os.path.dirname(__file__), "sql")
 _DAMAGED = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
@@ -31,13 +31,13 @@ _MOVE_AWAY = "move the file away and run `remit scan`: the tools are found again
 
 
 def scope_parameters(workspace: Workspace) -> dict[str, str]:
-    """Give the parameters of the fragment `in_scope`."""
+    """Return the parameters of the `in_scope` fragment."""
     reach = json.dumps(ancestors(workspace.dir))
     return {"project": workspace.project.hash, "workspace": workspace.dir, "reach": reach}
 
 
 def view_parameters(view: View) -> dict[str, str]:
-    """Give the parameters that identify a view."""
+    """Return the parameters that identify a view."""
     workspace = view.workspace
     return {
         "client": view.client,
@@ -57,7 +57,7 @@ class Database:
             if path != ":memory:":
                 os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
                 os.close(os.open(path, os.O_RDONLY | os.O_CREAT, mode=0o600))
-            self._connection: Any = apsw.Connection(path)  # the driver's stubs are only partly typed
+            self._connection: Any = apsw.Connection(path)  # the driver is only partly typed
             try:
                 self._prepare()
             except BaseException:
@@ -69,12 +69,12 @@ class Database:
         self._connection.close()
 
     def close_without_checkpoint(self) -> None:
-        """Close the connection of a short-lived process; a later process runs the checkpoint."""
+        """Close the connection of a short-lived process, leaving the checkpoint to a later one."""
         self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         self._connection.close()
 
     def run(self, query: str, /, **values: Value) -> None:
-        """Run a named query and ignore its rows."""
+        """Run a named query without returning its rows."""
         self.rows(query, **values)
 
     def run_each(self, query: str, /, values: Iterable[Mapping[str, Value]]) -> None:
@@ -83,17 +83,17 @@ class Database:
             self._connection.executemany(_query(query), values)
 
     def rows(self, query: str, /, **values: Value) -> list[Row]:
-        """Run a named query and list its rows."""
+        """Run a named query and return its rows."""
         with self._translated_errors():
             return self._connection.execute(_query(query), values).fetchall()
 
     def revision(self) -> int:
-        """Give a number that changes whenever another connection has written."""
+        """Return a number that changes whenever another connection writes."""
         with self._translated_errors():
             return self._number("data_version")
 
     def load(self, extension: str) -> bool:
-        """Load an SQLite extension; False if it cannot be loaded here."""
+        """Load an SQLite extension; False if it is not available."""
         try:
             self._connection.enable_load_extension(True)
             self._connection.load_extension(extension)
@@ -105,7 +105,7 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Generator[None]:
-        """Run several queries atomically; the writes of other connections wait."""
+        """Run several queries atomically, blocking other writers."""
         with self._translated_errors():
             self._connection.execute("begin immediate")
             try:
@@ -118,10 +118,10 @@ class Database:
 
     @contextmanager
     def time_limit(self, seconds: float) -> Generator[None]:
-        """Limit how long the queries inside may take.
+        """Limit the time of the queries inside.
 
         Raises:
-            StoreTimeoutError: they took longer.
+            StoreTimeoutError: the queries took too long.
         """
         deadline = time.monotonic() + seconds
         self._connection.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS)
@@ -131,12 +131,12 @@ class Database:
             self._connection.set_progress_handler(None)
 
     def enable_full_sync(self) -> None:
-        """Flush every transaction to the disk before it counts as committed."""
+        """Flush every transaction to disk before it counts as committed."""
         with self._translated_errors():
             self._connection.execute("pragma synchronous = full").fetchall()
 
     def truncate_wal(self) -> None:
-        """Move the write-ahead log into the file and empty it, so erased data is in neither."""
+        """Copy the write-ahead log into the database file and empty it, so neither contains erased data."""
         with self._translated_errors():
             self._connection.execute("pragma wal_checkpoint(truncate)").fetchall()
 
@@ -167,7 +167,7 @@ class Database:
     def _migrate(self) -> None:
         for number, script in _migrations():
             with self.transaction():
-                if self._number("user_version") < number:  # another process may have been faster
+                if self._number("user_version") < number:  # another process may have migrated it meanwhile
                     self._connection.execute(f"{script}; pragma user_version = {number}")
 
     def _number(self, pragma: str) -> int:
@@ -187,7 +187,7 @@ class Database:
         except apsw.InterruptError as error:
             raise StoreTimeoutError(f"`{self.path}` took too long to answer") from error
         except apsw.ConstraintError:
-            raise  # a bug, not a failure of the machine
+            raise  # a bug, not an environment failure
         except (apsw.Error, OSError) as error:
             raise StoreUnavailableError(
                 f"`{self.path}` cannot be used: {error}",
@@ -196,7 +196,7 @@ class Database:
 
 
 class _BusyHandler:
-    """Waits for other processes in steps short enough for an interrupt to arrive."""
+    """Waits for other processes in short steps, so interrupts are handled."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -210,7 +210,7 @@ class _BusyHandler:
 
 
 def _retry_while_busy(step: Callable[[], object]) -> None:
-    """Repeat a step for which SQLite does not call the busy handler."""
+    """Repeat a step that bypasses SQLite's busy handler."""
     wait, attempt = _BusyHandler(BUSY_SECONDS), 0
     while True:
         try:

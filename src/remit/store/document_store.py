@@ -1,4 +1,4 @@
-"""Stores the documents and vectors of tools, and searches them in SQL."""
+"""Stores the search documents and vectors of tools, and searches them in SQL."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from remit.store.database import Database, scope_parameters
 if TYPE_CHECKING:
     from remit.decision.projects import Workspace
 
-_LEAST_DEPTH = 100  # per arm: a tool that is good by both may be first by neither
-_MOST_MATCHES = 2000  # documents that share a word with a query; more say almost nothing
+_LEAST_DEPTH = 100  # per arm: the best tool overall may be first in neither
+_MOST_MATCHES = 2000  # matching documents; words that match more carry little information
 _SELECTIONS = count(1)
 
 
 def extension() -> str | None:
-    """Give the path of sqlite-vec without importing the package, which imports another driver.
+    """Return the path of sqlite-vec without importing the package, which would import another driver.
 
-    None if it is not installed: SQLite would also look for a bare name in the working directory.
+    Returns None if it is not installed, because SQLite would search the working directory for a bare name.
     """
     found = find_spec("sqlite_vec")
     if found is None or found.origin is None:
@@ -43,13 +43,13 @@ def extension() -> str | None:
 
 
 class SqliteDocuments:
-    """The part of the store that search reads."""
+    """Stores what search reads: documents and vectors."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def read(self, workspace: Workspace) -> None:
-        """Build the missing documents of the tools of a workspace."""
+        """Build the missing documents of a workspace's tools."""
         seen = scope_parameters(workspace)
         if self._database.rows("definitions_without_document") or self._database.rows(
             "tools_without_document", **seen
@@ -58,14 +58,14 @@ class SqliteDocuments:
                 _read(self._database, workspace)
 
     def without_vector(self, workspace: Workspace, model: str) -> dict[int, Document]:
-        """List the documents of a workspace's tools without a vector of a model."""
+        """Return the documents of a workspace that have no vector of a model."""
         found = self._database.rows("documents_without_vector", model=model, **scope_parameters(workspace))
         return {id: _document(text) for id, text in found}
 
     def add_vectors(self, model: str, vectors: Mapping[int, Vector]) -> None:
-        """Store the vectors of documents that still exist."""
+        """Store vectors, except of documents that no longer exist."""
         with self._database.transaction():
-            for vector in islice(vectors.values(), 1):  # all have one length, unless the model changed
+            for vector in islice(vectors.values(), 1):  # all have the same length, unless the model changed
                 self._database.run("forget_other_vectors", model=model, length=len(vector))
             self._database.run_each(
                 "add_vector",
@@ -73,22 +73,22 @@ class SqliteDocuments:
             )
 
     def can_compare(self) -> bool:
-        """Load sqlite-vec; False if it cannot be loaded here."""
+        """Load sqlite-vec; False if it is not available."""
         found = extension()
         return found is not None and self._database.load(found)
 
     def index(self, workspace: Workspace, model: str | None) -> SqlIndex:
-        """Open an index over the tools of a workspace; with a model, call `can_compare` first."""
+        """Open an index of a workspace's tools; with a model, call `can_compare` first."""
         return SqlIndex(self._database, workspace, model)
 
     def entries(self, model: str | None) -> list[IndexEntry]:
-        """List the documents of all projects, for an index in memory."""
+        """List the documents of all projects for an in-memory index."""
         found = self._database.rows("indexed_documents", model=model)
         return [IndexEntry(row[0], Columns(*row[1:6]), row[6]) for row in found]
 
 
 class SqlIndex:
-    """An index in SQL; a selection never contains tools outside the scope of its workspace."""
+    """An index in SQL; selections never contain tools outside the workspace's scope."""
 
     def __init__(self, database: Database, workspace: Workspace, model: str | None) -> None:
         self._database = database
@@ -97,7 +97,7 @@ class SqlIndex:
         self._database.run("prepare_selections")
 
     def select(self, documents: Iterable[int]) -> int:
-        """Select documents to search among, limited to the scope of the workspace."""
+        """Select documents to search, limited to the workspace's scope."""
         among, given = next(_SELECTIONS), json.dumps(list(documents))
         self._database.run(
             "select_documents", among=among, documents=given, **scope_parameters(self._workspace)
@@ -109,7 +109,7 @@ class SqlIndex:
         self._database.run("drop_selection", among=among)
 
     def hits(self, query_terms: QueryTerms, vectors: Sequence[Vector], among: int, depth: int) -> list[Hit]:
-        """Find the documents that share words with a query, and those nearest to it in meaning."""
+        """Find documents that share words with a query or are close to it in meaning."""
         deep = max(depth, _LEAST_DEPTH)
         by_words = self._by_words(query_terms, among)
         meanings = self._by_meaning(vectors[0], among, deep) if vectors else {}
@@ -128,7 +128,7 @@ class SqlIndex:
         ]
 
     def _by_words(self, query_terms: QueryTerms, among: int) -> dict[int, float]:
-        """Score documents by words and, at half weight, by adjacent words, best first."""
+        """Score documents by words and, at half weight, by adjacent words; best first."""
         found = self._matching(query_terms.words, among)
         for id, score in self._matching(query_terms.pairs, among).items():
             found[id] = found.get(id, 0.0) + PAIR_WEIGHT * score

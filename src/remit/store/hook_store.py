@@ -1,6 +1,6 @@
-"""The store as hooks use it: one client in one workspace, opened for one step of a short-lived process.
+"""The store as hooks use it: for one client in one workspace, opened for a single step.
 
-A hook process imports this module, so it needs only the driver and a few modules of the standard library.
+Hook processes import this module, so it needs only the driver and a few standard library modules.
 """
 
 import json
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 _DAY = 24 * 3_600_000  # milliseconds
 _DECISION_LIFETIME = 30 * _DAY
-_EVENT_LIFETIME = 365 * _DAY  # of single events; totals stay
+_EVENT_LIFETIME = 365 * _DAY  # single events; totals stay
 _TRACE_LIFETIME = 30 * _DAY
 
 
 class HookStore:
-    """The few operations of the store that hooks need."""
+    """The store operations that hooks need."""
 
     def __init__(self, path: str, workspace: Workspace, client: str) -> None:
         self._database = Database(path)
@@ -32,7 +32,7 @@ class HookStore:
         self._project = workspace.project.hash
 
     def close(self) -> None:
-        """Close the database; a later process runs the checkpoint."""
+        """Close the database, leaving the checkpoint to a later process."""
         self._database.close_without_checkpoint()
 
     def inputs(self, flags: LaunchFlags) -> dict[str, str]:
@@ -41,12 +41,12 @@ class HookStore:
         return dict(self._database.rows("inputs", **view_parameters(view)))
 
     def has_tool(self, name: str) -> bool:
-        """Tell whether the workspace has a tool of this name."""
+        """Return whether the workspace has a tool with this name."""
         scope = scope_parameters(self._workspace)
         return bool(self._database.rows("tool_known", name=name, client=self._client, **scope))
 
     def decision_inputs(self, names: Sequence[str], flags: LaunchFlags) -> list[Row]:
-        """List the stored facts that a decision about tools of these names depends on."""
+        """List the stored facts that decisions about tools with these names depend on."""
         return self._database.rows(
             "decision_inputs",
             client=self._client,
@@ -60,7 +60,7 @@ class HookStore:
         return self._database.rows("trusted_parts", project=self._project)
 
     def cached_decision(self, subject: str, digest: str) -> str | None:
-        """Find a cached decision that was made on inputs of this digest."""
+        """Find a cached decision made from inputs with this digest."""
         found = self._database.rows("cached_decision", subject=subject, mark=digest, **self._place)
         return found[0][0] if found else None
 
@@ -73,12 +73,12 @@ class HookStore:
             )
 
     def configuration_inputs(self) -> Mapping[str, str] | None:
-        """Give the fingerprints of the configuration files when they were last read; None if never."""
+        """Return the fingerprints of the configuration files as last read; None if never read."""
         found = self._database.rows("configuration", **self._place)
         return json.loads(found[0][0]) if found else None
 
     def is_observing(self) -> bool:
-        """Tell whether traces are kept here, by the configuration as it was last read."""
+        """Return whether the configuration, as last read, allows traces."""
         found = self._database.rows("observing", **self._place)
         return not found or found[0][0] == "true"
 
@@ -91,55 +91,55 @@ class HookStore:
         return self._database.rows("pushed_states", project=self._project)
 
     def observations(self) -> list[Row]:
-        """List what detectors found: name, mark, truth, reason, count, time, expiry and claim."""
+        """List the detected states: name, mark, truth, reason, count, time, expiry and claim."""
         return self._database.rows("observations", **self._place)
 
     def states(self) -> "StateStore":
-        """Open the part of the store that keeps the configuration."""
+        """Open the store of the configuration and states."""
         from remit.store.state_store import SqliteStates
 
         return SqliteStates(self._database)
 
     def record(self, reported: "ReportedTool", use: "CallOutcome", trace: "Trace | None") -> bool:
-        """Count one use of a tool and keep its trace; False if the call was known."""
+        """Count one use of a tool and store its trace; False if the call was already counted."""
         from remit.store.usage_store import record
 
         return record(self._database, reported, use, trace)
 
     def report_call(self, use: "CallOutcome", at: int) -> None:
-        """Keep the session of a call that only the gateway can count."""
+        """Store the session of a call that only the gateway can count."""
         from remit.store.usage_store import report_call
 
         report_call(self._database, self._workspace, self._client, use, at)
 
     def add_audit(self, entry: AuditEntry) -> None:
-        """Keep an entry of the audit."""
+        """Store an audit entry."""
         with self._database.transaction():
             self._see_project(entry.called_at)
             self._database.run("add_audit", project=self._project, **entry._asdict())
 
     def new_traces(self) -> "list[StoredTrace]":
-        """List the traces that memory does not have yet, the oldest first."""
+        """List the traces that are not in memory yet, oldest first."""
         from remit.store.usage_store import new_traces
 
         return new_traces(self._database, self._workspace)
 
     def mark_remembered(self, artifacts: "Iterable[tuple[StoredTrace, str]]") -> None:
-        """Mark traces as kept in memory, unless they changed since they were listed."""
+        """Mark traces as stored in memory, unless they changed after they were listed."""
         with self._database.transaction():
             for trace, artifact in artifacts:
                 values = {"trace": trace.id, "artifact": artifact, "times": trace.times, "at": trace.at}
                 self._database.run("mark_trace_remembered", **values)
 
     def begin_session(self, session_id: str, at: int, states: str, transcript: str | None) -> None:
-        """Keep that a session begins or resumes, with its states as JSON and the path of its transcript."""
+        """Record that a session starts or resumes, with its states as JSON and the path of its transcript."""
         with self._database.transaction():
             self._see_project(at)
             session = self._session(session_id)
             self._database.run("begin_session", at=at, states=states, transcript=transcript, **session)
 
     def end_session(self, session_id: str, at: int) -> None:
-        """Keep that a session ended, and drop the old data of its project."""
+        """Record that a session ended, and delete old data of its project."""
         with self._database.transaction():
             self._see_project(at)
             self._database.run("end_session", at=at, **self._session(session_id))
@@ -155,9 +155,9 @@ class HookStore:
         return made, calls
 
     def transcripts(self, session_id: str | None, since: int, limit: int) -> list[Row]:
-        """List a session's transcript, or with None those of sessions that never ended.
+        """List a session's transcript, or with None the transcripts of sessions that never ended.
 
-        Each comes as session, path, offset of the first unread byte, and start of the session.
+        Each row has the session, the path, the offset of the first unread byte, and the session's start.
         """
         place = {"project": self._project, "client": self._client}
         return self._database.rows(
@@ -165,7 +165,7 @@ class HookStore:
         )
 
     def mark_transcript_read(self, session_id: str, offset: int) -> None:
-        """Keep up to which byte a transcript was read."""
+        """Record how much of a transcript was read."""
         self._database.run("mark_transcript_read", read_to=offset, **self._session(session_id))
 
     def reported_call_ids(self, session_id: str) -> set[str]:

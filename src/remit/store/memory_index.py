@@ -1,4 +1,4 @@
-"""Searches memory by words and by meaning: first by the signs of vectors, which is fast, then exactly."""
+"""Searches memory by words and by meaning, comparing the signs of vectors first, then exact vectors."""
 
 import json
 import struct
@@ -13,13 +13,13 @@ from remit.search.ranking import Hit
 from remit.store.database import Database
 from remit.store.memory_sign_search import OpenSignIndex, SignSearch
 
-MANY = 5_000  # artifacts: a larger project probably holds most of all artifacts
-_MATCHES = 8_000  # artifacts that share a word with a query; more say almost nothing
-_DEEP = 400  # documents per arm: one that is good by both may be first by neither
+MANY = 5_000  # artifacts; a larger project probably has most of them
+_MATCHES = 8_000  # matching artifacts; words that match more carry little information
+_DEEP = 400  # documents per arm: the best overall may be first in neither
 
 
 class MemoryIndex:
-    """Finds artifacts among those of some homes."""
+    """Finds artifacts in the given homes."""
 
     def __init__(
         self, database: Database, open_sign_index: OpenSignIndex | None = None, many: int = MANY
@@ -36,7 +36,7 @@ class MemoryIndex:
         kinds: Sequence[ArtifactKind],
         depth: int,
     ) -> list[Hit]:
-        """Find the artifacts that share words with a query, and those nearest to it in meaning."""
+        """Find artifacts that share words with a query or are close to it in meaning."""
         size = self._size(homes)
         if not size:
             return []
@@ -49,7 +49,7 @@ class MemoryIndex:
         return list(map(Hit, best, scores, map(meanings.get, best)))
 
     def unread(self, model: str, limit: int) -> dict[int, tuple[str, str]]:
-        """List artifacts without a vector; after a change of the model, all of them."""
+        """List artifacts without a vector; after a model change, all of them."""
         known = self._database.rows("memory_model")
         if known != [(model,)]:
             with self._database.transaction():
@@ -83,8 +83,8 @@ class MemoryIndex:
     ) -> dict[int, float]:
         """Score artifacts by words, best first.
 
-        Filtering by place costs as much as a word that all its artifacts contain. So for a large place,
-        search all places first: if enough of the best are in it, they are its best, too.
+        Filtering by place costs as much as matching a word that occurs in all its artifacts. So for a large
+        place, search everywhere first: if enough of the best results are in the place, they are its best.
         """
         phrases = " OR ".join(f'"{word}"' for word in words)
         if is_large:
@@ -99,14 +99,14 @@ class MemoryIndex:
         return dict(self._database.rows("memory_by_words", match=match, most=_DEEP))
 
     def _among(self, nodes: Iterable[int], homes: Sequence[Home], kinds: Sequence[ArtifactKind]) -> set[int]:
-        """Tell which artifacts belong to some homes and kinds."""
+        """Return the artifacts that belong to the given homes and kinds."""
         inside = set(self._codes.among(nodes, homes, kinds))
         others = json.dumps([id for id in nodes if id not in inside])
         found = self._database.rows("memory_among", nodes=others, homes=_ids(homes), kinds=json.dumps(kinds))
         return inside.union(id for (id,) in found)
 
     def _rarest(self, words: Sequence[str]) -> list[str]:
-        """Give the rarest words: at least one, and more while few enough artifacts contain them."""
+        """Return the rarest words: at least one, and more while few artifacts contain them."""
         counts = {word: self._database.rows("memory_word_count", match=f'"{word}"')[0][0] for word in words}
         kept: list[str] = []
         total = 0
@@ -126,7 +126,7 @@ class MemoryIndex:
         kinds: Sequence[ArtifactKind],
         is_large: bool,
     ) -> dict[int, float | None]:
-        """Compare a query with the artifacts found by words and those nearest by signs."""
+        """Compare a query with the artifacts found by words and those with the nearest signs."""
         while True:
             near = self._codes.nearest(signs(vector), homes, kinds, _DEEP, is_large=is_large)
             meanings = self._meanings(vector, dict.fromkeys((*found, *near)))
@@ -150,7 +150,7 @@ class MemoryIndex:
 
 
 def signs(vector: Vector) -> bytes:
-    """Pack the signs of a vector's numbers into bits."""
+    """Pack the signs of a vector into bits."""
     numbers = struct.unpack(f"<{len(vector) // 4}f", vector)
     code = sum(1 << at for at, number in enumerate(numbers) if number > 0)
     return code.to_bytes((len(numbers) + 7) // 8, "little")

@@ -1,7 +1,7 @@
-"""Finds artifacts by the signs of their vectors: in SQL, or in memory once a large place is searched again.
+"""Finds artifacts by their vector signs: in SQL first, in memory once a large place is searched again.
 
-A process that searches once ends before an index in memory would pay off. One that searches again keeps the
-codes, and reads new ones before each search; the caller finds deleted artifacts when it reads their vectors.
+An in-memory index does not pay off for a process that searches once. A process that searches again keeps
+the codes and reads new ones before each search. The caller notices deleted artifacts when reading vectors.
 """
 
 import json
@@ -14,7 +14,7 @@ from remit.store.database import Database
 
 
 class SignIndex(Protocol):
-    """An index of codes in memory."""
+    """An in-memory index of codes."""
 
     def put(self, home: int, kinds: Sequence[str], nodes: Sequence[int], codes: Sequence[bytes]) -> None: ...
 
@@ -25,18 +25,18 @@ class SignIndex(Protocol):
     def nearest(self, code: bytes, homes: Sequence[int], kinds: Sequence[str], most: int) -> list[int]: ...
 
 
-OpenSignIndex = Callable[[int], SignIndex]  # by the length of a code in bytes
+OpenSignIndex = Callable[[int], SignIndex]  # takes the length of a code in bytes
 
 
 class _State(NamedTuple):
     """The model and length of the stored codes."""
 
     model: str
-    width: int | None  # None: there are none
+    width: int | None  # None: no codes
 
 
 class SignSearch:
-    """Searches the codes of artifacts; those of places that were searched before, in memory."""
+    """Searches the codes of artifacts, in memory for places that were searched before."""
 
     def __init__(self, database: Database, open_sign_index: OpenSignIndex | None) -> None:
         self._database = database
@@ -44,12 +44,12 @@ class SignSearch:
         self._searched: set[int] = set()
         self._held: SignIndex | None = None
         self._of: _State | None = None
-        self._rounds: dict[int, int] = {}  # the last round that is in memory, by home
+        self._rounds: dict[int, int] = {}  # the last round in memory, by home
 
     def nearest(
         self, code: bytes, homes: Sequence[Home], kinds: Sequence[ArtifactKind], most: int, *, is_large: bool
     ) -> list[int]:
-        """List the artifacts whose codes differ least from that of a query."""
+        """List the artifacts whose codes differ least from the query's code."""
         found = self._database.rows("memory_codes_state")
         if not found or found[0][1] != len(code):
             return []
@@ -63,11 +63,11 @@ class SignSearch:
         return [id for (id,) in self._database.rows("memory_by_code", code=code, most=most, **among)]
 
     def among(self, nodes: Iterable[int], homes: Sequence[Home], kinds: Sequence[ArtifactKind]) -> list[int]:
-        """List the artifacts in memory that belong to some homes and kinds, which never changes."""
+        """List the artifacts in memory that belong to the given homes and kinds, which never change."""
         return [] if self._held is None else self._held.among(nodes, [home.id for home in homes], kinds)
 
     def drop(self, nodes: Iterable[int]) -> bool:
-        """Drop deleted nodes from memory; False if none was there."""
+        """Drop deleted nodes from memory; False if none was in memory."""
         return self._held is not None and self._held.drop(nodes)
 
     def _synchronised(

@@ -1,4 +1,4 @@
-"""Stores memory as a graph: nodes that belong to a home, and the edges between them."""
+"""Stores memory as a graph of nodes and edges; each node belongs to a home."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ _MOST_ALIKE = 50  # decisions that share the most words with a new one
 
 
 class SqliteMemory:
-    """The part of the store for memory."""
+    """Stores memory."""
 
     def __init__(
         self, database: Database, open_sign_index: OpenSignIndex | None = None, many: int = MANY
@@ -57,28 +57,28 @@ class SqliteMemory:
         return self._database.time_limit(seconds)
 
     def homes(self, project_id: str) -> list[Home]:
-        """List the homes of a project's artifacts, the project itself first."""
+        """List the homes of a project's artifacts, starting with the project."""
         found = self._database.rows("memory_homes", project=project_id)
         return [Home(id, kind, project_id, focus) for id, kind, focus in found]
 
     def global_home(self) -> Home:
-        """Give the home of global artifacts."""
+        """Return the home of global artifacts."""
         return Home(self._database.rows("memory_root", project=_GLOBAL)[0][0], "global", _GLOBAL)
 
     def projects(self) -> list[tuple[str, int, int, int]]:
-        """List the projects: time of creation, time of the last change, number of artifacts."""
+        """List the projects with creation time, last change and number of artifacts."""
         return [
             (id, made, changed, count) for id, made, changed, count in self._database.rows("memory_projects")
         ]
 
     def create_project(self, project_id: str, at: int) -> Home:
-        """Add a project."""
+        """Create a project."""
         values = {**_node(f"project:{project_id}", "project", project_id, at), "dated_at": 0}
         id = self._database.rows("memory_add", **values, home=None, home_kind=None, name="")[0][0]
         return Home(id, "project", project_id)
 
     def create_focus(self, project: Home, focus: str, at: int) -> Home:
-        """Add a focus area to a project."""
+        """Create a focus area in a project."""
         id = self._database.rows(
             "memory_add",
             **_node(f"focus:{project.project_id}/{focus}", "focus", project.project_id, at),
@@ -105,7 +105,7 @@ class SqliteMemory:
         )
 
     def owner(self, id: str) -> str | None:
-        """Give the project that has an id; None if none has."""
+        """Return the project that an id belongs to; None if the id is unknown."""
         found = self._database.rows("memory_key_known", key=id)
         return found[0][0] if found else None
 
@@ -122,7 +122,7 @@ class SqliteMemory:
         return (found[0][0], ArtifactStatus(found[0][1])) if found else None
 
     def alike(self, artifact: Artifact, home: Home) -> list[tuple[str, frozenset[str]]]:
-        """List the decisions of a home that may be like a new one, with their words."""
+        """List the decisions in a home that may be similar to a new one, with their words."""
         words = words_of(f"{artifact.name} {artifact.body}")
         telling = json.dumps(telling_words(words))
         sharing = self._database.rows("memory_sharing", home=home.id, words=telling, most=_MOST_ALIKE)
@@ -131,7 +131,7 @@ class SqliteMemory:
         return [(key, words_of(text)) for key, text in found]
 
     def on_subject(self, subject: str, homes: Sequence[Home]) -> list[tuple[str, str]]:
-        """List the decisions on a subject in homes of one project, with their titles."""
+        """List the decisions on a subject in a project's homes, with their titles."""
         found = self._database.rows(
             "memory_on_subject", subject=subject, project=homes[0].project_id, homes=_ids(homes)
         )
@@ -168,7 +168,7 @@ class SqliteMemory:
         return [(source, relation, target, json.loads(text)) for source, relation, target, text, _ in found]
 
     def conflicts(self, ids: Sequence[str], project_id: str) -> list[tuple[str, str]]:
-        """List the contradictions that decisions are part of."""
+        """List the contradictions between the given decisions and others."""
         found = self._database.rows("memory_conflicts", keys=json.dumps(list(ids)), project=project_id)
         return [(one, other) for one, other in found]
 
@@ -184,7 +184,7 @@ class SqliteMemory:
     def artifacts(
         self, homes: Sequence[Home], limit: int, *, everything: bool = False
     ) -> list[StoredArtifact]:
-        """List the artifacts of a project's homes, the newest first; with `everything`, hidden ones too."""
+        """List the artifacts of a project's homes, newest first; with `everything`, hidden ones too."""
         if not homes:
             return []
         found = self._database.rows(
@@ -204,11 +204,11 @@ class SqliteMemory:
         kinds: Sequence[ArtifactKind],
         depth: int,
     ) -> list[Hit]:
-        """Find the artifacts that share words with a query, and those nearest to it in meaning."""
+        """Find artifacts that share words with a query or are close to it in meaning."""
         return self._index.hits(query_terms, vector, homes, kinds, depth) if homes and kinds else []
 
     def by_documents(self, documents: Sequence[int]) -> dict[int, StoredArtifact]:
-        """Read the artifacts that a search hit, except those hidden since."""
+        """Read the artifacts of search hits, except those hidden since."""
         found = self._database.rows("memory_by_ids", nodes=json.dumps(list(documents)))
         return {row[0]: kept(row[1:]) for row in found}
 
@@ -221,12 +221,12 @@ class SqliteMemory:
         self._index.add_vectors(model, vectors)
 
     def can_compare(self) -> bool:
-        """Load sqlite-vec; False if it cannot be loaded here."""
+        """Load sqlite-vec; False if it is not available."""
         path = extension()
         return path is not None and self._database.load(path)
 
     def delete_project(self, project_id: str) -> int:
-        """Erase a project with its artifacts, and give their number."""
+        """Erase a project and its artifacts, and return their number."""
         with self._database.transaction():
             count = self._database.rows("memory_count", project=project_id)[0][0]
             self._database.run("memory_delete_project", project=project_id)
@@ -264,7 +264,7 @@ class SqliteMemory:
         return [key for (key,) in self._database.rows("memory_dangling", project=project_id)]
 
     def checked_at(self, project_id: str) -> int | None:
-        """Give the time of a project's last hygiene check; None if never."""
+        """Return the time of a project's last hygiene check; None if there was none."""
         found = self._database.rows("memory_checked_at", project=project_id)
         return found[0][0] or None if found else None
 
@@ -277,7 +277,7 @@ class SqliteMemory:
         return use_up(self._database, binding, workspace, at) is not None
 
     def records(self, project_id: str | None) -> Iterator[Record]:
-        """List everything stored, of one project or of all, in order of creation."""
+        """List all records in order of creation, of one project or of all."""
         for row in self._database.rows("memory_all_nodes", project=project_id):
             yield _record(row)
         for source, relation, target, project, properties, at in self._database.rows(
@@ -330,7 +330,7 @@ def _record(row: Row) -> Record:
 
 
 def _node(key: str, kind: str, project: str, at: int) -> dict[str, Any]:
-    """Give the columns of a node that is not an artifact."""
+    """Return the columns of a node that is not an artifact."""
     texts = {"body": "", "subject": "", "fingerprint": "", "content": "{}", "status": "live"}
     return {
         "key": key,

@@ -1,4 +1,4 @@
-"""The store as other packages see it; they import this module for type checking only."""
+"""The interface of the store; other packages import this module for type checking only."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class DocumentStore(Protocol):
-    """Keeps what search reads of tools, and its vectors."""
+    """Stores the search documents of tools, and their vectors."""
 
     def read(self, workspace: Workspace) -> None: ...
 
@@ -44,7 +44,7 @@ class DocumentStore(Protocol):
 
 
 class ServerStore(Protocol):
-    """Keeps what servers say of themselves, and which of them the user trusts."""
+    """Stores the listings of servers, and which servers the user trusts."""
 
     def keep(self, declaration: Declaration, offer: Offer, workspace: Workspace, at: int) -> None: ...
 
@@ -58,7 +58,7 @@ class ServerStore(Protocol):
 
 
 class StateStore(Protocol):
-    """Keeps Remit's own configuration, and what is known of states, for one project at a time."""
+    """Stores Remit's own configuration and the states, by project."""
 
     def files(self, sources: Iterable[str], workspace: Workspace) -> Mapping[str, StoredFile]: ...
 
@@ -96,7 +96,7 @@ class StateStore(Protocol):
 
 
 class ApprovalStore(Protocol):
-    """Keeps what persons are asked, and their answers, for one project at a time."""
+    """Stores approval requests and their answers, by project."""
 
     def request(
         self, wanted: Approval, workspace: Workspace, *, forget_before: int, most: int
@@ -112,7 +112,7 @@ class ApprovalStore(Protocol):
 
 
 class SessionStore(Protocol):
-    """Keeps what happened in sessions, and what was suggested in them, for one project at a time."""
+    """Stores sessions, their calls and suggestions, by project."""
 
     def tallies(self, workspace: Workspace) -> Sequence[Tally]: ...
 
@@ -126,13 +126,13 @@ class SessionStore(Protocol):
 
     def calls_everywhere(
         self, workspace: Workspace, client: str
-    ) -> Sequence[ToolCall]: ...  # only for who asked for it
+    ) -> Sequence[ToolCall]: ...  # only if the user opted in
 
     def calls_of(self, session_id: str, workspace: Workspace, client: str) -> Sequence[ToolCall]: ...
 
     def states_at_start(self, session_id: str, workspace: Workspace, client: str) -> str: ...
 
-    def news(self, workspace: Workspace) -> Sequence[StoredTrace]: ...  # traces that memory does not know of
+    def news(self, workspace: Workspace) -> Sequence[StoredTrace]: ...  # traces that are not in memory yet
 
     def suggested(self, workspace: Workspace, client: str) -> Sequence[PastSuggestion]: ...
 
@@ -142,7 +142,7 @@ class SessionStore(Protocol):
 
 
 class Store(Protocol):
-    """Keeps what was found; each reading method answers inside one workspace's scope."""
+    """Stores everything Remit knows; each read is limited to the scope of one workspace."""
 
     @property
     def states(self) -> StateStore: ...
@@ -166,7 +166,7 @@ class Store(Protocol):
 
     def files(self) -> Sequence[str]: ...  # that change whenever somebody writes
 
-    def revision(self) -> int: ...  # another one whenever somebody else has written
+    def revision(self) -> int: ...  # changes whenever another connection writes
 
     def catalog(self, workspace: Workspace, flags: LaunchFlags) -> Sequence[Tool]: ...
 
@@ -188,7 +188,7 @@ class Store(Protocol):
 
     def uses_here(self, workspace: Workspace) -> Mapping[Key, tuple[int, int]]: ...
 
-    def catalog_revision(self) -> int: ...  # another one whenever what catalogs are made of has changed
+    def catalog_revision(self) -> int: ...  # changes with the data of catalogs
 
     def add_audit(self, entries: Iterable[AuditEntry], workspace: Workspace, at: int) -> None: ...
 

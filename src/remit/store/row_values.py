@@ -1,4 +1,4 @@
-"""Converts rows of the database to values and back; the types of columns are trusted only here."""
+"""Converts database rows to values and back; only this module trusts the types of columns."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from remit.decision.projects import Workspace
     from remit.store.database import Database, Row
 
-# Looked up: calling an enum takes as long as the rest of a row.
+# Dictionary lookups: calling an enum takes as long as the rest of a row.
 KINDS = {kind.value: kind for kind in Kind}
 SCOPES = {scope.value: scope for scope in Scope}
 _AUTHORITIES = {authority.value: authority for authority in Authority}
 _DANGERS = tuple(Danger)
 CONFIG_STATUSES = {status.value: status for status in ConfigStatus}
-_NEVER_SENT = {Kind.MCP_SERVER.value, Kind.PLUGIN.value}  # a model gets their tools instead
-# Not `asdict`, which copies deeply: a first scan defines hundreds of commands and skills.
+_NEVER_SENT = {Kind.MCP_SERVER.value, Kind.PLUGIN.value}  # the model gets their tools instead
+# Not `asdict`, which makes deep copies: a first scan defines hundreds of commands and skills.
 _FIELDS = tuple(field.name for field in fields(Definition))
 
 
@@ -39,7 +39,7 @@ def tool(row: Row, workspace: Workspace) -> Tool:
     is_judged = project_hash is not None and needs_trust(
         KINDS[kind], SCOPES[scope], project_hash, source, workspace
     )
-    # By position: keywords take three times as long.
+    # Positional, because keywords take three times as long.
     return Tool(
         name,
         KINDS[kind],
@@ -94,7 +94,7 @@ def definition(row: Row) -> Definition:
 def define(database: Database, definition: Definition) -> int:
     """Find or add the row of a definition, which is stored once by content."""
     content = {name: getattr(definition, name) for name in _FIELDS}
-    # Some servers reorder keys each time: the version stored first stays.
+    # Some servers change the order of keys each time; the first stored version stays.
     told = {**content, "raw": None if definition.raw is None else json.loads(definition.raw)}
     digest = sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
     danger = by_annotations(definition.annotations)
@@ -105,7 +105,7 @@ def define(database: Database, definition: Definition) -> int:
 def _status(kind: str, authority: int, config_status: str | None, outcomes: str) -> ToolStatus:
     if authority == Authority.CONFIG and config_status is None:
         return ToolStatus.STALE
-    # A failed command does not make the client's shell a failing tool.
+    # A failed command does not mean that the client's shell is failing.
     return ToolStatus.DEMOTED if is_demoted(outcomes) and kind != Kind.BUILTIN else ToolStatus.ACTIVE
 
 

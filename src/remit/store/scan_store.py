@@ -1,4 +1,4 @@
-"""Stores the results of scans, and the last valid content of files that became unreadable."""
+"""Stores the results of scans, including the last valid content of files that are now invalid."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ class _Known(NamedTuple):
     tool: int
     config_status: str
     shadowed_by: int | None
-    is_as_stored: bool  # its row was last written for the same file
+    is_as_stored: bool  # its row was last written from the same file
 
 
 class SqliteScans:
-    """The part of the store for scans."""
+    """Stores the results of scans."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def last_known(self, view: View, sources: Iterable[str], scopes: Iterable[Scope]) -> StoredReading:
-        """Give the last valid content of files, and of all files of some scopes."""
+        """Return the last valid content of the given files, and of all files of the given scopes."""
         workspace = view.workspace
         query = {"client": view.client, "sources": json.dumps(list(sources))}
         ruled = self._database.rows("last_rules", project=workspace.project.hash, **query)
@@ -60,7 +60,7 @@ class SqliteScans:
         )
 
     def save(self, reading: ClientReading, resolved: Sequence[Resolved], view: View, at: int) -> Changes:
-        """Replace a view with a new reading; declarations that left the files become stale there."""
+        """Replace a view with a new reading; declarations missing from the files become stale in it."""
         workspace, project = view.workspace, view.workspace.project
         with self._database.transaction():
             self._database.run("see_project", hash=project.hash, path=project.path, at=at)
@@ -77,7 +77,7 @@ class SqliteScans:
             is_as_before = not (changes.added or changes.removed or changes.changed)
             self._save_view(reading, resolved, ids, view, at, is_as_before=is_as_before)
             self._save_rules(reading, project)
-            if view.flags == DEFAULT_FLAGS:  # sessions started in other ways do not affect the usual ones
+            if view.flags == DEFAULT_FLAGS:  # sessions with other flags do not affect the default ones
                 assign_to_servers(self._database, view.client, workspace, at)
         return changes
 
@@ -127,7 +127,7 @@ class SqliteScans:
             [{"view": id, "name": name, "fingerprint": seen} for name, seen in reading.inputs.items()],
         )
         self._database.run_each("add_problem", [{"view": id, **item._asdict()} for item in reading.problems])
-        if is_as_before:  # writing the same again would look like a change to watchers
+        if is_as_before:  # rewriting the same data would look like a change to watchers
             return
         self._database.run("forget_resolutions", view=id)
         self._database.run_each(
@@ -171,7 +171,7 @@ def _winner(item: Resolved, ids: Ids) -> int | None:
 
 
 def _written(profile: AgentProfile | None) -> str | None:
-    """Write an agent's profile as text."""
+    """Serialize an agent's profile."""
     return None if profile is None else json.dumps(asdict(profile))
 
 

@@ -1,4 +1,4 @@
-"""Stores what servers list, and which of them the user trusts."""
+"""Stores the listings of servers, and which servers the user trusts."""
 
 import json
 
@@ -13,29 +13,29 @@ from remit.upstream.upstream_model import Offer, ServerExtras
 
 
 class SqliteServers:
-    """The part of the store for servers."""
+    """Stores servers' listings and trust."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def keep(self, declaration: Declaration, offer: Offer, workspace: Workspace, at: int) -> None:
-        """Store the answer of a server; a tool that it no longer lists becomes stale."""
+        """Store a server's listing; tools missing from it become stale."""
         with self._database.transaction():
             _keep(self._database, declaration, offer, workspace, at)
 
     def extras(self, workspace: Workspace) -> dict[Key, ServerExtras]:
-        """List what servers offer besides tools, by key, except servers whose entry has changed."""
+        """Return what servers offer besides tools, by key, except servers whose entry has changed."""
         found = self._database.rows("server_extras", **scope_parameters(workspace))
         return {tuple(row[:8]): _extras(row[8:]) for row in found}
 
     def trusts(self, workspace: Workspace) -> dict[Key, str]:
-        """List the trusted digests of the servers in scope, by the keys of their declarations."""
+        """Return the trusted digests of the servers in scope, by declaration key."""
         return {
             tuple(row[:-1]): row[-1] for row in self._database.rows("trusts", **scope_parameters(workspace))
         }
 
     def trust(self, declaration: Declaration, workspace: Workspace, at: int) -> None:
-        """Store that the user trusts a server as it is declared."""
+        """Store that the user trusts a server in its current form."""
         with self._database.transaction():
             tool = _row_of(self._database, declaration, workspace)
             if tool is not None:
@@ -51,7 +51,7 @@ def _keep(database: Database, declaration: Declaration, offer: Offer, workspace:
     server = _row_of(database, declaration, workspace)
     if server is None:
         return
-    if offer.failure is not None:  # the tools listed before stay
+    if offer.failure is not None:  # keep the tools listed before
         database.run("mark_failed", server_id=server, reason=offer.failure.reason, digest=declaration.digest)
         return
     placement = Placement(
@@ -101,7 +101,7 @@ def _keep_extras(
 
 
 def _row_of(database: Database, declaration: Declaration, workspace: Workspace) -> int | None:
-    """Find the row of a declared server; None if it was deleted meanwhile."""
+    """Find the row of a declared server; None if it was deleted in the meantime."""
     found = database.rows(
         "server_row",
         client=declaration.client,

@@ -10,12 +10,12 @@ from remit.store.usage_store import new_traces
 from remit.usage.familiarity import SHOWN, Tally
 from remit.usage.reports import ProjectUse, SessionUse, Total
 
-_MOST_CALLS = 2_000  # to learn patterns from
+_MOST_CALLS = 2_000  # used to learn patterns
 _MOST_SESSIONS = 50
 
 
 class SqliteSessions:
-    """The part of the store for sessions."""
+    """Stores sessions."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -35,42 +35,42 @@ class SqliteSessions:
         ]
 
     def projects(self) -> list[ProjectUse]:
-        """List the totals of each project, without the names of tools."""
+        """List the totals of each project, without tool names."""
         return [ProjectUse(*row) for row in self._database.rows("totals_by_project")]
 
     def sessions(self, workspace: Workspace, client: str) -> list[SessionUse]:
-        """List the sessions of a project, the newest first."""
+        """List the sessions of a project, newest first."""
         values = {"project": workspace.project.hash, "client": client, "most": _MOST_SESSIONS}
         return [SessionUse(*row) for row in self._database.rows("sessions_here", **values)]
 
     def calls(self, workspace: Workspace, client: str) -> list[ToolCall]:
-        """List the last calls in a project, in their order."""
+        """List the last calls in a project, in order."""
         found = self._database.rows(
             "calls_here", client=client, most=_MOST_CALLS, **scope_parameters(workspace)
         )
         return [ToolCall(*row) for row in found]
 
     def calls_everywhere(self, workspace: Workspace, client: str) -> list[ToolCall]:
-        """List the last calls in all projects of this user, of tools that a workspace has by name."""
+        """List the last calls in all projects of this user, of tools whose names exist in a workspace."""
         found = self._database.rows(
             "calls_everywhere", client=client, most=_MOST_CALLS, **scope_parameters(workspace)
         )
         return [ToolCall(*row) for row in found]
 
     def calls_of(self, session_id: str, workspace: Workspace, client: str) -> list[ToolCall]:
-        """List the calls of a session, in their order."""
+        """List the calls of a session, in order."""
         found = self._database.rows(
             "calls_of_session", session_id=session_id, client=client, **scope_parameters(workspace)
         )
         return [ToolCall(*row) for row in found]
 
     def states_at_start(self, session_id: str, workspace: Workspace, client: str) -> str:
-        """Give the states at the start of a session, as JSON; empty if unknown."""
+        """Return the states at the start of a session, as JSON; empty if unknown."""
         found = self._database.rows("session_states", **_session(session_id, workspace, client))
         return found[0][0] if found else ""
 
     def news(self, workspace: Workspace) -> list[StoredTrace]:
-        """List the traces that memory does not have yet."""
+        """List the traces that are not in memory yet."""
         return new_traces(self._database, workspace)
 
     def suggested(self, workspace: Workspace, client: str) -> list[PastSuggestion]:

@@ -1,4 +1,4 @@
-"""The store on SQLite, in named queries."""
+"""The SQLite implementation of the store."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class SqliteStore:
         self.database = Database(path)
         self.states = SqliteStates(self.database)
 
-    # Each part is loaded on first use: most commands use none.
+    # Each part is imported on first use, because most commands need none.
 
     @property
     def approvals(self) -> SqliteApprovals:
@@ -85,7 +85,7 @@ class SqliteStore:
         return [f"{self.database.path}-wal"]
 
     def revision(self) -> int:
-        """Give a number that changes whenever another connection has written."""
+        """Return a number that changes whenever another connection writes."""
         return self.database.revision()
 
     def catalog(self, workspace: Workspace, flags: LaunchFlags) -> list[Tool]:
@@ -98,24 +98,24 @@ class SqliteStore:
         return dict(self.database.rows("inputs", **view_parameters(view)))
 
     def problems(self, view: View) -> list[Problem]:
-        """List the problems in the files of the last scan."""
+        """List the problems that the last scan found in files."""
         found = self.database.rows("problems", **view_parameters(view))
         return [Problem(source=source, place=place, reason=reason) for source, place, reason in found]
 
     def last_known(self, view: View, sources: Iterable[str], scopes: Iterable[Scope]) -> StoredReading:
-        """Give the last valid content of files, and of all files of some scopes."""
+        """Return the last valid content of the given files, and of all files of the given scopes."""
         return self._scans.last_known(view, sources, scopes)
 
     def save(self, reading: ClientReading, resolved: Sequence[Resolved], view: View, at: int) -> Changes:
-        """Replace a view with a new reading; declarations that left the files become stale there."""
+        """Replace a view with a new reading; declarations missing from the files become stale in it."""
         return self._scans.save(reading, resolved, view, at)
 
     def is_resolved(self, source: str, view: View) -> bool:
-        """Tell whether a view has declarations from a source."""
+        """Return whether a view has declarations from a source."""
         return bool(self.database.rows("is_resolved", source=source, **view_parameters(view)))
 
     def record(self, reported: ReportedTool, use: CallOutcome) -> bool:
-        """Count one use of a tool; False if the call was known."""
+        """Count one use of a tool; False if the call was already counted."""
         return usage_store.record(self.database, reported, use)
 
     def record_all(self, used: Iterable[tuple[ReportedTool, CallOutcome]]) -> None:
@@ -142,16 +142,16 @@ class SqliteStore:
             )
 
     def uses_here(self, workspace: Workspace) -> dict[Key, tuple[int, int]]:
-        """Give the uses of tools in a project and the time of the last, by key."""
+        """Return the number of uses of each tool in a project and the time of the last, by key."""
         found = self.database.rows("uses_here", **scope_parameters(workspace))
         return {tuple(row[:8]): (row[8], row[9]) for row in found}
 
     def catalog_revision(self) -> int:
-        """Give a number that changes with the data of catalogs, whichever process wrote it."""
+        """Return a number that changes with the data of catalogs, whichever process writes it."""
         return self.database.rows("catalog_revision")[0][0]
 
     def add_audit(self, entries: Iterable[AuditEntry], workspace: Workspace, at: int) -> None:
-        """Store entries of the audit."""
+        """Store audit entries."""
         project = workspace.project
         with self.database.transaction():
             self.database.run("see_project", hash=project.hash, path=project.path, at=at)
@@ -160,12 +160,12 @@ class SqliteStore:
             )
 
     def audit(self, workspace: Workspace, limit: int) -> list[AuditEntry]:
-        """List the last entries of a project's audit, the newest first."""
+        """List the last audit entries of a project, newest first."""
         found = self.database.rows("audit", project=workspace.project.hash, limit=limit)
         return [AuditEntry(*row) for row in found]
 
     def prune_audit(self, before: int, most: int) -> None:
-        """Drop entries older than a time, and all but the newest."""
+        """Delete entries older than a time, and all but the newest `most`."""
         self.database.run("prune_audit", before=before, most=most)
 
     def find_project(self, name: str) -> Project | None:
@@ -188,11 +188,11 @@ class SqliteStore:
         self.database.truncate_wal()
 
     def prune_events(self, before: int) -> None:
-        """Drop the single events older than a time; totals stay."""
+        """Delete single events older than a time; totals stay."""
         self.database.run("prune_events", before=before)
 
     def definitions(self, tools: Iterable[Tool], workspace: Workspace) -> dict[Key, Definition]:
-        """List the definitions of tools by key; tools without a definition are left out."""
+        """Return the definitions of tools by key, omitting tools without one."""
         names = json.dumps([tool.name for tool in tools])
         found = self.database.rows("definitions_of", names=names, **scope_parameters(workspace))
         return {tuple(row[:8]): row_values.definition(row[8:]) for row in found}

@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from remit.decision.projects import Workspace
     from remit.store.database import Database
 
-_CLOCK_ERROR = 3_600_000  # claims last seconds: one of an hour was made by another clock
+_CLOCK_ERROR = 3_600_000  # claims last seconds, so one that lasts an hour used another clock
 
 
 class SqliteStates:
-    """The part of the store for configuration and states."""
+    """Stores configuration, trust in its parts, and states."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def files(self, sources: Iterable[str], workspace: Workspace) -> dict[str, StoredFile]:
-        """List the stored configuration files, by path."""
+        """Return the stored configuration files, by path."""
         listed = json.dumps(list(sources))
         found = self._database.rows("configuration_files", sources=listed, project=workspace.project.hash)
         return {row[0]: StoredFile(*row) for row in found}
 
     def configuration(self, workspace: Workspace) -> StoredConfiguration | None:
-        """Recall what the files came to in a workspace."""
+        """Return the stored configuration of a workspace."""
         return configuration(self._database, workspace)
 
     def keep_configuration(
@@ -40,7 +40,7 @@ class SqliteStates:
         workspace: Workspace,
         at: int,
     ) -> None:
-        """Keep files, each with whether it is the project's, and what they come to together."""
+        """Store files, each with whether it belongs to the project, and their merged configuration."""
         project = workspace.project
         with self._database.transaction():
             self._see(workspace, at)
@@ -55,7 +55,7 @@ class SqliteStates:
             )
 
     def trusted_parts(self, workspace: Workspace) -> dict[tuple[str, str], str]:
-        """List the trusted digests, by file and subject."""
+        """Return the trusted digests, by file and subject."""
         found = self._database.rows("trusted_parts", project=workspace.project.hash)
         return {(source, subject): digest for source, subject, digest in found}
 
@@ -73,7 +73,7 @@ class SqliteStates:
         self._database.run("revoke_part", project=workspace.project.hash, source=source, subject=subject)
 
     def known(self, workspace: Workspace) -> Known:
-        """List the stored states of a workspace."""
+        """Return the stored states of a workspace."""
         project = workspace.project.hash
         workflow = self._database.rows("workflow_states", project=project)
         pushed = self._database.rows("pushed_states", project=project)
@@ -105,7 +105,7 @@ class SqliteStates:
     def push(
         self, values: Mapping[str, object], workspace: Workspace, at: int, until: Mapping[str, int]
     ) -> None:
-        """Keep what a host application says, each until a time; None withdraws what it said."""
+        """Store the values that a host application pushes, each with its expiry; None withdraws a value."""
         project = workspace.project.hash
         with self._database.transaction():
             self._see(workspace, at)
@@ -135,7 +135,7 @@ class SqliteStates:
         return bool(claimed)
 
     def keep_observation(self, name: str, kept: Kept, workspace: Workspace) -> None:
-        """Keep what was found."""
+        """Store the result of a detector."""
         truth, reason, count = kept.observation
         with self._database.transaction():
             self._see(workspace, kept.at)
@@ -158,7 +158,7 @@ class SqliteStates:
 
 
 def configuration(database: Database, workspace: Workspace) -> StoredConfiguration | None:
-    """Recall what the files came to in a workspace."""
+    """Return the stored configuration of a workspace."""
     found = database.rows("configuration", workspace=workspace.dir, project=workspace.project.hash)
     return StoredConfiguration(*map(json.loads, found[0])) if found else None
 

@@ -1,8 +1,8 @@
-"""The rows of tools: find or add the row that a used, reported or listed tool belongs to.
+"""Finds or adds the row of a tool that was used, reported or listed.
 
 A tool takes the scope of its server if the workspace was scanned and the server is active there. Otherwise
 the tool stays in its workspace: a name alone never widens a scope. Among tools that no configuration
-declares, a report outranks a hook, in whatever order they arrive.
+declares, a report outranks a hook, whichever arrives first.
 """
 
 import json
@@ -15,7 +15,7 @@ from remit.decision.scopes import Scope
 from remit.decision.tool_names import canonical, classify
 from remit.store.database import Database, scope_parameters
 
-# How far a row is visible: to a directory, to a project, to every project.
+# How widely a row is visible: in a directory, in a project, or in every project.
 _WIDTH = {
     Scope.PROJECT: 1,
     Scope.LOCAL: 2,
@@ -27,7 +27,7 @@ _WIDTH = {
 
 
 class Placement(NamedTuple):
-    """The place of a tool's row."""
+    """Where the row of a tool belongs."""
 
     kind: Kind
     scope: Scope
@@ -57,14 +57,14 @@ def find_or_add_tool(database: Database, reported: ReportedTool) -> int:
     else:
         tool = place_tool(database, name, client, placement, workspace, reported.at)
     database.run("add_sighting", tool=tool, project=workspace.project.hash)
-    database.run("mark_tool_listed", tool=tool)  # a tool in use exists, whatever its server listed
+    database.run("mark_tool_listed", tool=tool)  # a tool in use exists, even if its server did not list it
     return tool
 
 
 def place_tool(
     database: Database, name: str, client: str, placement: Placement, workspace: Workspace, at: int
 ) -> int:
-    """Find or add the row of a tool in its place, and merge the workspace's undeclared rows into it."""
+    """Find or add the row of a tool at its placement, and merge the workspace's undeclared rows into it."""
     tool = _upsert(database, name, client, placement, at)
     for row in _undeclared_of_name(database, client, workspace, name, placement.server):
         _merge(database, row, into=tool, scope=placement.scope)
@@ -81,7 +81,7 @@ def assign_to_servers(database: Database, client: str, workspace: Workspace, at:
 
 
 class _UndeclaredTool(NamedTuple):
-    """A row that no configuration declares."""
+    """A row of a tool that no configuration declares."""
 
     id: int
     name: str
@@ -98,8 +98,8 @@ def _undeclared(database: Database, client: str, workspace: Workspace) -> list[_
 def _undeclared_of_name(
     database: Database, client: str, workspace: Workspace, name: str, server: str | None
 ) -> list[_UndeclaredTool]:
-    """List the undeclared rows of one name in a workspace that do not belong to another server."""
-    # A separate query: it runs for each tool of a listing and needs the index of names.
+    """List a workspace's undeclared rows of one name that do not belong to another server."""
+    # A separate query, because it runs for each listed tool and needs the index on names.
     found = database.rows("undeclared_tools_of_name", client=client, name=name, **scope_parameters(workspace))
     parsed = classify(name).server
     return [
@@ -113,7 +113,7 @@ def _undeclared_of_name(
 def _placement_of(
     database: Database, client: str, workspace: Workspace, row: _UndeclaredTool
 ) -> Placement | None:
-    """Find the place of an undeclared row under a server; None if the client may have meant another."""
+    """Find an undeclared row's placement under a server; None if the client may have meant another server."""
     parsed = classify(row.name).server
     label = None if row.server == parsed else row.server  # any other label came from the client
     placement = _server_placement(database, row.name, client, label, workspace)
@@ -122,7 +122,7 @@ def _placement_of(
 
 
 def _is_declared_server(database: Database, client: str, workspace: Workspace, label: str | None) -> bool:
-    """Tell whether a server with this label was ever declared in the scope of a workspace."""
+    """Return whether a server with this label was ever declared in the workspace's scope."""
     query = {"client": client, "server": label, **scope_parameters(workspace)}
     return bool(database.rows("declared_server", **query))
 
@@ -130,7 +130,7 @@ def _is_declared_server(database: Database, client: str, workspace: Workspace, l
 def _server_placement(
     database: Database, name: str, client: str, server: str | None, workspace: Workspace
 ) -> Placement | None:
-    """Place a tool under the active server of its workspace that its name belongs to."""
+    """Place a tool under the workspace's active server that its name belongs to."""
     named = classify(name)
     if named.server is None:
         return None
@@ -145,7 +145,7 @@ def _server_placement(
 
 
 def _started_tool(database: Database, reported: ReportedTool) -> int | None:
-    """Find the row of the skill, command or agent that a tool started, if a file here declares it."""
+    """Find the row of the skill, command or agent that a tool started, if a file declares it here."""
     kinds = STARTERS.get(reported.name, ())
     if reported.subject is None or not kinds:
         return None
@@ -160,7 +160,7 @@ def _started_tool(database: Database, reported: ReportedTool) -> int | None:
 
 
 def _default_placement(name: str, reported: ReportedTool) -> Placement:
-    """Place a tool by the scope its sender claims, else in the workspace where it was seen."""
+    """Place a tool in the scope that its reporter claims, otherwise in the workspace where it was seen."""
     named = classify(name)
     scope, workspace = reported.scope or named.scope, reported.workspace
     return Placement(
@@ -182,7 +182,7 @@ def _upsert(database: Database, name: str, client: str, placement: Placement, at
 
 
 def _merge(database: Database, row: _UndeclaredTool, *, into: int, scope: Scope) -> None:
-    """Merge an undeclared row into another, unless the other is visible to fewer projects."""
+    """Merge an undeclared row into another, unless the other is visible in fewer places."""
     if row.id != into and _WIDTH[scope] >= _WIDTH[row.scope]:
         for step in ("move_events", "move_totals", "move_sightings", "move_history"):
             database.run(step, tool=row.id, into=into)

@@ -1,4 +1,4 @@
-"""Records uses of tools: events, the workflow states they set and clear, and the traces they leave."""
+"""Records the uses of tools: events, changes of workflow states, and traces."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 class _Counted(NamedTuple):
-    """Whether a call was known before it was counted."""
+    """What was already known about a call."""
 
     is_new: bool
-    is_reported: bool  # by a hook, and not only by the gateway, which knows no sessions
+    is_reported: bool  # by a hook, not only by the gateway, which knows no sessions
 
 
 def record(
     database: Database, reported: ReportedTool, use: CallOutcome, trace: "Trace | None" = None
 ) -> bool:
-    """Count one use of a tool and keep its trace; False if the call was known and only completed."""
+    """Count one use of a tool and store its trace; False if the call was already counted."""
     with database.transaction():
         counted = _count(database, reported, use, lambda: find_or_add_tool(database, reported))
         if trace is not None and not counted.is_reported:
@@ -35,7 +35,7 @@ def record(
 
 
 def report_call(database: Database, workspace: Workspace, client: str, use: CallOutcome, at: int) -> None:
-    """Keep the session of a call that only the gateway can count."""
+    """Store the session of a call that only the gateway can count."""
     call = {"client": client, "project": workspace.project.hash, "call_id": use.call_id}
     with database.transaction():
         database.run("see_project", hash=workspace.project.hash, path=workspace.project.path, at=at)
@@ -81,7 +81,7 @@ def _count(database: Database, reported: ReportedTool, use: CallOutcome, row: Ca
         if use.call_id is not None and use.session_id is None:
             call["session_id"] = _reported_session(database, call)
         database.run("add_event", tool=row(), at=reported.at, **call, **outcome)
-    if use.succeeded and all(outcome is None for _, outcome, _ in earlier):  # once per call
+    if use.succeeded and all(outcome is None for _, outcome, _ in earlier):  # only once per call
         for name in filter(None, (reported.name, reported.subject)):
             advance_workflow(database, canonical(name), reported.workspace, reported.at)
     return _Counted(not earlier, any(session is not None for *_, session in earlier))
@@ -106,7 +106,7 @@ def advance_workflow(database: Database, name: str, workspace: Workspace, at: in
 
 
 def new_traces(database: Database, workspace: Workspace) -> "list[StoredTrace]":
-    """List the traces that memory does not have yet, the oldest first."""
+    """List the traces that are not in memory yet, oldest first."""
     from remit.memory.traces import StoredTrace, TraceKind
 
     found = database.rows("new_traces", project=workspace.project.hash)

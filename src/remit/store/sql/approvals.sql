@@ -1,4 +1,4 @@
--- Named queries of approvals.
+-- Named queries for approvals.
 
 -- fragment: approval
 id, principal, tool, definition, arguments, shown, reason, requested_at, expires_at, is_approved, used_at

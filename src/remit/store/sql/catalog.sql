@@ -1,4 +1,4 @@
--- Named queries of the catalog, projects and definitions. A name in braces stands for a fragment; `{in_scope}` is the one place of the scope rule in SQL.
+-- Named queries for the catalog, projects and definitions. A name in braces inserts a fragment; `{in_scope}` is the only SQL form of the scope rule.
 
 -- fragment: in_scope
 (t.scope in ('global', 'managed')

@@ -1,4 +1,4 @@
--- Named queries of search: documents, vectors, and the tools that are like a query.
+-- Named queries for search: documents, vectors and similar tools.
 
 -- fragment: documents_here
 select ifnull(d.document_id, t.document_id)
@@ -66,7 +66,7 @@ delete from temp.selected where selection = :among
 select rowid, -bm25(documents_by_word, 3.0, 1.0, 1.0, 0.5, 0.25) as words
 from documents_by_word
 where documents_by_word match :match
-    -- The plus, here and below: looking up one by one those that are selected takes several times as long.
+    -- The plus, here and below, disables the index: looking up the selected rows one by one is several times slower.
     and +rowid in (select document_id from temp.selected where selection = :among)
 order by words desc, rowid
 limit :most
@@ -75,7 +75,7 @@ limit :most
 select document_id, 1 - vec_distance_cosine(vector, :vector) as meaning
 from vectors
 where model = :model
-    -- An endpoint may change a model under its name: a vector of another length is as good as none.
+    -- An endpoint may change the model behind a name, so ignore vectors of another length.
     and length(vector) = length(:vector)
     and +document_id in (select document_id from temp.selected where selection = :among)
 order by meaning desc, document_id

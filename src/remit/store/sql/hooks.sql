@@ -1,4 +1,4 @@
--- Named queries of hooks: the decision cache, sessions, and transcripts.
+-- Named queries for hooks: the decision cache, sessions and transcripts.
 
 -- name: decision_inputs
 with here (id, client) as materialized (

@@ -1,4 +1,4 @@
--- Named queries of memory. Whoever reads names the homes that may be seen: a project's own, and what is global.
+-- Named queries for memory. The caller passes the homes it may read: those of a project, and the global one.
 
 -- fragment: kept
 n.key, n.kind, n.project, iif(n.home_kind = 'focus', h.name, null), n.content, n.status, n.dated_at, n.created_at,
@@ -144,7 +144,7 @@ select count(*) from memory_by_word where memory_by_word match :match
 -- name: memory_among
 select id from memory_nodes
 where id in (select value from json_each(:nodes))
-    and +home in (select value from json_each(:homes)) -- plus: not by its home, of which all is gone through
+    and +home in (select value from json_each(:homes)) -- plus: the index would read whole homes
     and +kind in (select value from json_each(:kinds))
 
 -- name: memory_by_words

@@ -1,4 +1,4 @@
--- Named queries of scans: views, their inputs and problems, resolutions, rules and declarations.
+-- Named queries for scans: views, their inputs and problems, resolutions, rules and declarations.
 
 -- name: see_view
 insert into views (client, workspace, flags, project_hash, scanned_at)
@@ -60,7 +60,7 @@ where r.client = :client and r.source in (select value from json_each(:sources))
         select o.project_hash
         from rules o join projects p on p.hash = o.project_hash
         where o.client = r.client and o.source = r.source
-            -- What the user and the administrator say holds everywhere, also where nobody has looked yet.
+            -- User and managed rules apply everywhere, including projects that were never scanned.
             and (o.project_hash = :project or o.level in ('user', 'managed'))
         order by o.project_hash = :project desc, p.seen_at desc
         limit 1

@@ -1,4 +1,4 @@
--- Named queries of servers: what they list, what else they offer, and which of them are trusted.
+-- Named queries for servers: their listings, their other offers, and trust.
 
 -- name: server_row
 select t.id from tools t

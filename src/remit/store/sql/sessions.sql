@@ -1,4 +1,4 @@
--- Named queries of sessions: reports of usage, and suggestions.
+-- Named queries for sessions: usage reports and suggestions.
 
 -- name: session_states
 select states from sessions where client = :client and session_id = :session_id and project_hash = :project
@@ -29,7 +29,7 @@ select session_id, name, used_at from (
     from usage_events e
     join tools o on o.id = e.tool_id
     where e.client = :client and e.session_id is not null
-        -- Of other projects, only the names that are names here as well.
+        -- From other projects, only names that also exist here.
         and o.name in (select t.name from tools t where t.client = :client and {in_scope})
     order by e.used_at desc, e.id desc
     limit :most

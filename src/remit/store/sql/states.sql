@@ -1,4 +1,4 @@
--- Named queries of Remit's own configuration, trust in it, and states.
+-- Named queries for Remit's own configuration, trust in it, and states.
 
 -- name: configuration_files
 select source, fingerprint, content, places, problems from configuration_files
@@ -65,7 +65,7 @@ insert into observations (
     workspace, name, project_hash, mark, truth, reason, count, observed_at, until, claimed_until
 ) values (:workspace, :name, :project, :mark, null, '', null, 0, 0, :claimed_until)
 on conflict (workspace, name) do update set claimed_until = excluded.claimed_until
-    -- A claim from the future is that of a clock which has been set back.
+    -- A claim too far in the future was made before the clock was set back.
     where claimed_until <= :at or claimed_until > :latest or mark <> :mark or project_hash <> :project
 returning 1
 

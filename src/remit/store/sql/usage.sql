@@ -1,4 +1,4 @@
--- Named queries of usage: the rows of tools that were seen, the calls of them, what the calls left, and the audit.
+-- Named queries for usage: rows of tools, calls, traces and the audit.
 
 -- name: active_server
 select t.scope, t.project_hash, t.dir, t.server, t.id, r.source
@@ -9,8 +9,8 @@ where v.client = :client and v.workspace = :workspace and v.flags = '' and v.pro
     and t.kind = 'mcp_server' and t.agent is null and r.shadowed_by is null and r.config_status not in ('pending', 'rejected')
     and substr(:name, 1, length(t.name) - 1) = substr(t.name, 1, length(t.name) - 1)
     and (:server is null or t.server = :server)
-    -- A session without a terminal starts what waits for approval, and an agent what it brings along: the tool
-    -- may be of that one.
+    -- Sessions without a terminal start pending servers, and agents start their own: the tool may belong to one
+    -- of those.
     and not exists (
         select 1 from resolutions p join tools o on o.id = p.tool_id
         where p.view_id = v.id and (p.config_status = 'pending' or o.agent is not null) and o.name = t.name

@@ -6,23 +6,23 @@ create table projects (
     seen_at integer not null
 ) strict;
 
--- What a server says of a tool, once by content, however many projects use it.
+-- The definition of a tool, stored once by content for all projects.
 create table definitions (
     id integer primary key,
     digest text not null unique,
     server text,
     name text not null,
-    tool text, -- as the server itself names it
+    tool text, -- the server's own name for it
     title text,
     description text,
     input_schema text,
     output_schema text,
     annotations text,
-    tokens integer not null -- an estimate of what sending it costs
+    tokens integer not null -- estimated cost of sending it
 ) strict;
 
--- The checks make a row that could leak impossible: what belongs to a project says which one.
--- What was seen or reported points at its server once a configuration declares one.
+-- The checks rule out rows that could leak: every row of a project names its project.
+-- A tool that was seen or reported points to its server once a configuration declares the server.
 create table tools (
     id integer primary key,
     client text not null,
@@ -33,7 +33,7 @@ create table tools (
     server text,
     name text not null,
     plugin text,
-    agent text, -- the one that brings this server along
+    agent text, -- the agent that declares this server
     profile text, -- of a subagent, as JSON
     server_id integer references tools (id) on delete cascade,
     source text not null,
@@ -43,11 +43,11 @@ create table tools (
     is_remit integer not null default 0,
     own_status text,
     definition_id integer references definitions (id),
-    is_unlisted integer not null default 0, -- a tool that its server did not list when it was last asked
-    listed_at integer, -- of a server: when it was last asked for its tools, what it was then, and how it spoke
+    is_unlisted integer not null default 0, -- its server did not list this tool the last time
+    listed_at integer, -- of a server: time, launch digest and protocol version of the last listing
     listed_digest text,
     protocol_version text,
-    failure text, -- of a server: why it did not answer when it was last asked, and what it was then
+    failure text, -- of a server: why the last listing failed, and the launch digest at that time
     failed_digest text,
     discovered_at integer not null,
     updated_at integer not null,
@@ -65,14 +65,14 @@ create index tools_by_project on tools (project_hash);
 create index tools_by_definition on tools (definition_id) where definition_id is not null;
 create index tools_by_server on tools (server_id) where server_id is not null;
 
--- The user's word that a project's server may be started, as long as its entry stays what it was.
+-- The user trusts a project's server to be started, until its entry changes.
 create table trust (
     tool_id integer primary key references tools (id) on delete cascade,
     digest text not null,
     trusted_at integer not null
 ) strict;
 
--- Who has seen a tool, and what was said of it there: one project's words are not shown in another.
+-- The projects that have seen a tool, each with its own definition, which is not shown in other projects.
 create table sightings (
     tool_id integer not null references tools (id) on delete cascade,
     project_hash text not null references projects (hash) on delete cascade,
@@ -82,12 +82,12 @@ create table sightings (
 create index sightings_by_project on sightings (project_hash);
 create index sightings_by_definition on sightings (definition_id) where definition_id is not null;
 
--- One client's configuration as one workspace sees it: the same row may be in force here and shadowed there.
+-- One client's configuration as one workspace sees it: the same row may be active here and shadowed there.
 create table views (
     id integer primary key,
     client text not null,
     workspace text not null,
-    flags text not null, -- how the client is started; empty for the usual way
+    flags text not null, -- launch flags of the client; empty for the default
     project_hash text not null references projects (hash) on delete cascade,
     scanned_at integer not null,
     unique (client, workspace, flags)
@@ -98,7 +98,7 @@ create table resolutions (
     view_id integer not null references views (id) on delete cascade,
     tool_id integer not null references tools (id) on delete cascade,
     source text not null,
-    digest text, -- as it was when the view was read: the row may have been read for another since
+    digest text, -- at the time the view was read: the row may have been read for another view since
     config_status text not null,
     shadowed_by integer references tools (id) on delete set null,
     primary key (view_id, tool_id)
@@ -106,7 +106,7 @@ create table resolutions (
 create index resolutions_by_tool on resolutions (tool_id);
 create index resolutions_by_winner on resolutions (shadowed_by) where shadowed_by is not null;
 
--- What the settings that count in a project say, by file: it still holds while that file is broken.
+-- The rules of a project's settings files, which still apply while their file is invalid.
 create table rules (
     client text not null,
     project_hash text not null references projects (hash) on delete cascade,
@@ -118,7 +118,7 @@ create table rules (
 ) strict, without rowid;
 create index rules_by_project on rules (project_hash);
 
--- Every file and variable that a scan looked at, so that the next command knows whether to look again.
+-- Every file and variable that a scan read, so the next command knows whether to scan again.
 create table inputs (
     view_id integer not null references views (id) on delete cascade,
     name text not null,
@@ -150,8 +150,8 @@ create index usage_events_by_tool on usage_events (tool_id, used_at);
 create index usage_events_by_project on usage_events (project_hash, used_at);
 create index usage_events_by_call on usage_events (call_id) where call_id is not null;
 
--- Totals outlive their events: pruning deletes events and leaves these alone. `outcomes` are those of the last
--- five calls that are known to have gone well (`+`) or failed (`-`), the one that became known last at the end.
+-- Totals outlive their events: pruning deletes only events. `outcomes` lists the last five known outcomes, `+`
+-- for success and `-` for failure, the most recently known at the end.
 create table usage_totals (
     tool_id integer not null references tools (id) on delete cascade,
     project_hash text not null references projects (hash) on delete cascade,

@@ -1,10 +1,10 @@
--- What search reads of a tool, once by content: many definitions and tools may share one. Filled in when
--- something is searched or scanned, so that recording a use stays quick.
+-- The searchable text of tools, stored once by content: definitions and tools may share a document. Filled by
+-- searches and scans, so recording a use stays fast.
 create table documents (
-    id integer primary key autoincrement, -- never used again: a vector may arrive after its document is gone
+    id integer primary key autoincrement, -- never reused: a vector may arrive after its document was deleted
     digest text not null unique,
-    document text not null, -- as JSON, for models to read
-    name text not null, -- the columns that are indexed by word, with identifiers written as words
+    document text not null, -- as JSON, for embedding models
+    name text not null, -- columns of the word index, with identifiers split into words
     server text not null,
     body text not null,
     params text not null,
@@ -12,7 +12,7 @@ create table documents (
 ) strict;
 
 alter table definitions add column document_id integer references documents (id);
-alter table tools add column document_id integer references documents (id); -- by its name alone
+alter table tools add column document_id integer references documents (id); -- built from its name alone
 create index definitions_unread on definitions (id) where document_id is null;
 create index definitions_by_document on definitions (document_id) where document_id is not null;
 create index tools_unread on tools (id) where document_id is null and definition_id is null;
@@ -41,11 +41,11 @@ create trigger document_changed after update of name, server, body, params, deta
     values (new.id, new.name, new.server, new.body, new.params, new.details);
 end;
 
--- A document's meaning to one model; vectors of different models are never compared.
+-- The vectors of documents by model; vectors of different models are never compared.
 create table vectors (
     model text not null,
     document_id integer not null references documents (id) on delete cascade,
-    vector blob not null, -- numbers of 32 bits
+    vector blob not null, -- 32-bit floats
     primary key (model, document_id)
 ) strict, without rowid;
 create index vectors_by_document on vectors (document_id);

@@ -1,15 +1,15 @@
--- A file of Remit's own configuration: what it said when it could last be used, and what is wrong with it now.
+-- A file of Remit's own configuration: its last valid content, and its current problems.
 create table configuration_files (
     source text primary key,
-    project_hash text references projects (hash) on delete cascade, -- null: the user's own, or an administrator's
+    project_hash text references projects (hash) on delete cascade, -- null: a user's or managed file
     fingerprint text not null,
-    content text not null, -- as JSON, as are the next two
-    places text not null, -- of its keys
+    content text not null, -- as JSON, like the next two
+    places text not null, -- positions of its keys
     problems text not null
 ) strict, without rowid;
 create index configuration_files_by_project on configuration_files (project_hash);
 
--- What the files come to in one workspace.
+-- The merged configuration of a workspace.
 create table configurations (
     workspace text primary key,
     project_hash text not null references projects (hash) on delete cascade,
@@ -19,7 +19,7 @@ create table configurations (
 ) strict, without rowid;
 create index configurations_by_project on configurations (project_hash);
 
--- The user's word that a part of a configuration may run or widen something, as long as it stays what it was.
+-- The user trusts a part of a configuration to run or permit something, until it changes.
 create table configuration_trust (
     project_hash text not null references projects (hash) on delete cascade,
     source text not null,
@@ -29,16 +29,16 @@ create table configuration_trust (
     primary key (project_hash, source, subject)
 ) strict, without rowid;
 
--- Workflow states that are set; one that is not here is false.
+-- Workflow states that are set; all others are false.
 create table workflow_states (
     project_hash text not null references projects (hash) on delete cascade,
     name text not null,
     set_at integer not null,
-    set_by text not null, -- the tool whose success set it; empty for a person
+    set_by text not null, -- the tool whose success set it; empty if a person did
     primary key (project_hash, name)
 ) strict, without rowid;
 
--- What a host application said of itself, until when it counts.
+-- States pushed by a host application, with their expiry.
 create table pushed_states (
     project_hash text not null references projects (hash) on delete cascade,
     name text not null,
@@ -48,7 +48,7 @@ create table pushed_states (
     primary key (project_hash, name)
 ) strict, without rowid;
 
--- What detectors found that are too slow to be asked every time. `mark` says what was looked at, and how.
+-- Cached results of slow detectors. `mark` identifies what was detected, and how.
 create table observations (
     workspace text not null,
     name text not null,
@@ -57,9 +57,9 @@ create table observations (
     truth integer,
     reason text not null,
     count integer,
-    observed_at integer not null, -- 0: never yet
+    observed_at integer not null, -- 0: never
     until integer not null,
-    claimed_until integer not null, -- somebody is finding it out anew
+    claimed_until integer not null, -- a process is detecting it again
     primary key (workspace, name)
 ) strict, without rowid;
 create index observations_by_project on observations (project_hash);

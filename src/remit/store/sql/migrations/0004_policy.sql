@@ -1,5 +1,5 @@
--- What a server says of a tool's danger, worked out once: null where it says nothing. What was defined before is
--- rated here by the same rule.
+-- The danger level from a tool's annotations; null without hints. Existing definitions are rated here by the
+-- same rule.
 alter table definitions add column danger integer check (danger between 0 and 4);
 
 update definitions set danger = case
@@ -13,16 +13,16 @@ where coalesce(
     json_type(annotations, '$.idempotentHint'), json_type(annotations, '$.openWorldHint')
 ) is not null;
 
--- A person's word for one call: for this principal, of this tool as it was defined, with these arguments, once.
+-- Approval of a single call: for one principal, one definition of a tool and one set of arguments.
 create table approvals (
     id text primary key,
     project_hash text not null references projects (hash) on delete cascade,
     principal text not null,
     tool text not null,
-    definition text not null, -- digests, as is the next
+    definition text not null, -- a digest, like the next column
     arguments text not null,
-    shown text not null, -- the arguments for a person to read, without secrets; empty once they were judged
-    reason text not null, -- why a person is asked
+    shown text not null, -- the arguments for display, without secrets; empty once answered
+    reason text not null, -- why approval is needed
     requested_at integer not null,
     expires_at integer not null,
     answered_at integer,

@@ -1,24 +1,24 @@
--- Memory: a graph. Every node but the roots has a home, of the same project, and goes with it: there are no
--- orphans. The roots are the projects, and the one of what is global, whose project is empty.
+-- Memory is a graph. Every node except the roots has a home in the same project and is deleted with it, so there
+-- are no orphans. The roots are the projects and the global root, whose project is empty.
 create table memory_nodes (
     id integer primary key autoincrement,
-    key text not null unique, -- as callers know it
+    key text not null unique, -- its id in the API
     kind text not null check (kind in (
         'global', 'project', 'focus', 'session', 'decision', 'pattern', 'context', 'entity', 'observation'
     )),
     project text not null,
     home integer,
     home_kind text check (home_kind in ('global', 'project', 'focus')),
-    name text not null, -- what search reads, as is the next
+    name text not null, -- searchable text, like the next column
     body text not null,
-    subject text not null, -- what it is about: decisions on the same, facts of the same entity
-    fingerprint text not null, -- of what it says
+    subject text not null, -- decisions on the same subject and facts about the same entity share it
+    fingerprint text not null, -- of its content
     content text not null, -- as JSON
     status text not null check (status in ('live', 'superseded', 'held')),
-    dated_at integer not null, -- when it was last so; of a project: when its memory was last looked through
+    dated_at integer not null, -- when it was last confirmed; of a project: the time of its last hygiene check
     created_at integer not null,
     updated_at integer not null,
-    -- The words by which search finds what is in a place: what is hidden is in none.
+    -- The terms by which search filters by place; hidden nodes have none.
     place text generated always as (
         iif(status = 'live' and home is not null and kind <> 'focus', 'h' || home || ' h' || home || kind, '')
     ) virtual,
@@ -43,7 +43,7 @@ insert into memory_nodes (
     key, kind, project, name, body, subject, fingerprint, content, status, dated_at, created_at, updated_at
 ) values ('global', 'global', '', '', '', '', '', '{}', 'live', 0, 0, 0);
 
--- Both ends are of the project that the edge is of.
+-- Both ends belong to the project of the edge.
 create table memory_edges (
     source integer not null,
     relation text not null,
@@ -58,7 +58,7 @@ create table memory_edges (
 create index memory_edges_by_target on memory_edges (target);
 create index memory_edges_by_relation on memory_edges (project, relation);
 
--- Some words of each decision, so that those which are like a new one are found without reading all.
+-- Some words of each decision, to find similar decisions without reading all.
 create table memory_words (
     home integer not null,
     word text not null,
@@ -73,14 +73,14 @@ create virtual table memory_by_word using fts5 (
 );
 insert into memory_by_word (memory_by_word, rank) values ('secure-delete', 1);
 
--- What a node means to the one model that memory is read with, and its signs alone, which are compared first.
+-- The model of memory's vectors, the vectors, and their signs, which are compared first.
 create table memory_model (
     one integer primary key check (one = 1),
     model text not null
 ) strict;
 create table memory_vectors (
     node_id integer primary key references memory_nodes (id) on delete cascade,
-    vector blob not null -- numbers of 32 bits
+    vector blob not null -- 32-bit floats
 ) strict;
 create table memory_codes (
     home integer not null,

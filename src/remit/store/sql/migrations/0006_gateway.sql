@@ -1,10 +1,10 @@
--- All that a server says of a tool, as it came: what it is served as.
+-- The full definition as received, which the gateway serves.
 alter table definitions add column raw text;
 
--- What a server offers besides its tools, as JSON as it came, and its words to those who use it.
+-- What a server offers besides tools, as JSON as received, and its instructions.
 create table wares (
     tool_id integer primary key references tools (id) on delete cascade, -- the server's row
-    digest text, -- of its launch, when it was asked
+    digest text, -- of its launch, at the time of the listing
     resources text not null,
     templates text not null,
     prompts text not null,
@@ -13,7 +13,7 @@ create table wares (
     listed_at integer not null
 ) strict;
 
--- Every call that came through the gateway: what became of it, and never what was said in it.
+-- Every call through the gateway: its outcome, never its content.
 create table audit (
     id integer primary key,
     project_hash text not null references projects (hash) on delete cascade,
@@ -33,8 +33,8 @@ create table audit (
 create index audit_by_time on audit (called_at);
 create index audit_by_project on audit (project_hash, called_at);
 
--- Counts the changes of what catalogs are made of, so that whoever keeps one in memory can tell cheaply whether
--- it is still right. Uses do not count.
+-- Counts changes to the data of catalogs, so a process with a cached catalog can check cheaply whether it is
+-- current. Uses do not count.
 create table revisions (
     part text primary key,
     number integer not null
