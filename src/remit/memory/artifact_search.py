@@ -1,4 +1,4 @@
-"""Searches artifacts by words and by meaning, as tools are searched."""
+"""Searches artifacts by words and by meaning, with the engine that searches tools."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -12,24 +12,24 @@ from remit.search.documents import build_document, parse_query
 from remit.search.ports import Embedder, Engine, Vector
 from remit.search.search_service import BATCH, WORDS_ALONE
 
-READING = 1.0  # seconds that a search may take for what nobody has read yet
-_BATCHES = 4  # that are written at once
+READING = 1.0  # seconds that a search may spend on embedding new artifacts
+_BATCHES = 4  # written to the store at once
 
 
 class ArtifactSearch:
-    """Finds artifacts among those of some homes."""
+    """Finds artifacts in given homes."""
 
     def __init__(self, store: MemoryStore, engine: Engine) -> None:
         self._store = store
         self._engine = engine
         self._opened: Embedder | None = None
         self._can_compare: bool | None = None
-        self._asked: tuple[str, Vector] | None = None  # the last query: each scope is searched for it
+        self._asked: tuple[str, Vector] | None = None  # the last query, reused for each scope
 
     def search(
         self, query: str, homes: Sequence[Home], kinds: Sequence[ArtifactKind], limit: int
     ) -> list[FoundArtifact]:
-        """Find the artifacts that answer a query, best first."""
+        """Find the artifacts that match a query, best first."""
         embedder = self._embedder()
         vector = self._vector(embedder, query)
         hits = self._store.hits(parse_query(query), vector, homes, kinds, limit)
@@ -37,7 +37,7 @@ class ArtifactSearch:
             WORDS_ALONE if vector is None or embedder is None else embedder.fusion
         )
         scores = fusion.scores(hits)
-        # What shares no word with a query has to be near it; else nothing is ever not found.
+        # Without a shared word, a hit needs a good score; otherwise every query would match something.
         good = [hit for hit in hits if hit.words > 0 or scores[hit.document_id] >= fusion.noise]
         best = sorted(good, key=lambda hit: (-scores[hit.document_id], -hit.document_id))[:limit]
         kept = self._store.by_documents([hit.document_id for hit in best])
@@ -61,7 +61,7 @@ class ArtifactSearch:
                 self._store.add_vectors(embedder.model, self._vectors(embedder, unread))
                 done += len(unread)
         except (EmbeddingError, StoreUnavailableError):
-            return done  # it is found by its words, and read another time
+            return done  # the rest is still found by words, and embedded later
         return done
 
     def _vectors(self, embedder: Embedder, unread: Mapping[int, tuple[str, str]]) -> dict[int, Vector]:
@@ -73,7 +73,7 @@ class ArtifactSearch:
         return found
 
     def _embedder(self) -> Embedder | None:
-        """Open the model, where there is one that can be used here."""
+        """Open the model; None if there is no usable one."""
         if self._engine.model is None:
             return None
         if self._can_compare is None:

@@ -11,7 +11,7 @@ from typing import NamedTuple, cast
 from remit.memory.decision_comparison import statement
 from remit.memory.scope_gate import MemoryScope
 
-Content = Mapping[str, object]  # as it was given: what JSON can write
+Content = Mapping[str, object]  # as the caller sent it: JSON values
 
 DAY = 86_400_000  # milliseconds
 HYGIENE_EVERY = 30  # days
@@ -42,12 +42,12 @@ class ArtifactStatus(StrEnum):
     """The status of an artifact."""
 
     LIVE = "live"
-    SUPERSEDED = "superseded"  # another says it better; hidden, but kept
-    HELD = "held"  # so like another that somebody has to judge; hidden until then
+    SUPERSEDED = "superseded"  # replaced by another artifact; hidden, but stored
+    HELD = "held"  # too similar to another artifact; hidden until reviewed
 
 
 class Relation(StrEnum):
-    """How one node is related to another; the last two are the gate's own."""
+    """How one node is related to another."""
 
     BELONGS_TO = "BELONGS_TO"
     PRODUCED = "PRODUCED"
@@ -62,7 +62,7 @@ class Relation(StrEnum):
 
 
 class Freshness(StrEnum):
-    """How old an artifact is."""
+    """The age of an artifact."""
 
     CURRENT = "current"
     RECENT = "recent"
@@ -74,10 +74,10 @@ class Shape:
     """How the content of one kind of artifact is searched, compared and shown."""
 
     name: str  # the field that names it
-    body: tuple[str, ...]  # the fields with the rest of its words
+    body: tuple[str, ...]  # the fields with the rest of its text
     label: str
-    subject: Callable[[str], str] = lambda _: ""  # what its name is about
-    dated_by: str | None = None  # the field that says when it last held
+    subject: Callable[[str], str] = lambda _: ""  # derives the subject from the name
+    dated_by: str | None = None  # the field with the date of its last validation
     is_unique: bool = False  # saving the same content again adds nothing
 
 
@@ -118,10 +118,10 @@ class Artifact:
     kind: ArtifactKind
     scope: MemoryScope
     content: Content
-    name: str  # what it is called, for search
-    body: str  # the rest of its words
-    subject: str = ""  # what it is about: decisions on the same, facts of the same entity
-    dated_at: int | None = None  # when it was last so, where it says
+    name: str  # for search
+    body: str  # the rest of its text
+    subject: str = ""  # groups decisions about one thing, and facts of one entity
+    dated_at: int | None = None  # when it was last validated, if known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +153,7 @@ class StoredArtifact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Related:
-    """A relation of a node to another."""
+    """A relation from a node to another."""
 
     target: str
     relation: Relation
@@ -191,7 +191,7 @@ Record = ProjectRecord | FocusRecord | EdgeRecord | StoredArtifact
 
 
 def artifact(kind: ArtifactKind, scope: MemoryScope, content: Content) -> Artifact:
-    """Make an artifact from content that was checked before."""
+    """Make an artifact from checked content."""
     name = name_of(kind, content)
     return Artifact(
         kind=kind,
@@ -210,18 +210,18 @@ def name_of(kind: ArtifactKind, content: Content) -> str:
 
 
 def body_of(kind: ArtifactKind, content: Content) -> str:
-    """Return the words of an artifact beyond its name."""
+    """Return the text of an artifact without its name."""
     return "\n".join(line for key in SHAPES[kind].body for line in _lines(content.get(key, ())))
 
 
 def fingerprint(item: Artifact) -> str:
-    """Hash the words of an artifact, without regard to case and spaces."""
+    """Hash the text of an artifact, ignoring case and whitespace."""
     text = "\n".join(" ".join(each.lower().split()) for each in (item.name, item.body))
     return sha256(f"{item.kind}\n{text}".encode()).hexdigest()
 
 
 def content_json(content: Content) -> str:
-    """Write content as the JSON that is stored."""
+    """Serialize content for the store."""
     return json.dumps(dict(content), ensure_ascii=False, separators=(",", ":"))
 
 
@@ -234,7 +234,7 @@ def _dated_at(kind: ArtifactKind, content: Content) -> int | None:
 
 
 def freshness(dated_at: int, now: int) -> Freshness:
-    """Return how fresh something is by its date."""
+    """Return the freshness of a date."""
     days = (now - dated_at) / DAY
     if days <= _CURRENT:
         return Freshness.CURRENT
@@ -247,10 +247,10 @@ def is_hygiene_due(checked_at: int | None, now: int) -> bool:
 
 
 def moment(text: str) -> int:
-    """Read a time, in Unix milliseconds; one without a zone is in UTC.
+    """Parse an ISO 8601 time into Unix milliseconds; a time without a zone is UTC.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is not a time.
     """
     read = datetime.fromisoformat(text)
     return int((read if read.tzinfo is not None else read.replace(tzinfo=UTC)).timestamp() * 1000)

@@ -1,4 +1,4 @@
-"""Pydantic models and field types whose errors name the field and the rule that a value breaks."""
+"""Pydantic models and field types whose errors name the field and the broken rule."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -43,9 +43,9 @@ Schema = dict[str, Any]
 _RULE = "rule"
 
 
-@dataclass(frozen=True, slots=True, eq=False)  # a type hint has to be hashable
+@dataclass(frozen=True, slots=True, eq=False)  # type hints must be hashable
 class Checked:
-    """Annotates a field with the check of its values and with their JSON schema."""
+    """Annotates a field with a check and a JSON schema."""
 
     check: Callable[[object], object]
     schema: Schema
@@ -81,7 +81,7 @@ def items(most: int) -> Checked:
 
 
 def choice(choices: type[StrEnum]) -> Checked:
-    """Annotate a word that stands for a member of an enumeration."""
+    """Annotate the value of an enumeration member."""
     return Checked(lambda value: checked_choice(value, "", choices), _words(*choices))
 
 
@@ -142,16 +142,16 @@ Flag = Annotated[bool, Checked(lambda value: checked_flag(value, ""), {"type": "
 
 
 class CheckedModel(BaseModel):
-    """An object whose errors name the field and the rule."""
+    """A model whose errors name the field and the broken rule."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     @classmethod
     def read(cls, given: object, path: str = "") -> Self:
-        """Check the input of a caller.
+        """Validate a caller's input.
 
         Raises:
-            ArtifactError: it breaks a rule.
+            ArtifactError: the input breaks a rule.
         """
         try:
             return cls.model_validate(given)
@@ -179,7 +179,7 @@ def _broken(rule: str, got: str, hint: str | None = None, *, member: str = "") -
 def _artifact_error(error: ErrorDetails, path: str) -> ArtifactError:
     steps = [path, *error["loc"]]
     broken = error.get("ctx", {})
-    if error["type"] != _RULE:  # all other rules have a check of their own
+    if error["type"] != _RULE:  # pydantic itself only reports missing fields
         return ArtifactError(_path(steps), "given", "missing")
     return ArtifactError(
         _path([*steps, broken["member"]]) or "arguments", broken["rule"], broken["got"], hint=broken["hint"]

@@ -1,9 +1,9 @@
-"""Compares decisions: whether two contradict each other, and whether one repeats another.
+"""Compares decisions to find contradictions and repetitions.
 
-A decision's title is read as a statement: a choice, for a subject, taken or refused. `Use SQLite for storage`
-is contradicted by `Do not use SQLite for storage` and by `Use PostgreSQL for storage`, and not by `Use SQLite
-with WAL for storage`. Where a title has no such form, all of it is the subject, but its numbers are the
-choice: `Keep logs for 30 days` is contradicted by `Keep logs for 90 days`.
+A decision's title is parsed as a statement that takes or refuses a choice for a subject. `Use SQLite for
+storage` contradicts `Do not use SQLite for storage` and `Use PostgreSQL for storage`, but not `Use SQLite
+with WAL for storage`. If a title does not have this form, its numbers are the choice and the rest is the
+subject: `Keep logs for 30 days` contradicts `Keep logs for 90 days`.
 """
 
 import math
@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from remit.text.words import STOP_WORDS
 
-SUPERSEDES = 0.7  # share of common words from which a decision replaces another
-IS_LIKE = 0.5  # share of common words from which a person has to judge
-MOST_WORDS = 400  # of a decision that are compared
+SUPERSEDES = 0.7  # minimum share of common words for a decision to replace another
+IS_LIKE = 0.5  # minimum share of common words for a review
+MOST_WORDS = 400  # of a decision; the rest is not compared
 
 _WORD = re.compile(r"\w+")
 _APOSTROPHES = re.compile("['\u2019]")
@@ -37,7 +37,7 @@ _EMPTY = STOP_WORDS | _REFUSALS | frozenset(_TAKING.split())
 
 
 class Statement(NamedTuple):
-    """What a decision chooses or refuses, for a subject."""
+    """A choice that a decision takes or refuses for a subject."""
 
     subject: frozenset[str]
     choice: frozenset[str]
@@ -45,12 +45,12 @@ class Statement(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The subject, as a text by which decisions on the same are found."""
+        """The subject as text, equal for decisions about the same subject."""
         return " ".join(sorted(self.subject))
 
 
 def statement(title: str) -> Statement:
-    """Read a decision's title."""
+    """Parse a decision's title."""
     text = _APOSTROPHES.sub("", title.lower())
     is_refusal = not _REFUSALS.isdisjoint(_WORD.findall(text))
     before, mark, after = _INSTEAD.sub(" ", text).partition(":")
@@ -65,7 +65,7 @@ def statement(title: str) -> Statement:
 
 
 def contradict(one: Statement, other: Statement) -> bool:
-    """Tell whether two decisions cannot both hold."""
+    """Return whether two decisions contradict each other."""
     if not one.subject or one.subject != other.subject:
         return False
     if one.is_refusal != other.is_refusal:
@@ -74,7 +74,7 @@ def contradict(one: Statement, other: Statement) -> bool:
 
 
 def contradicting(titles: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """List the pairs of decisions, given as ids and titles, that contradict each other."""
+    """List the contradicting pairs of decisions, which are given as ids and titles."""
     by_subject: dict[frozenset[str], list[tuple[str, Statement]]] = {}
     for id, title in titles:
         said = statement(title)
@@ -104,7 +104,7 @@ def _singular(word: str) -> str:
 
 
 class DedupOutcome(StrEnum):
-    """How a new artifact relates to the known ones."""
+    """How a new artifact relates to known ones."""
 
     NEW = "new"
     DUPLICATE_SKIP = "duplicate_skip"
@@ -120,38 +120,40 @@ class NearestDecision(NamedTuple):
 
 
 def words_of(text: str) -> frozenset[str]:
-    """The words of a text that say something."""
+    """Return the words of a text without stop words."""
     found = frozenset(_WORD.findall(text.lower())[:MOST_WORDS])
     return found - STOP_WORDS or found
 
 
 def likeness(one: frozenset[str], other: frozenset[str]) -> float:
-    """The share of words that two texts have in common."""
+    """Return the share of words that two texts have in common."""
     return len(one & other) / len(one | other) if one or other else 0.0
 
 
 def telling_words(words: frozenset[str]) -> list[str]:
-    """Some of a text's words, the longest, for they are the rarest.
+    """Return the longest words of a text, which tend to be the rarest.
 
-    Two texts that are alike by `IS_LIKE` share at least one of these: that many are left out of neither.
+    Two texts that reach `IS_LIKE` share at least one of them: each text leaves out fewer words than the two
+    have in common.
     """
     kept = len(words) - math.ceil(IS_LIKE * len(words)) + 1
     return sorted(words, key=lambda word: (-len(word), word))[:kept]
 
 
 def can_be_like(words: int, shared: int, telling: int) -> bool:
-    """Tell whether a text of so many words can be like another that has so many telling ones, some shared.
+    """Return whether a text with `words` words can reach `IS_LIKE` with another text.
 
-    What two texts have in common is shared by their telling words, or left out of those of the one whose
-    telling words end first: so there is a most that they have in common, and a least that being alike takes.
+    `telling` is the number of telling words in the other text, and `shared` the number that is telling in
+    both. A common word is telling in both texts, or left out by the one whose sorted telling words end first.
+    This limits how many words they can have in common, and `IS_LIKE` sets how many they need.
     """
     left_out = max(math.ceil(IS_LIKE * words) - 1, telling - 1)
-    least_words = 2 * telling - 2  # of the other: half of its words, and one, are telling
+    least_words = 2 * telling - 2  # in the other text: half of its words plus one are telling
     return min(shared + left_out, words) * (1 + IS_LIKE) >= IS_LIKE * (words + least_words)
 
 
 def nearest(words: frozenset[str], known: Iterable[tuple[str, frozenset[str]]]) -> NearestDecision | None:
-    """Find the known decision that is most like a new one, if any is."""
+    """Find the known decision that is most similar to a new one, if any reaches `IS_LIKE`."""
     found = [NearestDecision(id, likeness(words, each)) for id, each in known]
     best = max(found, key=lambda near: near.likeness, default=None)
     return best if best is not None and best.likeness >= IS_LIKE else None

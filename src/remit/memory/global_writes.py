@@ -1,4 +1,4 @@
-"""Requires a person's approval for writes that every project would see."""
+"""Requires a person's approval for writes that are visible in every project."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from remit.store.ports import ApprovalStore, Clock
 
 _WHY = "would be seen in every project"
-_DEFINITION = "memory-1"  # another, once the same arguments mean something else
+_DEFINITION = "memory-1"  # change it when the same arguments get another meaning
 _PRINCIPAL = "memory"
 
 
 class UnapprovedError(Exception):
-    """A write lacks approval and has to be rolled back."""
+    """A write lacks approval and must be rolled back."""
 
 
 class GlobalWrites:
-    """Requests and uses approvals of global writes."""
+    """Requests and uses approvals for global writes."""
 
     def __init__(
         self, store: MemoryStore, approvals: ApprovalStore, workspace: Workspace, clock: Clock
@@ -38,7 +38,7 @@ class GlobalWrites:
         """Use up an approval in the same transaction as the approved write.
 
         Raises:
-            UnapprovedError: there is none, or the token names another.
+            UnapprovedError: there is no approval, or the token names one for another write.
         """
         binding = _binding(tool, arguments)
         if token is not None:
@@ -49,7 +49,7 @@ class GlobalWrites:
             raise UnapprovedError
 
     def ask(self, tool: str, arguments: Arguments) -> NotApprovedError:
-        """Request approval, and return the error that tells the caller."""
+        """Request approval, and return the error for the caller."""
         at = self._clock()
         asked = request_approval(
             self._approvals,
@@ -79,17 +79,17 @@ class GlobalWrites:
         )
 
     def waiting(self, id: str) -> Approval | None:
-        """Find a request that waits for an answer."""
+        """Find a pending request."""
         found = self._approvals.approval(id, self._workspace)
         return found if found is not None and found.status(self._clock()) is ApprovalStatus.WAITING else None
 
     def answer(self, id: str, *, word: bool) -> None:
-        """Record a person's answer, unless the request was answered before or has expired."""
+        """Record a person's answer, unless the request is already answered or has expired."""
         self._approvals.answer(id, self._workspace, self._clock(), is_approved=word)
 
 
 def _binding(tool: str, arguments: Arguments) -> Binding:
-    """Bind an approval to a call, without the token that names the approval."""
+    """Bind an approval to a call, ignoring the token that names the approval."""
     return Binding(_PRINCIPAL, tool, _DEFINITION, digest_of_arguments(_content(arguments)))
 
 

@@ -7,13 +7,13 @@ from typing import NamedTuple
 from remit.memory.artifacts import DAY, ArtifactKind, ArtifactStatus, Freshness, freshness
 from remit.memory.scope_gate import MemoryScope
 
-OUTDATED = 180  # days, of a decision
-OBSOLETE = 90  # days since a pattern was last tried
-MOST_LISTED = 100  # ids of a category
+OUTDATED = 180  # days, for a decision
+OBSOLETE = 90  # days since a pattern was last validated
+MOST_LISTED = 100  # ids per category
 
 
 class HygieneNode(NamedTuple):
-    """A node as hygiene sees it."""
+    """The data of a node that the hygiene check needs."""
 
     id: str
     kind: ArtifactKind | None  # None: a focus area
@@ -103,7 +103,7 @@ def hygiene(
 
 
 def _duplicates(live: Iterable[HygieneNode]) -> list[str]:
-    """Find the later ones of equal artifacts in one home."""
+    """Find artifacts that repeat an earlier one in the same home."""
     seen: set[tuple[int, str]] = set()
     found: list[str] = []
     for node in live:

@@ -1,7 +1,7 @@
-"""Remit's own server: the tools of memory, which the gateway answers itself and no file declares.
+"""Remit's own server: the memory tools, which the gateway serves itself and no file declares.
 
-It is a row like any other: rules, agents, rooms, search and counting treat its tools as they treat all. What
-they are is loaded where there is a gateway: every scan looks whether there is.
+It is stored like any other server, so rules, agents, rooms, search and usage counts apply to its tools. Every
+scan checks for a gateway, so the definitions are loaded only if there is one.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def is_own(declaration: Declaration) -> bool:
 
 
 def resolve_own_server(client: str, resolved: Iterable[Resolved], *, is_served: bool) -> Resolved | None:
-    """Add the own server to what a client declares, where the client starts a gateway or a gateway serves it.
+    """Return the own server for a client that starts a gateway or that a gateway serves.
 
-    A server of the same name that somebody declares stands in its place.
+    A declared server of the same name takes its place.
     """
     declared = [item for item in resolved if item.declaration.kind is Kind.MCP_SERVER]
     has_gateway = any(map(_starts_gateway, declared))
@@ -58,7 +58,7 @@ def own_server(client: str) -> Declaration:
 
 
 def own_upstream(declaration: Declaration, directory: str) -> Upstream:
-    """Make the own server's upstream, so its calls are routed like all others; nothing is started."""
+    """Make the own server's upstream, so its calls are routed like all others; it starts no process."""
     from remit.decision.launch import Launch
     from remit.upstream.upstream_model import Upstream
 
@@ -74,13 +74,13 @@ def own_upstream(declaration: Declaration, directory: str) -> Upstream:
 
 @cache
 def tool_definitions() -> Mapping[str, dict[str, Any]]:
-    """Read the definitions of memory's tools; `tool_schema` writes them."""
+    """Read the definitions of the memory tools; `tool_schema` writes them."""
     with open(os.path.join(os.path.dirname(__file__), "tool_definitions.json"), encoding="utf-8") as file:
         return json.load(file)
 
 
 def instructions(project: Project, prefix: str = "") -> str:
-    """Tell a model which tools to call first and last; `prefix` is what it puts before their names."""
+    """Tell a model which tools to call first and last; `prefix` comes before each tool name."""
     return (
         f"The memory of the project here has the project_id `{memory_id(project)}`. "
         f"Start with {prefix}retrieve_context; end with {prefix}save_session."

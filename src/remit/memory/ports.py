@@ -1,10 +1,10 @@
-"""The store that memory needs."""
+"""The store interface of memory."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-if TYPE_CHECKING:  # a port is a shape: whoever runs needs nothing of what it is made of
+if TYPE_CHECKING:  # annotations only
     from collections.abc import Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
@@ -27,13 +27,13 @@ class Home(NamedTuple):
 
 
 class MemoryStore(Protocol):
-    """Stores memory as a graph; readers name the homes that they may see."""
+    """Stores memory as a graph; callers pass the homes that they may read."""
 
     def transaction(self) -> AbstractContextManager[None]: ...
 
     def within(self, seconds: float) -> AbstractContextManager[None]: ...
 
-    def homes(self, project_id: str) -> Sequence[Home]: ...  # none: there is no such project
+    def homes(self, project_id: str) -> Sequence[Home]: ...  # empty: no such project
 
     def global_home(self) -> Home: ...
 
@@ -47,7 +47,7 @@ class MemoryStore(Protocol):
 
     def restore(self, kept: StoredArtifact, home: Home) -> None: ...
 
-    def owner(self, id: str) -> str | None: ...  # the project that an id is taken in
+    def owner(self, id: str) -> str | None: ...  # the project that uses an id
 
     def find(self, id: str, project_id: str) -> StoredArtifact | None: ...
 
@@ -104,7 +104,7 @@ class MemoryStore(Protocol):
 
     def delete_artifact(self, id: str, project_id: str) -> None: ...
 
-    def withdraw(self, id: str, project_id: str) -> None: ...  # as part of a transaction
+    def withdraw(self, id: str, project_id: str) -> None: ...  # inside a transaction
 
     def checked(self, homes: Sequence[Home]) -> Sequence[HygieneNode]: ...
 

@@ -1,8 +1,8 @@
-"""Project memory, as its tools, the command line and the hooks use it.
+"""Project memory for tools, the command line and hooks.
 
-What is acknowledged is on disk: in the store, or, where that cannot be written now, in a queue that every
-later call tries again. Methods that check arguments import pydantic's models themselves: hooks, which only
-observe, do not load them.
+Every acknowledged write is on disk: in the store, or in a queue while the store cannot be written. Every
+later call retries the queue. Methods that check arguments import the pydantic models themselves, because
+hooks only observe and should not load them.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class NewObservation(NamedTuple):
     observed: ObservationType
     text: str
     at: int | None = None  # in Unix milliseconds; None: now
-    instead_of: str | None = None  # the observation that says less
+    instead_of: str | None = None  # the earlier observation to remove
 
 
 def _new_id() -> str:
@@ -131,7 +131,7 @@ class Memory:
 
         Raises:
             ArtifactError: the arguments break a rule.
-            NotApprovedError: every project would see it, and no person approved it.
+            NotApprovedError: the write is visible in every project and not approved.
         """
         wanted = _plan(tool, arguments)
         turn = WriteStamp(self._new_id(), self._clock())
@@ -143,19 +143,19 @@ class Memory:
             return self._postpone(wanted, arguments, turn, bound, error)
 
     def waiting(self, approval_id: str) -> Approval | None:
-        """Find a write that waits for approval."""
+        """Find a write with a pending approval."""
         return self._global.waiting(approval_id)
 
     def approve(self, approval_id: str, *, word: bool) -> None:
-        """Record a person's answer to a write."""
+        """Record a person's answer to an approval request."""
         self._global.answer(approval_id, word=word)
 
     def call(self, tool: str, arguments: Arguments, bound: BoundProjects = None) -> object:
-        """Call a tool by its name, and return its result, a dataclass.
+        """Call a tool by name, and return its result, a dataclass.
 
         Raises:
             KeyError: there is no such tool.
-            RemitError: the call cannot be made.
+            RemitError: the call failed.
         """
         if tool in SAVING_TOOLS:
             return self.save(tool, arguments, bound)
@@ -169,7 +169,7 @@ class Memory:
         return answers[tool](arguments, bound)
 
     def retrieve_context(self, arguments: Arguments, bound: BoundProjects = None) -> ContextBundle:
-        """Recall the artifacts of a place, the nearest scope first."""
+        """Return the artifacts of a project or focus area, the nearest scope first."""
         from remit.memory.tool_models import RetrieveContext
 
         self._pending.retry()
@@ -193,7 +193,7 @@ class Memory:
         return self._reader.hygiene(asked, bound, waiting)
 
     def delete_project(self, arguments: Arguments, bound: BoundProjects = None) -> DeleteResult | SaveResult:
-        """Erase a project with all that belongs to it."""
+        """Delete a project and everything in it."""
         from remit.memory.tool_models import DeleteProject
 
         project_id = DeleteProject.read(arguments).project_id
@@ -211,9 +211,9 @@ class Memory:
         )
 
     def observe(self, project_id: str, *seen: NewObservation) -> Sequence[str]:
-        """Save observations without secrets, and return their ids; none where the project has no memory.
+        """Save observations without secrets, and return their ids; none if the project has no memory.
 
-        What says the same, or less, and was seen before goes: it is seen now.
+        Earlier observations with the same text, and those that `instead_of` names, are removed.
         """
         turn = WriteStamp(self._new_id(), self._clock())
         with self._store.transaction():
@@ -230,24 +230,24 @@ class Memory:
         return ids
 
     def sections(self, memory_id: str) -> list[Section]:
-        """Write the sections on memory for the start of a session."""
+        """Write the memory sections for the start of a session."""
         return sections(self._store, memory_id, self._clock())
 
     def projects(self) -> Sequence[tuple[str, int, int, int]]:
-        """List the projects that have a memory."""
+        """List the projects with a memory."""
         return self._store.projects()
 
     def artifacts(
         self, project_id: str | None, limit: int, *, everything: bool = False
     ) -> Sequence[StoredArtifact]:
-        """List the artifacts of a project, or with None of the global scope, newest first."""
+        """List the artifacts of a project, newest first; None stands for the global scope."""
         return self._store.artifacts(self._homes(project_id), limit, everything=everything)
 
     def find(self, id: str, project_id: str | None) -> StoredArtifact:
-        """Find an artifact of a project, or of the global scope.
+        """Find an artifact of a project; None stands for the global scope.
 
         Raises:
-            UnknownArtifactError: there is none.
+            UnknownArtifactError: there is no such artifact.
         """
         found = self._store.find(id, project_id or "")
         if found is None:
@@ -262,7 +262,7 @@ class Memory:
         return self._store.relations(id)
 
     def delete_artifact(self, kept: StoredArtifact) -> None:
-        """Erase an artifact."""
+        """Delete an artifact."""
         self._store.delete_artifact(kept.id, kept.project_id)
 
     def export(self, project_id: str | None) -> Iterator[str]:
@@ -272,10 +272,10 @@ class Memory:
         return export(self._store, project_id)
 
     def restore(self, lines: Iterable[str]) -> ImportResult:
-        """Import an export, all of it or nothing, and embed it for search.
+        """Import an export completely or not at all, and embed it for search.
 
         Raises:
-            BadFileError: a line cannot be read, or says something else than what is kept under its name.
+            BadFileError: a line is invalid, or conflicts with a stored record.
         """
         from remit.memory.transfer import restore
 

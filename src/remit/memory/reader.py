@@ -1,4 +1,4 @@
-"""Answers the tools that read: recall, search and hygiene."""
+"""Implements the tools that read: `retrieve_context`, `memory_surface` and `run_hygiene`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from remit.memory.scope_gate import (
 from remit.memory.value_checks import DEFAULT_SURFACED, MAX_SURFACED
 from remit.memory.writer import BoundProjects, find_place
 
-if TYPE_CHECKING:  # pydantic is loaded when a tool is called
+if TYPE_CHECKING:  # loads pydantic, which only tool calls need
     from remit.memory.tool_models import MemorySurface, RetrieveContext, RunHygiene
     from remit.store.ports import Clock
 
@@ -41,7 +41,7 @@ _EXCERPT = 300  # characters
 
 
 class _ContextQuery(NamedTuple):
-    """A checked call of `retrieve_context`."""
+    """The checked arguments of `retrieve_context`."""
 
     where: MemoryPlace
     scope: MemoryScope
@@ -50,7 +50,7 @@ class _ContextQuery(NamedTuple):
 
 
 class MemoryReader:
-    """Answers the tools that read, within a time limit."""
+    """Implements the tools that read, within a time limit."""
 
     def __init__(self, store: MemoryStore, search: ArtifactSearch, clock: Clock) -> None:
         self._store = store
@@ -58,7 +58,7 @@ class MemoryReader:
         self._clock = clock
 
     def retrieve(self, arguments: RetrieveContext, bound: BoundProjects) -> ContextBundle:
-        """Answer `retrieve_context`: the focus area first, then the project, then the global scope."""
+        """Run `retrieve_context`: the focus area first, then the project, then the global scope."""
         asked = self._asked(arguments, bound)
         state = asked.where.standing.scope_state
         try:
@@ -82,7 +82,7 @@ class MemoryReader:
             )
 
     def surface(self, arguments: MemorySurface, bound: BoundProjects) -> SurfaceResult:
-        """Answer `memory_surface`: the best matches of a project and of the global scope."""
+        """Run `memory_surface`: the best matches in a project and the global scope."""
         query, limit = arguments.query, arguments.limit or DEFAULT_SURFACED
         where = self._place("memory_surface", arguments.project_id, None, bound)
         try:
@@ -112,7 +112,7 @@ class MemoryReader:
     def hygiene(
         self, arguments: RunHygiene, bound: BoundProjects, waiting: Sequence[PendingWrite]
     ) -> HygieneReport:
-        """Answer `run_hygiene`."""
+        """Run `run_hygiene`."""
         project_id, scope = arguments.project_id, arguments.scope
         pending_only = bool(arguments.check_pending_only)
         where = self._place("run_hygiene", project_id, None, bound)
@@ -130,7 +130,7 @@ class MemoryReader:
             pending_only=pending_only,
         )
         if homes and scope is not MemoryScope.GLOBAL:
-            with suppress(StoreUnavailableError):  # then it is due once more
+            with suppress(StoreUnavailableError):  # then the check stays due
                 self._store.mark_checked(project_id or "", report.checked_at)
         return report
 
@@ -157,7 +157,7 @@ class MemoryReader:
     def _homes(
         self, where: MemoryPlace, scope: MemoryScope, *, everywhere: bool = False
     ) -> dict[MemoryScope, list[Home]]:
-        """Return the homes that a place may read, by scope, from a scope outward."""
+        """Return the homes that a place may read, by scope, starting at `scope` and going outward."""
         if not where.standing.project_exists:
             return {}
         known = self._store.homes(where.project_id or "")
@@ -203,13 +203,13 @@ class MemoryReader:
         )
 
     def _found(self, asked: _ContextQuery, scope: MemoryScope, homes: Sequence[Home]) -> list[FoundArtifact]:
-        limit = LIMITS[scope] + 1  # one more says that there are more
+        limit = LIMITS[scope] + 1  # one extra shows that there are more
         if asked.keyword is not None:
             return self._search.search(asked.keyword, homes, asked.kinds, limit)
         newest = [
             kept for home in homes for kind in asked.kinds for kept in self._store.newest(home, kind, limit)
         ]
-        # What somebody saved comes first: what was only observed would crowd it out after a day's work.
+        # Observations come last: a day's work would otherwise crowd out saved artifacts.
         newest.sort(key=lambda kept: (kept.kind is ArtifactKind.OBSERVATION, -kept.created_at, kept.id))
         return [FoundArtifact(kept=kept) for kept in newest[:limit]]
 

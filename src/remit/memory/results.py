@@ -1,4 +1,4 @@
-"""The results of memory's tools."""
+"""The results of the memory tools."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ class SaveStatus(StrEnum):
     """The outcome of a write."""
 
     SAVED = "saved"
-    PARTIAL = "partial"  # some of it; of a decision: kept, but held for review
-    PENDING_RETRY = "pending_retry"  # on disk, and applied as soon as the store can be written
+    PARTIAL = "partial"  # only some parts; for a single decision: saved, but held for review
+    PENDING_RETRY = "pending_retry"  # queued on disk until the store can be written
     FAILED = "failed"
     BLOCKED_SCOPE = "blocked_scope"
     DUPLICATE_SKIP = "duplicate_skip"
@@ -30,7 +30,7 @@ class RetrievalStatus(StrEnum):
     EMPTY = "empty"
     TIMED_OUT = "timed_out"
     FAILED = "failed"
-    CONFLICTED = "conflicted"  # it succeeded, and what was found contradicts itself
+    CONFLICTED = "conflicted"  # succeeded, but some of the results contradict each other
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class BatchSaveResult:
 
     @property
     def overall(self) -> SaveStatus:
-        """The outcome of all of them together."""
+        """The combined outcome."""
         return overall([self.session, *self.decisions, *self.patterns])
 
 
@@ -121,7 +121,7 @@ def blocked(objection: ScopeRefusal) -> SaveResult:
 
 
 def overall(results: Sequence[SaveResult]) -> SaveStatus:
-    """Sum up several writes without hiding a failure."""
+    """Combine the outcomes of several writes without hiding a failure."""
     statuses = {result.status for result in results}
     if len(statuses) == 1:
         return statuses.pop()
@@ -135,7 +135,7 @@ def overall(results: Sequence[SaveResult]) -> SaveStatus:
 def limited(
     found: Sequence[FoundArtifact], limits: dict[MemoryScope, int]
 ) -> tuple[list[FoundArtifact], list[MemoryScope]]:
-    """Limit the artifacts of each scope, the nearest scope first, and list the scopes that had more."""
+    """Limit the artifacts per scope, nearest scope first, and list the scopes that had more."""
     kept: list[FoundArtifact] = []
     truncated: list[MemoryScope] = []
     for scope, limit in limits.items():
@@ -154,7 +154,7 @@ def conflicts_among(found: Sequence[FoundArtifact]) -> list[tuple[str, str]]:
 
 
 def shown(found: FoundArtifact, now: int) -> Item:
-    """Write an artifact as `retrieve_context` shows it."""
+    """Format an artifact for `retrieve_context`."""
     kept = found.kept
     item: Item = {
         "id": kept.id,

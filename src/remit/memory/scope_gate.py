@@ -1,4 +1,4 @@
-"""The scope gate: which tools may run for a known, an unknown or a missing project and focus."""
+"""The scope gate: decides which tools may run when a project or focus area is known, unknown or missing."""
 
 import json
 from collections.abc import Mapping
@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from remit.decision.projects import Project
 
-MAX_ID = 200  # characters of a project's id, and of a focus area's name
+MAX_ID = 200  # characters in a project id or the name of a focus area
 
 
 class ScopeState(StrEnum):
-    """Whether a call names a place that exists."""
+    """Whether the project and focus area of a call exist."""
 
     RESOLVED = "resolved"
     UNCERTAIN = "uncertain"
@@ -19,7 +19,7 @@ class ScopeState(StrEnum):
 
 
 class MemoryScope(StrEnum):
-    """Where an artifact is visible; the nearest scope first."""
+    """Where an artifact is visible, nearest scope first."""
 
     FOCUS = "focus"
     PROJECT = "project"
@@ -27,7 +27,7 @@ class MemoryScope(StrEnum):
 
 
 class PlaceStatus(StrEnum):
-    """Which part of the place that a call names exists."""
+    """Which part of a call's project and focus area exists."""
 
     NO_PROJECT = "no project is named"
     UNKNOWN_PROJECT = "the project does not exist"
@@ -36,12 +36,12 @@ class PlaceStatus(StrEnum):
 
     @property
     def scope_state(self) -> ScopeState:
-        """The scope state that callers see."""
+        """The scope state to report to callers."""
         return _STATES[self]
 
     @property
     def project_exists(self) -> bool:
-        """Whether the project does."""
+        """Whether the project exists."""
         return self in (PlaceStatus.UNKNOWN_FOCUS, PlaceStatus.KNOWN)
 
 
@@ -54,7 +54,7 @@ _STATES = {
 
 
 class Permission(StrEnum):
-    """How much of its work a tool may do."""
+    """What a tool may do."""
 
     FULL = "all that it does"
     PROJECT_ONLY = "reads what belongs to the project itself: no focus area, nothing global"
@@ -104,15 +104,15 @@ class MemoryPlace(NamedTuple):
     project_id: str | None
     focus: str | None
     standing: PlaceStatus
-    bound: frozenset[str] | None = None  # the projects that the endpoint may know of; None: all
+    bound: frozenset[str] | None = None  # the projects that the endpoint may see; None: all
 
     @property
     def is_out_of_bounds(self) -> bool:
-        """Whether the endpoint may not know of the project."""
+        """Whether the endpoint may not see the project."""
         return self.bound is not None and self.project_id is not None and self.project_id not in self.bound
 
     def permission(self, tool: str) -> Permission:
-        """Look up what a tool may do here; out of bounds it creates nothing."""
+        """Look up the permission of a tool; out of bounds, a tool may not create anything."""
         allowed = GATE[tool][self.standing]
         if self.is_out_of_bounds and allowed is Permission.CREATES:
             return Permission.BLOCKED
@@ -133,14 +133,14 @@ def place_status(
 
 
 class ScopeRefusal(NamedTuple):
-    """Why the gate refuses a call, and the call that would change it."""
+    """The reason for a refusal, and the call that would fix it."""
 
     message: str
     next_step: str
 
 
 def scope_refusal(place: MemoryPlace) -> ScopeRefusal:
-    """Explain a refusal, with the exact call that creates what is missing."""
+    """Explain a refusal, with the exact call that fixes it."""
     message = f"Scope state: {place.standing.scope_state}"
     if place.project_id is None:
         return ScopeRefusal(
@@ -171,7 +171,7 @@ def bootstrap_call(project_id: str, focus: str | None = None) -> str:
 
 
 def memory_id(project: Project) -> str:
-    """Return the memory id of a repository: its folder's name and a hash, as folders may share a name."""
+    """Return the memory id of a repository: its folder name plus a hash, as folder names are not unique."""
     folder = project.path.replace("\\", "/").rstrip("/").rpartition("/")[2]
     plain = "".join(char if char.isalnum() or char in "._-" else "-" for char in folder)
     return f"{plain[:80].strip('-') or 'project'}-{project.hash[:8]}"

@@ -1,4 +1,4 @@
-"""Writes the sections on memory for the start of a session."""
+"""Writes the memory sections for the start of a session."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,19 +8,19 @@ from remit.memory.ports import Home, MemoryStore
 from remit.memory.traces import StoredTrace
 from remit.text.limits import Section, one_line
 
-_MOST = 200  # characters of a line
+_MOST = 200  # characters per line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecentSection:
-    """A section of recent artifacts: how many, and from how many days."""
+    """A section of recent artifacts, limited by count and age."""
 
     title: str
     kind: ArtifactKind
     observed: ObservationType | None
     limit: int
     days: int
-    keep: int  # what has less goes first, when space is short
+    keep: int  # when space is short, the section with the lowest value is dropped first
 
 
 RECENT = (
@@ -57,7 +57,7 @@ _KEEP_ID = 6
 
 
 def since(recent: RecentSection, now: int) -> int:
-    """Return the time from which a section lists artifacts."""
+    """Return the time of the oldest artifacts that a section lists."""
     return now - recent.days * DAY
 
 
@@ -66,7 +66,7 @@ def memory_sections(
     last_session: StoredArtifact | None,
     found: Sequence[tuple[RecentSection, Sequence[StoredArtifact]]],
 ) -> list[Section]:
-    """Write the sections on memory, with the order in which they are dropped when space is short."""
+    """Write the memory sections, each with its priority for when space is short."""
     sections = [Section(text=f"## Project Memory\nproject_id: {memory_id}", keep=_KEEP_ID)]
     if last_session is not None:
         sections.append(Section(text=_session(last_session), keep=_KEEP_SESSION))
@@ -97,7 +97,8 @@ def sections(
 ) -> list[Section]:
     """Write the sections on a project's memory: its id, the last session, and recent artifacts.
 
-    What calls left and is no observation yet is told beside those, and instead of the ones that say less.
+    Traces in `left` are not saved as observations yet. They are listed too, in place of the observations that
+    they update.
     """
     homes = store.homes(project_id)
     sessions = [kept for home in homes for kept in store.newest(home, ArtifactKind.SESSION, 1)]

@@ -1,4 +1,4 @@
-"""The tools of memory as pydantic models: one model gives a tool's schema, its description and its checks."""
+"""The memory tools as pydantic models: one model gives a tool its schema, its description and its checks."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -140,7 +140,7 @@ class EntityModel(ArtifactModel):
 
 
 class ObservationModel(ArtifactModel):
-    """An observation; hooks make them, and no tool takes one."""
+    """An observation; only hooks create them."""
 
     kind = ArtifactKind.OBSERVATION
 
@@ -156,10 +156,10 @@ ARTIFACTS: Mapping[ArtifactKind, type[ArtifactModel]] = {
 
 
 def checked_content(kind: ArtifactKind, scope: MemoryScope, content: object) -> Mapping[str, object]:
-    """Check the content of an artifact that is kept elsewhere, and fill in its defaults.
+    """Check the content of an exported artifact, and fill in its defaults.
 
     Raises:
-        ArtifactError: it breaks a rule.
+        ArtifactError: the content breaks a rule.
     """
     model = ARTIFACTS[kind]
     given = (
@@ -169,7 +169,7 @@ def checked_content(kind: ArtifactKind, scope: MemoryScope, content: object) -> 
 
 
 class RelatedEntity(CheckedModel):
-    """A relation of an entity to another node."""
+    """A relation from an entity to another node."""
 
     entity_id: Name = Field(description="The id of an artifact of this project, or the name of an entity.")
     relationship_type: RelationType
@@ -202,7 +202,7 @@ class ToolArguments(CheckedModel):
     is_destructive: ClassVar[bool] = False
     example: ClassVar[Mapping[str, object]] = {}
 
-    # A call without a project is answered by the scope gate, which says what to do: no tool requires one.
+    # Optional for every tool: the scope gate answers calls without a project and says what to do.
     project_id: ProjectId = None
 
 
@@ -220,7 +220,7 @@ class WriteArguments(ToolArguments):
         """Plan the write.
 
         Raises:
-            ArtifactError: an artifact belongs to a focus area, and the call names none.
+            ArtifactError: an artifact belongs to a focus area, but the call names none.
         """
         parts = self.parts()
         if self.focus is None and any(part.artifact.scope is MemoryScope.FOCUS for part in parts):
@@ -235,7 +235,7 @@ class WriteArguments(ToolArguments):
         )
 
     def sizes(self) -> tuple[int, int] | None:
-        """Count the decisions and the patterns of a batch; None of a single artifact."""
+        """Count the decisions and patterns of a batch; None for a single artifact."""
         return None
 
 
@@ -334,7 +334,7 @@ class StoreSession(WriteArguments):
         return [PlannedArtifact(artifact=each.artifact()) for each in saved]
 
     def sizes(self) -> tuple[int, int] | None:
-        """Count the decisions and the patterns of a batch; None of a single artifact."""
+        """Count the decisions and patterns of a batch; None for a single artifact."""
         return len(self.decisions or ()), len(self.patterns or ())
 
 
@@ -397,7 +397,7 @@ TOOL_MODELS: Mapping[str, type[ToolArguments]] = {
 
 
 def example_call(tool: str, project_id: str) -> str:
-    """Write a call of a tool that works, for a model whose own call did not."""
+    """Write a valid call of a tool, to show to a model whose call failed."""
     given = {**TOOL_MODELS[tool].example, "project_id": project_id}
     return f"{tool}({json.dumps(given, ensure_ascii=False)})"
 
@@ -406,7 +406,7 @@ def plan(tool: str, arguments: Mapping[str, object]) -> WritePlan:
     """Check the arguments of a tool that saves, and plan the write.
 
     Raises:
-        ArtifactError: they break a rule.
+        ArtifactError: the arguments break a rule.
     """
     model = cast("type[WriteArguments]", TOOL_MODELS[tool])
     return model.read(arguments).plan(tool)

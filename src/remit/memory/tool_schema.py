@@ -1,7 +1,7 @@
-"""Writes the definitions of memory's tools from their models: `python -m remit.memory.tool_schema`.
+"""Writes the definitions of the memory tools from their models: `python -m remit.memory.tool_schema`.
 
 The result is the file `tool_definitions.json`. Scans and the gateway read that file, so they do not load
-pydantic, and another version of pydantic does not change definitions that users have accepted.
+pydantic, and a new version of pydantic does not change definitions that users have accepted.
 """
 
 import json
@@ -17,7 +17,7 @@ FILE = Path(__file__).with_name("tool_definitions.json")
 
 
 class _SchemaGenerator(GenerateJsonSchema):
-    """Writes schemas as short as they can be: no titles, no null and no default for optional fields."""
+    """Writes short schemas: no titles, and no null or default for optional fields."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - of the base class
         return False
@@ -32,12 +32,12 @@ class _SchemaGenerator(GenerateJsonSchema):
 
 
 def definitions() -> dict[str, dict[str, Any]]:
-    """Define the tools, always the same and in the same order."""
+    """Return the tool definitions in a stable order."""
     return {name: _definition(name, model) for name, model in TOOL_MODELS.items()}
 
 
 def as_json() -> str:
-    """Write the definitions as the text of the file."""
+    """Return the text of the definitions file."""
     return json.dumps(definitions(), indent=1, ensure_ascii=False) + "\n"
 
 
@@ -57,7 +57,7 @@ def _definition(name: str, model: type[ToolArguments]) -> dict[str, Any]:
 
 
 def _inlined(schema: Any, models: dict[str, Any]) -> Any:
-    """Put the schema of each model in the place of its references, without its title and docstring."""
+    """Replace references to models with their schemas, without title and docstring."""
     if isinstance(schema, list):
         return [_inlined(each, models) for each in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
@@ -71,7 +71,7 @@ def _inlined(schema: Any, models: dict[str, Any]) -> Any:
 
 
 def _object(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
-    """Describe an object, the required properties first."""
+    """Describe an object, required properties first."""
     ordered = sorted(properties, key=lambda name: name not in required)
     return {
         "type": "object",

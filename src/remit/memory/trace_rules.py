@@ -1,7 +1,7 @@
 """Decides which trace a tool call leaves, from its arguments and its result.
 
-What a file, an answer or a page holds is never part of one. Only what is certain counts: of a command whose
-exit code may be another program's, nothing is said; what an address was given besides is left out.
+A trace never contains the content of a file, result or page. Unclear calls leave no trace, such as a command
+whose exit code may come from another program. Addresses lose their credentials and query.
 """
 
 import os
@@ -17,27 +17,27 @@ from remit.text.limits import one_line
 from remit.text.redaction import redact, redact_url
 from remit.text.secrets import Word, names_a_secret, secrets_in, shown, words_of
 
-_LONGEST = 160  # characters of a subject
+_LONGEST = 160  # characters in a subject
 _LONGEST_PATH = 1_000
-_LONGEST_GIVEN = 10_000  # characters of a command or an answer that are looked at
+_LONGEST_GIVEN = 10_000  # characters of a command or result to read
 
 _WRITERS = {"Edit": EDITED, "MultiEdit": EDITED, "NotebookEdit": EDITED, "Write": WROTE}
 _SHELL = "Bash"
-_READERS = ("fetch", "scrape", "read_url", "extract")  # in the names of servers' tools
+_READERS = ("fetch", "scrape", "read_url", "extract")  # in the names of MCP tools
 _MANUALS = ("docs", "documentation")
 _LIBRARY = ("libraryId", "context7CompatibleLibraryID", "repoName", "library", "libraryName")
 
-# The patterns are compiled when they are first used: most calls leave nothing.
+# The patterns are compiled on first use, as most calls leave no trace.
 _COMMIT = r"(?m)^\[[^\]\n]+ ([0-9a-f]{7,40})\] (.+)$"
 _URL = r"(?i)(https?)://(?:[^/?#@\s]*@)?([^/?#@:\s]+\.[a-z]{2,})(?::\d+)?(/[^?#\s]*)?"
 _PRIVATE = (".local", ".localhost", ".internal", ".lan", ".home.arpa", ".test", ".invalid", ".example")
-_UNCLEAR = r"[|;&<`\n]|\$\("  # whose exit code it is, or what is run at all
+_UNCLEAR = r"[|;&<`\n]|\$\("  # hides the exit code or the program
 _MOVE = r"\s*cd\s+([\w./@-]+)\s*"
-_HOW = (  # how the program is run that comes next
+_HOW = (  # words that may come before the program
     r"-.*|.*=.*|\d+[smh]?|nice|time|timeout|env|npx|uv|poetry|pipenv|bundle|exec|run|(?:.*/)?python[\d.]*"
 )
 _ALIKE = (
-    r"-q+|-v+|-s|-x|--quiet|--verbose|--silent|--tb=\w+|--color=\w+|--no-header"  # which change no outcome
+    r"-q+|-v+|-s|-x|--quiet|--verbose|--silent|--tb=\w+|--color=\w+|--no-header"  # do not affect the outcome
 )
 _CHECKER = r"pytest|tox|nox|unittest|jest|vitest|mocha|rspec|phpunit|ctest|ruff|mypy|pyright|tsc"
 _BUILDER = r"make|just|npm|yarn|pnpm|bun|deno|cargo|go|mvn|gradlew?|dotnet|mix|swift"
@@ -82,7 +82,7 @@ def _run(given: Mapping[str, object], answer: object, *, succeeded: bool) -> Tra
 
 
 def _check(command: str) -> str:
-    """Name the check that a command runs, and on what; empty where it runs none for certain."""
+    """Name the check that a command runs, with its arguments; empty if the command is not clearly a check."""
     words = command.partition(">")[0].split()
     program, *rest = [*dropwhile(lambda word: re.fullmatch(_HOW, word), words), ""]
     program = program.rpartition("/")[2]
@@ -90,18 +90,18 @@ def _check(command: str) -> str:
     is_check = re.fullmatch(_CHECKER, program) or (
         re.fullmatch(_BUILDER, program) and re.fullmatch(_TASK, told)
     )
-    # What cannot be told in full is not told: another run with other words is another check.
+    # Skip a check that cannot be named in full: with other arguments it would be another check.
     is_plain = len(told) <= _LONGEST and not any(map(_hides, words_of(told.split())))
     return f"{program} {told}".strip() if is_check and is_plain else ""
 
 
 def _hides(word: Word) -> bool:
-    """Return whether a word may be a secret, by itself or as the value of its option."""
+    """Return whether a word may be a secret, alone or as the value of its option."""
     return shown(word.prefix + word.value) is None or names_a_secret(word.name)
 
 
 def _address(url: str) -> str:
-    """Write the address of a public page, without credentials and query."""
+    """Return the address of a public page without credentials and query, or an empty string."""
     found = re.match(_URL, url)
     if found is None or found[2].lower().endswith(_PRIVATE):
         return ""
@@ -114,9 +114,9 @@ def _named(sort: TraceKind, subject: str, verb: str) -> Trace | None:
 
 
 def without_secrets(subject: str) -> str:
-    """Write a subject as one line without secrets."""
+    """Reduce a subject to one line without secrets."""
     line = one_line(subject, _LONGEST_GIVEN)
-    return one_line(redact(line, secrets_in(line)), _LONGEST)  # cut last: nobody knows half of a secret
+    return one_line(redact(line, secrets_in(line)), _LONGEST)  # cut last: half a secret is not recognized
 
 
 def _text(given: Mapping[str, object], key: str) -> str:
@@ -125,8 +125,9 @@ def _text(given: Mapping[str, object], key: str) -> str:
 
 
 def inside(trace: Trace, workspace: Workspace, directory: str) -> Trace | None:
-    """Name a trace from the root of the checkout, for a call that was made in a directory; None where it was
-    left elsewhere.
+    """Make the paths of a trace relative to the checkout; None if the trace belongs elsewhere.
+
+    `directory` is the working directory of the call.
     """
     if trace.sort is TraceKind.FILE:
         path = _within(os.path.join(directory, trace.subject), workspace)
@@ -148,13 +149,13 @@ def inside(trace: Trace, workspace: Workspace, directory: str) -> Trace | None:
 def _within(path: str, workspace: Workspace) -> str | None:
     try:
         found = os.path.relpath(os.path.realpath(path), workspace.checkout).replace(os.sep, "/")
-    except (OSError, ValueError):  # of another drive, or no path at all
+    except (OSError, ValueError):  # on another drive, or not a path
         return None
     return None if found.split("/")[0] == ".." else found
 
 
 def _has_object(id: str, workspace: Workspace) -> bool:
-    """Tell whether the project's repository has an object; a new one has a file of its own."""
+    """Return whether the project's repository has an object as a loose file, as new objects do."""
     for root in (git_directory(workspace.project.path), workspace.project.path):
         try:
             names = os.listdir(os.path.join(root, "objects", id[:2]))

@@ -1,7 +1,7 @@
-"""Traces of tool calls that the next session may want to know of.
+"""Traces of tool calls for the next session.
 
-Names alone: of a file its path, of a check the command, of a page its address. A hook process imports this
-module.
+A trace holds only a name: the path of a file, the command of a check, the address of a page. Hook processes
+import this module.
 """
 
 from enum import StrEnum
@@ -13,7 +13,7 @@ class TraceKind(StrEnum):
 
     FILE = "file"
     COMMIT = "commit"
-    CHECK = "check"  # a test run, say
+    CHECK = "check"  # such as a test run
     PAGE = "page"
     MANUAL = "manual"  # a library's documentation
     SEARCH = "search"
@@ -23,7 +23,7 @@ EDITED, WROTE, COMMITTED = "edited", "wrote", "committed"
 FAILS, PASSES = "fails", "passes"
 READ, SEARCHED = "read", "searched"
 
-OBSERVED = {  # what an observation of it is one of
+OBSERVED = {  # the type of the observation
     TraceKind.FILE: "change",
     TraceKind.COMMIT: "change",
     TraceKind.CHECK: "finding",
@@ -34,16 +34,16 @@ OBSERVED = {  # what an observation of it is one of
 
 
 class Trace(NamedTuple):
-    """The trace of a call; the `subject` of a file is its path as the client gives it."""
+    """The trace of a call; the `subject` of a file is its path as the client sends it."""
 
     sort: TraceKind
     subject: str
     verb: str
-    place: str = ""  # the directory that a check changed to before
+    place: str = ""  # the directory that the command of a check changed to
 
     @property
     def is_new(self) -> bool:
-        """Whether it counts by itself: a passing check counts only after a failure."""
+        """Whether it counts on its own: a passing check counts only after a failure."""
         return self.verb != PASSES
 
 
@@ -56,7 +56,7 @@ class StoredTrace(NamedTuple):
     verb: str
     times: int
     at: int
-    artifact: str | None  # the observation that says less
+    artifact: str | None  # the observation that it updates
 
     @property
     def observed(self) -> str:

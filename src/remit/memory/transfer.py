@@ -1,4 +1,4 @@
-"""Exports memory as lines of JSON, and imports them again exactly."""
+"""Exports memory as lines of JSON, and imports them without loss."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ from remit.memory.value_checks import checked_id, checked_whole, shown
 
 FORMAT = {"remit_memory": 1}
 HEAD = json.dumps(FORMAT)
-_LATEST = 2**53  # what every reader of JSON can count to
+_LATEST = 2**53  # larger integers are not safe in JSON
 
 Moment = Annotated[int, Checked(lambda value: checked_whole(value, "", 0, _LATEST), {"type": "integer"})]
 Owner = Annotated[
@@ -108,21 +108,21 @@ class ImportResult(NamedTuple):
     """The result of an import."""
 
     added: int
-    known: int  # what was there before, just as it is in the lines
+    known: int  # already stored
 
 
 def export(store: MemoryStore, project_id: str | None) -> Iterator[str]:
-    """Write a project, or all of memory, as lines."""
+    """Export a project, or all of memory, as lines."""
     yield HEAD
     for record in store.records(project_id):
         yield record_line(record)
 
 
 def restore(store: MemoryStore, lines: Iterable[str]) -> ImportResult:
-    """Import lines, all of them or nothing.
+    """Import lines completely or not at all.
 
     Raises:
-        BadFileError: a line cannot be read, or says something else than what is kept under its name.
+        BadFileError: a line is invalid, or conflicts with a stored record.
     """
     records = _read(lines)
     with store.transaction():
@@ -138,7 +138,7 @@ def restore(store: MemoryStore, lines: Iterable[str]) -> ImportResult:
 
 
 def record_line(record: Record) -> str:
-    """Write a record as a line."""
+    """Format a record as a line."""
     if isinstance(record, ProjectRecord):
         return _line("project", record._asdict())
     if isinstance(record, FocusRecord):
@@ -162,10 +162,10 @@ def record_line(record: Record) -> str:
 
 
 def read_record(line: str) -> Record:
-    """Read a line.
+    """Parse a line.
 
     Raises:
-        ArtifactError: it is not a record, or its content breaks a rule.
+        ArtifactError: the line is not a record, or its content breaks a rule.
     """
     try:
         given: object = json.loads(line)
@@ -201,7 +201,7 @@ def _read(lines: Iterable[str]) -> Sequence[tuple[int, Record]]:
 
 
 def _add(store: MemoryStore, record: Record) -> bool:
-    """Add a record, and tell whether it was: a project or a focus area that is there stays as it is."""
+    """Add a record; return False for a project or focus area that already exists, which stays unchanged."""
     if isinstance(record, ProjectRecord):
         if store.homes(record.project_id):
             return False

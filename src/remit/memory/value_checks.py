@@ -1,4 +1,4 @@
-"""Checks the single values that callers send to memory, and names the rule that a value breaks."""
+"""Checks the values that callers send to memory, and names the rule that a value breaks."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ MAX_SURFACED = 50  # artifacts that a search returns
 DEFAULT_SURFACED = 5
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-_MAX_SHOWN = 40  # characters of a wrong value that an error repeats
+_MAX_SHOWN = 40  # characters of an invalid value that an error repeats
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -32,7 +32,7 @@ def checked_text(value: object, field: str, most: int) -> str:
     """Check a text.
 
     Raises:
-        ArtifactError: it is not a text, is empty or too long, or holds a secret.
+        ArtifactError: it is not a text, is empty or too long, or contains a secret.
     """
     if not isinstance(value, str):
         raise ArtifactError(field, "a text", shown(value))
@@ -56,7 +56,7 @@ def checked_id(value: object, field: str) -> str:
     """Check the id of a project or the name of a focus area.
 
     Raises:
-        ArtifactError: it is not a usable name.
+        ArtifactError: it is not a valid name.
     """
     rule = f"a text of 1 to {MAX_ID} printable characters, without slashes and outer spaces"
     if not isinstance(value, str):
@@ -69,10 +69,10 @@ def checked_id(value: object, field: str) -> str:
 
 
 def checked_choice(value: object, field: str, choices: type[Choice]) -> Choice:
-    """Check a word that stands for a member of an enumeration.
+    """Check the value of an enumeration member.
 
     Raises:
-        ArtifactError: it is another word.
+        ArtifactError: it is not one of the values.
     """
     words = [each.value for each in choices]
     if not isinstance(value, str) or value not in words:
@@ -125,7 +125,7 @@ def checked_day(value: object, field: str) -> str:
 
 
 def checked_time(value: object, field: str) -> str | None:
-    """Check a time, or null where something never happened.
+    """Check a time, or null if something never happened.
 
     Raises:
         ArtifactError: it is anything else.
@@ -134,10 +134,10 @@ def checked_time(value: object, field: str) -> str | None:
 
 
 def checked_list(value: object, field: str, most: int) -> list[object]:
-    """Check that a value is a list that is not too long.
+    """Check that a value is a list and not too long.
 
     Raises:
-        ArtifactError: it is not.
+        ArtifactError: it is not a list, or too long.
     """
     if not isinstance(value, list | tuple):
         raise ArtifactError(field, "a list", shown(value))
@@ -148,10 +148,10 @@ def checked_list(value: object, field: str, most: int) -> list[object]:
 
 
 def checked_properties(given: object, path: str) -> dict[str, object]:
-    """Check that properties are an object of plain values.
+    """Check that properties are an object with scalar values.
 
     Raises:
-        ArtifactError: they are not.
+        ArtifactError: they are anything else.
     """
     if not isinstance(given, Mapping):
         raise ArtifactError(path, "an object", shown(given))
@@ -171,7 +171,7 @@ def checked_properties(given: object, path: str) -> dict[str, object]:
 
 
 def shown(value: object, *, quoted: bool = True) -> str:
-    """Describe a wrong value without repeating much of it, and without repeating a secret."""
+    """Describe an invalid value briefly and without secrets."""
     if isinstance(value, Mapping):
         return "an object"
     if isinstance(value, list | tuple):

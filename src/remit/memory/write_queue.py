@@ -1,4 +1,4 @@
-"""Queues writes on the disk while the store cannot be written; every later call retries them."""
+"""Queues writes on disk while the store cannot be written; every later call retries them."""
 
 import json
 import os
@@ -20,16 +20,16 @@ _LOCKED = "the store cannot be written"
 
 
 class WriteQueue:
-    """A folder of queued writes: a file each, named by when it came, on the disk before it counts."""
+    """A folder of queued writes, one file each, named by time and synced to disk."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
 
     def add(self, write: Mapping[str, object], id: str, at: int) -> None:
-        """Keep a write.
+        """Add a write.
 
         Raises:
-            StoreUnavailableError: there is no room for it.
+            StoreUnavailableError: the folder cannot be written.
         """
         try:
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
@@ -41,7 +41,7 @@ class WriteQueue:
             ) from error
 
     def waiting(self) -> Sequence[tuple[str, Mapping[str, object]]]:
-        """List the writes, oldest first; other files are left alone."""
+        """List the writes, oldest first; ignore other files."""
         try:
             names = sorted(name for name in os.listdir(self._folder) if name.endswith(_SUFFIX))
         except OSError:
@@ -50,11 +50,11 @@ class WriteQueue:
         return [(name, write) for name, write in found if write is not None]
 
     def drop(self, name: str) -> None:
-        """Remove a write that was made."""
+        """Remove a write."""
         try:
             os.remove(os.path.join(self._folder, name))
         except FileNotFoundError:
-            return  # another process was faster
+            return  # another process removed it first
 
     def mark(self, name: str, write: Mapping[str, object]) -> None:
         """Replace a write with its new content."""
@@ -91,11 +91,11 @@ class _Queued(NamedTuple):
     tool: str
     arguments: Arguments
     turn: WriteStamp
-    refused: str | None  # why it will never be made as it is
+    refused: str | None  # the reason why it is not retried
 
 
 class PendingWrites:
-    """Retries queued writes in the order they came; a refused one is kept and reported."""
+    """Retries queued writes in order; keeps and reports refused ones."""
 
     def __init__(
         self,
@@ -113,13 +113,13 @@ class PendingWrites:
         """Add a write.
 
         Raises:
-            StoreUnavailableError: not even that is possible.
+            StoreUnavailableError: the queue cannot be written.
         """
         write = {"tool": tool, "arguments": dict(arguments), "id": turn.id, "at": turn.at}
         self._queue.add(write, turn.id, turn.at)
 
     def retry(self) -> bool:
-        """Retry all writes; return False while the store cannot be written."""
+        """Retry all writes; return False if the store cannot be written."""
         for queued in self._queued():
             if queued.refused is not None:
                 continue
@@ -152,7 +152,7 @@ class PendingWrites:
 
 
 def _read(name: str, write: Mapping[str, object]) -> _Queued | None:
-    """Read a file of the queue; None for a file that the queue did not write."""
+    """Parse a file of the queue; None if the queue did not write it."""
     tool, arguments, id, at = (write.get(key) for key in ("tool", "arguments", "id", "at"))
     if tool not in SAVING_TOOLS or not isinstance(arguments, dict) or not isinstance(id, str):
         return None

@@ -1,4 +1,4 @@
-"""Writes plans to the store: through the scope gate, and compared with known artifacts."""
+"""Writes plans to the store, after the scope gate and a comparison with known artifacts."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -21,54 +21,54 @@ class PlannedArtifact:
     """One artifact to save."""
 
     artifact: Artifact
-    supersedes: Sequence[str] | None = None  # None: the caller did not judge
+    supersedes: Sequence[str] | None = None  # None: the caller did not decide
     related: Sequence[Related] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WritePlan:
-    """What a call saves, all of it or nothing."""
+    """The artifacts that a call saves, all or none."""
 
     tool: str
     project_id: str | None
     focus: str | None
     parts: Sequence[PlannedArtifact]
-    token: str | None = None  # names the approval that counts
-    sizes: tuple[int, int] | None = None  # of a batch: how many decisions, how many patterns
+    token: str | None = None  # the id of the approval to use
+    sizes: tuple[int, int] | None = None  # the number of decisions and patterns in a batch
 
     @property
     def is_global(self) -> bool:
-        """Whether every project would see a part of it."""
+        """Whether any part is visible in every project."""
         return any(part.artifact.scope is MemoryScope.GLOBAL for part in self.parts)
 
 
 class WriteStamp(NamedTuple):
-    """The id and the time of one write, from which its artifacts get their ids."""
+    """The id and time of one write; the ids of its artifacts derive from them."""
 
     id: str
     at: int
 
     def name(self, kind: ArtifactKind, number: int) -> str:
-        """Name the artifact at a place of the plan; the same each time the write is tried."""
+        """Return the id of an artifact by its position in the plan; it is the same on each retry."""
         return f"{kind}-{self.id}" + (f"-{number}" if number else "")
 
 
 class _Assessment(NamedTuple):
     """What to do with an artifact after comparing it with known ones."""
 
-    result: SaveResult | None  # it is settled, and nothing is to be written
+    result: SaveResult | None  # set: there is nothing to write
     status: ArtifactStatus = ArtifactStatus.LIVE
-    known: str | None = None  # the artifact that says the same already
+    known: str | None = None  # the artifact with the same content
     replaced: Sequence[str] = ()
     rivals: Sequence[str] = ()
-    near: str | None = None  # the one that somebody has to judge it beside
+    near: str | None = None  # the similar artifact that makes a review necessary
     outcome: DedupOutcome = DedupOutcome.NEW
 
 
 def find_place(
     store: MemoryStore, project_id: str | None, focus: str | None, bound: BoundProjects
 ) -> MemoryPlace:
-    """Look up a place; a project out of bounds does not exist."""
+    """Look up a place; a project out of bounds counts as missing."""
     return _place(_known(store, project_id, bound), project_id, focus, bound)
 
 
@@ -98,20 +98,20 @@ def combined(plan: WritePlan, results: Sequence[SaveResult]) -> Written:
 
 
 class _Homes(NamedTuple):
-    """Where the parts of a plan belong, by scope, and all places of the project."""
+    """The homes for the parts of a plan, by scope, and all homes of the project."""
 
     by_scope: Mapping[MemoryScope, Home]
     of_project: Sequence[Home]
 
 
 class MemoryWriter:
-    """Writes plans, inside a transaction that its caller opens."""
+    """Writes plans inside the caller's transaction."""
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
 
     def write(self, plan: WritePlan, turn: WriteStamp, bound: BoundProjects) -> tuple[Written, bool]:
-        """Write a plan, and tell whether something became visible in every project by it."""
+        """Write a plan, and return whether it made anything visible in every project."""
         known = _known(self._store, plan.project_id, bound)
         where = _place(known, plan.project_id, plan.focus, bound)
         if where.permission(plan.tool) is Permission.BLOCKED or where.project_id is None:
@@ -127,7 +127,7 @@ class MemoryWriter:
         return combined(plan, results), is_seen_everywhere
 
     def _homes(self, known: Sequence[Home], project_id: str, focus: str | None, at: int) -> _Homes:
-        """Return the homes of a place, creating missing ones."""
+        """Return the homes of a place, and create missing ones."""
         every = list(known) or [self._store.create_project(project_id, at)]
         homes = {MemoryScope.PROJECT: every[0], MemoryScope.GLOBAL: self._store.global_home()}
         if focus is not None:
@@ -143,7 +143,7 @@ class MemoryWriter:
     ) -> tuple[SaveResult, bool]:
         artifact = part.artifact
         id, home = turn.name(artifact.kind, number), homes.by_scope[artifact.scope]
-        if self._store.owner(id) is not None:  # it was made before the queue forgot it
+        if self._store.owner(id) is not None:  # an earlier attempt wrote it, but the queue still has it
             return SaveResult(status=SaveStatus.SAVED, artifact_id=id), False
         if artifact.kind is ArtifactKind.ENTITY:
             return self._upsert(part, id, home, homes.by_scope[MemoryScope.PROJECT], turn.at), True
@@ -163,7 +163,7 @@ class MemoryWriter:
         return _saved_result(id, judged), True
 
     def _judge(self, part: PlannedArtifact, home: Home, homes: _Homes) -> _Assessment:
-        """Compare a decision or pattern with the known ones of its home."""
+        """Compare a decision or pattern with known ones in its home."""
         artifact = part.artifact
         same = self._store.same(artifact, home)
         if same is not None and part.supersedes is None:
@@ -187,7 +187,7 @@ class MemoryWriter:
         return _Assessment(None, replaced=[] if near is None else [near.id], rivals=rivals, outcome=found)
 
     def _rivals(self, part: PlannedArtifact, home: Home, homes: _Homes) -> list[str]:
-        """The decisions that contradict a new one, among those that are seen together with it."""
+        """Return the visible decisions that contradict a new one."""
         subject = part.artifact.subject
         if not subject:
             return []
@@ -230,7 +230,7 @@ class MemoryWriter:
         )
 
     def _target(self, related: Related, number: int, home: Home, project: Home) -> str:
-        """Find the target of a relation by its id, or by an entity's name."""
+        """Find the target of a relation by id or entity name."""
         if self._store.find(related.target, home.project_id) is not None:
             return related.target
         subject = " ".join(related.target.lower().split())
