@@ -1,4 +1,4 @@
-"""Agents: which servers an agent has, and which tools its lists allow.
+"""Decides which servers an agent has, and which tools its lists allow.
 
 An agent that lists servers has only those. An agent that lists none inherits the project's servers, unless
 it opts out, and its parent's servers if it asks for them. A child never exceeds the tool lists of the agents
@@ -12,9 +12,9 @@ from remit.decision.kinds import Kind
 from remit.decision.tool_names import MCP, is_covered
 from remit.errors import AgentError
 
-MAX_DEPTH = 3  # agents below the main session
+MAX_DEPTH = 3  # levels of agents below the main session
 
-# The tools a model calls to use skills, commands and subagents.
+# The tools through which a model uses skills, commands and subagents.
 _THROUGH: dict[Kind, frozenset[str]] = {
     Kind.SKILL: frozenset({"Skill"}),
     Kind.SLASH_COMMAND: frozenset({"Skill", "SlashCommand"}),
@@ -26,8 +26,8 @@ _THROUGH: dict[Kind, frozenset[str]] = {
 class AgentProfile:
     """The servers and tools that an agent's definition lists."""
 
-    servers: tuple[str, ...] | None = None  # None: not listed; empty: no servers
-    own_servers: tuple[str, ...] = ()  # those that its definition declares itself
+    servers: tuple[str, ...] | None = None  # None: no list; empty: no servers
+    own_servers: tuple[str, ...] = ()  # servers that its own definition declares
     inherits_project: bool = True
     inherits_parent: bool = False
     tools: tuple[str, ...] | None = None  # None: all
@@ -66,7 +66,7 @@ def resolve_agent(name: str, parents: Sequence[str], profiles: Mapping[str, Agen
 
 
 def _find(name: str, profiles: Mapping[str, AgentProfile]) -> str:
-    """Find an agent by name, ignoring case if only one matches."""
+    """Find an agent by name; ignores case if only one agent matches."""
     if name in profiles:
         return name
     alike = [each for each in profiles if each.casefold() == name.casefold()]
@@ -104,7 +104,7 @@ def _known(what: str, names: Sequence[str] | Mapping[str, object]) -> str:
 
 
 def server_refusal(agent: Agent, labels: Sequence[str], *, owner: str | None) -> str | None:
-    """Return why an agent does not have a server; `owner` is the agent that declares the server."""
+    """Return why an agent cannot use a server; `owner` is the agent that declares the server."""
     name, profile = f"agent `{agent.name}`", agent.profile
     if owner == agent.name:
         return None
@@ -125,7 +125,7 @@ def server_refusal(agent: Agent, labels: Sequence[str], *, owner: str | None) ->
 
 
 def tool_refusal(agent: Agent, name: str, kind: Kind) -> str | None:
-    """Return why the lists of an agent or its parents exclude a tool."""
+    """Return why the tool lists of an agent or its parents exclude a tool."""
     startable = agent.profile.allowed_agents
     if kind is Kind.SUBAGENT and startable is not None and name not in startable:
         return f"agent `{agent.name}` may not start it"
@@ -143,7 +143,7 @@ def _is_admitted(entries: Sequence[str], name: str, kind: Kind) -> bool:
         return True
     if kind in _THROUGH:
         return any(_base(entry) in _THROUGH[kind] for entry in entries)
-    if kind is Kind.MCP_SERVER:  # a server is available as soon as one of its tools may be
+    if kind is Kind.MCP_SERVER:  # a server is available if any of its tools may be
         return any(_means_all_of(entry, name) or is_covered(entry, name) for entry in entries)
     return any(_means_all_of(entry, name) for entry in entries)
 

@@ -1,4 +1,4 @@
-"""What a scan reads from one client's files for one workspace."""
+"""The result of reading one client's files for one workspace."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from remit.decision.settings_rules import ASKS_AT_A_TERMINAL, ClientBehavior, Se
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientReading:
-    """The declarations and rules in a client's files, and the files that were read."""
+    """The declarations and rules in a client's files, and the inputs they came from."""
 
     client: str
     declarations: Sequence[Declaration]
@@ -20,18 +20,18 @@ class ClientReading:
     unreadable: frozenset[str] = frozenset()  # files that exist but are invalid
     lost: frozenset[Scope] = (
         frozenset()
-    )  # scopes that an unreadable file leads to: their declarations may be incomplete
+    )  # scopes that an unreadable file contributes to, whose declarations may be incomplete
     problems: Sequence[Problem] = ()
-    files: Sequence[str] = ()  # the files that exist
+    files: Sequence[str] = ()  # existing files
     behavior: ClientBehavior = ASKS_AT_A_TERMINAL
     own_rules: Sequence[
         SettingsRule
-    ] = ()  # rules that Remit wrote: the client follows them, Remit ignores them
+    ] = ()  # rules that Remit wrote, which the client follows and Remit ignores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredReading:
-    """What the store still knows about files that cannot be read."""
+    """The stored content of files that cannot be read."""
 
     declarations: Sequence[Declaration]
     rules: Sequence[SettingsRule]

@@ -1,6 +1,6 @@
-"""Reports of clients and agents: a tool that was used or announced, and a call about to be made.
+"""Reports from clients and agents: tools that were used or announced, and calls about to be made.
 
-Named tuples, not dataclasses: a hook process lives for milliseconds and imports this module.
+Named tuples instead of dataclasses, because short-lived hook processes import this module.
 """
 
 from typing import NamedTuple
@@ -22,7 +22,7 @@ class ReportedTool(NamedTuple):
     # Whether the last scan of the workspace is current. If not, the tool stays local to the workspace until
     # the next scan finds its server.
     is_scanned: bool
-    server: str | None = None  # as the client names it, if it does
+    server: str | None = None  # the client's name for it, if known
     scope: Scope | None = None  # if the reporter knows it
     subject: str | None = None  # the skill, command or agent that the tool starts
 
@@ -39,13 +39,13 @@ class CallOutcome(NamedTuple):
 class ClientCall(NamedTuple):
     """A call as a client's hook reports it."""
 
-    name: str  # as the client calls it
+    name: str  # the client's name for it
     server: str | None = None
-    source: str | None = None  # where the client declares the server
+    source: str | None = None  # where the client found the server's declaration
     subject: str | None = None  # the skill, command or agent that the tool starts
-    agent: str | None = None  # the agent that calls; None: the main session
-    mode: str | None = None  # the client's
-    is_anothers: bool = False  # the server is called `remit` but is not Remit
+    agent: str | None = None  # the calling agent; None: the main session
+    mode: str | None = None  # the client's mode
+    is_anothers: bool = False  # another server uses the name `remit`
 
     @property
     def is_own(self) -> bool:
@@ -63,6 +63,6 @@ class ClientCall(NamedTuple):
         """The names of all rows that the decision depends on."""
         subjects = () if self.subject is None else (self.subject, f"/{self.subject}")
         agents = () if self.agent is None else (self.agent,)
-        called = canonical(self.name)  # differs if the server is not what its name suggests
+        called = canonical(self.name)  # in case the server called `remit` is not Remit
         tools = (self.tool, *server_rows(self.tool), called, *server_rows(called))
         return list(dict.fromkeys((*tools, *subjects, *agents)))

@@ -1,9 +1,9 @@
-"""Applies a client's settings to declarations, by the rules observed on the real Claude Code.
+"""Applies a client's settings to declarations.
 
-Other clients have fewer rules, and their own behavior.
+The rules were observed in Claude Code; other clients have fewer rules and their own behavior.
 
-Approval comes first: a rejected or pending project server shadows nothing. Then policy: any deny rule blocks,
-and with an allow list, only the servers on it pass. Then what the user switched off.
+Approval comes first: a rejected or pending project server shadows nothing. Policy comes next: any deny rule
+blocks, and with an allow list, only listed servers pass. Last come the servers that the user disabled.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -55,9 +55,9 @@ class ClientSettings:
         self._forgot_urls = FORGOTTEN_URL in (*self._denied, *(self._allowed or ()))
 
     def can_shadow(self, declaration: Declaration) -> bool:
-        """Tell whether a declaration can shadow others; a project's server can only once it is approved.
+        """Return whether a declaration can shadow others; a project's server must be approved first.
 
-        Tools that only a person may invoke do not: the model sees the next declaration of the name.
+        Tools that only a person may invoke shadow nothing: the model sees the next declaration of the name.
         """
         if declaration.own_status is ConfigStatus.MANUAL or self._is_withheld(declaration):
             return False
@@ -91,11 +91,11 @@ class ClientSettings:
         return not self._asks or self._approves_all or declared_label(declaration) in self._approved
 
     def _is_withheld(self, declaration: Declaration) -> bool:
-        # Even without a terminal, a client ignores the declarations of a folder that it does not trust.
+        # Even without a terminal, clients ignore the declarations of an untrusted folder.
         return "" in self._withheld or declaration.dir in self._withheld
 
     def _is_blocked(self, declaration: Declaration) -> bool:
-        """Tell whether a policy blocks a declaration; managed servers need no allow list."""
+        """Return whether a policy blocks a declaration; managed servers need not be on an allow list."""
         is_managed = declaration.scope is Scope.MANAGED
         if _SURFACES.get(declaration.kind) in self._plugins_only and not is_managed:
             return declaration.scope is not Scope.PLUGIN
@@ -113,13 +113,13 @@ class ClientSettings:
         return not is_allowed([*self._allowed, *own], declaration)
 
     def _cannot_judge(self, declaration: Declaration) -> bool:
-        """Tell whether a broken file held a URL or pattern that is needed; if so, the last result stands."""
+        """Return whether deciding needs a URL or pattern of a broken file; if so, the last result stands."""
         if declaration.launch is None:
             return declaration.was_denied is not None
         return declaration.launch.is_remote and self._forgot_urls
 
     def _override(self, declaration: Declaration) -> ConfigStatus | None:
-        """Return the override for a skill or command; a plugin's cannot be overridden."""
+        """Return the override for a skill or command; plugins' skills cannot be overridden."""
         if _SURFACES.get(declaration.kind) != "skills" or declaration.plugin is not None:
             return None
         return _OVERRIDES.get(self._overrides.get(declaration.name.removeprefix("/"), ""))
@@ -129,7 +129,7 @@ class ClientSettings:
         rules = self._of(Effect.OVERRIDES_SKILL)
         for rule in sorted(rules, key=lambda rule: order.index(rule.level), reverse=True):
             name, _, word = rule.subject.rpartition("=")
-            found[name] = word  # strongest last
+            found[name] = word  # the strongest level comes last
         return found
 
     def _reads_approval_of_all(self) -> bool:
@@ -149,8 +149,10 @@ class ClientSettings:
         return [rule.subject for rule in rules] if rules else None
 
     def _counts(self, rule: SettingsRule) -> bool:
-        """Tell whether a level may approve: a repository's files only once the repository is trusted,
-        the user's own files there also once the folder is.
+        """Return whether a level may approve servers.
+
+        Files shared in a repository may once the repository is trusted; the user's own files there may once
+        the repository or the folder is trusted.
         """
         if rule.level is SettingsLevel.PROJECT:
             return "project" in self._trusted
@@ -170,6 +172,6 @@ _OVERRIDES = {"off": ConfigStatus.DISABLED, "user-invocable-only": ConfigStatus.
 
 
 def _needs_approval(declaration: Declaration) -> bool:
-    """Tell whether a declaration needs approval: a project's servers do, those of its agents do not."""
+    """Return whether a declaration needs approval; a project's servers do, except those of agents."""
     is_server = declaration.kind is Kind.MCP_SERVER and declaration.agent is None
     return is_server and declaration.scope is Scope.PROJECT

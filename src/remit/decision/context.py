@@ -1,4 +1,4 @@
-"""The context of a decision: who asks, from where, and under which rules."""
+"""The context of a decision: the caller, the workspace, and the rules."""
 
 import os
 from collections.abc import Mapping
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """Who asks, from where, and under which rules."""
+    """The caller, the workspace, and the rules of a decision."""
 
     workspace: Workspace
-    client: str | None  # None: an inventory over all clients
+    client: str | None  # None: all clients, for an inventory
     flags: LaunchFlags = DEFAULT_FLAGS
     agent: Agent | None = None  # None: the main session
     home: str = ""  # shortens paths in reasons
-    starts_servers: bool = False  # Remit starts them itself, so a project's servers must be trusted
+    starts_servers: bool = False  # Remit itself starts servers, so a project's servers must be trusted
     requirements: Requirements = NO_REQUIREMENTS
-    snapshot: "Snapshot | None" = None  # None: no detector ran, because no tool requires a state
+    snapshot: "Snapshot | None" = None  # None: no detectors ran, because no tool requires a state
     policy: Policy = NO_POLICY
-    mode: Mode | None = None  # None: the mode that the configuration sets
-    refusals: "Mapping[Key, str] | None" = None  # reasons from policy filters written in Python
+    mode: Mode | None = None  # None: the configured mode
+    refusals: "Mapping[Key, str] | None" = None  # reasons from Python policy filters
     run_context: object = None  # passed to those filters by the host application
 
     def view(self, client: str) -> View:

@@ -1,6 +1,6 @@
-"""Danger levels of tools, from their server's annotations or the words of their names.
+"""Rates the danger of tools by their server's annotations or the words in their names.
 
-Only a configuration makes a tool `critical`.
+Only a configuration can rate a tool as `critical`.
 """
 
 import json
@@ -18,14 +18,14 @@ class Danger(IntEnum):
     """The danger levels, lowest first."""
 
     SAFE = 0  # reads local data
-    LOW = 1  # reads, perhaps untrusted content
+    LOW = 1  # reads data that may be untrusted
     MODERATE = 2  # makes reversible changes
-    DESTRUCTIVE = 3  # may destroy
+    DESTRUCTIVE = 3  # may destroy data
     CRITICAL = 4  # money, production, credentials
 
     @property
     def word(self) -> str:
-        """The level as configurations and JSON write it."""
+        """The level as written in configurations and JSON."""
         return self.name.lower()
 
 
@@ -33,14 +33,14 @@ LEVELS = {level.word: level for level in Danger}
 
 
 class Rating(NamedTuple):
-    """A level, and where it comes from."""
+    """A danger level and its origin."""
 
     level: Danger
     origin: str
 
 
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
-_NAMED = (Kind.MCP_TOOL, Kind.BUILTIN)  # the other kinds act through tools, which are rated themselves
+_NAMED = (Kind.MCP_TOOL, Kind.BUILTIN)  # other kinds act through tools, which have their own rating
 
 _READS = "count describe get has is list show view"  # followed by a noun
 _TELLS = """
@@ -72,9 +72,9 @@ _PLAIN = Rating(Danger.LOW, "nothing says more")
 
 
 def by_annotations(annotations: str | None) -> Danger | None:
-    """Rate a tool by its annotations, as JSON; None if they have no hints.
+    """Rate a tool by its annotations, as JSON; None if they contain no hints.
 
-    If there is any hint, missing or malformed ones count as the worst they could be.
+    If any hint is present, missing or malformed ones count as the worst case.
     """
     if annotations is None:
         return None
@@ -87,7 +87,7 @@ def by_annotations(annotations: str | None) -> Danger | None:
 
 
 def derive(tool: Tool, *, trusts_annotations: bool) -> Rating:
-    """Rate a tool without configured danger; untrusted annotations can only raise it."""
+    """Rate a tool that has no configured danger; untrusted annotations can only raise the level."""
     named = by_name(tool.name) if tool.kind in _NAMED else _PLAIN
     if tool.danger is None:
         return named
@@ -97,9 +97,9 @@ def derive(tool: Tool, *, trusts_annotations: bool) -> Rating:
 
 @lru_cache(maxsize=65_536)
 def by_name(name: str) -> Rating:
-    """Rate a tool by the worst word of its name; the words after a reading verb are nouns.
+    """Rate a tool by the most dangerous word of its name; words after a reading verb count as nouns.
 
-    So `get_update_status` changes nothing, and `get_and_update` does.
+    So `get_update_status` is a read, and `get_and_update` is not.
     """
     own = name.split("__", 2)[2] if name.startswith(MCP) and name.count("__") > 1 else name
     words = split(own).lower().split()
@@ -112,7 +112,7 @@ def by_name(name: str) -> Rating:
 
 
 def of_command(name: str) -> Danger:
-    """Rate a command by the last part of its name, `safe` if a word says that it reads."""
+    """Rate a command by the last part of its name; `safe` if a word implies reading."""
     own = name.rpartition(".")[2]
     level = by_name(own).level
     reads = not _HARMLESS.isdisjoint(split(own).lower().split())

@@ -1,6 +1,6 @@
-"""Decide whether a tool may be used: the one rule behind every list, call, search and explanation.
+"""Decides whether a tool may be used: the one rule behind every list, call, search and explanation.
 
-The gates run in the order of the table below. The first one that objects wins and names itself.
+The gates run in the order of the table below. The first gate that objects decides.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ GATES: GateTable = (
     (Gate.AGENT, gate_rules.agent),
     (Gate.POLICY, gate_rules.policy),
     (Gate.STATE, gate_rules.state),
-    (Gate.DANGER, gate_rules.danger),  # last: a tool that is unavailable anyway is not reported as forbidden
+    (Gate.DANGER, gate_rules.danger),  # last, so an unavailable tool is not reported as forbidden
 )
 CATALOG_GATES: GateTable = tuple(row for row in GATES if not row[0].depends_on_states)
 SNAPSHOT_GATES: GateTable = tuple(row for row in GATES if row[0].depends_on_states)
@@ -54,19 +54,19 @@ class Decision:
 
     @property
     def frees_name(self) -> bool:
-        """Whether the tool is never served here, so another may have its name."""
+        """Whether the tool is never served here, so another tool may use its name."""
         return self.gate is not None and self.gate.frees_name
 
 
 class ToolDecision(NamedTuple):
-    """A tool with the decision about it."""
+    """A tool and the decision about it."""
 
     tool: Tool
     decision: Decision
 
 
 class ExplainedGate(NamedTuple):
-    """One gate with its result, as `remit why` prints it."""
+    """A gate and its result, as `remit why` prints it."""
 
     gate: Gate
     result: GateResult
@@ -81,7 +81,7 @@ def decide(tool: Tool, context: Context) -> Decision:
 
 
 def decide_by(table: GateTable, tool: Tool, context: Context) -> Decision:
-    """Decide by some of the gates, in their order."""
+    """Decide with some of the gates, in their order."""
     for gate, check in table:
         result = check(tool, context)
         if not result.passed or result.asks:
@@ -91,5 +91,5 @@ def decide_by(table: GateTable, tool: Tool, context: Context) -> Decision:
 
 
 def explain(tool: Tool, context: Context) -> list[ExplainedGate]:
-    """List the result of every gate, including those after the one that decides."""
+    """List the result of every gate, including those after the deciding one."""
     return [ExplainedGate(gate, check(tool, context)) for gate, check in GATES]

@@ -1,4 +1,4 @@
-"""Keeps the decisions about a catalog; a new snapshot repeats only those that it can change."""
+"""Caches the decisions about a catalog; a new snapshot repeats only those it can change."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -16,18 +16,18 @@ _AFTER_STATES = _ORDER[_ORDER.index(Gate.STATE) + 1 :]
 
 
 class DecisionIndex:
-    """The decisions about a catalog, updated snapshot by snapshot."""
+    """The decisions about a catalog, updated with each snapshot."""
 
     def __init__(self, tools: Iterable[Tool], context: Context) -> None:
         self._context = replace(context, snapshot=None)
         self._before: Snapshot | None = None
         self._tools = list(tools)
-        # As long as the states let each pass, of which only the mode is asked after them.
+        # The decisions if all required states hold; after the states, only the mode can object.
         self._settled = [decide_by(CATALOG_GATES, tool, context) for tool in self._tools]
         self._listed = list(map(ToolDecision, self._tools, self._settled))
         self._needing: dict[
             ToolRequirements, list[int]
-        ] = {}  # tools by what they need, where only that can hide them
+        ] = {}  # tools by requirements, where only these can hide them
         for at, (tool, decision) in enumerate(self._listed):
             needed = context.requirements.of(tool.name)
             if needed and (decision.gate is None or decision.gate in _AFTER_STATES):

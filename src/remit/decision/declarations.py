@@ -1,4 +1,4 @@
-"""Declarations: the entries of clients' configuration files, before they are resolved."""
+"""Declarations: entries of clients' configuration files before they are resolved."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,47 +8,47 @@ from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.launch import Launch
 from remit.decision.scopes import Scope
 
-Key = tuple[str | None, ...]  # of a row
+Key = tuple[str | None, ...]  # identifies a row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declaration:
-    """One entry of one config file: this tool, for this client, at this scope."""
+    """One entry of one configuration file: a tool, for a client, at a scope."""
 
     name: str  # canonical: `mcp__git__*` for a server
     kind: Kind
     client: str
     scope: Scope
-    source: str  # the file's path
+    source: str  # the path of the file
     project_hash: str | None = None
     dir: str | None = None
     server: str | None = None  # as written in the file
     plugin: str | None = None
     agent: str | None = None  # the agent whose definition declares this server
-    endpoint: str | None = None  # of its launch, as is the digest
+    endpoint: str | None = None  # digest of its launch, like `digest`
     digest: str | None = None
     launch: Launch | None = field(default=None, repr=False, compare=False)  # in memory only, never stored
     is_remit: bool = False
     description: str | None = None
     profile: AgentProfile | None = None  # of a subagent
     own_status: ConfigStatus | None = None  # set by the entry itself
-    # Only while a file is broken: whether a policy denied it when the file was last readable.
+    # Only for an invalid file: whether a policy denied it when the file was last valid.
     was_denied: bool | None = field(default=None, compare=False)
 
     @property
     def key(self) -> Key:
-        """The unique key of its row, equal to `Tool.key`."""
+        """The unique key of the row, equal to `Tool.key`."""
         place = (self.client, self.kind, self.scope, self.project_hash, self.dir)
         return *place, self.agent, self.server, self.name
 
     def is_called(self, name: str) -> bool:
-        """Tell whether a name means this declaration, as written in the file or in canonical form."""
+        """Return whether a name refers to this declaration, as written in the file or in canonical form."""
         return name in (self.server, self.name, self.name.removesuffix("__*"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolved:
-    """A declaration with its status and the one that shadows it."""
+    """A declaration with its status and the declaration that shadows it."""
 
     declaration: Declaration
     config_status: ConfigStatus

@@ -1,7 +1,7 @@
-"""Decides about a call that a client is about to make itself, not through the gateway.
+"""Decides about calls that a client makes itself, not through the gateway.
 
-The gates apply as everywhere. A tool that the client has but no scanned file declares is decided by its name,
-so lists and modes apply to it, and it is not refused only because it is unknown.
+All gates apply. A tool that the client has but no scanned file declares is decided by its name: lists and
+modes apply to it, but it is not refused only because it is unknown.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,9 +19,9 @@ from remit.decision.scopes import Scope
 from remit.decision.tool_names import classify, server_rows
 from remit.decision.tools import Tool
 
-# The client's modes that narrow; the others are ignored.
+# Client modes that restrict; others are ignored.
 _NARROWING = {"plan": Mode.PLAN, "dontAsk": Mode.DONT_ASK}
-# The client's sources whose files Remit reads.
+# Client sources whose files Remit reads.
 _READ = frozenset({"user", "project", "local", "plugin", "managed", "enterprise", "agent"})
 _IN_FORCE = (ConfigStatus.ENABLED, ConfigStatus.ITSELF)
 _ORDER = {Verdict.VISIBLE: 0, Verdict.ASK: 1, Verdict.HIDDEN: 2}
@@ -36,7 +36,7 @@ def decide_call(call: ClientCall, catalog: Iterable[Tool], context: Context) -> 
     subjects = _subjects(call, tools, context)
     if not call.is_own:
         return _worst(_decided(call, rows, as_agent) for rows in subjects)
-    # The gateway does not know the agent: report only what the agent may not do and the main session may.
+    # The gateway does not know the agent, so report only what this agent may not do but the main session may.
     agents = _worst(_decided(call, rows, as_agent) for rows in subjects)
     everybodys = _worst(_decided(call, rows, context) for rows in subjects)
     return agents if _ORDER[agents.verdict] > _ORDER[everybodys.verdict] else _SILENT
@@ -46,7 +46,7 @@ _SILENT = Decision(verdict=Verdict.VISIBLE, gate=None, reason="the gateway decid
 
 
 def _is_anothers(call: ClientCall, tools: Sequence[Tool]) -> bool:
-    """Tell whether another server uses the name `remit`, so the call does not reach the gateway."""
+    """Return whether another server uses the name `remit`, so the call does not reach the gateway."""
     names = frozenset(server_rows(call.name)) if call.is_own else frozenset[str]()
     rows = [tool for tool in tools if tool.name in names and tool.config_status in _IN_FORCE]
     rows = [tool for tool in rows if call.server in (None, tool.server)] or rows
@@ -55,10 +55,10 @@ def _is_anothers(call: ClientCall, tools: Sequence[Tool]) -> bool:
 
 
 def _decided(call: ClientCall, rows: Sequence[Tool], context: Context) -> Decision:
-    """Decide about the rows of one name; the one in force counts."""
+    """Decide about the rows of one name; the active row counts."""
     modes = [context.mode]
     narrower = _NARROWING.get(call.mode or "")
-    # In plan mode the client limits its own tools itself; one of them writes the plan.
+    # In plan mode the client restricts its own tools; one of them writes the plan.
     if narrower is not None and (narrower is not Mode.PLAN or rows[0].kind is not Kind.BUILTIN):
         modes.append(narrower)
     return _worst(_nearest(rows, replace(context, mode=mode)) for mode in modes)
@@ -74,7 +74,7 @@ def _worst(decisions: Iterable[Decision]) -> Decision:
 
 
 def _subjects(call: ClientCall, tools: Sequence[Tool], context: Context) -> list[Sequence[Tool]]:
-    """List everything the call uses, each with its candidate rows."""
+    """List everything a call uses, each with its candidate rows."""
     rows = [tool for tool in tools if tool.name == call.tool and tool.kind is not Kind.MCP_SERVER]
     rows = [tool for tool in rows if call.server in (None, tool.server)] or rows
     if call.is_own:
@@ -89,7 +89,7 @@ def _subjects(call: ClientCall, tools: Sequence[Tool], context: Context) -> list
 
 
 def _assumed(call: ClientCall, tools: Sequence[Tool], context: Context, is_read: bool) -> Tool:
-    """Make a row for a tool that only the client knows."""
+    """Build a row for a tool that only the client knows."""
     named = classify(call.tool)
     is_of_server = named.kind is Kind.MCP_TOOL
     made = Tool(
@@ -118,7 +118,7 @@ def _as_caller(call: ClientCall, tools: Sequence[Tool], context: Context) -> Con
     """Return the context of the caller."""
     context = agent_context(call.agent, tools, context)
     if call.is_own and context.agent is not None and context.agent.profile.tools is not None:
-        # If its list has the gateway's name of the tool, the list does not restrict the tool behind it.
+        # If an agent's list contains the gateway's name of a tool, it does not restrict the tool itself.
         agent, profile = context.agent, context.agent.profile
         listed = replace(agent, profile=AgentProfile(tools=profile.tools))
         if tool_refusal(listed, call.name, Kind.MCP_TOOL) is None:

@@ -1,6 +1,6 @@
-"""The rules of the gates: each passes a tool or objects to it, with a reason.
+"""The rules of the gates; each passes a tool or objects to it, with a reason.
 
-`remit.decision.decide` holds the table that orders them.
+`remit.decision.decide` defines their order.
 """
 
 from typing import NamedTuple
@@ -18,12 +18,12 @@ UNKNOWN_TOOL = "no tool of this name is known here"
 
 
 class GateResult(NamedTuple):
-    """Whether a gate passes a tool, and why; a gate gives its reason either way."""
+    """Whether a gate passes a tool, and the reason."""
 
     passed: bool
     reason: str
     unlock: str | None = None
-    asks: bool = False  # the tool passes, and a person approves each call
+    asks: bool = False  # the tool passes, but each call needs approval
 
 
 _IN_SCOPE = {
@@ -34,7 +34,7 @@ _IN_SCOPE = {
     Scope.GLOBAL: GateResult(True, "global: applies in all your projects"),
     Scope.PLUGIN: GateResult(True, "plugin: installed for this project or everywhere"),
 }
-_OUT_OF_SCOPE = GateResult(False, UNKNOWN_TOOL)  # isolation: never a hint that it exists
+_OUT_OF_SCOPE = GateResult(False, UNKNOWN_TOOL)  # isolation: never reveal that the tool exists
 
 
 def scope(tool: Tool, context: Context) -> GateResult:
@@ -80,7 +80,7 @@ def config(tool: Tool, context: Context) -> GateResult:
         return GateResult(
             False, f"its server `{tool.server}` no longer lists it", "run `remit scan --connect`"
         )
-    # The client starts the servers that an agent's own definition declares.
+    # The client itself starts the servers in an agent's definition.
     if context.starts_servers and tool.is_trusted is False and tool.agent is None:
         return GateResult(
             False,
@@ -91,7 +91,7 @@ def config(tool: Tool, context: Context) -> GateResult:
 
 
 def status_reason(status: ConfigStatus) -> str:
-    """Say why a status in the client's configuration keeps a tool from use."""
+    """Return why a status in the client's configuration makes a tool unavailable."""
     return _CONFIG_REFUSALS[status].reason
 
 
@@ -131,7 +131,7 @@ _ALLOWED = GateResult(True, "no list and no filter is against it")
 
 
 def policy(tool: Tool, context: Context) -> GateResult:
-    """Object to tools that a list or a filter refuses, or that are switched off for AI."""
+    """Object to tools that a list or filter refuses, or that are switched off for AI."""
     if context.policy.is_silent and not context.refusals:
         return _NO_RULE
     if context.refusals and (reason := context.refusals.get(tool.key)):
@@ -151,7 +151,7 @@ _NO_SNAPSHOT = GateResult(False, "the states that it needs were not looked at")
 
 
 def state(tool: Tool, context: Context) -> GateResult:
-    """Object to tools whose required states are false or unknown, or whose `when` fails."""
+    """Object to tools whose required states are false or unknown, or whose `when` does not hold."""
     required = context.requirements.of(tool.name)
     if not required:
         return _NO_REQUIREMENT
@@ -165,11 +165,11 @@ def state(tool: Tool, context: Context) -> GateResult:
     )
 
 
-_PASSED_BY_DANGER: dict[Rating, GateResult] = {}  # a catalog has thousands of tools and few ratings
+_PASSED_BY_DANGER: dict[Rating, GateResult] = {}  # a catalog has thousands of tools but few ratings
 
 
 def danger(tool: Tool, context: Context) -> GateResult:
-    """Object to tools whose danger level the mode forbids; ask where it asks."""
+    """Object to tools whose danger level the mode forbids, and require approval where it asks."""
     rated = context.policy.rate(tool)
     hidden_by, asks = context.policy.mode_effect(rated, context.mode)
     if hidden_by is not None:
@@ -225,7 +225,7 @@ _UNDECLARED = {Authority.REPORT: "reported by an agent", Authority.HOOK: "seen i
 
 
 def origin(tool: Tool, context: Context) -> str:
-    """Say where a tool comes from, and what demoted it."""
+    """Return where a tool comes from, and why it is demoted if it is."""
     declared = _declared(tool, context)
     return f"{declared}; {demotion_reason(tool.outcomes)}" if tool.status is ToolStatus.DEMOTED else declared
 

@@ -1,24 +1,24 @@
-"""The gates of a decision, in their order, and what each depends on.
+"""The gates of a decision, in order, and what each depends on.
 
-A hook process imports this module.
+Hook processes import this module, so it imports little.
 """
 
 from enum import StrEnum
 
 
 class Basis(StrEnum):
-    """What a gate depends on; a cached decision holds while none of it changes."""
+    """What a gate depends on; a cached decision is valid until this changes."""
 
-    CATALOG = "catalog"  # the stored rows of tools, servers and agents, with the user's trust
-    CONFIGURATION = "configuration"  # Remit's own files, and which parts of them are trusted
+    CATALOG = "catalog"  # stored rows of tools, servers and agents, and the user's trust
+    CONFIGURATION = "configuration"  # Remit's own files, and which parts are trusted
     STATES = "states"
 
 
 class Gate(StrEnum):
-    """The gates, in the order in which they are asked."""
+    """The gates, in the order in which they run."""
 
     bases: frozenset[Basis]
-    frees_name: bool  # what it hides is never served here, so another tool may have its name
+    frees_name: bool  # tools it hides are never served here, so others may use their names
 
     SCOPE = "scope", {Basis.CATALOG}, True
     CONFIG = "config", {Basis.CATALOG}, True
@@ -29,7 +29,7 @@ class Gate(StrEnum):
     DANGER = "danger", {Basis.CATALOG, Basis.CONFIGURATION}, False
 
     def __new__(cls, name: str, bases: set[Basis], frees_name: bool) -> "Gate":
-        """Make a member whose value is its name."""
+        """Create a member whose value is its name."""
         member = str.__new__(cls, name)
         member._value_ = name
         member.bases = frozenset(bases)
@@ -38,5 +38,5 @@ class Gate(StrEnum):
 
     @property
     def depends_on_states(self) -> bool:
-        """Whether its answer may change from one moment to the next."""
+        """Whether its result may change at any moment."""
         return Basis.STATES in self.bases

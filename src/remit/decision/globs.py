@@ -1,6 +1,6 @@
-"""Patterns of names, in which `*` matches any run of characters.
+"""Name patterns in which `*` matches any number of characters.
 
-Matching takes at most the length of the pattern times that of the name: it never backtracks.
+Matching never backtracks: it takes at most the length of the pattern times that of the name.
 """
 
 from functools import lru_cache
@@ -12,12 +12,12 @@ _MARK = "*"
 
 
 class Glob(NamedTuple):
-    """A pattern, as the parts around each `*`; a single part matches literally."""
+    """A pattern as the parts around each `*`; a single part matches literally."""
 
     parts: tuple[str, ...]
 
     def matches(self, name: str) -> bool:
-        """Tell whether a whole name matches."""
+        """Return whether the whole name matches."""
         first, *others = self.parts
         if not others:
             return name == first
@@ -34,7 +34,7 @@ class Glob(NamedTuple):
         return True
 
     def may_match(self, prefix: str) -> bool:
-        """Tell whether any name with this prefix could match."""
+        """Return whether any name with this prefix could match."""
         first = self.parts[0]
         return first.startswith(prefix) or (not self.is_name and prefix.startswith(first))
 
@@ -51,10 +51,10 @@ def glob(text: str) -> Glob:
 
 @lru_cache(maxsize=16_384)
 def tool_globs(text: str) -> tuple[Glob, ...]:
-    """Parse a pattern of tool names, as a client or the gateway writes it, into canonical patterns.
+    """Parse a pattern of tool names, in a client's or the gateway's form, into canonical patterns.
 
-    A name with `__` may be one that the gateway serves; one without `mcp__` may be a built-in, a command, or
-    a tool defined in Python.
+    A name with `__` may be one that the gateway serves; a name without `mcp__` may be a built-in, a command,
+    or a Python tool.
     """
     own = served_name(text)
     if own is not None and own != _MARK:

@@ -1,9 +1,8 @@
-"""Gives a tool that was only used or reported the status of the server it belongs to.
+"""Gives tools that were only used or reported the status of their server.
 
-Otherwise a tool used before its server was disabled, or in a directory above the one that disables it, would
-outlive its server. Tools of a server that an agent declares belong to that agent. Tools that were used become
-stale when their server leaves the files; tools that an agent reported stay as long as no file contradicts
-them.
+Otherwise such a tool would stay available after its server is disabled, or in a directory that disables the
+server. Tools of a server that an agent declares belong to that agent. Used tools become stale when their
+server is removed from the files; reported tools stay as long as no file contradicts them.
 """
 
 from collections.abc import Sequence
@@ -12,11 +11,11 @@ from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.tool_names import classify, server_rows
 from remit.decision.tools import Tool
 
-Servers = dict[tuple[str, str], list[Tool]]  # by client and name: several may share a name
+Servers = dict[tuple[str, str], list[Tool]]  # by client and name; several servers may share a name
 
 
 def adopt(tools: Sequence[Tool]) -> list[Tool]:
-    """Give every undeclared tool the status of the server that covers its name."""
+    """Give each undeclared tool the status of the server that covers its name."""
     servers = servers_in_force(tools)
     return [_adopted(tool, servers) for tool in tools] if servers else list(tools)
 
@@ -31,7 +30,7 @@ def servers_in_force(tools: Sequence[Tool]) -> Servers:
 
 
 def server_of(tool: Tool, servers: Servers) -> Tool | None:
-    """Find the server that covers a tool's name; of several, the one in force."""
+    """Find the server that covers a tool's name; if there are several, the active one."""
     found = [
         server
         for pattern in server_rows(tool.name)
@@ -41,13 +40,13 @@ def server_of(tool: Tool, servers: Servers) -> Tool | None:
 
 
 def _of_label(tool: Tool, servers: list[Tool]) -> list[Tool]:
-    """Choose the servers with the tool's own label, or else all that the label may mean."""
+    """Return the servers with the tool's exact label, or else all that the label may refer to."""
     exact = [server for server in servers if server.server == tool.server]
     return exact or (servers if tool.server == classify(tool.name).server else [])
 
 
 def _weakness(server: Tool) -> tuple[bool, bool, int, bool, bool]:
-    """Order servers, likeliest first: declared, not an agent's own, longest name, in force."""
+    """Sort key of servers, likeliest first: declared, not an agent's own, longest name, active."""
     is_absent = server.config_status in (ConfigStatus.PENDING, ConfigStatus.REJECTED)
     is_shadowed = server.shadowed_by is not None
     return _has_left(server), server.agent is not None, -len(server.name), is_shadowed, is_absent

@@ -1,10 +1,10 @@
-"""The enumerations that describe a tool."""
+"""Enumerations that describe a tool."""
 
 from enum import IntEnum, StrEnum
 
 
 class Kind(StrEnum):
-    """What a tool is, in the order of listings."""
+    """The kind of a tool, in listing order."""
 
     MCP_SERVER = "mcp_server"
     SLASH_COMMAND = "slash_command"
@@ -16,7 +16,7 @@ class Kind(StrEnum):
 
 
 class Authority(IntEnum):
-    """The source of a row; only an equal or higher authority may change its scope."""
+    """The authority of a row's source; only an equal or higher authority may change its scope."""
 
     HOOK = 1
     REPORT = 2
@@ -24,15 +24,15 @@ class Authority(IntEnum):
 
 
 class ToolStatus(StrEnum):
-    """The life cycle of a row."""
+    """The lifecycle status of a row."""
 
     ACTIVE = "active"
-    STALE = "stale"  # no longer in the files that declared it
-    DEMOTED = "demoted"  # its calls in this project fail, so it ranks lower
+    STALE = "stale"  # removed from the files that declared it
+    DEMOTED = "demoted"  # ranks lower, because its calls in this project fail
 
 
 class ConfigStatus(StrEnum):
-    """The status of a declaration under the client's own settings, in one workspace."""
+    """The status of a declaration under a client's settings in one workspace."""
 
     ENABLED = "enabled"
     DISABLED = "disabled"
@@ -40,16 +40,16 @@ class ConfigStatus(StrEnum):
     REJECTED = "rejected"
     DENIED = "denied"
     MANUAL = "manual"  # only a person may invoke it
-    ITSELF = "itself"  # the entry that starts Remit: shown, never an upstream
-    UNSERVED = "unserved"  # ships with the gateway, which the client does not start
+    ITSELF = "itself"  # the entry that starts Remit: listed, but never an upstream
+    UNSERVED = "unserved"  # ships with the gateway, but the client does not start it
 
 
-# The tools a model calls to use skills, commands and subagents, and the kinds they start.
+# The tools through which a model uses skills, commands and subagents, and the kinds they start.
 STARTERS: dict[str, tuple[Kind, ...]] = {
     "Skill": (Kind.SKILL, Kind.SLASH_COMMAND),
     "SlashCommand": (Kind.SKILL, Kind.SLASH_COMMAND),
     "Agent": (Kind.SUBAGENT,),
     "Task": (Kind.SUBAGENT,),
 }
-RUNS = frozenset({ConfigStatus.ENABLED, ConfigStatus.ITSELF})  # the client starts these
-COULD_RUN = RUNS | {ConfigStatus.PENDING}  # and these after approval
+RUNS = frozenset({ConfigStatus.ENABLED, ConfigStatus.ITSELF})  # started by the client
+COULD_RUN = RUNS | {ConfigStatus.PENDING}  # started after approval

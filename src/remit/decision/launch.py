@@ -1,7 +1,7 @@
-"""How a server is started or reached, as its entry declares it.
+"""How to start or reach a server, as its entry declares it.
 
-A launch may hold secrets: it stays in memory while files are read and servers start, and is never stored,
-printed or logged. Only two digests of it are stored.
+A launch may contain secrets. It stays in memory while files are read and servers start, and is never stored,
+printed or logged; only two digests of it are stored.
 """
 
 import json
@@ -17,7 +17,7 @@ from remit.text.secrets import names_a_secret
 
 
 class Transport(StrEnum):
-    """How messages travel to a server and back."""
+    """The transport between client and server."""
 
     STDIO = "stdio"
     HTTP = "http"
@@ -26,10 +26,10 @@ class Transport(StrEnum):
 
 
 class VariableSyntax(StrEnum):
-    """A way of writing a variable into an entry."""
+    """A syntax for variables in entries."""
 
     BRACES = "${X}"
-    DEFAULTS = "${X:-default}"  # or without a default
+    DEFAULTS = "${X:-default}"  # the default is optional
     BARE = "$X"
     DOLLAR_ENV = "${env:X}"
     BRACE_ENV = "{env:X}"
@@ -44,12 +44,12 @@ class OAuthClient(NamedTuple):
     """The OAuth client that an entry configures for a remote server."""
 
     client_id: str
-    port: int = 0  # of the redirect URI on `localhost`; 0: any
+    port: int = 0  # port of the redirect URI on `localhost`; 0: any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Launch:
-    """A process to start, or a URL to reach; variables in it are not expanded yet."""
+    """A process to start or a URL to connect to, with unexpanded variables."""
 
     transport: Transport = Transport.STDIO
     command: str = ""
@@ -61,7 +61,7 @@ class Launch:
     headers_helper: str | None = None  # a shell command that prints more headers
     registered: OAuthClient | None = None  # None: dynamic registration
     variables: Mapping[str, str] = field(default_factory=dict[str, str])  # set by the client
-    syntaxes: tuple[VariableSyntax, ...] = ()  # those of its client; none: nothing is expanded
+    syntaxes: tuple[VariableSyntax, ...] = ()  # of its client; empty: variables are not expanded
 
     def __repr__(self) -> str:
         return f"Launch({self.transport})"
@@ -73,16 +73,16 @@ class Launch:
 
     @property
     def endpoint(self) -> str:
-        """A digest of the command with its arguments, or of the URL: the identity of a server."""
+        """A digest of the command and its arguments, or of the URL, which identifies a server."""
         if self.is_remote:
             return _digest("url", self._filled(self.url))
         return command_digest([self._filled(word) for word in (self.command, *self.args)])
 
     @property
     def digest(self) -> str:
-        """A digest of everything that would be started or reached, except secrets, which may be rotated.
+        """A digest of everything to start or connect to, except secrets, which may be rotated.
 
-        A value that refers to one of the user's variables is not treated as a secret, whatever its name.
+        A value that refers to one of the user's variables does not count as a secret, whatever its name.
         """
         if self.is_remote:
             helper = () if self.headers_helper is None else (self.headers_helper,)
@@ -92,7 +92,7 @@ class Launch:
         return _digest(self.transport, *entry)
 
     def _filled(self, word: str) -> str:
-        """Expand the client's own variables: two plugins may use the same path in different folders."""
+        """Expand the client's own variables, because plugins may use the same path in different folders."""
         for name, value in self.variables.items():
             word = word.replace(f"${{{name}}}", value)
         return word
@@ -105,19 +105,19 @@ class Launch:
 
     @property
     def starts_installed_remit(self) -> bool:
-        """Whether it starts Remit by name alone, so nothing in a project can replace it."""
+        """Whether it starts Remit by name only, so nothing in a project can replace it."""
         words = self.args if self.command == "uvx" else (self.command, *self.args)
         is_named = re.match(r"remit(@[\w.]+)? serve( |$)", " ".join(words)) is not None
         return is_named and self.cwd is None and not any(map(steers_code, self.env))
 
 
 def program(word: str) -> str:
-    """Return the name of a program without its folder, extension and version."""
+    """Return the name of a program without its directory, extension and version."""
     name = word.replace("\\", "/").rpartition("/")[2].partition("@")[0].lower()
     return re.sub(r"\.(exe|cmd|bat|ps1)$", "", name)
 
 
-_STEERING = re.compile(  # loaders, language runtimes and package managers
+_STEERING = re.compile(  # affects loaders, language runtimes and package managers
     r"(.*_)?(PATH|OPTIONS|OPTS|PRELOAD|REGISTRY|INDEX_URL|COMMAND)"
     r"|PATHEXT|SHELL|ENV|HOME|USERPROFILE|COMSPEC|IFS|CLASSPATH|RUBYLIB|RUBYOPT|PERL5LIB|PERL5OPT|GOFLAGS"
     r"|PYTHON(PATH|HOME|STARTUP|USERBASE)|(LD|DYLD|BASH|NODE|NPM_CONFIG|PIP|UV|GIT)_.*",
@@ -126,14 +126,14 @@ _STEERING = re.compile(  # loaders, language runtimes and package managers
 
 
 def steers_code(variable: str) -> bool:
-    """Tell whether a variable of this name can change which code a server runs."""
+    """Return whether this environment variable can change which code a server runs."""
     return _STEERING.fullmatch(variable) is not None
 
 
 def references(value: str, syntaxes: Sequence[VariableSyntax] = ()) -> list[str]:
     """List the variables that a value refers to, in any client's syntax.
 
-    A bare `$X` inside a word counts only if the client supports it: it may be part of a password.
+    A bare `$X` inside a word counts only if the client supports it, because it may be part of a password.
     """
     pattern = _REFERENCE_OR_BARE if VariableSyntax.BARE in syntaxes else _REFERENCE
     return [braced or bare for braced, bare in pattern.findall(value)]
@@ -145,7 +145,7 @@ _REFERENCE_OR_BARE = re.compile(_BRACED + r"|\$([A-Za-z_][A-Za-z0-9_]*)")
 
 
 def command_digest(words: Sequence[str]) -> str:
-    """Return a digest of a command, whose words may be secret."""
+    """Return a digest of a command, whose words may be secrets."""
     return _digest("stdio", *words)
 
 
@@ -154,7 +154,7 @@ def _digest(*parts: object) -> str:
 
 
 def _lasting(values: Mapping[str, str]) -> list[tuple[str, str | None]]:
-    """Drop the values of variables and headers that are secrets."""
+    """Replace secret values of variables and headers with None."""
     return sorted((name, None if _is_renewable(name, value) else value) for name, value in values.items())
 
 

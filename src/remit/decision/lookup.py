@@ -1,4 +1,4 @@
-"""Looks up a name in a catalog, however a person, a client or the gateway writes it."""
+"""Looks up names in a catalog, in any form a person, a client or the gateway uses."""
 
 from collections.abc import Iterable, Sequence
 
@@ -7,14 +7,14 @@ from remit.decision.kinds import Kind, ToolStatus
 from remit.decision.tool_names import is_covered, spellings
 from remit.text.spelling import MOST_SUGGESTIONS, nearest
 
-_INVOKED = (Kind.SKILL, Kind.SLASH_COMMAND)  # both by `/name`
+_INVOKED = (Kind.SKILL, Kind.SLASH_COMMAND)  # both are invoked as `/name`
 
 
 def find(name: str, listed: Sequence[ToolDecision]) -> list[ToolDecision]:
-    """Find the rows that a name means: a server, a skill or command, a tool, or a plugin.
+    """Find the rows that a name refers to: a server, a skill or command, a tool, or a plugin.
 
-    An unknown tool name means the server that covers it, unless that server has listed its tools and the name
-    is not among them.
+    An unknown tool name refers to the server that covers it, unless that server has listed its tools and this
+    name is not among them.
     """
     servers = [item for item in listed if item.tool.kind is Kind.MCP_SERVER]
     if labelled := [item for item in servers if item.tool.server == name]:
@@ -52,13 +52,13 @@ def _bare(name: str) -> str:
 
 
 def closest_to_being_visible(item: ToolDecision) -> tuple[bool, bool, bool]:
-    """Sort key: rows that are closest to being usable come first."""
+    """Sort key that puts rows closest to being usable first."""
     tool, decision = item
     return not decision.is_available, tool.status is ToolStatus.STALE, tool.shadowed_by is not None
 
 
 def suggest(name: str, listed: Sequence[ToolDecision]) -> list[str]:
-    """List known names that an unknown one may mean: a tool without its server, or a misspelling."""
+    """List known names that an unknown name may refer to: a tool without its server, or a misspelling."""
     ending = f"__{name}"
     if tools := sorted({item.tool.name for item in listed if item.tool.name.endswith(ending)}):
         return tools[:MOST_SUGGESTIONS]

@@ -1,7 +1,7 @@
-"""Policy: which tools the lists allow, how dangerous each tool is, and what the mode does with that.
+"""The policy: which tools are allowed, how dangerous each tool is, and what the mode does with it.
 
-Blocking beats allowing, and asking beats not asking, whichever file sets it. A danger level comes from the
-most specific pattern, the one with the most letters; a weaker file can only raise it.
+Blocking beats allowing, and requiring approval beats not requiring it, whichever file does so. A danger level
+comes from the most specific pattern, which has the most letters; a weaker file can only raise it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,7 +29,7 @@ from remit.decision.tools import Tool
 
 
 class Policy:
-    """The rules of all files; results are cached per tool."""
+    """The combined rules of all files; results are cached per tool."""
 
     def __init__(
         self,
@@ -77,8 +77,10 @@ class Policy:
         )
 
     def refusal(self, tool: Tool, agents: Sequence[str]) -> Refusal | None:
-        """Return why a tool is refused for an agent and its parents; None if it is not."""
-        if self._unread is not None and tool.kind is not Kind.BUILTIN:  # a person needs them to fix the file
+        """Return why a tool is refused to an agent and its parents; None if it is not."""
+        if (
+            self._unread is not None and tool.kind is not Kind.BUILTIN
+        ):  # people need built-ins to fix the file
             return Refusal("nobody knows what a file that could never be used forbids", self._unread, "mend")
         key = (tool.name, tool.server, tool.plugin, tool.kind, *agents)
         if key not in self._refused:
@@ -86,7 +88,7 @@ class Policy:
         return self._refused[key]
 
     def rate(self, tool: Tool) -> ToolDanger:
-        """Rate how dangerous a tool is."""
+        """Rate the danger of a tool."""
         if not (self._safety_rules or self._annotation_trust):
             return ToolDanger(derive(tool, trusts_annotations=tool.is_trusted is not False))
         combined = self._combined.get(tool.name)
@@ -99,7 +101,7 @@ class Policy:
         return ToolDanger(*danger, combined.approval, combined.is_managed)
 
     def mode_effect(self, rated: ToolDanger, mode: Mode | None) -> ModeEffect:
-        """Return what a mode does with a tool; None means the default mode."""
+        """Return the effect of a mode on a tool; None means the default mode."""
         key = (rated.rating.level, rated.approval is not None, rated.is_managed, mode)
         found = self._mode_effects.get(key)
         if found is None:
@@ -167,7 +169,7 @@ def _list_refusal(listed: ToolList, tool: Tool) -> Refusal | None:
 
 
 def _admits(form: Glob, name: str, full_name: str, *, is_server: bool) -> bool:
-    """Tell whether a pattern allows a tool; a server is allowed as soon as one of its tools may be."""
+    """Return whether a pattern allows a tool; a server is allowed if any of its tools may be."""
     if is_server:
         return form.may_match(name[:-1]) or form.may_match(full_name[:-1])
     return form.matches(name) or form.matches(full_name)
@@ -194,9 +196,9 @@ def _prefix(server: str, plugin: str | None) -> str:
 
 
 class _CombinedRules(NamedTuple):
-    """The safety rules of all files for one tool, combined."""
+    """The safety rules of all files for one tool."""
 
-    danger: "_SourcedRating | None"  # from files that may lower it, too
+    danger: "_SourcedRating | None"  # from files that may also lower it
     raised: "_SourcedRating | None"  # from files that may only raise it
     approval: ConfigLocation | None
     is_managed: bool
@@ -206,7 +208,7 @@ _SourcedRating = tuple[Rating, ConfigLocation]
 
 
 def _combine(covering: Sequence[SafetyRule]) -> _CombinedRules:
-    # A trusted part of a project's file comes before the machine's file.
+    # A trusted part of a project's file beats the machine's file.
     user = _rating_of(covering, RuleStrength.TRUSTED) or _rating_of(covering, RuleStrength.MACHINE)
     approval, is_managed = _approval(covering)
     return _CombinedRules(
@@ -229,7 +231,7 @@ def _worst(ratings: Iterable[_SourcedRating]) -> _SourcedRating | None:
 
 
 def _approval(covering: Sequence[SafetyRule]) -> tuple[ConfigLocation | None, bool]:
-    """Find the rule that requires approval; a trusted part of a project may drop the machine's rule."""
+    """Find the rule that requires approval; a trusted part of a project may lift the machine's rule."""
     settings = [(each.strength, *each.approval) for each in covering if each.approval is not None]
     requiring = {strength: origin for strength, required, origin in settings if required}
     if any(strength is RuleStrength.TRUSTED and not required for strength, required, _ in settings):

@@ -1,4 +1,4 @@
-"""The rules that make up a policy, each with the place in a file that sets it."""
+"""The rules that make up a policy, each with its place in a file."""
 
 from enum import IntEnum, StrEnum
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from remit.decision.globs import Glob
 
 
 class Mode(StrEnum):
-    """How much an agent may do; the names are those of the clients."""
+    """How much an agent may do, named as in the clients."""
 
     PLAN = "plan"  # nothing above `low`
     DEFAULT = "default"
@@ -20,7 +20,7 @@ class Mode(StrEnum):
 class RuleStrength(IntEnum):
     """How strong the rules of a file are, weakest first."""
 
-    NARROWING = 0  # a project's file: it may only restrict
+    NARROWING = 0  # a project's file, which may only restrict
     TRUSTED = 1  # a part of a project's file that the user trusts
     MACHINE = 2
     MANAGED = 3
@@ -63,7 +63,7 @@ class SafetyRule(NamedTuple):
 
     @property
     def weight(self) -> int:
-        """The number of letters in the pattern: more letters are more specific."""
+        """The number of letters in the pattern, which measures how specific it is."""
         return max(sum(map(len, form.parts)) for form in self.globs)
 
 
@@ -83,11 +83,11 @@ class ModeSetting(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """Why a tool may not be used, and the rule that says so."""
+    """Why a tool may not be used, and the rule that refuses it."""
 
     reason: str
     origin: ConfigLocation
-    unlock: str  # what to do at that place
+    unlock: str  # how to change the rule
 
 
 class ToolDanger(NamedTuple):
@@ -96,11 +96,11 @@ class ToolDanger(NamedTuple):
     rating: Rating
     origin: ConfigLocation | None = None  # the rule that sets the rating; None: derived
     approval: ConfigLocation | None = None  # the rule that requires approval
-    is_managed: bool = False  # an administrator requires approval: no mode lifts it
+    is_managed: bool = False  # an administrator requires approval, which no mode lifts
 
 
 class ModeEffect(NamedTuple):
-    """What a mode does with a tool."""
+    """The effect of a mode on a tool."""
 
     hidden_by: Mode | None
     asks: bool

@@ -9,12 +9,12 @@ class Severity(StrEnum):
 
     ERROR = "error"  # something is broken or exposed
     WARNING = "warning"  # something does not work as it looks
-    NOTE = "note"  # worth knowing
+    NOTE = "note"  # good to know
 
 
 class Problem(NamedTuple):
     """A problem in a configuration file."""
 
     source: str
-    place: str  # a line and column, a path of keys, or empty for the whole file
+    place: str  # line and column, or a path of keys; empty for the whole file
     reason: str

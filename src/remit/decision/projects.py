@@ -1,6 +1,6 @@
-"""Projects, their workspaces, and a client's view of a workspace.
+"""Projects, workspaces, and a client's view of a workspace.
 
-Both are named tuples, not dataclasses: a hook process lives for milliseconds and imports this module.
+Named tuples instead of dataclasses, because short-lived hook processes import this module.
 """
 
 import json
@@ -17,7 +17,7 @@ class Project(NamedTuple):
 
     @property
     def short_name(self) -> str:
-        """The name used in URLs: the folder with a part of the hash."""
+        """The name used in URLs: the directory name with a part of the hash."""
         folder = self.path.replace("\\", "/").rstrip("/").rpartition("/")[2]
         plain = "".join(
             sign if sign.isascii() and (sign.isalnum() or sign in "._-") else "-" for sign in folder
@@ -29,7 +29,7 @@ class Workspace(NamedTuple):
     """A launch directory inside a project."""
 
     dir: str
-    checkout: str  # the root of the checkout around `dir`: a linked worktree has its own
+    checkout: str  # root of the checkout that contains `dir`; a linked worktree has its own
     project: Project
 
 
@@ -39,20 +39,20 @@ def identify(path: str) -> Project:
 
 
 def called(name: str, projects: Iterable[Project]) -> Project | None:
-    """Find a project by hash or short name; None if no or several projects match."""
+    """Find a project by hash or short name; None unless exactly one matches."""
     found = [project for project in projects if name in (project.hash, project.short_name)]
     return found[0] if len(found) == 1 else None
 
 
 class LaunchFlags(NamedTuple):
-    """Command-line flags of the client that change what it loads."""
+    """Command-line flags of a client that change what it loads."""
 
     is_headless: bool = False  # without a terminal, nothing waits for approval
     mcp_configs: tuple[str, ...] = ()  # server files for one session
 
     @property
     def key(self) -> str:
-        """A key for these flags; empty for the default."""
+        """A key for these flags; empty for the defaults."""
         return "" if self == LaunchFlags() else json.dumps(self)
 
 
@@ -60,7 +60,7 @@ DEFAULT_FLAGS = LaunchFlags()
 
 
 def runs_headless(variables: Mapping[str, str]) -> bool:
-    """Tell from the environment of a hook or server whether Claude Code runs without a terminal."""
+    """Return whether Claude Code runs without a terminal, from the environment of a hook or server."""
     return variables.get("CLAUDE_CODE_ENTRYPOINT", "cli") != "cli"
 
 

@@ -1,6 +1,6 @@
-"""Requirements: the conditions that tools have on states.
+"""The requirements of tools: conditions on states.
 
-Requirements are looked up once per tool name, and evaluated once per rule and snapshot.
+They are looked up once per tool name, and evaluated once per rule and snapshot.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Dependencies(NamedTuple):
-    """The states and variables that a condition reads; its result changes only when one of them does."""
+    """The states and variables that a condition reads; only a change in one of them can change its result."""
 
     states: Collection[str] = ()
     variables: Collection[str] = ()  # top-level names
@@ -30,7 +30,7 @@ class RequirementCondition(Protocol):
 
 
 class UnmetRequirement(NamedTuple):
-    """A requirement that does not hold, and what would make it hold."""
+    """A requirement that does not hold, and how to satisfy it."""
 
     reason: str
     unlock: str | None
@@ -54,9 +54,9 @@ class Requirements:
     def __init__(self, needed: Iterable[Requirement] = (), ways: Mapping[str, str] | None = None) -> None:
         self._by_name: dict[str, list[Requirement]] = {}
         self._by_glob: list[tuple[Glob, Requirement]] = []
-        self._ways = ways or {}  # what would make each state true
+        self._ways = ways or {}  # how to make each state true
         self._found: dict[str, ToolRequirements] = {}
-        # One attribute, because threads may ask about different snapshots.
+        # A single attribute, because threads may use different snapshots.
         self._judged: tuple[Snapshot | None, dict[ToolRequirements, UnmetRequirement | None]] = (None, {})
         self._needed = tuple(needed)
         for each in self._needed:

@@ -1,9 +1,9 @@
-"""Resolves which declarations of a workspace are in force, and what shadows the others.
+"""Resolves which declarations of a workspace are active, and which are shadowed.
 
-Shadowing is a property of the group, so it is computed here once; the gate `precedence` only reads it.
-The rules are those observed on the real Claude Code: pending and rejected declarations never shadow; disabled
-and denied ones shadow by name; only enabled ones shadow a plugin's server by endpoint. Servers that an
-agent's definition declares are in force only with that definition.
+Shadowing depends on the whole group, so it is computed once here; the `precedence` gate only reads it.
+The rules were observed in Claude Code: pending and rejected declarations never shadow; disabled and denied
+ones shadow by name; only enabled ones shadow a plugin's server by endpoint. Servers declared in an agent's
+definition are active only if that definition is.
 """
 
 from collections.abc import Iterable
@@ -54,7 +54,7 @@ def _winners_by_name(declarations: Iterable[Declaration]) -> dict[Identity, Decl
 
 
 def _agent_instead(declaration: Declaration, agents: dict[Identity, Declaration]) -> Declaration | None:
-    """Find the agent that shadows the one whose definition declares a server."""
+    """Find the agent that shadows the agent whose definition declares a server."""
     if declaration.agent is None:
         return None
     winner = agents.get((Kind.SUBAGENT, declaration.agent, None, None))
@@ -64,13 +64,13 @@ def _agent_instead(declaration: Declaration, agents: dict[Identity, Declaration]
 def _identity(declaration: Declaration) -> Identity:
     if declaration.kind in (Kind.SKILL, Kind.SLASH_COMMAND):  # both are invoked as `/name`
         return Kind.SKILL, declaration.name.removeprefix("/"), declaration.plugin
-    # The server's name as written: `a.b` and `a_b` are two servers, though their tools share names.
+    # The server's name as written: `a.b` and `a_b` are different servers, although their tools share names.
     label = declaration.name if declaration.server is None else declaration.server
     return declaration.kind, label, declaration.plugin, declaration.agent
 
 
 def _strength(declaration: Declaration) -> tuple[bool, int, int]:
-    """Sort key of declarations with one name, strongest first: skill, scope, nearer directory.
+    """Sort key of declarations with the same name, strongest first: skill, scope, nearest directory.
 
     Inside a plugin, a command comes before a skill.
     """

@@ -1,6 +1,6 @@
 """Scopes: where a declaration applies, and which scope wins.
 
-The SQL fragment `in_scope` holds the same rule; a property test keeps the two equal.
+The SQL fragment `in_scope` has the same rule; a property test keeps them equal.
 """
 
 import os
@@ -11,10 +11,10 @@ from remit.decision.projects import Workspace
 
 
 class Scope(StrEnum):
-    """Where a declaration applies, in the order of listings."""
+    """Where a declaration applies, in listing order."""
 
     MANAGED = "managed"
-    DYNAMIC = "dynamic"  # given to the client when it is started, for one session
+    DYNAMIC = "dynamic"  # passed to the client at launch, for one session
     LOCAL = "local"
     PROJECT = "project"
     GLOBAL = "global"
@@ -30,14 +30,14 @@ PRECEDENCE: dict[Kind, tuple[Scope, ...]] = {  # strongest first
 
 
 def strength(kind: Kind, scope: Scope, dir: str | None) -> tuple[int, int]:
-    """Sort key of declarations with one name, strongest first; of two directories the nearer wins."""
+    """Sort key of declarations with the same name, strongest first; the nearest directory wins."""
     order = PRECEDENCE.get(kind, tuple(Scope))
     rank = order.index(scope) if scope in order else len(order)
     return rank, -len(dir or "")
 
 
 def in_scope(scope: Scope, project_hash: str | None, dir: str | None, workspace: Workspace) -> bool:
-    """Tell whether a row with this scope, project and directory applies to a workspace."""
+    """Return whether a row with this scope, project and directory applies to a workspace."""
     if scope in (Scope.GLOBAL, Scope.MANAGED):
         return True
     owned = project_hash == workspace.project.hash
@@ -49,12 +49,12 @@ def in_scope(scope: Scope, project_hash: str | None, dir: str | None, workspace:
 
 
 def is_at_or_below(path: str, dir: str) -> bool:
-    """Tell whether a canonical path equals a directory or is inside it."""
+    """Return whether a canonical path is a directory or inside it."""
     return path == dir or path.startswith(dir if dir.endswith(os.sep) else dir + os.sep)
 
 
 def ancestors(path: str, *, up_to: str | None = None) -> tuple[str, ...]:
-    """List a canonical directory and its ancestors, nearest first, optionally up to one of them."""
+    """List a canonical directory and its ancestors, nearest first, optionally only up to one of them."""
     found = [path]
     while (parent := os.path.dirname(found[-1])) != found[-1]:
         found.append(parent)

@@ -1,4 +1,4 @@
-"""Matches servers against the matchers of a client's policy: a name, a command or a URL pattern."""
+"""Matches servers with the matchers of a client's policy: names, commands and URL patterns."""
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -8,7 +8,7 @@ from remit.decision.tool_names import full_label
 
 
 def matches(matcher: str, declaration: Declaration) -> bool:
-    """Tell whether a policy's matcher matches a declaration."""
+    """Return whether a policy's matcher matches a declaration."""
     sort, _, value = matcher.partition(":")
     match sort:
         case "name":
@@ -28,16 +28,20 @@ def _url(declaration: Declaration) -> str | None:
 
 
 def is_allowed(allowed: Sequence[str], declaration: Declaration) -> bool:
-    """Match an allow list: URLs decide about remote servers, commands about processes, if any are listed."""
+    """Return whether an allow list admits a server.
+
+    If the list has any URLs, only they admit remote servers; if it has any commands, only they admit
+    processes.
+    """
     decisive = "url:" if _url(declaration) is not None else "command:"
     strict = [matcher for matcher in allowed if matcher.startswith(decisive)]
     return any(matches(matcher, declaration) for matcher in strict or allowed)
 
 
 def url_matches(pattern: str, url: str) -> bool:
-    """Match a URL against a pattern with `*`; hosts ignore case, and no path means any path.
+    """Match a URL against a pattern with `*`; hosts ignore case, and a missing path matches any path.
 
-    A pattern with `*` in its host and no port covers every port; one without `*` only the default port.
+    A pattern with `*` in its host and no port matches every port; one without `*` only the default port.
     """
     if pattern == "*":
         return True
@@ -63,6 +67,6 @@ def _glob(pattern: str, text: str) -> bool:
 
 
 def declared_label(declaration: Declaration) -> str:
-    """Return the name of a server as clients' settings write it."""
+    """Return a server's name as written in clients' settings."""
     label = declaration.name if declaration.server is None else declaration.server
     return full_label(label, declaration.plugin)

@@ -1,4 +1,4 @@
-"""The rules of a client's settings files, and how the client asks for approval."""
+"""The rules in a client's settings files, and how the client asks for approval."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -6,34 +6,32 @@ from typing import NamedTuple
 
 
 class SettingsLevel(StrEnum):
-    """Whose settings file a rule comes from, strongest first."""
+    """The settings file that a rule comes from, strongest first."""
 
     MANAGED = "managed"
     LOCAL = "local"
     PROJECT = "project"
     USER = "user"
-    STATE = "state"  # the user's answers, as the client stored them
+    STATE = "state"  # the user's answers, stored by the client
 
 
 class Effect(StrEnum):
-    """What a rule does to the servers it matches."""
+    """The effect of a rule on the servers it matches."""
 
-    EXCLUDES = "excludes"  # managed servers exist: all others are ignored
+    EXCLUDES = "excludes"  # managed servers exist, so all others are ignored
     TRUSTS = "trusts"  # subject `project`: the repository; `folder`: the launch directory or one above it
     APPROVES_ALL = "approves_all"  # subject `true` or `false`
     APPROVES = "approves"  # exact name
     REJECTS = "rejects"  # normalised name
     DENIES = "denies"  # a matcher
-    ALLOWS = "allows"  # a matcher, or empty: the list exists
+    ALLOWS = "allows"  # a matcher; empty: the list exists
     ALLOWS_MANAGED_ONLY = "allows_managed_only"
-    ADMITS_REMIT = "admits_remit"  # a matcher: Remit put itself on a list
-    SWITCHES_PLUGIN = "switches_plugin"  # `<plugin>=true` or `=false`; the strongest level decides
-    DISABLES = "disables"  # exact name, a plugin's as `plugin:<plugin>:<server>`
-    OVERRIDES_SKILL = (
-        "overrides_skill"  # `<skill or command>=off` or another word; the strongest level decides
-    )
+    ADMITS_REMIT = "admits_remit"  # a matcher that adds Remit itself to a list
+    SWITCHES_PLUGIN = "switches_plugin"  # `<plugin>=true` or `=false`; the strongest level wins
+    DISABLES = "disables"  # exact name; for a plugin `plugin:<plugin>:<server>`
+    OVERRIDES_SKILL = "overrides_skill"  # `<skill or command>=off` or another word; the strongest level wins
     ADMITS_PLUGINS_ONLY = "admits_plugins_only"  # subject `mcp`, `skills` or `agents`
-    WITHHOLDS = "withholds"  # the directory whose servers are pending until it is trusted; empty: all servers
+    WITHHOLDS = "withholds"  # a directory whose servers are pending until it is trusted; empty: all servers
 
 
 class ApprovalPrompt(StrEnum):
@@ -45,10 +43,10 @@ class ApprovalPrompt(StrEnum):
 
 
 class ClientBehavior(NamedTuple):
-    """How a client behaves, independent of its settings."""
+    """How a client behaves, regardless of its settings."""
 
     asks: ApprovalPrompt = ApprovalPrompt.AT_A_TERMINAL
-    off_shadows: bool = True  # a disabled entry shadows weaker ones of its name
+    off_shadows: bool = True  # a disabled entry shadows weaker ones with its name
 
 
 ASKS_AT_A_TERMINAL = ClientBehavior()
@@ -57,7 +55,7 @@ ASKS_AT_A_TERMINAL = ClientBehavior()
 NEVER_ASKS = ClientBehavior(asks=ApprovalPrompt.NEVER)
 
 
-FORGOTTEN_URL = "forgotten-url"  # stands for a URL pattern that was not stored
+FORGOTTEN_URL = "forgotten-url"  # placeholder for a URL pattern that was not stored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +63,7 @@ class SettingsRule:
     """One rule of one settings file.
 
     A matcher is `name:<exact name>`, `command:<digest of the exact words>` or `url:<pattern>`. A URL pattern
-    may hold a secret, so it is never stored.
+    may contain a secret, so it is never stored.
     """
 
     source: str
@@ -75,6 +73,6 @@ class SettingsRule:
 
     @property
     def storable_subject(self) -> str:
-        """The subject without secrets, as the store keeps it."""
+        """The subject without secrets, as stored."""
         is_pattern = self.effect in (Effect.DENIES, Effect.ALLOWS) and self.subject.startswith("url:")
         return FORGOTTEN_URL if is_pattern else self.subject

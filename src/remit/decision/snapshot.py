@@ -1,4 +1,4 @@
-"""States of a workspace: their values with reasons, and the snapshot of all of them."""
+"""States of a workspace: their values with reasons, and a snapshot of all states."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -12,21 +12,21 @@ from remit.errors import StateError
 JsonValue: TypeAlias = "str | int | float | bool | list[JsonValue] | dict[str, JsonValue] | None"
 
 _INT64 = range(-(2**63), 2**63)
-_MAX_DEPTH = 16  # of values inside values
+_MAX_DEPTH = 16  # levels of nested values
 
 
 class StateKind(StrEnum):
-    """What kind of fact a state is."""
+    """The kind of fact that a state describes."""
 
-    LOCATION = "location"  # where in an application the user is
+    LOCATION = "location"  # where the user is in an application
     CAPABILITY = "capability"  # what can be done here
     ENTITY = "entity"  # what exists, and what is selected
-    WORKFLOW = "workflow"  # what is being done
+    WORKFLOW = "workflow"  # what is in progress
 
 
 @dataclass(frozen=True, slots=True)
 class StateValue:
-    """The value of a state, `None` if unknown, and the reason."""
+    """The value of a state, `None` if unknown, and its reason."""
 
     truth: bool | None
     reason: str
@@ -42,7 +42,7 @@ UNDECLARED = StateValue(None, "no such state is declared")
 
 
 class Implications:
-    """Which states imply which: dotted names imply their ancestors, and states declare others.
+    """Which states imply others: dotted names imply their ancestors, and states can declare more.
 
     Raises:
         StateError: a state implies itself through others.
@@ -61,11 +61,11 @@ class Implications:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All states, declared or implied; each before those it implies."""
+        """All states, declared or implied; each comes before those it implies."""
         return self._order
 
     def close(self, values: Mapping[str, StateValue]) -> dict[str, StateValue]:
-        """Return the value of every state: its own, or the one implied by others."""
+        """Return the value of every state, its own or one implied by another state."""
         closed = {name: values[name] for name in self._order if name in values}
         for name in self._order:
             value = closed.setdefault(name, StateValue(False, "nothing that implies it holds"))
@@ -90,7 +90,7 @@ def _strongest_first(implied: Mapping[str, Collection[str]]) -> tuple[str, ...]:
 
 
 def _rank(value: StateValue | None) -> int:
-    """Rank the values of one state: true wins, then unknown, then false."""
+    """Rank the values of a state: true beats unknown, unknown beats false."""
     return -1 if value is None else (0 if value.truth is False else 1 if value.truth is None else 2)
 
 
@@ -102,7 +102,7 @@ def _because(name: str, value: StateValue) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """One immutable reading of all states and of the variables that conditions may use.
+    """One immutable reading of all states, and of the variables that conditions may use.
 
     Raises:
         StateError: a variable has a type that conditions cannot compare.
@@ -110,7 +110,7 @@ class Snapshot:
 
     states: Mapping[str, StateValue] = field(default_factory=dict[str, StateValue])
     variables: Mapping[str, object] = field(default_factory=dict[str, object])
-    known: dict[str, bool] = field(init=False, repr=False, compare=False)  # what conditions look up
+    known: dict[str, bool] = field(init=False, repr=False, compare=False)  # for conditions
     values: dict[str, JsonValue] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -120,7 +120,7 @@ class Snapshot:
         object.__setattr__(self, "values", _members(self.variables, "", 0))
 
     def state(self, name: str) -> StateValue:
-        """Return the value of a state; an undeclared one is unknown."""
+        """Return the value of a state; undeclared states are unknown."""
         return self.states.get(name, UNDECLARED)
 
 
@@ -134,7 +134,7 @@ def _members(values: Mapping[str, object], place: str, depth: int) -> dict[str, 
 
 
 def _plain(value: object, place: str, depth: int) -> JsonValue:
-    """Copy a value into the types that conditions know, so later changes do not affect it."""
+    """Copy a value into the types that conditions support, so later changes do not affect it."""
     if depth > _MAX_DEPTH:
         raise StateError(f"`{place}` is nested too deeply")
     if value is None or isinstance(value, bool):

@@ -1,7 +1,7 @@
-"""Names of tools: canonical forms, and the kind, server and scope that a bare name implies.
+"""Tool names: canonical forms, and the kind, server and scope that a name implies.
 
-Names cannot be parsed back in general: servers `a.b` and `a_b` are both called `mcp__a_b__...`, and
-`mcp__plugin_x_y_z__t` does not show where the plugin ends. So prefer a known server over parsing.
+Names cannot be parsed reliably: servers `a.b` and `a_b` both become `mcp__a_b__...`, and
+`mcp__plugin_x_y_z__t` does not show where the plugin's name ends. So prefer a known server over parsing.
 """
 
 from collections.abc import Iterator
@@ -11,15 +11,15 @@ from remit.decision.kinds import Kind
 from remit.decision.scopes import Scope
 
 MCP = "mcp__"
-OWN = "mcp__remit__"  # how a client calls what the gateway serves
-_OWN = (OWN, "mcp__plugin_remit_remit__")  # the latter if Remit is installed as a plugin
-REMIT = "Remit"  # the source of tools that ship with Remit:
+OWN = "mcp__remit__"  # prefix that clients use for the gateway's tools
+_OWN = (OWN, "mcp__plugin_remit_remit__")  # the second if Remit is installed as a plugin
+REMIT = "Remit"  # source of the tools that ship with Remit
 MEMORY_SERVER = "remit-memory"  # many users have a server called `memory`
 _KEPT = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
 
 
 class Classified(NamedTuple):
-    """What a bare name implies about its tool."""
+    """What a name implies about its tool."""
 
     kind: Kind
     scope: Scope
@@ -29,18 +29,18 @@ class Classified(NamedTuple):
 def normalise(text: str) -> str:
     """Replace characters that clients do not allow in tool names.
 
-    Claude Code does this on UTF-16 units, so a character beyond the basic plane becomes two underscores.
+    Like Claude Code, it replaces UTF-16 units: a character beyond the basic plane becomes two underscores.
     """
     return "".join(char if char in _KEPT else "__" if ord(char) > 0xFFFF else "_" for char in text)
 
 
 def full_label(server: str, plugin: str | None = None) -> str:
-    """Return a server's name as clients' settings write it, with its plugin."""
+    """Return a server's name with its plugin, as written in clients' settings."""
     return server if plugin is None else f"plugin:{plugin}:{server}"
 
 
 def server_name(server: str, plugin: str | None = None) -> str:
-    """Return the name of a server's row: the pattern that covers its tools."""
+    """Return the name of a server's row, a pattern that covers its tools."""
     return tool_name(server, "", plugin) + "*"
 
 
@@ -51,7 +51,7 @@ def tool_name(server: str, tool: str, plugin: str | None = None) -> str:
 
 
 def canonical(name: str) -> str:
-    """Return a reported name as rows store it; a server becomes the pattern of its tools."""
+    """Return a reported name as stored; a server becomes the pattern of its tools."""
     clean = storable(name)
     is_server = clean.startswith(MCP) and "__" not in clean.removeprefix(MCP).removesuffix("__")
     return f"{clean.removesuffix('__')}__*" if is_server else clean
@@ -63,12 +63,12 @@ def storable(text: str) -> str:
 
 
 def served_name(name: str) -> str | None:
-    """Return the gateway's name of a tool from the name that a client calls; None for other servers."""
+    """Return the gateway's name of a tool from the client's name; None for other servers' tools."""
     return next((name.removeprefix(own) for own in _OWN if name.startswith(own)), None)
 
 
 def classify(name: str) -> Classified:
-    """Classify a canonical name by its prefix, with the narrowest possible scope."""
+    """Classify a canonical name by its prefix, assuming the narrowest scope."""
     if name.startswith(MCP):
         is_server = name.endswith("__*")
         server = name[len(MCP) : -3] if is_server else name.removeprefix(MCP).partition("__")[0]
@@ -80,12 +80,12 @@ def classify(name: str) -> Classified:
 
 
 def is_covered(name: str, server_row: str) -> bool:
-    """Tell whether a server's row (`mcp__git__*`) covers a tool's name."""
+    """Return whether a server's row such as `mcp__git__*` covers a tool's name."""
     return server_row.endswith("__*") and name.startswith(server_row[:-1])
 
 
 def server_rows(name: str) -> Iterator[str]:
-    """List the server rows that may cover a tool's name, longest first."""
+    """List the server rows that could cover a tool's name, longest first."""
     end = name.rfind("__")
     while end >= len(MCP):
         yield f"{name[:end]}__*"
@@ -93,7 +93,7 @@ def server_rows(name: str) -> Iterator[str]:
 
 
 def spellings(name: str) -> tuple[str, ...]:
-    """List the canonical names that a name may mean, likeliest first."""
+    """List the canonical names that a name may refer to, likeliest first."""
     return tuple(
         dict.fromkeys(
             (

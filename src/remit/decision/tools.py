@@ -32,35 +32,35 @@ class Tool(NamedTuple):
     source: str
     authority: Authority
     project_hash: str | None = None
-    dir: str | None = None  # only scope `project`: the directory of the declaring file
+    dir: str | None = None  # for scope `project` only: the directory of the declaring file
     server: str | None = None
     plugin: str | None = None
     agent: str | None = None  # the agent whose definition declares this server
     status: ToolStatus = ToolStatus.ACTIVE
-    config_status: ConfigStatus | None = None  # None: no file of this workspace declares it
+    config_status: ConfigStatus | None = None  # None: no file in this workspace declares it
     shadowed_by: Winner | None = None
-    is_trusted: bool | None = None  # None: it needs no trust
+    is_trusted: bool | None = None  # None: needs no trust
     is_unlisted: bool = False  # its server no longer lists it
-    is_outdated: bool = False  # its server's entry changed since the last listing
+    is_outdated: bool = False  # its server's entry has changed since the last listing
     listed_at: int | None = None  # when its server last listed its tools
     failure: str | None = None  # why the last listing failed
-    digest: str | None = None  # of a server's launch
+    digest: str | None = None  # digest of a server's launch
     description: str | None = None
     profile: AgentProfile | None = None  # of a subagent
-    usage_count: int = 0  # of a server: the sum over its tools
+    usage_count: int = 0  # for a server, the sum of its tools
     last_used_at: int | None = None  # all times are Unix milliseconds
     discovered_at: int = 0
     updated_at: int = 0
-    endpoint: str | None = None  # a digest: servers with the same one are the same program or URL
-    tokens: int | None = None  # what sending its definition costs; a server's is that of its tools
+    endpoint: str | None = None  # a digest; servers that share it are the same program or URL
+    tokens: int | None = None  # cost of sending its definition; for a server, the sum of its tools
     outcomes: str = ""  # of its last calls in this project; see `is_demoted`
     document_id: int | None = None  # its search document, once indexed
     danger: "Danger | None" = None  # from its annotations; None: no hints
-    is_held_back: bool = False  # the gateway lists it only once it is used or wanted
+    is_held_back: bool = False  # the gateway lists it only once it is used or its condition holds
 
     @property
     def key(self) -> "Key":
-        """The unique key of its row, equal to `Declaration.key`."""
+        """The unique key of the row, equal to `Declaration.key`."""
         place = (self.client, self.kind, self.scope, self.project_hash, self.dir)
         return *place, self.agent, self.server, self.name
 
@@ -71,27 +71,27 @@ class Definition:
 
     name: str  # canonical
     server: str | None = None
-    tool: str | None = None  # as the server itself names it
+    tool: str | None = None  # the server's own name for it
     title: str | None = None
     description: str | None = None
-    input_schema: str | None = None  # canonical JSON text, as are the next two
+    input_schema: str | None = None  # canonical JSON, like the next two
     output_schema: str | None = None
     annotations: str | None = None
-    raw: str | None = None  # the full definition as received, served unchanged
+    raw: str | None = None  # the complete definition as received, served unchanged
 
 
 DEMOTING_FAILURES = 3
 
 
 def is_demoted(outcomes: str) -> bool:
-    """Tell whether a tool ranks lower: three of its last five calls failed, including the last.
+    """Return whether a tool ranks lower: three of its last five calls failed, including the last one.
 
-    Outcomes are at most five signs, `+` for success and `-` for failure, oldest first. Calls with an unknown
-    outcome are left out.
+    Outcomes are up to five characters, `+` for success and `-` for failure, oldest first. Calls with unknown
+    outcome are not included.
     """
     return outcomes.endswith("-") and outcomes.count("-") >= DEMOTING_FAILURES
 
 
 def demotion_reason(outcomes: str) -> str:
-    """Say why a tool is demoted."""
+    """Return why a tool is demoted."""
     return f"{outcomes.count('-')} of its last {len(outcomes)} calls here failed"
