@@ -1,4 +1,4 @@
-"""The commands of argparse that can be read in source files: parsers and subparsers of one scope."""
+"""Finds argparse commands in source files: parsers and subparsers that one scope builds."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass
 class Parser:
-    """A parser, with those below it."""
+    """A parser with its subparsers."""
 
     description: str = ""
     parameters: list[Parameter] = field(default_factory=list[Parameter])
@@ -29,14 +29,14 @@ class Parser:
 
 
 class _Subparsers:
-    """What `add_subparsers` gives: parsers are added to it, and become another's commands."""
+    """The result of `add_subparsers`; its parsers become commands of `parser`."""
 
     def __init__(self, parser: Parser) -> None:
         self.parser = parser
 
 
 class ArgparseScan:
-    """Finds the argparse parsers that functions of modules build."""
+    """Finds the argparse parsers that modules and their functions build."""
 
     def __init__(self, references: References) -> None:
         self._references = references
@@ -53,7 +53,7 @@ class ArgparseScan:
                     yield from self._commands(parser, scope, module)
 
     def parameter(self, call: ast.Call, module: str) -> Parameter | None:
-        """Read one `add_argument`."""
+        """Read an `add_argument` call."""
         said = keywords(call)
         words = [word for each in call.args if (word := text(each)) is not None]
         action = text(said.get("action")) or ""
@@ -67,7 +67,7 @@ class ArgparseScan:
             words[0],
             Form.ARGUMENT,
             type=type_.name,
-            choices=tuple(choices) if isinstance(choices, list | tuple) else (),  # pyright: ignore[reportUnknownArgumentType] - written out
+            choices=tuple(choices) if isinstance(choices, list | tuple) else (),  # pyright: ignore[reportUnknownArgumentType] - a literal
             is_required=amount not in ("?", "*") and "default" not in said,
             is_many=is_many,
             help=text(said.get("help")) or "",
@@ -168,7 +168,7 @@ def _leaves(parser: Parser, words: tuple[str, ...], start: Start, target: str) -
 
 
 def _start(scope: Scope, module: Module, references: References) -> tuple[Start, str]:
-    """Tell how a program is started whose parser a scope makes."""
+    """Return how to start the program whose parser a scope builds."""
     own = module.name.rpartition(".")[2]
     if own == "__main__":
         return Start.MODULE, module.name.rpartition(".")[0] or module.name

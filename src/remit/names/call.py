@@ -1,4 +1,4 @@
-"""Calls an object of a module with a command line: `python -m remit.names.call MODULE:OBJECT [WORD]...`."""
+"""Calls an object with a command line: `python -m remit.names.call MODULE:OBJECT [WORD]...`."""
 
 import sys
 from importlib import import_module
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def main() -> None:
-    """Call the object that the first word names, with the other words as the command line."""
+    """Call the object named by the first argument, with the other arguments as its command line."""
     target = sys.argv.pop(1)
     module, _, name = target.partition(":")
     sys.argv[0] = module.partition(".")[0]

@@ -1,4 +1,4 @@
-"""Calls a function with JSON from stdin, and writes what it returns: `... call_function MODULE:FUNCTION`."""
+"""Calls a function with JSON from stdin, and writes its result: `... call_function MODULE:FUNCTION`."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ from remit.python_tools.function_tools import define
 
 
 def main() -> None:
-    """Call the function that the first word names; what it prints goes to stderr."""
+    """Call the function named by the first argument; its prints go to stderr."""
     module, _, name = sys.argv[1].partition(":")
     given = json.load(sys.stdin)
     try:

@@ -1,4 +1,4 @@
-"""Finds the commands and groups of click and typer in source files, and how they hang together."""
+"""Finds click and typer commands and groups in source files, and links commands to their groups."""
 
 import ast
 import re
@@ -15,11 +15,11 @@ CLICK = ("click", "rich_click", "asyncclick")
 TYPER = "typer"
 _GROUPS = frozenset({"Group", "MultiCommand", "CommandCollection", "TyperGroup", "RichGroup"})
 _SUFFIXES = re.compile(r"_(command|cmd|group|grp)$")
-_LOOPED = 200  # commands that one loop adds
+_LOOPED = 200  # commands added by one loop
 
 
 class CommandLibrary(StrEnum):
-    """The library that a command is made with."""
+    """The library that defines a command."""
 
     CLICK = "click"
     TYPER = "typer"
@@ -27,18 +27,18 @@ class CommandLibrary(StrEnum):
 
 @dataclass
 class FoundCommand:
-    """A command or a group found in code."""
+    """A command or group found in source code."""
 
     id: str  # `package.module.object`
     flavour: CommandLibrary
     is_group: bool
-    name: str | None = None  # what it calls itself
+    name: str | None = None  # explicit, or derived from the function
     description: str = ""
     parameters: tuple[Parameter, ...] = ()
     is_hidden: bool = False
-    runs_alone: bool = False  # a group that does something without a command
+    runs_alone: bool = False  # a group that runs without a subcommand
     of_class: str | None = None
-    has_callback: bool = False  # of typer: the app itself takes options
+    has_callback: bool = False  # for typer: the app itself takes options
     children: "list[tuple[str | None, str]]" = field(default_factory=list["tuple[str | None, str]"])
 
 
@@ -56,7 +56,7 @@ class ClickScan:
         self.found: dict[str, FoundCommand] = {}
 
     def scan(self, modules: Sequence[Module]) -> list[ScanWarning]:
-        """Collect the commands of all modules, and return warnings about code that could not be read."""
+        """Collect the commands of all modules, and return warnings about unclear code."""
         for module in modules:
             self._classes(module)
         for module in modules:
@@ -79,7 +79,7 @@ class ClickScan:
                 self._bases[f"{module.name}.{node.name}"] = [*filter(None, bases)]
 
     def _objects(self, module: Module) -> None:
-        """Find groups and apps that are made by calling their class."""
+        """Find groups and apps that are instances of a class."""
         for node in statements(module.tree.body):
             target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
             value = getattr(node, "value", None)
@@ -115,7 +115,7 @@ class ClickScan:
         self._lazy(found, literal(said.get("lazy_subcommands")))
 
     def _lazy(self, found: FoundCommand, written: object) -> None:
-        """Follow the texts that name commands which are imported when they are used."""
+        """Follow the import paths of lazily loaded commands."""
         if isinstance(written, Mapping):
             for name, place in written.items():  # pyright: ignore[reportUnknownVariableType] - checked below
                 if isinstance(name, str) and isinstance(place, str):
@@ -123,7 +123,7 @@ class ClickScan:
                     self._edges.append((found.id, name, child))
 
     def _group_of(self, kind: str, depth: int = 0) -> CommandLibrary | None:
-        """Tell whether a class makes groups, itself or through those that it comes from."""
+        """Return the library of a group class, which may be a subclass; None for other classes."""
         library, _, name = kind.rpartition(".")
         if library.partition(".")[0] == TYPER and name == "Typer":
             return CommandLibrary.TYPER
@@ -136,7 +136,7 @@ class ClickScan:
 
     def _decorated(self, function: Function, module: Module) -> None:
         id = f"{module.name}.{function.name}"
-        if id in self.found:  # a file may define a function of one name for each group
+        if id in self.found:  # a file may reuse a function name for each group
             id = f"{id}#{function.lineno}"
         for node in function.decorator_list:
             call = node if isinstance(node, ast.Call) else None
@@ -153,7 +153,7 @@ class ClickScan:
     def _of_group(
         self, id: str, function: Function, call: ast.Call | None, maker: ast.Attribute, module: Module
     ) -> None:
-        """Read a decorator that is a method of a group, such as `@cli.command()`."""
+        """Read a decorator that is a group's method, such as `@cli.command()`."""
         parent = self._references.of(maker.value, module.name)
         if parent is None or not self._may_be_group(parent):
             reason = f"the group of the command `{function.name}` cannot be told; it is left out"
@@ -170,7 +170,7 @@ class ClickScan:
         self._edges.append((parent, name, id))
 
     def _may_be_group(self, id: str) -> bool:
-        """Tell whether an object is a group: known already, or a function that is to be one."""
+        """Return whether an object is a known group, or a function with a group decorator."""
         if id in self.found:
             return self.found[id].is_group
         module, name = self._references.split(id)
@@ -219,7 +219,7 @@ class ClickScan:
         return name
 
     def _added(self, module: Module) -> None:
-        """Find what is added to groups: `cli.add_command(x)`, also in loops and in the classes of groups."""
+        """Find commands added by calls such as `cli.add_command(x)`, also in loops and in group classes."""
         for owner, node in _calls(module.tree):
             maker = node.func
             if not isinstance(maker, ast.Attribute) or maker.attr not in ("add_command", "add_typer"):
@@ -269,7 +269,7 @@ def _makes_group(function: Function) -> bool:
 
 
 def _calls(tree: ast.Module) -> Iterator[tuple[str | None, ast.Call]]:
-    """List every call, with the class that it is inside of."""
+    """List every call with its enclosing class."""
     inside = {
         call: node.name
         for node in ast.walk(tree)
@@ -283,7 +283,7 @@ def _calls(tree: ast.Module) -> Iterator[tuple[str | None, ast.Call]]:
 
 
 def _looped(child: ast.expr | None, tree: ast.Module) -> Iterable[ast.expr]:
-    """Write a loop over commands out: `for each in (a, b): cli.add_command(each)`."""
+    """Unroll a loop over commands, such as `for each in (a, b): cli.add_command(each)`."""
     if child is None:
         return ()
     if not isinstance(child, ast.Name):

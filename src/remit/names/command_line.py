@@ -1,4 +1,4 @@
-"""Turns the arguments of a call into the words of a command line, safe from being read as options."""
+"""Turns the arguments of a call into a command line, and keeps values from being parsed as options."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
@@ -28,10 +28,10 @@ def schema_of(parameters: Sequence[Parameter]) -> dict[str, object]:
 
 
 def check(given: Mapping[str, object], parameters: Sequence[Parameter]) -> None:
-    """Check arguments before anything is started with them.
+    """Check the arguments of a call.
 
     Raises:
-        ArgumentsError: one is missing, is not known, or is of another type.
+        ArgumentsError: an argument is missing, unknown, or of another type.
     """
     known = {each.name: each for each in parameters}
     for name, value in given.items():
@@ -44,10 +44,10 @@ def check(given: Mapping[str, object], parameters: Sequence[Parameter]) -> None:
 
 
 def words_of(given: Mapping[str, object], parameters: Sequence[Parameter]) -> list[str]:
-    """Write arguments as a command line has them: options first, and what has only a place after `--`.
+    """Write arguments as a command line: options first, then positional arguments after `--`.
 
     Raises:
-        ArgumentsError: one is missing, is not known, or is of another type.
+        ArgumentsError: an argument is missing, unknown, or of another type.
     """
     check(given, parameters)
     said = [(each, given[each.name]) for each in parameters if given.get(each.name) is not None]
@@ -75,7 +75,7 @@ def _option(parameter: Parameter, value: object) -> Iterator[str]:
 
 
 def _assigned(flag: str, word: str) -> Sequence[str]:
-    """Write an option and its value as one word, so no value is taken for an option."""
+    """Write an option and its value as one word, so the value is never parsed as an option."""
     if flag.startswith("--"):
         return (f"{flag}={word}",)
     return (f"{flag}{word}",) if word else (flag, word)

@@ -1,4 +1,4 @@
-"""Reads the options and arguments of click and typer commands."""
+"""Reads the options and arguments of click and typer commands from source code."""
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ _YES = Parameter("yes", Form.FLAG, "--yes", type="boolean", help="Confirm the ac
 
 
 class ClickParameters:
-    """Reads the decorators of commands."""
+    """Reads the parameters of click commands from their decorators."""
 
     def __init__(self, references: References, libraries: Sequence[str]) -> None:
         self._references = references
@@ -34,20 +34,20 @@ class ClickParameters:
                 yield from self.parameter(call, kind, home)
 
     def _shared(self, node: ast.expr, module: str) -> tuple[ast.expr, str]:
-        """Find the option that a name stands for, as where commands share one, and its module."""
+        """Resolve a decorator that is the name of a shared option, and return it with its module."""
         if isinstance(node, ast.Call) or (name := self._references.of(node, module)) is None:
             return node, module
         found = self._references.value(name)
         return (node, module) if found is None else (found[1], found[0])
 
     def parameter(self, call: ast.Call, kind: str, module: str) -> Iterator[Parameter]:
-        """Read one option or argument; one that no agent should give is none."""
+        """Read an option or argument; skip those that agents should not pass."""
         said = keywords(call)
         words = [word for each in call.args if (word := text(each)) is not None]
         if not words or any(literal(said.get(key)) is True for key in ("hidden", "hide_input")):
             return
         if literal(said.get("is_eager")) is True and literal(said.get("is_flag")) is True:
-            return  # it prints something and leaves, as `--version` does
+            return  # it prints something and exits, as `--version` does
         made = self._argument if kind == "argument" else self._option
         parameter = made(words, said, module)
         if parameter is not None:
@@ -97,7 +97,7 @@ class ClickParameters:
 
 
 def longest_flag(words: Sequence[str]) -> tuple[str, str]:
-    """Return the long form of an option, and the form that negates it."""
+    """Return the long flag of an option, and the flag that negates it."""
     flags = [word for word in words if word.startswith("-")]
     chosen = next((word for word in flags if word.startswith("--")), flags[0] if flags else "")
     on, _, off = chosen.partition("/")
@@ -119,7 +119,7 @@ class _Said(NamedTuple):
 
 
 class TyperParameters:
-    """Reads the signatures of commands."""
+    """Reads the parameters of typer commands from their signatures."""
 
     def __init__(self, references: References) -> None:
         self._references = references
@@ -164,7 +164,7 @@ class TyperParameters:
     def _said(
         self, written: ast.expr | None, default: ast.expr | None, module: str
     ) -> tuple[ast.expr | None, _Said | None]:
-        """Find the `typer.Option` or `typer.Argument` of a parameter, and its bare type."""
+        """Find the bare type of a parameter, and its `typer.Option` or `typer.Argument`."""
         if isinstance(written, ast.Subscript) and ast.unparse(written.value).endswith("Annotated"):
             inside = written.slice
             if isinstance(inside, ast.Tuple) and inside.elts:

@@ -1,4 +1,4 @@
-"""Runs a command as a process of its own, which cannot harm the server that starts it."""
+"""Runs a command in a separate process, to protect the server that starts it."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from remit.errors import ToolError
 from remit.names.command_line import check, words_of
 from remit.names.name_tree import Command, Start
 
-MOST_OUTPUT = 200_000  # bytes of each stream
+MOST_OUTPUT = 200_000  # bytes per stream
 _CALL = "remit.names.call"
 _FUNCTION = "remit.names.call_function"
 
@@ -29,11 +29,11 @@ class CommandResult(NamedTuple):
 
 
 class CommandRunner:
-    """Starts one command, again and again.
+    """Runs one command, once per call.
 
-    A process of its own, and not a call: what it prints cannot get into the protocol's stream, what it
-    changes in memory is gone with it, it can be ended, and the server goes on when it dies. No shell reads
-    its words, and Python imports nothing from the directory that it works in.
+    Each run is a separate process: it cannot print into the protocol stream or change the server's memory, it
+    can be killed, and the server survives a crash. There is no shell, and Python imports nothing from the
+    working directory.
     """
 
     def __init__(self, command: Command, program: Sequence[str], timeout: float) -> None:
@@ -45,8 +45,8 @@ class CommandRunner:
         """Run the command, and return its output.
 
         Raises:
-            ArgumentsError: it does not take these arguments.
-            ToolError: it cannot be started, failed, or did not end in time.
+            ArgumentsError: the command does not accept these arguments.
+            ToolError: the command cannot be started, failed, or timed out.
         """
         is_function = self._command.start is Start.FUNCTION
         if is_function:
@@ -62,7 +62,7 @@ class CommandRunner:
         return ended.output
 
     def _start(self) -> list[str]:
-        python = [sys.executable, "-P", "-m"]  # -P: no module is taken from where it is started
+        python = [sys.executable, "-P", "-m"]  # -P: import nothing from the working directory
         match self._command.start:
             case Start.FUNCTION:
                 return [*python, _FUNCTION, self._command.target]
@@ -113,7 +113,7 @@ async def _communicate(process: Process, stdin: bytes) -> CommandResult:
 
 
 async def _beginning(stream: ByteReceiveStream | None) -> str:
-    """Read a stream to its end, so the process is not blocked, and keep the beginning."""
+    """Read a stream to its end, so the process does not block, and return the beginning."""
     kept, size = bytearray(), 0
     with suppress(anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
         while stream is not None:
@@ -125,9 +125,9 @@ async def _beginning(stream: ByteReceiveStream | None) -> str:
 
 
 def _kill(process: Process) -> None:
-    """End a command with all it started."""
+    """Kill a command and its child processes."""
     with suppress(ProcessLookupError, PermissionError):
         if sys.platform == "win32":
             process.kill()
         else:
-            os.killpg(process.pid, signal.SIGKILL)  # it leads a group of its own, whose number is its own
+            os.killpg(process.pid, signal.SIGKILL)  # it leads its own process group

@@ -1,4 +1,4 @@
-"""Runs a generated server: makes its tools and serves them on the standard streams."""
+"""Runs a generated server: builds its tools and serves them on stdio."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ from remit.python_tools.tool_server import serve
 
 
 def main(server: Mapping[str, Any], tools: Mapping[str, Mapping[str, Any]]) -> NoReturn:
-    """Serve commands on the standard streams, as the states of the directory it is started in allow."""
+    """Serve the commands that the states of the working directory allow, on stdio."""
     try:
         registry = ToolRegistry(project=".")
         for tool in tools_of(server, tools):
@@ -32,10 +32,10 @@ def main(server: Mapping[str, Any], tools: Mapping[str, Mapping[str, Any]]) -> N
 
 
 def tools_of(server: Mapping[str, Any], tools: Mapping[str, Mapping[str, Any]]) -> Iterator[DefinedTool]:
-    """Make the tools of a server that was written.
+    """Make the tools of a generated server.
 
     Raises:
-        ToolError: what it says cannot be read.
+        ToolError: the data of a tool is invalid.
     """
     for name, said in tools.items():
         try:

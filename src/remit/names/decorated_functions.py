@@ -15,14 +15,14 @@ _PLACES = ("pages", "routes", "components", "elements")
 
 
 class FunctionScan:
-    """Goes through the functions of modules."""
+    """Finds tool functions in modules."""
 
     def __init__(self, references: References) -> None:
         self._references = references
         self._types = Types(references)
 
     def scan(self, module: Module) -> Iterator[Command]:
-        """List the functions of a module that are tools."""
+        """List the tool functions of a module."""
         for node in statements(module.tree.body):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 said = self._said(node, module.name)
@@ -30,7 +30,7 @@ class FunctionScan:
                     yield self._command(node, said, module)
 
     def _said(self, function: Function, module: str) -> Mapping[str, list[ast.Call | None]]:
-        """Collect the decorators of Remit, each by its name."""
+        """Collect Remit's decorators of a function by name."""
         said: dict[str, list[ast.Call | None]] = {}
         for node in function.decorator_list:
             call = node if isinstance(node, ast.Call) else None
@@ -98,7 +98,7 @@ def _texts(node: ast.expr | None) -> tuple[str, ...] | None:
 
 
 def _described(annotation: ast.expr | None) -> tuple[ast.expr | None, str]:
-    """Take `Annotated[str, "..."]` apart."""
+    """Split `Annotated[str, "..."]` into its type and its description."""
     if isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value).endswith("Annotated"):
         inside = annotation.slice
         if isinstance(inside, ast.Tuple) and inside.elts:

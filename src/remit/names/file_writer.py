@@ -1,4 +1,4 @@
-"""Writes generated files: the names of a package as Python or JSON, and a server for its commands."""
+"""Writes the content of generated files: names as Python or JSON, and a server."""
 
 import json
 import keyword
@@ -15,7 +15,7 @@ _WIDEST = 100
 
 
 def names_as_python(names: Names) -> str:
-    """Write names as a module of constants, with all that is known of the commands below them."""
+    """Write names as a Python module of constants, followed by the data of all commands."""
     lines = [
         f'"""The names of the commands of `{names.package}`; written by `remit names generate`."""',
         "",
@@ -32,7 +32,7 @@ def names_as_json(names: Names) -> str:
 
 
 def literal(value: object, depth: int = 0) -> str:
-    """Write a value as Python would read it."""
+    """Write a value as a Python literal."""
     short = _flat(value)
     if len(short) + 4 * depth <= _WIDEST or not isinstance(value, Mapping | list | tuple) or not value:
         return short
@@ -52,7 +52,7 @@ def _flat(value: object) -> str:
         case None | bool():
             return str(value)
         case str():
-            return json.dumps(value, ensure_ascii=False)  # which Python reads as the same text
+            return json.dumps(value, ensure_ascii=False)  # also a valid Python literal
         case int() | float():
             return repr(value)
         case Mapping():
@@ -72,7 +72,7 @@ def _document(names: Names) -> dict[str, object]:
 
 
 def describe_command(command: Command) -> dict[str, object]:
-    """Write all that is known of a command, as data."""
+    """Return the data of a command."""
     label = _without(command.label._asdict(), Label()._asdict())
     return {
         "start": str(command.start),
@@ -148,7 +148,7 @@ if __name__ == "__main__":
 
 
 def server_as_python(names: Names, scopes: Scopes) -> str:
-    """Write a server as a program; the same names and scopes give the same bytes."""
+    """Write a server as a Python program; the same names and scopes give the same bytes."""
     said = scopes.server
     return _LINES.format(
         package=names.package,

@@ -1,4 +1,4 @@
-"""Reads generated files of names; they are data, also where they are Python, and are never run."""
+"""Reads generated names files as data; Python files are parsed, never run."""
 
 import ast
 import json
@@ -18,8 +18,8 @@ def read_names(path: str) -> Names:
     """Read the names of a package.
 
     Raises:
-        BadFileError: it is no file of names.
-        NoSuchFileError: there is no such file.
+        BadFileError: the file is not a names file.
+        NoSuchFileError: the file does not exist.
     """
     try:
         text = read_text(path, limit=_LARGEST)
@@ -70,7 +70,7 @@ def read_command(name: str, said: Mapping[str, Any]) -> Command:
     """Read a command.
 
     Raises:
-        KeyError, TypeError, ValueError, AttributeError: it is nothing of the kind.
+        KeyError, TypeError, ValueError, AttributeError: the data is not a command.
     """
     return Command(
         name,

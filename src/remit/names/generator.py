@@ -1,4 +1,4 @@
-"""Generates the three files of a package's commands: its names, their scopes, and a server of both."""
+"""Generates the three files for a package's commands: names, scopes, and a server."""
 
 import os
 import tempfile
@@ -16,12 +16,12 @@ from remit.names.package_scan import scan
 from remit.names.scopes_file import Scopes, label, open_scopes, read_scopes, strictest, tables_of
 from remit.python_tools.tool_rules import read_condition
 
-_LARGEST = 2**24  # bytes of a file that is to be replaced
+_LARGEST = 2**24  # bytes of a file to replace
 _MARKS = (b"; written by `remit names ", b'{\n  "version": 1,\n  "package": ')
 
 
 class Generated(NamedTuple):
-    """A generated file, with remarks about it."""
+    """A generated file, with warnings and changes to report."""
 
     data: bytes
     names: tuple[str, ...]  # of its commands
@@ -29,7 +29,7 @@ class Generated(NamedTuple):
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     unlabelled: tuple[str, ...] = ()
-    states: tuple[str, ...] = ()  # those that its conditions ask for
+    states: tuple[str, ...] = ()  # used in its conditions
 
 
 class LabeledCommand(NamedTuple):
@@ -42,13 +42,13 @@ class LabeledCommand(NamedTuple):
 
 
 class Generator:
-    """Reads source files, names and scopes, and makes the next file of them."""
+    """Generates each file from the previous ones."""
 
     def names(self, source: str, *, as_json: bool) -> Generated:
-        """Make the names of a package.
+        """Generate the names of a package.
 
         Raises:
-            BadFileError: it is no Python source, or holds more files than are read.
+            BadFileError: the source is not Python, or has too many files.
             NoSuchFileError: there is no such file or directory.
         """
         found, warnings = scan(source)
@@ -56,22 +56,22 @@ class Generator:
         return Generated(text.encode(), _names(found), warnings)
 
     def scopes(self, names: str, scopes: str) -> Generated:
-        """Make the scopes of names, from those that there are.
+        """Generate the scopes of names; existing scopes stay unchanged.
 
         Raises:
-            BadFileError: one of the files is not what it should be.
-            NoSuchFileError: there is no file of names.
+            BadFileError: one of the files is invalid.
+            NoSuchFileError: the names file does not exist.
         """
         found = read_names(names)
         made = label(found, open_scopes(scopes), scopes)
         return Generated(made.text, _names(found), added=made.added, removed=made.removed)
 
     def server(self, names: str, scopes: str) -> Generated:
-        """Make a server of names and scopes.
+        """Generate a server from names and scopes.
 
         Raises:
-            BadFileError: one of the files is not what it should be.
-            NoSuchFileError: one of the files is not there.
+            BadFileError: one of the files is invalid.
+            NoSuchFileError: one of the files does not exist.
         """
         found, said = read_names(names), _scopes(scopes)
         labelled = _labelled(found, said)
@@ -89,32 +89,32 @@ class Generator:
         )
 
     def labelled(self, names: str, scopes: str) -> list[LabeledCommand]:
-        """List the commands of a file of names with their scopes.
+        """List the commands of a names file with their scopes.
 
         Raises:
-            BadFileError: one of the files is not what it should be.
-            NoSuchFileError: there is no file of names.
+            BadFileError: one of the files is invalid.
+            NoSuchFileError: the names file does not exist.
         """
         data = open_scopes(scopes)
         return _labelled(read_names(names), Scopes() if data is None else read_scopes(data, scopes))
 
     def tree(self, labelled: Iterable[LabeledCommand]) -> Mapping[str, Branch]:
-        """Put commands into the tree that their names make."""
+        """Arrange commands in a tree by the parts of their names."""
         return tree(each.command for each in labelled)
 
     def is_current(self, made: Generated, path: str) -> bool:
         """Return whether a file is up to date.
 
         Raises:
-            BadFileError: it cannot be read.
+            BadFileError: the file cannot be read.
         """
         return _bytes(path) == made.data
 
     def write(self, made: Generated, path: str) -> bool:
-        """Write a file, unless another program's file is there; return False where it was up to date.
+        """Write a file; return False if it is already up to date.
 
         Raises:
-            BadFileError: somebody else's file is there, or nothing can be written there.
+            BadFileError: the existing file was not generated, or the path cannot be written.
         """
         before = _bytes(path)
         if before and not any(mark in before for mark in _MARKS):
@@ -122,10 +122,10 @@ class Generator:
         return self.write_scopes(made, path)
 
     def write_scopes(self, made: Generated, path: str) -> bool:
-        """Write a file that has all that was in it before; False where there is nothing new.
+        """Write an updated scopes file; return False if it is already up to date.
 
         Raises:
-            BadFileError: nothing can be written there.
+            BadFileError: the path cannot be written.
         """
         if self.is_current(made, path):
             return False
@@ -144,7 +144,7 @@ def _bytes(path: str) -> bytes | None:
 
 
 def _replace(data: bytes, target: str) -> None:
-    """Write a file whole or not at all."""
+    """Replace a file atomically."""
     mode = os.stat(target).st_mode & 0o777 if os.path.exists(target) else 0o644
     with tempfile.NamedTemporaryFile(dir=os.path.dirname(target), delete=False) as opened:
         opened.write(data)

@@ -1,4 +1,4 @@
-"""The names of a program's commands, with their parameters and how they are started."""
+"""The commands of a program: their names, their parameters and how to start them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
@@ -8,11 +8,11 @@ from typing import NamedTuple
 class Form(StrEnum):
     """How a parameter is written on a command line."""
 
-    ARGUMENT = "argument"  # by its place
-    OPTION = "option"  # by its flag, with a value
-    FLAG = "flag"  # by its flag alone
-    COUNT = "count"  # by its flag, as many times
-    KEYWORD = "keyword"  # not at all: a function takes it by name
+    ARGUMENT = "argument"  # by position
+    OPTION = "option"  # a flag with a value
+    FLAG = "flag"  # a flag without a value
+    COUNT = "count"  # a repeated flag
+    KEYWORD = "keyword"  # not on a command line: passed to a function by name
 
 
 class Parameter(NamedTuple):
@@ -21,17 +21,17 @@ class Parameter(NamedTuple):
     name: str
     form: Form
     flag: str = ""  # `--title`
-    off: str = ""  # of a flag: what says no, where something does
-    type: str = "string"  # of JSON
+    off: str = ""  # `--no-title`, if there is one
+    type: str = "string"  # a JSON type
     choices: tuple[str | int | float | bool | None, ...] = ()
     is_required: bool = False
     is_many: bool = False
-    is_spread: bool = False  # one flag before all values, and not one before each
+    is_spread: bool = False  # one flag before all values instead of one before each
     help: str = ""
 
 
 class Label(NamedTuple):
-    """Who may use a command, and when, as its code declares it."""
+    """The conditions and safety settings that a command's code declares."""
 
     states: tuple[str, ...] = ()
     when: str | None = None
@@ -45,12 +45,12 @@ class Label(NamedTuple):
 
 
 class Start(StrEnum):
-    """How a command is started."""
+    """How to start a command."""
 
-    CALL = "call"  # an object of a module is called, with the words of the command line
-    MODULE = "module"  # a module is run as a program, with the words of the command line
-    FUNCTION = "function"  # a function of a module is called, with the arguments themselves
-    UNKNOWN = "unknown"  # the code does not say
+    CALL = "call"  # call an object with a command line
+    MODULE = "module"  # run a module with a command line
+    FUNCTION = "function"  # call a function with the arguments as JSON
+    UNKNOWN = "unknown"  # the code does not show how
 
 
 class Command(NamedTuple):
@@ -59,7 +59,7 @@ class Command(NamedTuple):
     name: str  # `requirement.list`
     start: Start
     target: str  # `package.module:object`, or a module
-    words: tuple[str, ...] = ()  # what comes before its parameters
+    words: tuple[str, ...] = ()  # the subcommands before its parameters
     description: str = ""
     parameters: tuple[Parameter, ...] = ()
     label: Label = Label()
@@ -70,11 +70,11 @@ class Names(NamedTuple):
 
     package: str
     commands: tuple[Command, ...]
-    groups: Mapping[str, str] = {}  # what the groups are for
+    groups: Mapping[str, str] = {}  # descriptions by group name
 
 
 class ScanWarning(NamedTuple):
-    """Code that could not be read."""
+    """A warning about code that the scan could not follow."""
 
     file: str
     line: int
@@ -82,20 +82,20 @@ class ScanWarning(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Where it is."""
+        """The file and line."""
         return f"{self.file}:{self.line}" if self.line else self.file
 
 
 class Branch(NamedTuple):
-    """A part of the tree of names."""
+    """A node in the tree of names."""
 
-    name: str  # in full
+    name: str  # the full name
     command: Command | None
     branches: "Mapping[str, Branch]"
 
 
 def tree(commands: Iterable[Command]) -> Mapping[str, Branch]:
-    """Put commands into the tree that their names make."""
+    """Arrange commands in a tree by the parts of their names."""
     root: dict[str, Branch] = {}
     for command in sorted(commands, key=lambda each: each.name):
         _grow(root, command, command.name.split("."), ())
@@ -105,7 +105,7 @@ def tree(commands: Iterable[Command]) -> Mapping[str, Branch]:
 def _grow(
     branches: "Mapping[str, Branch]", command: Command, parts: Sequence[str], above: tuple[str, ...]
 ) -> None:
-    assert isinstance(branches, dict)  # noqa: S101 - made here
+    assert isinstance(branches, dict)  # noqa: S101 - built here
     first, *others = parts
     known = branches.get(first)
     if known is None:

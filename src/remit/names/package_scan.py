@@ -1,4 +1,4 @@
-"""Scans a package for its commands, and gives each its name in the tree."""
+"""Scans a package for commands, and gives each a unique name."""
 
 import re
 from collections import Counter
@@ -13,29 +13,29 @@ from remit.names.references import References
 from remit.names.source_files import Package, read_package
 
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]")
-_NAMELESS = ("app", "cli", "main")  # what a program is called that is known by its package
-_DEEPEST = 16  # groups inside groups
+_NAMELESS = ("app", "cli", "main")  # generic names of programs, replaced by the package name
+_DEEPEST = 16  # nested groups
 
 
 class Scanned(NamedTuple):
-    """The names of a package, with warnings about code that could not be read."""
+    """The names of a package, with warnings about code that the scan could not follow."""
 
     names: Names
     warnings: tuple[ScanWarning, ...]
 
 
 class _Named(NamedTuple):
-    """A command with the name of its program, which tells it from another's."""
+    """A command with the name of its program."""
 
     command: Command
     program: str
 
 
 def scan(source: str) -> Scanned:
-    """Read the commands of a package's source files; nothing of it is imported or run.
+    """Find the commands in a package's source files without importing or running them.
 
     Raises:
-        BadFileError: it is no Python source, or holds more files than are read.
+        BadFileError: the source is not Python, or has too many files.
         NoSuchFileError: there is no such file or directory.
     """
     package = read_package(source)
@@ -53,7 +53,7 @@ def scan(source: str) -> Scanned:
 
 
 class _Walk:
-    """Goes from the programs of a package down to their commands."""
+    """Walks from the programs of a package down to their commands."""
 
     def __init__(self, package: Package, references: References) -> None:
         self._package = package
@@ -63,7 +63,7 @@ class _Walk:
         self.groups: dict[str, str] = {}
 
     def clicks(self) -> Iterator[_Named]:
-        """List the commands of click and typer, starting at the groups without a parent."""
+        """List the click and typer commands, starting at groups without a parent."""
         found = self._scan.found
         below = {child for each in found.values() for _, child in each.children}
         for id in sorted(found):
@@ -72,7 +72,7 @@ class _Walk:
         self._tell_of_circles(below)
 
     def others(self) -> Iterator[_Named]:
-        """List the commands of argparse, and the functions that are tools."""
+        """List the argparse commands and the tool functions."""
         argparse, functions = ArgparseScan(self._references), FunctionScan(self._references)
         for module in self._package.modules:
             yield from (_Named(each, _program_of(each)) for each in argparse.scan(module))
@@ -80,7 +80,7 @@ class _Walk:
         self.warnings += argparse.warnings
 
     def distinct(self, found: Iterable[_Named]) -> Iterator[Command]:
-        """Give every command a name of its own: where two share one, that of their program comes first."""
+        """Give every command a unique name: prefix shared names with the name of the program."""
         fit = [each._replace(command=each.command._replace(name=_fit(each.command.name))) for each in found]
         shared = Counter(each.command.name for each in fit)
         seen: set[str] = set()
@@ -112,7 +112,7 @@ class _Walk:
             yield _Named(_command(each, words, ".".join(map(_part, words)), target), program)
 
     def _only_command(self, top: FoundCommand) -> tuple[str, FoundCommand] | None:
-        """Find the command of an app of typer that has one only, and then is that command."""
+        """Find the only command of a typer app; typer runs it without a subcommand."""
         if top.flavour is not CommandLibrary.TYPER or top.has_callback or len(top.children) != 1:
             return None
         ((name, child),) = top.children
@@ -133,12 +133,12 @@ class _Walk:
             self.groups.setdefault(".".join(map(_part, (*words, own))), found.description)
             if found.runs_alone:
                 yield (*words, own), found
-            # An app of typer that is added without a name has its commands beside its parent's.
+            # A typer app that is added without a name adds its commands to its parent.
             is_merged = found.flavour is CommandLibrary.TYPER and name is None and found.name is None
             yield from self._below(found, words if is_merged else (*words, own), (*above, child))
 
     def _tell_of_circles(self, below: set[str]) -> None:
-        """Name groups that are reached from no program, because they are inside each other."""
+        """Warn about groups that contain each other, which no program reaches."""
         reached: set[str] = set()
         waiting = [id for id in self._scan.found if id not in below]
         while waiting:
@@ -167,5 +167,5 @@ def _part(word: str) -> str:
 
 
 def _fit(name: str) -> str:
-    """Write a name as a tool's may be."""
+    """Replace characters that tool names cannot have."""
     return ".".join(_part(part) or "_" for part in name.split("."))

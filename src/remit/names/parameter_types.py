@@ -1,4 +1,4 @@
-"""The types of parameters, as they are written in source files."""
+"""Reads the types of parameters from source code."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ _DEEPEST = 10
 
 
 class ParameterType(NamedTuple):
-    """A type as JSON has it."""
+    """The JSON type of a parameter."""
 
     name: str = "string"
     choices: Choices = ()
@@ -34,13 +34,13 @@ class ParameterType(NamedTuple):
 
 
 class Types:
-    """Reads types, with the help of the classes of a package."""
+    """Reads types, and resolves the enumerations of a package."""
 
     def __init__(self, references: References) -> None:
         self._references = references
 
     def of(self, node: ast.expr | None, module: str, depth: int = 0) -> ParameterType:
-        """Read a type; an unknown one is text."""
+        """Read a type; unknown types are strings."""
         if node is None or depth > _DEEPEST:
             return ParameterType()
         match node:
@@ -83,7 +83,7 @@ class Types:
         return ParameterType(choices=tuple(self._members(name)) if name else ())
 
     def _members(self, name: str) -> Iterator[str]:
-        """List the values of an enumeration of the package."""
+        """List the values of an enumeration in the package."""
         module, own = self._references.split(name)
         source = self._references.modules.get(module)
         for node in statements(source.tree.body) if source else ():
@@ -94,7 +94,7 @@ class Types:
 
 
 def of_value(value: object) -> ParameterType:
-    """Tell the type of a default."""
+    """Return the type of a default value."""
     return ParameterType(_JSON.get(type(value), "string"), is_many=isinstance(value, list | tuple))
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from remit.names.source_files import Module
 
-_FURTHEST = 20  # imports of what was imported
+_FURTHEST = 20  # chained imports to follow
 
 
 class References:
-    """Finds the object that a name, or a name with attributes, means in a module."""
+    """Resolves names and attributes in a module to full names."""
 
     def __init__(self, modules: Iterable[Module]) -> None:
         self.modules = {module.name: module for module in modules}
@@ -18,7 +18,7 @@ class References:
         self._names = {module.name: dict(_names(module)) for module in self.modules.values()}
 
     def of(self, node: ast.expr, module: str) -> str | None:
-        """Return the full name of an object, as `package.module.object`; None where it is unclear."""
+        """Return the full name of an object, as `package.module.object`; None if it cannot be resolved."""
         parts: list[str] = []
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)
@@ -40,12 +40,12 @@ class References:
         return name
 
     def imports(self, library: str, module: str) -> bool:
-        """Tell whether a module imports anything of a library."""
+        """Return whether a module imports anything from a library."""
         names = self._names.get(module, {}).values()
         return any(name == library or name.startswith(f"{library}.") for name in names)
 
     def value(self, name: str) -> tuple[str, ast.expr] | None:
-        """Find the value assigned to a name, and its module; None where there is none."""
+        """Find the value assigned to a name, with its module; None if there is none."""
         module, own = self.split(name)
         if module not in self._values:
             source = self.modules.get(module)
@@ -54,7 +54,7 @@ class References:
         return None if found is None else (module, found)
 
     def split(self, name: str) -> tuple[str, str]:
-        """Tell the module of an object from its name there."""
+        """Split the full name of an object into its module and its name in the module."""
         parts = name.split(".")
         for at in range(len(parts) - 1, 0, -1):
             if (module := ".".join(parts[:at])) in self.modules:
@@ -63,7 +63,7 @@ class References:
 
 
 def _names(module: Module) -> Iterator[tuple[str, str]]:
-    """List the names of a module with what they refer to; later ones win."""
+    """List the names in a module with their targets; later ones win."""
     for node in ast.walk(module.tree):
         match node:
             case ast.Import(names):
@@ -112,7 +112,7 @@ def _base(module: Module, source: str | None, level: int) -> str:
 
 
 def statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """List statements, with those inside conditions, attempts and loops, in their order."""
+    """List statements in order, including those nested in `if`, `try`, `with` and loops."""
     for node in body:
         yield node
         for part in ("body", "orelse", "finalbody"):
@@ -123,7 +123,7 @@ def statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def literal(node: ast.expr | None) -> Any:
-    """Read a value that is written out; None where it is anything else."""
+    """Evaluate a literal; None for anything else."""
     if node is None:
         return None
     try:
@@ -133,11 +133,11 @@ def literal(node: ast.expr | None) -> Any:
 
 
 def text(node: ast.expr | None) -> str | None:
-    """Read a text that is written out; None where it is anything else."""
+    """Evaluate a string literal; None for anything else."""
     value = literal(node)
     return value if isinstance(value, str) else None
 
 
 def keywords(call: ast.Call | None) -> Mapping[str, ast.expr]:
-    """List the arguments of a call that are given by name; of no call, none."""
+    """Return the keyword arguments of a call; empty if there is no call."""
     return {} if call is None else {each.arg: each.value for each in call.keywords if each.arg is not None}

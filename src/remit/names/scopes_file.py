@@ -1,4 +1,4 @@
-"""Reads scopes files, and adds new commands to them without changing what a person wrote."""
+"""Reads scopes files, and adds new commands without changing existing content."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,21 +18,21 @@ from remit.text.limits import one_line
 
 SECTIONS = ("server", "tools")
 _LARGEST = 2**20  # bytes
-_LONGEST = 3600.0  # seconds that a command may be given
+_LONGEST = 3600.0  # seconds, the maximum timeout of a command
 
 
 class Server(NamedTuple):
     """The settings of the generated server."""
 
     name: str | None = None
-    command: tuple[str, ...] = ()  # how the program is started, where the code does not say
-    timeout: float = 60.0  # seconds that a command may take
+    command: tuple[str, ...] = ()  # how to start the program, if the code does not show it
+    timeout: float = 60.0  # seconds per command
 
 
 class Scopes(NamedTuple):
     """The content of a scopes file."""
 
-    tables: Mapping[str, Mapping[str, object]] = {}  # by name or pattern, as they were written
+    tables: Mapping[str, Mapping[str, object]] = {}  # by name or pattern, as written in the file
     server: Server = Server()
 
 
@@ -40,7 +40,7 @@ def read_scopes(data: bytes, path: str) -> Scopes:
     """Read a scopes file.
 
     Raises:
-        BadFileError: something in it cannot be used.
+        BadFileError: the file is invalid.
     """
     document, places = _parsed(data, path)
     server = document.pop("server", {})
@@ -57,10 +57,10 @@ def read_scopes(data: bytes, path: str) -> Scopes:
 
 
 def open_scopes(path: str) -> bytes | None:
-    """Read the bytes of a scopes file; None where there is none.
+    """Read the bytes of a scopes file; None if it does not exist.
 
     Raises:
-        BadFileError: it cannot be read.
+        BadFileError: the file cannot be read.
     """
     try:
         return read_bytes(path, limit=_LARGEST)
@@ -69,7 +69,7 @@ def open_scopes(path: str) -> bytes | None:
 
 
 def strictest(entries: Sequence[ToolEntry]) -> Label:
-    """Combine several entries; the strictest wins."""
+    """Combine several entries; the strictest value wins."""
     dangers = sorted((each.danger for each in entries if each.danger), key=DANGERS.index)
     approvals = [each.approval for each in entries if each.approval is not None]
     enabled = [each.ai_enabled for each in entries if each.ai_enabled is not None]
@@ -138,14 +138,14 @@ class UpdatedScopes(NamedTuple):
 
     text: bytes
     added: tuple[str, ...]
-    removed: tuple[str, ...]  # names that no command has any more
+    removed: tuple[str, ...]  # names without a command
 
 
 def label(names: Names, before: bytes | None, path: str) -> UpdatedScopes:
-    """Add the commands that a scopes file does not have; nothing else is changed.
+    """Add missing commands to a scopes file, and change nothing else.
 
     Raises:
-        BadFileError: it is no scopes file, or cannot be added to.
+        BadFileError: the file is not a scopes file, or cannot be extended.
     """
     known = set[str]() if before is None else _labelled(before, path)
     new = [command for command in names.commands if command.name not in known]
@@ -157,7 +157,7 @@ def label(names: Names, before: bytes | None, path: str) -> UpdatedScopes:
         head += end
     text = head + b"".join(_section(command).replace("\n", end.decode()).encode() for command in new)
     if new:
-        _labelled(text, path)  # what was added has to be readable, too
+        _labelled(text, path)  # the result must be valid, too
     return UpdatedScopes(text, tuple(command.name for command in new), removed)
 
 
@@ -170,7 +170,7 @@ def _section(command: Command) -> str:
 
 
 def _lines(command: Command) -> Iterator[str]:
-    """Write the entry of a new command: its declared label, else safe defaults."""
+    """Write the entry of a new command from its declared label or safe defaults."""
     said = command.label
     danger = said.danger or of_command(command.name).word
     enabled = danger == "safe" if said.ai_enabled is None else said.ai_enabled

@@ -1,4 +1,4 @@
-"""Reads the source files of a package, within bounds; nothing of it is imported or run."""
+"""Reads the source files of a package, within limits, without importing or running them."""
 
 import ast
 import os
@@ -12,8 +12,8 @@ from remit.files.bounded_reader import FileError, read_bytes
 from remit.names.name_tree import ScanWarning
 
 MOST_FILES = 5_000
-LARGEST = 2**20  # bytes of a file
-_DEEPEST = 40  # directories
+LARGEST = 2**20  # bytes per file
+_DEEPEST = 40  # nested directories
 _SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages", "test", "tests", "venv"})
 _TESTS = ("test_", "conftest")
 
@@ -22,13 +22,13 @@ class Module(NamedTuple):
     """One source file."""
 
     name: str
-    file: str  # as it is written from the directory of the package
+    file: str  # relative to the root of the package
     tree: ast.Module
     is_package: bool
     data: bytes = b""
 
     def mentions(self, *words: bytes) -> bool:
-        """Tell whether one of some words is written in it: looking for it in the tree takes longer."""
+        """Return whether the source contains any of the words; this is faster than searching the tree."""
         return any(word in self.data for word in words)
 
 
@@ -41,10 +41,10 @@ class Package(NamedTuple):
 
 
 def read_package(source: str) -> Package:
-    """Read a package's directory, or a single file.
+    """Read a package directory or a single file.
 
     Raises:
-        BadFileError: it is no Python source, or holds more files than are read.
+        BadFileError: the source is not Python, or has too many files.
         NoSuchFileError: there is no such file or directory.
     """
     path = os.path.realpath(source)
@@ -80,7 +80,7 @@ def _read(top: str, files: list[str]) -> Package:
 
 
 def _root(top: str) -> str:
-    """Find the directory that a package's names start from."""
+    """Find the directory that contains the top-level package."""
     while os.path.isfile(os.path.join(top, "__init__.py")) and os.path.dirname(top) != top:
         top = os.path.dirname(top)
     return top
@@ -95,7 +95,7 @@ def _files(directory: str, top: str, depth: int) -> Iterator[str]:
         return
     for entry in entries:
         if entry.is_symlink() and not is_at_or_below(os.path.realpath(entry.path), top):
-            continue  # what a link names outside is another's
+            continue  # a link out of the package
         if entry.is_dir(follow_symlinks=False):
             if not (entry.name.startswith(".") or entry.name in _SKIPPED):
                 yield from _files(entry.path, top, depth + 1)
@@ -116,7 +116,7 @@ def _module(file: str, told: str) -> Module:
 def _parse(data: bytes) -> ast.Module:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of another's escapes and comparisons
+            warnings.simplefilter("ignore")  # such as invalid escapes in the scanned code
             return ast.parse(data)
     except SyntaxError as error:
         raise FileError("not valid Python", str(error.lineno or "")) from None
