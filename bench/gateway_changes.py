@@ -107,7 +107,7 @@ def _kinds(place: ServedProject, registry: Registry) -> Mapping[str, Change]:
             ready.unlink()
 
     def state(*, is_on: bool) -> None:
-        (registry.set_state if is_on else registry.clear_state)("going", here)
+        (registry.states.set if is_on else registry.states.clear)("going", here)
 
     return {"rule": rule, "file": file, "state": state}
 

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from remit import __version__
+from remit.bootstrap import open_states
 from remit.decision.decide import decide, explain
 from remit.files.bounded_reader import Machine
 from remit.registry import Registry
@@ -79,20 +80,21 @@ def large_catalog(root: Path) -> Generator[Registry]:
     (project / ".mcp.json").write_text(json.dumps({"mcpServers": entries[2]}))
     for file in (root / "home/.claude.json", project / ".mcp.json"):
         os.utime(file, ns=(0, 0))  # long settled
-    files = ClientFiles(Machine(home=str(root / "home"), variables={}))
+    machine = Machine(home=str(root / "home"), variables={})
     clock = iter(range(10**6, 10**9))
     store = SqliteStore(str(root / "data/remit.db"))
-    with Registry(store, files, lambda: next(clock), SearchEngine({})) as registry:
+    states = open_states(store, machine)
+    with Registry(store, ClientFiles(machine), states, SearchEngine({}), lambda: next(clock)) as registry:
         here = registry.at(str(project))
         registry.scan(here)
         for label in labels:
             for number in range(TOOLS_EACH):
                 name = f"mcp__{label}__tool_{number}"
-                registry.report(
+                registry.usage.report_tool(
                     name, here, description=f"Does thing {number} of {label}, and says how it went."
                 )
                 if number < 5:
-                    registry.record(name, here)
+                    registry.usage.record(name, here)
         yield registry
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from remit import __version__
+from remit.bootstrap import open_states
 from remit.catalog.contexts import DEFAULT_CLIENT
 from remit.decision.context import Context
 from remit.files.bounded_reader import Machine
@@ -41,12 +42,13 @@ def main() -> None:
 
 
 def measure(root: Path) -> tuple[dict[str, dict[str, float]], int]:
-    files = ClientFiles(Machine(home=str(root / "home"), variables={}, root=str(root / "machine")))
+    machine = Machine(home=str(root / "home"), variables={}, root=str(root / "machine"))
+    files = ClientFiles(machine)
     stores = iter(range(10**6))
 
     def first() -> tuple[Registry, Context]:
         store = SqliteStore(str(root / f"data/{next(stores)}.db"))
-        registry = Registry(store, files, lambda: 10**6, SearchEngine({}))
+        registry = Registry(store, files, open_states(store, machine), SearchEngine({}), lambda: 10**6)
         return registry, registry.at(str(root / "project"))
 
     registry, here = first()

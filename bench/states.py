@@ -9,20 +9,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 from remit import __version__
-from remit.bootstrap import open_situation
+from remit.bootstrap import open_states
 from remit.configuration.condition_rules import RuleCondition
 from remit.configuration.config_model import RequiredStates, ToolEntry
 from remit.decision.context import Context
 from remit.decision.decision_index import DecisionIndex
 from remit.decision.kinds import Authority, ConfigStatus, Kind
-from remit.decision.projects import Workspace
 from remit.decision.requirements import Requirement, Requirements
 from remit.decision.scopes import Scope
 from remit.decision.snapshot import Snapshot, StateValue
 from remit.decision.tools import Tool
 from remit.files.bounded_reader import Machine
 from remit.files.checkout import locate
-from remit.states.state_service import Situation
+from remit.states.state_service import StateService
 from remit.store.sqlite_store import SqliteStore
 from run import figure
 
@@ -33,9 +32,9 @@ TOOLS, STATES, DETECTORS, ROUNDS = 10_000, 30, 30, 101
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder).resolve()
-        situation, workspace = with_detectors(root)
+        states, here = with_detectors(root)
         figures = {
-            "snapshot_ms": figure(snapshots(situation, workspace), aim=1),
+            "snapshot_ms": figure(snapshots(states, here), aim=1),
             "first_snapshot_ms": figure(first_snapshots(root)),
             "flip_of_one_condition_each_ms": figure(flips(shared=False), aim=10),
             "flip_of_all_tools_ms": figure(flips(shared=True), aim=10),
@@ -49,7 +48,7 @@ def main() -> None:
         print(f"{name:30} p50 {measured['p50']:8.2f}  p95 {measured['p95']:8.2f}{aim}")
 
 
-def with_detectors(root: Path) -> tuple[Situation, Workspace]:
+def with_detectors(root: Path) -> tuple[StateService, Context]:
     """A project with as many cheap detectors as the aim names, besides those that are built in."""
     project = root / "project"
     (project / ".git").mkdir(parents=True, exist_ok=True)
@@ -57,32 +56,36 @@ def with_detectors(root: Path) -> tuple[Situation, Workspace]:
     kinds = ('file = "file{}"', 'directory = "dir{}"', 'env = "VARIABLE{}"', 'git = {{ branch = "x{}" }}')
     states = (f"[states.s{n}]\n{kinds[n % len(kinds)].format(n)}" for n in range(DETECTORS))
     (project / "remit.toml").write_text("\n".join(states) + '\n[tools.x]\nstates = ["s1"]\n')
-    return opened(root), locate(str(project))
+    return opened(root), context(project)
 
 
-def opened(root: Path) -> Situation:
+def context(project: Path) -> Context:
+    return Context(workspace=locate(str(project)), client="claude-code")
+
+
+def opened(root: Path) -> StateService:
     machine = Machine(home=str(root / "home"), variables={}, root=str(root / "machine"))
     store = SqliteStore(str(root / "data/remit.db"))
-    return open_situation(store, machine, now_ns=lambda: time.time_ns() + 10**10)
+    return open_states(store, machine, now_ns=lambda: time.time_ns() + 10**10)
 
 
-def snapshots(situation: Situation, workspace: Workspace) -> list[float]:
-    take(situation, workspace)
-    return [timed(lambda: take(situation, workspace)) * 1e3 for _ in range(ROUNDS)]
+def snapshots(states: StateService, here: Context) -> list[float]:
+    take(states, here)
+    return [timed(lambda: take(states, here)) * 1e3 for _ in range(ROUNDS)]
 
 
 def first_snapshots(root: Path) -> list[float]:
     """The first of a process, which recalls the configuration from the store."""
-    workspace = locate(str(root / "project"))
+    here = context(root / "project")
     samples: list[float] = []
     for _ in range(ROUNDS):
-        situation = opened(root)
-        samples.append(timed(lambda situation=situation: take(situation, workspace)) * 1e3)
+        states = opened(root)
+        samples.append(timed(lambda states=states: take(states, here)) * 1e3)
     return samples
 
 
-def take(situation: Situation, workspace: Workspace) -> Snapshot:
-    snapshot = situation.snapshot(workspace, client="claude-code", agent=None)
+def take(states: StateService, here: Context) -> Snapshot:
+    snapshot = states.snapshot(here)
     assert len(snapshot.states) > DETECTORS
     return snapshot
 

@@ -14,7 +14,7 @@ from remit.decision.tools import Tool
 from remit.errors import UnknownClientError, UnknownProjectError
 from remit.memory.scope_gate import memory_id
 from remit.registry import Registry
-from remit.scanning.scanner import Presence
+from remit.scanning.scanner import ClientPresence
 from remit.text.token_estimate import definition_tokens
 from support.builders import servers, visible_names
 from support.databases import run_sql
@@ -96,7 +96,7 @@ def test_a_removed_server_goes_stale_and_comes_back_with_its_history(
     here = at(registry, shop)
     sandbox.write(shop / ".mcp.json", servers("till", "scale"))
     registry.scan(here)
-    registry.record("mcp__till__ring", here)
+    registry.usage.record("mcp__till__ring", here)
     sandbox.write(shop / ".mcp.json", servers("scale"))
     gone = registry.explain("till", here)
     assert (gone.decision.gate, gone.decision.reason) == (Gate.CONFIG, "no longer configured in .mcp.json")
@@ -238,7 +238,7 @@ def test_a_tool_seen_in_a_worktree_is_not_known_in_the_main_checkout(
     registry: Registry, checkouts: tuple[Path, Path]
 ) -> None:
     main, feature = checkouts
-    registry.record("mcp__x__y", at(registry, feature))
+    registry.usage.record("mcp__x__y", at(registry, feature))
     assert visible_names(registry, at(registry, feature)) == ["project x"]
     assert visible_names(registry, at(registry, main)) == []
 
@@ -382,7 +382,7 @@ def test_a_tool_seen_before_its_server_was_switched_off_is_switched_off_with_it(
     sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
     sandbox.write(shop / "api/.mcp.json", servers("till"))
-    registry.record("mcp__till__ring", at(registry, shop))
+    registry.usage.record("mcp__till__ring", at(registry, shop))
     assert visible_names(registry, at(registry, shop / "api")) == ["project till", "project till"]
     sandbox.write_state(local={shop: {"disabledMcpServers": ["till"]}})
     assert visible_names(registry, at(registry, shop / "api")) == []
@@ -393,7 +393,7 @@ def test_a_tool_whose_old_server_is_gone_is_explained_by_the_one_in_force(
 ) -> None:
     here = at(registry, shop)
     sandbox.write_state("git", local={shop: servers("git")})
-    registry.record("mcp__git__commit", here)
+    registry.usage.record("mcp__git__commit", here)
     sandbox.write_state("git")
     assert registry.explain("mcp__git__commit", here).decision.is_available
 
@@ -414,7 +414,7 @@ def test_a_tool_of_a_server_that_an_agent_brings_along_is_visible_to_that_agent_
     own = "---\nname: auditor\ndescription: d\nmcpServers:\n  - vault: {command: vault-mcp}\n---\n"
     sandbox.write(shop / ".claude" / "agents" / "auditor.md", own)
     sandbox.write(shop / ".claude" / "agents" / "other.md", "---\nname: other\ndescription: d\n---\n")
-    registry.record("mcp__vault__read", at(registry, shop), server="vault")
+    registry.usage.record("mcp__vault__read", at(registry, shop), server="vault")
     answers = {
         agent: registry.explain("mcp__vault__read", registry.at(str(shop), agent=agent)).decision
         for agent in (None, "auditor", "other")
@@ -457,7 +457,7 @@ def test_an_agent_that_lists_a_plugins_server_has_its_tools(
     enabled = {"enabledPlugins": {"quill@m": True}}
     if is_scanned:
         sandbox.write(sandbox.home / ".claude/settings.json", enabled)
-    registry.record("mcp__plugin_quill_ink__dip", at(registry, shop))
+    registry.usage.record("mcp__plugin_quill_ink__dip", at(registry, shop))
     sandbox.write(sandbox.home / ".claude/settings.json", enabled)
     auditor = registry.at(str(shop), agent="auditor")
     assert registry.explain("mcp__plugin_quill_ink__dip", auditor).decision.reason == (
@@ -471,14 +471,14 @@ def test_a_use_in_a_session_started_in_another_way_is_placed_by_what_the_files_s
     sandbox.write(shop / ".mcp.json", servers("till"))
     registry.scan(at(registry, shop))
     sandbox.write(shop / ".mcp.json", servers("other"))
-    registry.record("mcp__till__ring", registry.at(str(shop), is_headless=True), server="till")
+    registry.usage.record("mcp__till__ring", registry.at(str(shop), is_headless=True), server="till")
     placed = "select server_id from tools where name = 'mcp__till__ring'"
     assert run_sql(sandbox.database, placed) == [(None,)]
 
 
 def test_an_agent_cannot_report_a_tool_as_managed(shop: Path, registry: Registry) -> None:
     with pytest.raises(ValueError, match="managed"):
-        registry.report("mcp__x__y", at(registry, shop), scope=Scope.MANAGED)
+        registry.usage.report_tool("mcp__x__y", at(registry, shop), scope=Scope.MANAGED)
 
 
 def test_the_session_context_shows_only_what_is_visible_here(
@@ -489,8 +489,8 @@ def test_the_session_context_shows_only_what_is_visible_here(
     sandbox.write(blog / ".mcp.json", servers("press"))
     sandbox.provide("wiki", "till")
     registry.scan(at(registry, blog))
-    registry.record("mcp__wiki__read", at(registry, blog))
-    registry.record("Read", at(registry, shop))
+    registry.usage.record("mcp__wiki__read", at(registry, blog))
+    registry.usage.record("Read", at(registry, shop))
     assert registry.session_context(at(registry, shop)).splitlines() == [
         "## Project Memory",
         f"project_id: {memory_id(at(registry, shop).workspace.project)}",
@@ -514,9 +514,11 @@ def test_what_a_tool_costs_is_known_where_its_definition_is(
 ) -> None:
     sandbox.write_state("git")
     here, there = at(registry, shop), at(registry, sandbox.project("blog"))
-    registry.report("mcp__git", here, description="A server's own words are sent to nobody.")
+    registry.usage.report_tool("mcp__git", here, description="A server's own words are sent to nobody.")
     assert [tool.tokens for tool, _ in registry.tools(here)] == [None]
-    registry.report("mcp__git__log", here, description="Shows commits.", input_schema={"type": "object"})
+    registry.usage.report_tool(
+        "mcp__git__log", here, description="Shows commits.", input_schema={"type": "object"}
+    )
     cost = definition_tokens("mcp__git__log", "Shows commits.", '{"type":"object"}')
     assert [tool.tokens for tool, _ in registry.tools(here)] == [cost, cost]
     assert {tool.tokens for tool, _ in registry.tools(there)} == {None}
@@ -529,7 +531,7 @@ def test_only_the_first_scan_of_a_workspace_is_the_first(shop: Path, registry: R
 
 def test_a_report_keeps_description_and_schema(shop: Path, registry: Registry) -> None:
     here = at(registry, shop)
-    registry.report("mcp__till__ring", here, description="Rings.", input_schema={"type": "object"})
+    registry.usage.report_tool("mcp__till__ring", here, description="Rings.", input_schema={"type": "object"})
     explained = registry.explain("mcp__till__ring", here)
     assert explained.tool is not None
     assert (explained.tool.description, explained.tool.kind) == ("Rings.", Kind.MCP_TOOL)
@@ -542,20 +544,20 @@ def test_forgetting_a_project_erases_its_rows_uses_and_words_and_nothing_else(
     sandbox.write(shop / ".mcp.json", servers("till"))
     for here in (at(registry, shop), at(registry, blog)):
         registry.scan(here)
-        registry.record("mcp__wiki__read", here)
-    registry.record("OnlyInShop", at(registry, shop))
-    registry.record("mcp__wiki__acme", at(registry, shop))
-    registry.report("mcp__till__ring", at(registry, shop), description="Rings, in the shop.")
+        registry.usage.record("mcp__wiki__read", here)
+    registry.usage.record("OnlyInShop", at(registry, shop))
+    registry.usage.record("mcp__wiki__acme", at(registry, shop))
+    registry.usage.report_tool("mcp__till__ring", at(registry, shop), description="Rings, in the shop.")
     sandbox.write(shop / ".mcp.json", servers("replaced"))
     registry.scan(at(registry, shop))
-    registry.forget(registry.find_project(str(shop)))
+    registry.projects.forget(registry.projects.find(str(shop)))
     left = b"".join(file.read_bytes() for file in sandbox.database.parent.iterdir())
     traces = (str(shop).encode(), b"till", b"replaced", b"OnlyInShop", b"acme", b"Rings")
     assert [trace for trace in traces if trace in left] == []
     known = {item.tool.name: item.tool.usage_count for item in registry.tools(at(registry, blog))}
     assert known == {"mcp__wiki__*": 1, "mcp__wiki__read": 1}
     with pytest.raises(UnknownProjectError, match="nothing is stored"):
-        registry.find_project(str(shop))
+        registry.projects.find(str(shop))
 
 
 def test_a_project_can_be_forgotten_after_its_directory_is_gone(shop: Path, registry: Registry) -> None:
@@ -564,19 +566,19 @@ def test_a_project_can_be_forgotten_after_its_directory_is_gone(shop: Path, regi
     (shop / ".git").rmdir()
     shop.rmdir()
     for name in (here.workspace.project.hash, str(shop), f"{shop}/"):
-        assert registry.find_project(name).path == str(shop)
+        assert registry.projects.find(name).path == str(shop)
 
 
 @pytest.mark.parametrize("name", ["/nowhere", "0123456789abcdef", "half\ud800", ""])
 def test_what_is_no_known_project_is_an_error(registry: Registry, name: str) -> None:
     with pytest.raises(UnknownProjectError):
-        registry.find_project(name)
+        registry.projects.find(name)
 
 
 def test_pruned_events_leave_the_counts(shop: Path, registry: Registry) -> None:
     here = at(registry, shop)
-    registry.record("Read", here)
-    registry.prune_events(before=2**60)
+    registry.usage.record("Read", here)
+    registry.usage.prune_events(before=2**60)
     assert [item.tool.usage_count for item in registry.tools(here)] == [1]
 
 
@@ -591,7 +593,7 @@ def test_all_clients_are_an_inventory(sandbox: Sandbox, shop: Path, registry: Re
     sandbox.write(sandbox.home / ".cursor/mcp.json", servers("kite"))
     sandbox.write(sandbox.home / ".config/zed/settings.json", {"context_servers": {"kite": {"command": "x"}}})
     everything = registry.at(str(shop), "all")
-    registry.record("mcp__x__y", everything)
+    registry.usage.record("mcp__x__y", everything)
     visible = [item.tool for item in registry.tools(everything) if item.decision.is_available]
     assert sorted(f"{tool.client} {tool.scope} {tool.server}" for tool in visible) == [
         "claude-code project till",
@@ -609,6 +611,8 @@ def test_a_client_is_found_when_one_of_its_files_is_there(
     kite = sandbox.write(shop / ".cursor/mcp.json", servers("kite", "maps", bad={"args": []}))
     (shop / ".continue/mcpServers").mkdir(parents=True)
     found = {item.client: item for item in registry.clients(registry.at(str(shop), "all"))}
-    assert found["cursor"] == Presence(client="cursor", files=[str(broken), str(kite)], servers=2, problems=2)
+    assert found["cursor"] == ClientPresence(
+        client="cursor", files=[str(broken), str(kite)], servers=2, problems=2
+    )
     assert not found["continue"].is_found
     assert not found["windsurf"].is_found

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from remit.registry import Registry
     from remit.scanning.ports import Notifier, Upstreams
     from remit.search.evaluation import EvaluationSet
-    from remit.states.state_service import Situation
+    from remit.states.state_service import StateService
     from remit.store.memory_sign_search import SignIndex
     from remit.store.ports import Clock, Store
     from remit.upstream.launch.launch_resources import LaunchResources
@@ -64,7 +64,7 @@ def open_registry() -> "Registry":
     machine = _machine()
     store = SqliteStore(database_path(machine))
     engine = SearchEngine(machine.variables)
-    return Registry(store, ClientFiles(machine), _now, engine, open_situation(store, machine))
+    return Registry(store, ClientFiles(machine), open_states(store, machine), engine, _now)
 
 
 def open_memory(directory: str = ".") -> "Memory":
@@ -103,21 +103,21 @@ def memory_at(path: str, engine: SearchEngine, workspace: "Workspace", clock: "C
     )
 
 
-def open_situation(
+def open_states(
     store: "Store",
     machine: "Machine",
     clock: "Clock | None" = None,
     now_ns: "Callable[[], int]" = time.time_ns,
-) -> "Situation":
+) -> "StateService":
     """Make ready to read Remit's own configuration, and the states, as this user on this machine."""
     from remit.configuration.configuration_service import ConfigurationService
     from remit.configuration.toml_files import TomlFiles
     from remit.states.detectors.local_detectors import LocalDetectors
-    from remit.states.state_service import Situation
+    from remit.states.state_service import StateService
 
     clock = clock or _now
-    configurations = ConfigurationService(store.states, TomlFiles(machine, now_ns=now_ns), clock)
-    return Situation(store.states, configurations, LocalDetectors(machine, now_ns=now_ns), clock)
+    configuration = ConfigurationService(store.states, TomlFiles(machine, now_ns=now_ns), clock)
+    return StateService(store.states, configuration, LocalDetectors(machine, now_ns=now_ns), clock)
 
 
 def open_personal_file(workspace: "Workspace") -> "PersonalFile":

@@ -155,7 +155,7 @@ def test_hidden_tools_are_listed_only_when_asked_for_with_gate_and_reason(
 def test_a_tool_that_fails_is_marked_in_listings_and_why_says_so(sandbox: Sandbox, shop: Path) -> None:
     with sandbox.registry() as registry:
         for _ in range(3):
-            registry.record("mcp__till__ring", registry.at(str(shop)), succeeded=False)
+            registry.usage.record("mcp__till__ring", registry.at(str(shop)), succeeded=False)
     assert "mcp__till__ring [demoted]  mcp_tool" in sandbox.remit("tools", cwd=shop).stdout
     assert "3 of its last 3 calls here failed" in sandbox.remit("why", "mcp__till__ring", cwd=shop).stdout
     assert answer(sandbox, "why", "mcp__till__ring", cwd=shop)["status"] == "demoted"
@@ -263,7 +263,7 @@ def test_scan_as_json_has_the_documented_shape(sandbox: Sandbox, shop: Path) -> 
 
 def test_tools_show_what_they_cost_once_a_definition_is_known(sandbox: Sandbox, shop: Path) -> None:
     with sandbox.registry() as registry:
-        registry.report(
+        registry.usage.report_tool(
             "mcp__git__log", registry.at(str(shop)), description="Shows commits.", input_schema={}
         )
     listing = answer(sandbox, "tools", cwd=shop)

@@ -200,11 +200,11 @@ def test_a_server_that_was_never_used_is_noted_after_a_month_of_uses(sandbox: Sa
     month = 31 * 24 * 60 * 60 * 1000
     sandbox.write_state("wiki", "lamp")
     with sandbox.registry() as registry:
-        registry.record("mcp__wiki__read", registry.at(str(shop)))
+        registry.usage.record("mcp__wiki__read", registry.at(str(shop)))
         (patient,) = registry.examine(registry.at(str(shop)))
     assert list(unused_servers(patient)) == []
     sandbox.time += month
     with sandbox.registry() as registry:
-        registry.record("mcp__wiki__read", registry.at(str(shop)))
+        registry.usage.record("mcp__wiki__read", registry.at(str(shop)))
         (patient,) = registry.examine(registry.at(str(shop)))
     assert [(item.subject, item.reason) for item in unused_servers(patient)] == [("lamp", "was never used")]

@@ -11,7 +11,7 @@ from remit.decision.decide import Decision, ToolDecision, Verdict, decide
 from remit.decision.declarations import Changes
 from remit.decision.gates import Gate
 from remit.decision.kinds import ConfigStatus
-from remit.scanning.scanner import Scan
+from remit.scanning.scanner import ScanResult
 from support.builders import context, server, servers
 from support.sandbox import Sandbox
 
@@ -65,7 +65,9 @@ def test_costs_are_told_as_far_as_they_are_known(sandbox: Sandbox, shop: Path) -
     with sandbox.registry() as registry:
         here = registry.at(str(shop))
         for name in ("mcp__git__log", "mcp__till__open"):
-            registry.report(name, here, description="word " * 2000, input_schema={"type": "object"})
+            registry.usage.report_tool(
+                name, here, description="word " * 2000, input_schema={"type": "object"}
+            )
     lines = scan(sandbox, shop)
     assert lines[3:8] == [
         "  local    1 server and 1 tool: about 2,220 tokens (~/.claude.json)",
@@ -134,7 +136,7 @@ def test_what_other_clients_have_is_one_line_each(capsys: pytest.CaptureFixture[
     here = context()
     tools = [server("wiki"), *(server(label, client="cursor") for label in ("a", "b"))]
     listed = [ToolDecision(tool, decide(tool, here)) for tool in tools]
-    first_screen.show(Scan(changes=Changes(), problems=[], tools=listed), summarize(listed, here), here)
+    first_screen.show(ScanResult(changes=Changes(), problems=[], tools=listed), summarize(listed, here), here)
     lines = capsys.readouterr().out.splitlines()
     at = lines.index("Declared for other clients: 2")
     assert lines[at + 1] == "  cursor: 2; `remit scan --client cursor`"
@@ -146,7 +148,7 @@ def test_what_a_gate_without_a_word_of_its_own_hides_is_shown_with_the_reason(
     here = context()
     decision = Decision(verdict=Verdict.HIDDEN, gate=Gate.SCOPE, reason="because", unlock=None)
     listed = [ToolDecision(server("git"), decision)]
-    first_screen.show(Scan(changes=Changes(), problems=[], tools=listed), summarize(listed, here), here)
+    first_screen.show(ScanResult(changes=Changes(), problems=[], tools=listed), summarize(listed, here), here)
     shown = capsys.readouterr().out
     assert "Hidden by the gate `scope`: 1\n  git (global): because\n" in shown
 

@@ -83,7 +83,9 @@ def test_where_not_all_fits_into_a_request_listings_do_not_say_that_it_is_sent(a
     ada.run("install", "claude-code", "--yes")
     name = f"mcp__{ada.visible()[0]}__log"
     with sandbox.registry() as registry:
-        registry.report(name, registry.at(str(ada.shop)), description="Shows commits.", input_schema={})
+        registry.usage.report_tool(
+            name, registry.at(str(ada.shop)), description="Shows commits.", input_schema={}
+        )
     part = "  (Remit sends some of them, within its budget; the agent finds the others)"
     for command in ("tools", "scan"):
         shown = sandbox.remit(command, cwd=ada.shop).stdout

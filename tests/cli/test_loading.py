@@ -35,7 +35,7 @@ UNASKED = (
     "remit.memory.project_memory",
     "remit.upstream.upstream_model",
     "remit.gateway",
-    "remit.usage.recorder",
+    "remit.usage.usage_service",
     "remit.sessions.session_service",
     "remit.scanning.catalog_source",
 )

@@ -19,7 +19,7 @@ def shop(sandbox: Sandbox) -> Path:
 def ask(sandbox: Sandbox, shop: Path) -> str:
     with sandbox.registry() as registry:
         here = registry.at(str(shop))
-        registry.report(PUSH, here, description="Pushes.")
+        registry.usage.report_tool(PUSH, here, description="Pushes.")
     script = (
         "import remit\n"
         "with remit.open_registry() as registry:\n"
@@ -31,7 +31,7 @@ def ask(sandbox: Sandbox, shop: Path) -> str:
 
 def test_policy_check_is_silent_where_nothing_is_wrong(sandbox: Sandbox, shop: Path) -> None:
     with sandbox.registry() as registry:
-        registry.report(PUSH, registry.at(str(shop)))
+        registry.usage.report_tool(PUSH, registry.at(str(shop)))
     done = sandbox.remit("policy", "check", cwd=shop)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith("Nothing to mend.\n")
@@ -58,7 +58,7 @@ def test_policy_check_names_file_line_and_column_and_fails_on_errors_alone(
 
 def test_tools_and_why_follow_the_mode(sandbox: Sandbox, shop: Path) -> None:
     with sandbox.registry() as registry:
-        registry.report("mcp__git__commit", registry.at(str(shop)))
+        registry.usage.report_tool("mcp__git__commit", registry.at(str(shop)))
     usual, planning = (
         {
             item["name"]
@@ -75,7 +75,7 @@ def test_tools_and_why_follow_the_mode(sandbox: Sandbox, shop: Path) -> None:
 
 def test_what_is_asked_about_says_so_in_lists_and_explanations(sandbox: Sandbox, shop: Path) -> None:
     with sandbox.registry() as registry:
-        registry.report(PUSH, registry.at(str(shop)))
+        registry.usage.report_tool(PUSH, registry.at(str(shop)))
     assert "ask: danger" in sandbox.remit("tools", cwd=shop).stdout
     why = sandbox.remit("why", PUSH, cwd=shop).stdout
     assert f"{PUSH}: ask, needs approval" in why

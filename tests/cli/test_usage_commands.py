@@ -18,10 +18,12 @@ def shop(sandbox: Sandbox) -> Path:
     sandbox.write(path / ".mcp.json", servers("till", "scale"))
     with sandbox.registry() as registry:
         here = registry.at(str(path))
-        registry.report("mcp__scale__weigh", here, description="Weigh it", input_schema={"type": "object"})
+        registry.usage.report_tool(
+            "mcp__scale__weigh", here, description="Weigh it", input_schema={"type": "object"}
+        )
         for number in range(4):
-            registry.record("mcp__till__ring", here, session_id="s1", succeeded=number > 0)
-        registry.record("Read", here, session_id="s2", succeeded=True)
+            registry.usage.record("mcp__till__ring", here, session_id="s1", succeeded=number > 0)
+        registry.usage.record("Read", here, session_id="s2", succeeded=True)
     return path
 
 
@@ -58,7 +60,7 @@ def test_usage_as_json_has_everything(sandbox: Sandbox, shop: Path) -> None:
 def test_usage_of_projects_names_no_tool(sandbox: Sandbox, shop: Path) -> None:
     blog = sandbox.project("blog")
     with sandbox.registry() as registry:
-        registry.record("Read", registry.at(str(blog)))
+        registry.usage.record("Read", registry.at(str(blog)))
     shown = sandbox.remit("usage", "--projects", cwd=shop).stdout
     assert "till" not in shown
     (first, second) = answer(sandbox, "usage", "--projects", cwd=shop)["projects"]
@@ -171,7 +173,7 @@ def test_suggest_says_why_something_is_not_said(sandbox: Sandbox, shop: Path) ->
     with sandbox.registry() as registry:
         here = registry.at(str(shop))
         registry.index(here)
-        registry.record("mcp__scale__weigh", here, session_id="s3")
+        registry.usage.record("mcp__scale__weigh", here, session_id="s3")
     shown = sandbox.remit("suggest", "please weigh it on the scale", cwd=shop)
     assert shown.returncode == 1
     assert "Nothing would be suggested now." in shown.stdout

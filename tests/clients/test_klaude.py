@@ -99,6 +99,6 @@ def test_a_local_server_that_lies_in_the_repository_is_not_started_without_trust
     sandbox.write(root / ".claude/settings.json", servers("git"))
     with sandbox.registry() as registry:
         here = registry.at(str(root), "klaude")
-        assert [item.declaration.server for item in registry.trustable(here)] == ["git"]
+        assert [item.declaration.server for item in registry.trust.servers(here)] == ["git"]
         starting = registry.explain("git", replace(here, starts_servers=True)).decision
     assert (starting.gate, starting.is_available) == ("config", False)

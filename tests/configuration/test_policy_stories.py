@@ -15,7 +15,7 @@ from remit.decision.gates import Gate
 from remit.decision.problems import Severity
 from remit.decision.tools import Definition, Tool
 from remit.policy.callback_runner import refusals
-from remit.policy.callbacks import FilterContext, Filtering
+from remit.policy.callbacks import FilterContext, ServerFilter
 from remit.registry import Registry
 from remit.store.sqlite_store import SqliteStore
 from remit.upstream.upstream_model import Offer, Upstream
@@ -37,7 +37,7 @@ def registry(sandbox: Sandbox, shop: Path) -> Registry:
     opened = sandbox.registry()
     here = opened.at(str(shop))
     for name in TOOLS:
-        opened.report(name, here, description=f"Does {name}.")
+        opened.usage.report_tool(name, here, description=f"Does {name}.")
     return opened
 
 
@@ -114,7 +114,7 @@ def test_a_repository_cannot_set_a_mode(sandbox: Sandbox, shop: Path, registry: 
     sandbox.write(shop / "remit.toml", 'mode = "bypass"\n')
     here = registry.at(str(shop))
     assert verdicts(registry, here)["mcp__git__push"] == "ask"
-    (problem,) = registry.own_problems(here)
+    (problem,) = registry.configuration.problems(here.workspace)
     assert (problem.source, problem.place) == (str(shop / "remit.toml"), "line 1 column 1")
     assert "a project cannot set a mode" in problem.reason
     assert str(machine_file(sandbox)) in problem.reason
@@ -128,7 +128,8 @@ def test_what_a_project_would_lower_counts_once_it_is_trusted(
     here = registry.at(str(shop))
     assert decision(registry, here, "mcp__git__push").verdict is Verdict.ASK
     assert [item.severity for item in registry.check_policy(here)] == [Severity.ERROR]
-    registry.trust_states(registry.trust_requests(here, ["mcp__git__push"]), here)
+    requests = registry.configuration.trust_requests(here.workspace, ["mcp__git__push"])
+    registry.configuration.trust(requests, here.workspace)
     assert decision(registry, here, "mcp__git__push").verdict is Verdict.VISIBLE
     assert registry.check_policy(here) == []
     sandbox.write(shop / "remit.toml", '[tools."mcp__git__push"]\ndanger = "safe"\n')
@@ -189,12 +190,12 @@ def test_filters_are_asked_again_only_when_something_changed(shop: Path, registr
         return True
 
     registry.add_filter(count)
-    here = registry.now(registry.at(str(shop)))
+    here = registry.states.with_snapshot(registry.at(str(shop)))
     registry.tools(here)
     first = len(asked)
     registry.tools(here)
     assert (first > len(TOOLS), len(asked)) == (True, first)
-    registry.report("mcp__git__new", here)
+    registry.usage.report_tool("mcp__git__new", here)
     registry.tools(here)
     assert len(asked) > first
 
@@ -229,7 +230,7 @@ def tool(name: str) -> Tool:
 
 
 def here_and_now(registry: Registry, shop: Path) -> Context:
-    return registry.now(registry.at(str(shop)))
+    return registry.states.with_snapshot(registry.at(str(shop)))
 
 
 def test_a_filter_that_hangs_hides_what_it_did_not_answer_for(shop: Path, registry: Registry) -> None:
@@ -239,7 +240,7 @@ def test_a_filter_that_hangs_hides_what_it_did_not_answer_for(shop: Path, regist
         return asked.name == "a" or (waiting.wait(30) and context.client is None)
 
     tools = [tool("a"), tool("b")]
-    found = refusals([Filtering(hang)], tools, here_and_now(registry, shop), timeout=0.2)
+    found = refusals([ServerFilter(hang)], tools, here_and_now(registry, shop), timeout=0.2)
     waiting.set()
     assert found == {tools[1].key: "its filter did not answer within 0.2 s"}
 
@@ -257,11 +258,11 @@ def test_filters_of_both_sorts_are_asked_in_their_order(shop: Path, registry: Re
 
     at = here_and_now(registry, shop)
     tools = [tool("a"), tool("b")]
-    asked = [Filtering(yes), Filtering(odd)]  # pyright: ignore[reportArgumentType] - what a filter must not do
+    asked = [ServerFilter(yes), ServerFilter(odd)]  # pyright: ignore[reportArgumentType] - what a filter must not do
     assert refusals(asked, tools, at) == {
         tools[0].key: "the filter `odd` answered neither true nor false, but NoneType"
     }
-    failing = [Filtering(yes), Filtering(fails)]
+    failing = [ServerFilter(yes), ServerFilter(fails)]
     assert set(refusals(failing, tools, at).values()) == {"the filter `fails` failed: KeyError"}
 
 
@@ -307,7 +308,7 @@ def test_servers_that_a_policy_hides_are_not_started(
     sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
     sandbox.write(machine_file(sandbox), 'block = ["mcp__git__*", "mcp__web__*"]\n')
-    connected = registry.connect(registry.at(str(shop)), Nobody())
+    connected = registry.servers.connect(registry.at(str(shop)), Nobody())
     assert [item.offer for item in connected] == []
 
 
@@ -333,11 +334,11 @@ def test_what_a_server_says_of_its_tools_counts_where_the_server_is_trusted(
 ) -> None:
     sandbox.write(shop / ".mcp.json", servers("till"))
     plan = registry.at(str(shop), mode="plan")
-    registry.trust(registry.trustable(plan), plan)
-    registry.connect(registry.at(str(shop)), Harmless())
+    registry.trust.grant(registry.trust.servers(plan), plan)
+    registry.servers.connect(registry.at(str(shop)), Harmless())
     assert decision(registry, plan, "mcp__git__delete").verdict is Verdict.VISIBLE
     assert decision(registry, plan, "mcp__till__delete").verdict is Verdict.VISIBLE
-    registry.revoke(registry.trustable(plan), plan)
+    registry.trust.revoke(registry.trust.servers(plan), plan)
     untrusted = decision(registry, plan, "mcp__till__delete")
     assert (untrusted.verdict, untrusted.gate) == (Verdict.HIDDEN, Gate.DANGER)
     assert "its name says `delete`" in untrusted.reason

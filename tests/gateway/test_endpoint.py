@@ -179,7 +179,7 @@ async def test_a_project_cannot_choose_flat(sandbox: Sandbox, shop: Path, links:
     async with endpoint(sandbox, links, shop) as served:
         assert await names(served) == ["git__delete_branch", "git__status"]
     with sandbox.registry() as registry:
-        problems = registry.own_problems(registry.at(str(shop)))
+        problems = registry.configuration.problems(registry.at(str(shop)).workspace)
     assert "a project cannot choose `flat`" in problems[0].reason
 
 
@@ -195,7 +195,7 @@ async def test_a_projects_server_is_neither_started_nor_called_before_it_is_trus
         assert "till" not in links.stocked
         with sandbox.registry() as registry:
             at = registry.at(str(shop))
-            registry.trust(registry.trustable(at, ["till"]), at)
+            registry.trust.grant(registry.trust.servers(at, ["till"]), at)
         async with served.changes() as changes:
             await anext(changes)
         assert "till__open" in await names(served)
@@ -261,7 +261,7 @@ async def test_an_entry_that_changed_since_it_was_trusted_is_not_started_to_ask_
     with sandbox.registry() as registry:
         at = registry.at(str(shop))
         registry.scan(at)
-        registry.trust(registry.trustable(at, ["till"]), at)
+        registry.trust.grant(registry.trust.servers(at, ["till"]), at)
     async with endpoint(sandbox, links, shop) as served:
         assert "till__open" in await names(served)
         sandbox.write(shop / ".mcp.json", servers(till={"command": "run-something-else"}))
@@ -481,9 +481,9 @@ async def test_each_call_is_counted_once_and_audited_without_what_was_said(
         await call(served, "call_tool", {"name": "git__push"})
     with sandbox.registry() as registry:
         at = registry.at(str(shop))
-        assert registry.record("mcp__git__status", at, session_id="s", call_id="toolu_1") is False
+        assert registry.usage.record("mcp__git__status", at, session_id="s", call_id="toolu_1") is False
         used = {tool.name: (tool.usage_count, tool.outcomes) for tool, _ in registry.tools(at)}
-        audit = registry.supply.audit(at)
+        audit = registry.audit.last(at)
     assert used["mcp__git__status"] == (2, "+-")
     assert used["mcp__git__push"][0] == 0
     outcomes = [(entry.tool, entry.verdict, entry.gate, entry.outcome) for entry in reversed(audit)]
@@ -513,7 +513,7 @@ async def test_a_made_up_name_that_its_server_refuses_becomes_no_tool(
         known = {tool.name for tool, _ in registry.tools(at)}
         assert "mcp__git__made_up" not in known
         assert "mcp__git__unlisted" in known
-        assert "mcp__git__made_up" in {entry.tool for entry in registry.supply.audit(at)}
+        assert "mcp__git__made_up" in {entry.tool for entry in registry.audit.last(at)}
 
 
 async def test_what_was_answered_is_recorded_when_the_endpoint_is_cancelled(
@@ -526,7 +526,7 @@ async def test_what_was_answered_is_recorded_when_the_endpoint_is_cancelled(
             scope.cancel()
             await anyio.sleep_forever()
     with sandbox.registry() as registry:
-        assert [entry.tool for entry in registry.supply.audit(registry.at(str(shop)))] == ["mcp__git__status"]
+        assert [entry.tool for entry in registry.audit.last(registry.at(str(shop)))] == ["mcp__git__status"]
 
 
 async def test_a_success_that_changes_a_state_counts_for_the_very_next_call(
@@ -647,7 +647,7 @@ async def test_a_change_of_a_state_is_told(sandbox: Sandbox, shop: Path, links: 
             assert await anext(changes) == ("tools", None)
             assert await names(served) == ["git__delete_branch", "git__push"]
             with sandbox.registry() as registry:
-                registry.set_state("going", registry.at(str(shop)))
+                registry.states.set("going", registry.at(str(shop)))
             assert await anext(changes) == ("tools", None)
             assert await names(served) == ["git__delete_branch", "git__push", "git__status"]
 
@@ -688,7 +688,7 @@ async def test_a_project_cannot_say_how_servers_are_run(
     async with endpoint(sandbox, links, shop) as served:
         assert "git__status" in await names(served)
     with sandbox.registry() as registry:
-        problems = registry.own_problems(registry.at(str(shop)))
+        problems = registry.configuration.problems(registry.at(str(shop)).workspace)
     assert ["a project cannot say how servers are run" in each.reason for each in problems] == [True, True]
 
 
@@ -755,11 +755,11 @@ def test_a_catalog_is_made_anew_only_for_what_may_change_it(sandbox: Sandbox, sh
         sandbox.later_ns = 10_000_000_000
         assert inventory.catalog() is first
         assert inventory.quick_target("git__status") is not None
-        registry.record("mcp__git__status", inventory.context)
-        registry.record("mcp__git__status", inventory.context)  # of which the first made a row
+        registry.usage.record("mcp__git__status", inventory.context)
+        registry.usage.record("mcp__git__status", inventory.context)  # of which the first made a row
         second = inventory.catalog()
         assert second is not first
-        registry.record("mcp__git__status", inventory.context)
+        registry.usage.record("mcp__git__status", inventory.context)
         assert inventory.catalog() is second
         (sandbox.home / ".claude.json").touch()
         assert inventory.catalog() is second

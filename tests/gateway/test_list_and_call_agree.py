@@ -166,7 +166,7 @@ async def _check_installed(
     with sandbox.registry() as registry:
         here = registry.at(str(shop))
         trusted = [label for label, each in held.items() if each.scope == "project" and each.is_trusted]
-        registry.trust(registry.trustable(here, trusted) if trusted else [], here)
+        registry.trust.grant(registry.trust.servers(here, trusted) if trusted else [], here)
     async with endpoint(sandbox, FakeLinks(stocks), shop, strategy="flat") as served:
         listed = {name.partition("__")[0] for name in await names(served)}
     if is_taken_out:

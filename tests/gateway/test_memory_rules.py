@@ -207,7 +207,7 @@ async def test_a_server_of_the_same_name_that_somebody_declares_stands_in_its_pl
     with sandbox.registry() as registry:
         here = registry.at(str(shop))
         registry.scan(here)
-        registry.trust(registry.trustable(here), here)
+        registry.trust.grant(registry.trust.servers(here), here)
     links = FakeLinks({"remit-memory": ServerLists(tools=[offered("save_session")])})
     async with endpoint(sandbox, links, shop) as served:
         assert await names(served) == ["remit-memory__save_session"]
@@ -265,7 +265,7 @@ async def test_calls_of_it_are_counted_and_kept_in_the_audit(
         await call(served, "remit-memory__save_decision", {"decision": decision("Use X"), "project_id": "q"})
     with sandbox.registry() as registry:
         here = registry.at(str(shop))
-        audit = registry.supply.audit(here)
+        audit = registry.audit.last(here)
         assert [(entry.tool, entry.outcome) for entry in reversed(audit)] == [
             ("mcp__remit-memory__save_session", "done"),
             ("mcp__remit-memory__save_decision", "failed"),

@@ -104,7 +104,7 @@ def test_a_call_through_the_gateway_is_left_to_that_where_it_failed(
     sandbox: Sandbox, shop: Path, transcript: Path
 ) -> None:
     with sandbox.registry() as registry:
-        registry.report("mcp__ledger__post", registry.at(str(shop)))
+        registry.usage.report_tool("mcp__ledger__post", registry.at(str(shop)))
     for prefix in ("mcp__remit__", "mcp__plugin_remit_remit__"):
         written(transcript, f"{prefix} failed", name=f"{prefix}ledger__post", ok=False)
         written(transcript, f"{prefix} done", name=f"{prefix}ledger__post")

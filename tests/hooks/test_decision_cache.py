@@ -15,7 +15,7 @@ from remit.hooks.decision_cache import decide_call
 from remit.hooks.event_dispatch import respond
 from remit.hooks.hook_context import HookEnvironment, open_context, rescan
 from remit.registry import Registry
-from remit.states.state_watch import Watch
+from remit.states.state_watch import StateWatch
 from support.builders import servers
 from support.databases import run_sql
 from support.sandbox import Sandbox
@@ -50,7 +50,7 @@ class Hooks:
         found = decide_call(call, str(where), is_headless=is_headless, environment=self.environment)
         with self.sandbox.registry() as registry:
             context = registry.at(str(where), is_headless=is_headless)
-            decision, _ = registry.judge(call, context)
+            decision, _ = registry.decide_call(call, context)
         expected = (decision.verdict, decision.reason, decision.unlock)
         assert (found.verdict, found.reason, found.unlock) == expected
         return found.verdict
@@ -63,9 +63,9 @@ class Hooks:
         decided = self.decided
 
         class Recorded(Registry):
-            def judge(self, call: ClientCall, context: Context) -> tuple[Decision, Watch | None]:
+            def decide_call(self, call: ClientCall, context: Context) -> tuple[Decision, StateWatch | None]:
                 decided.append(call)
-                return super().judge(call, context)
+                return super().decide_call(call, context)
 
         registry = self.sandbox.registry()
         registry.__class__ = Recorded
@@ -169,7 +169,7 @@ def test_a_plugins_tool_is_counted_with_its_server(sandbox: Sandbox, shop: Path,
 def test_what_a_server_says_of_its_tool_is_noticed(sandbox: Sandbox, shop: Path, hooks: Hooks) -> None:
     sandbox.write(sandbox.home / ".config/remit/remit.toml", 'ask_from = "destructive"')
     with sandbox.registry() as registry:
-        registry.report("mcp__ledger__search", registry.at(str(shop)), server="ledger")
+        registry.usage.report_tool("mcp__ledger__search", registry.at(str(shop)), server="ledger")
     assert hooks.decide(shop) == "visible"
     run_sql(sandbox.database, "update definitions set danger = 3")
     assert hooks.decide(shop) == "ask"
@@ -181,11 +181,11 @@ def test_trust_in_a_rule_is_noticed(sandbox: Sandbox, shop: Path, hooks: Hooks) 
     assert hooks.decide(shop) == "ask"
     with sandbox.registry() as registry:
         here = registry.at(str(shop))
-        registry.trust_states(registry.trust_requests(here), here)
+        registry.configuration.trust(registry.configuration.trust_requests(here.workspace), here.workspace)
     assert hooks.decide(shop) == "visible"
     with sandbox.registry() as registry:
         here = registry.at(str(shop))
-        registry.revoke_states(registry.trust_requests(here), here)
+        registry.configuration.revoke(registry.configuration.trust_requests(here.workspace), here.workspace)
     assert hooks.decide(shop) == "ask"
 
 
@@ -298,9 +298,9 @@ def test_whatever_becomes_of_states_the_recalled_is_what_is_decided(
             with sandbox.registry() as registry:
                 here = registry.at(str(shop))
                 if change == 4:
-                    registry.push_states({"said": chance.choice([True, False, None])}, here)
+                    registry.states.push({"said": chance.choice([True, False, None])}, here)
                 else:
-                    change_state = chance.choice([registry.set_state, registry.clear_state])
+                    change_state = chance.choice([registry.states.set, registry.states.clear])
                     change_state("work.started", here)
         elif change == 6:
             sandbox.time += 120_000  # for which nothing is pushed or kept

@@ -106,7 +106,7 @@ def test_a_call_counts_once_however_often_it_is_told(sandbox: Sandbox, shop: Pat
         sandbox.hook(told("PostToolUse", shop, tool_name="mcp__ledger__search", tool_use_id="t1"))
     with sandbox.registry() as registry:
         here = registry.at(str(shop))
-        registry.record("mcp__ledger__search", here, call_id="t1", session_id="s1")
+        registry.usage.record("mcp__ledger__search", here, call_id="t1", session_id="s1")
     assert uses(sandbox, shop)["mcp__ledger__search"] == 1
 
 
@@ -117,11 +117,11 @@ def test_a_call_that_the_gateway_tells_of_too_counts_once(
 ) -> None:
     through = told("PostToolUse", shop, tool_name=f"{own}ledger__search", tool_use_id="t1")
     with sandbox.registry() as registry:
-        registry.record("mcp__ledger__search", registry.at(str(shop)), call_id="t0")
+        registry.usage.record("mcp__ledger__search", registry.at(str(shop)), call_id="t0")
     if is_first:
         sandbox.hook(through)
     with sandbox.registry() as registry:
-        registry.record("mcp__ledger__search", registry.at(str(shop)), call_id="t1", session_id="s1")
+        registry.usage.record("mcp__ledger__search", registry.at(str(shop)), call_id="t1", session_id="s1")
     sandbox.hook(through)
     assert uses(sandbox, shop)["mcp__ledger__search"] == 2
 
@@ -188,7 +188,7 @@ def test_a_call_that_failed_behind_the_gateway_counts_once_in_its_session(
     if is_first:
         sandbox.hook(failed)
     with sandbox.registry() as registry:
-        registry.record("mcp__ledger__post", registry.at(str(shop)), call_id="t1", succeeded=False)
+        registry.usage.record("mcp__ledger__post", registry.at(str(shop)), call_id="t1", succeeded=False)
     sandbox.hook(failed)
     kept = "select session_id, succeeded from usage_events"
     assert run_sql(sandbox.database, kept) == [("s1", 0)]
@@ -291,7 +291,7 @@ def test_for_remits_own_tools_the_hook_speaks_only_of_an_agents_narrower_rules(
     sandbox.write(shop / "remit.toml", '[agents.auditor]\nblock = ["mcp__ledger__*"]\n')
     call = told("PreToolUse", shop, tool_name=f"{own}ledger__search")
     with sandbox.registry() as registry:
-        registry.report("mcp__ledger__search", registry.at(str(shop)))
+        registry.usage.report_tool("mcp__ledger__search", registry.at(str(shop)))
     assert sandbox.hook(call) == {}
     assert sandbox.hook({**call, "agent_type": "other"}) == {}
     assert sandbox.hook({**call, "agent_type": "auditor"})["permissionDecision"] == "deny"
@@ -313,7 +313,7 @@ def test_sessions_are_kept_with_their_begin_and_their_end(sandbox: Sandbox, shop
 
 def test_what_is_too_old_to_matter_is_forgotten_and_the_totals_stay(sandbox: Sandbox, shop: Path) -> None:
     with sandbox.registry() as registry:  # whose clock has only just begun
-        registry.record("mcp__ledger__search", registry.at(str(shop)), session_id="old", call_id="old")
+        registry.usage.record("mcp__ledger__search", registry.at(str(shop)), session_id="old", call_id="old")
     sandbox.hook(told("PostToolUse", shop, tool_name="mcp__ledger__search", tool_use_id="new"))
     sandbox.hook(told("SessionEnd", shop))
     assert run_sql(sandbox.database, "select call_id from usage_events") == [("new",)]
@@ -323,7 +323,9 @@ def test_what_is_too_old_to_matter_is_forgotten_and_the_totals_stay(sandbox: San
 def test_a_prompt_that_a_tool_fits_gets_a_hint_once(sandbox: Sandbox, shop: Path) -> None:
     with sandbox.registry() as registry:
         here = registry.at(str(shop))
-        registry.report("mcp__ledger__reconcile", here, description="Reconcile the ledger of a month")
+        registry.usage.report_tool(
+            "mcp__ledger__reconcile", here, description="Reconcile the ledger of a month"
+        )
         registry.index(here)
     prompt = told("UserPromptSubmit", shop, prompt="please reconcile the ledger of october")
     answer = sandbox.hook(prompt)
@@ -348,7 +350,9 @@ def test_what_is_no_persons_question_gets_no_hint(
 ) -> None:
     with sandbox.registry() as registry:
         here = registry.at(str(shop))
-        registry.report("mcp__ledger__reconcile", here, description="Reconcile the ledger of a month")
+        registry.usage.report_tool(
+            "mcp__ledger__reconcile", here, description="Reconcile the ledger of a month"
+        )
         registry.index(here)
     assert sandbox.hook({**told("UserPromptSubmit", shop), **fields}) == {}
     assert sandbox.log() == []

@@ -140,7 +140,7 @@ def test_a_page_that_was_read_is_a_reference_through_the_gateway_too(sandbox: Sa
     page = {"url": "https://docs.python.org/3/?token=hunter2"}
     sandbox.hook(told("PostToolUse", shop, tool_name="WebFetch", tool_input=page, tool_use_id="t1"))
     with sandbox.registry() as registry:
-        registry.record("mcp__web__fetch", registry.at(str(shop)), call_id="t2", succeeded=True)
+        registry.usage.record("mcp__web__fetch", registry.at(str(shop)), call_id="t2", succeeded=True)
     given = {"name": "web__fetch", "arguments": {"url": "https://sqlite.org/wal.html"}}
     through = told("PostToolUse", shop, tool_name="mcp__remit__call_tool", tool_input=given, tool_use_id="t2")
     sandbox.hook(through)

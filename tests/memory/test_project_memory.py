@@ -238,7 +238,7 @@ def test_forgetting_a_project_erases_its_memory_and_no_others(sandbox: Sandbox, 
     note(memory, mine, "xyzzy")
     with sandbox.registry() as registry:
         registry.tools(registry.at(str(sandbox.root / "code" / "shop")))
-        registry.forget(registry.find_project(str(sandbox.root / "code" / "shop")))
+        registry.projects.forget(registry.projects.find(str(sandbox.root / "code" / "shop")))
     assert [project[0] for project in memory.projects()] == ["shop"]
 
 

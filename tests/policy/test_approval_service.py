@@ -12,7 +12,7 @@ from remit.decision.agents import Agent, AgentProfile
 from remit.decision.context import Context
 from remit.decision.decide import Verdict
 from remit.errors import ApprovalError, UnknownApprovalError
-from remit.policy.approval_service import Approvals, Permit, principal_of
+from remit.policy.approval_service import ApprovalService, Permit, principal_of
 from remit.policy.approvals import ApprovalStatus
 from remit.registry import Registry
 from support.builders import context
@@ -38,7 +38,7 @@ def shop(sandbox: Sandbox) -> Path:
 def registry(sandbox: Sandbox, shop: Path) -> Registry:
     opened = sandbox.registry()
     for name in (PUSH, "mcp__git__log", "mcp__git__drop"):
-        opened.report(name, opened.at(str(shop)), description="Does it.")
+        opened.usage.report_tool(name, opened.at(str(shop)), description="Does it.")
     return opened
 
 
@@ -48,17 +48,17 @@ def here(registry: Registry, shop: Path) -> Context:
 
 
 @pytest.fixture
-def approvals(registry: Registry) -> Approvals:
+def approvals(registry: Registry) -> ApprovalService:
     return registry.approvals
 
 
-def approved(approvals: Approvals, here: Context) -> str:
+def approved(approvals: ApprovalService, here: Context) -> str:
     asked = approvals.request(PUSH, ARGUMENTS, here)
     return approvals.answer(asked.id, here, approve=True).id
 
 
 def test_a_call_that_needs_approval_asks_once_and_goes_ahead_once(
-    approvals: Approvals, here: Context
+    approvals: ApprovalService, here: Context
 ) -> None:
     first = approvals.permit(PUSH, ARGUMENTS, here)
     again = approvals.permit(PUSH, ARGUMENTS, here)
@@ -76,7 +76,7 @@ def test_a_call_that_needs_approval_asks_once_and_goes_ahead_once(
 
 
 def test_so_many_calls_wait_and_no_more_and_what_expired_is_not_kept(
-    sandbox: Sandbox, approvals: Approvals, here: Context, monkeypatch: pytest.MonkeyPatch
+    sandbox: Sandbox, approvals: ApprovalService, here: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("remit.policy.approval_service.MOST_WAITING", 2)
     for number in (1, 2):
@@ -90,7 +90,7 @@ def test_so_many_calls_wait_and_no_more_and_what_expired_is_not_kept(
     assert shown == [("",), ("",), ('{"number": 3}',)]
 
 
-def test_a_person_is_told_who_calls_what_and_why(approvals: Approvals, here: Context) -> None:
+def test_a_person_is_told_who_calls_what_and_why(approvals: ApprovalService, here: Context) -> None:
     asked = approvals.request(PUSH, {"remote": "origin", "password": "correct-horse"}, here)
     assert asked.binding.tool == PUSH
     assert asked.binding.principal == "claude-code"
@@ -98,7 +98,9 @@ def test_a_person_is_told_who_calls_what_and_why(approvals: Approvals, here: Con
     assert asked.reason.startswith("needs approval: it is `critical`")
 
 
-def test_what_needs_no_approval_or_is_hidden_is_not_asked_about(approvals: Approvals, here: Context) -> None:
+def test_what_needs_no_approval_or_is_hidden_is_not_asked_about(
+    approvals: ApprovalService, here: Context
+) -> None:
     assert approvals.permit("mcp__git__log", {}, here) == Permit(
         True, approvals.permit("mcp__git__log", {}, here).decision
     )
@@ -110,7 +112,9 @@ def test_what_needs_no_approval_or_is_hidden_is_not_asked_about(approvals: Appro
             approvals.request(name, {}, here)
 
 
-def test_an_approval_is_for_one_caller_and_the_very_arguments(approvals: Approvals, here: Context) -> None:
+def test_an_approval_is_for_one_caller_and_the_very_arguments(
+    approvals: ApprovalService, here: Context
+) -> None:
     approved(approvals, here)
     assert approvals.consume(PUSH, {**ARGUMENTS, "force": False}, here) is None
     assert approvals.consume(PUSH, ARGUMENTS, here, principal="somebody") is None
@@ -119,37 +123,37 @@ def test_an_approval_is_for_one_caller_and_the_very_arguments(approvals: Approva
 
 
 def test_an_approval_ends_when_the_tool_says_something_else(
-    registry: Registry, approvals: Approvals, here: Context
+    registry: Registry, approvals: ApprovalService, here: Context
 ) -> None:
     approved(approvals, here)
-    registry.report(PUSH, here, description="Does something else.")
+    registry.usage.report_tool(PUSH, here, description="Does something else.")
     assert approvals.consume(PUSH, ARGUMENTS, here) is None
-    registry.report(PUSH, here, description="Does it.")
+    registry.usage.report_tool(PUSH, here, description="Does it.")
     assert approvals.consume(PUSH, ARGUMENTS, here) is not None
 
 
 def test_an_approval_ends_too_where_a_server_is_labelled_otherwise_than_its_tools_are_named(
-    sandbox: Sandbox, registry: Registry, approvals: Approvals, here: Context
+    sandbox: Sandbox, registry: Registry, approvals: ApprovalService, here: Context
 ) -> None:
     sandbox.write_state("git", "my.mail")
     sandbox.write(sandbox.home / ".config/remit/remit.toml", '[tools."*send"]\napproval = true\n')
-    registry.report("mcp__my_mail__send", here, description="Sends.")
+    registry.usage.report_tool("mcp__my_mail__send", here, description="Sends.")
     asked = approvals.request("mcp__my_mail__send", {}, here)
     approvals.answer(asked.id, here, approve=True)
-    registry.report("mcp__my_mail__send", here, description="Sends elsewhere.")
+    registry.usage.report_tool("mcp__my_mail__send", here, description="Sends elsewhere.")
     assert approvals.consume("mcp__my_mail__send", {}, here) is None
 
 
 def test_a_tool_that_is_called_like_a_server_can_be_called(
-    sandbox: Sandbox, registry: Registry, approvals: Approvals, here: Context
+    sandbox: Sandbox, registry: Registry, approvals: ApprovalService, here: Context
 ) -> None:
     sandbox.write_state("git", "Read")
-    registry.report("Read", here, description="Reads.")
+    registry.usage.report_tool("Read", here, description="Reads.")
     assert approvals.permit("Read", {}, here).is_allowed
 
 
 def test_an_approval_does_not_help_a_tool_that_was_switched_off_since(
-    sandbox: Sandbox, approvals: Approvals, here: Context
+    sandbox: Sandbox, approvals: ApprovalService, here: Context
 ) -> None:
     approved(approvals, here)
     sandbox.write(sandbox.home / ".config/remit/remit.toml", f'block = ["{PUSH}"]\n')
@@ -159,7 +163,7 @@ def test_an_approval_does_not_help_a_tool_that_was_switched_off_since(
 
 
 def test_an_approval_expires_whether_it_was_given_or_not(
-    sandbox: Sandbox, approvals: Approvals, here: Context
+    sandbox: Sandbox, approvals: ApprovalService, here: Context
 ) -> None:
     id = approved(approvals, here)
     waiting = approvals.request(PUSH, {}, here, lifetime=60)
@@ -172,14 +176,14 @@ def test_an_approval_expires_whether_it_was_given_or_not(
 
 
 def test_a_clock_that_was_set_back_gives_no_approval(
-    sandbox: Sandbox, approvals: Approvals, here: Context
+    sandbox: Sandbox, approvals: ApprovalService, here: Context
 ) -> None:
     approved(approvals, here)
     sandbox.time -= 500_000
     assert approvals.consume(PUSH, ARGUMENTS, here) is None
 
 
-def test_a_no_stands_until_it_expires(sandbox: Sandbox, approvals: Approvals, here: Context) -> None:
+def test_a_no_stands_until_it_expires(sandbox: Sandbox, approvals: ApprovalService, here: Context) -> None:
     asked = approvals.request(PUSH, ARGUMENTS, here)
     denied = approvals.answer(asked.id, here, approve=False)
     assert (approvals.status(denied), denied.shown) == (ApprovalStatus.DENIED, "")
@@ -194,7 +198,7 @@ def test_a_no_stands_until_it_expires(sandbox: Sandbox, approvals: Approvals, he
 
 
 def test_what_is_asked_in_one_project_is_unknown_in_another(
-    sandbox: Sandbox, registry: Registry, approvals: Approvals, here: Context
+    sandbox: Sandbox, registry: Registry, approvals: ApprovalService, here: Context
 ) -> None:
     asked = approvals.request(PUSH, ARGUMENTS, here)
     elsewhere = registry.at(str(sandbox.project("blog")))
@@ -207,25 +211,25 @@ def test_what_is_asked_in_one_project_is_unknown_in_another(
     assert approvals.waiting(here) == [asked]
 
 
-def test_an_approval_lasts_for_some_time_and_at_most_a_day(approvals: Approvals, here: Context) -> None:
+def test_an_approval_lasts_for_some_time_and_at_most_a_day(approvals: ApprovalService, here: Context) -> None:
     for lifetime in (0, -1, 86_401, float("nan")):
         with pytest.raises(ApprovalError, match="seconds"):
             approvals.request(PUSH, ARGUMENTS, here, lifetime=lifetime)
 
 
 def test_old_approvals_are_forgotten_and_all_of_them_with_their_project(
-    sandbox: Sandbox, registry: Registry, approvals: Approvals, here: Context
+    sandbox: Sandbox, registry: Registry, approvals: ApprovalService, here: Context
 ) -> None:
     approved(approvals, here)
     sandbox.time += 2 * 86_400_000
     approvals.request(PUSH, ARGUMENTS, here)
     assert run_sql(sandbox.database, "select count(*) from approvals") == [(1,)]
-    registry.forget(here.workspace.project)
+    registry.projects.forget(here.workspace.project)
     assert run_sql(sandbox.database, "select count(*) from approvals") == [(0,)]
 
 
 def test_arguments_that_were_judged_are_not_kept(
-    sandbox: Sandbox, approvals: Approvals, here: Context
+    sandbox: Sandbox, approvals: ApprovalService, here: Context
 ) -> None:
     approved(approvals, here)
     assert approvals.consume(PUSH, ARGUMENTS, here) is not None
@@ -282,7 +286,7 @@ def test_of_many_threads_exactly_one_uses_an_approval_and_all_ask_for_one(
     sandbox: Sandbox, shop: Path
 ) -> None:
     with sandbox.registry() as first:
-        first.report(PUSH, first.at(str(shop)), description="Does it.")
+        first.usage.report_tool(PUSH, first.at(str(shop)), description="Does it.")
 
     def work(step: str) -> str | None:
         with sandbox.registry() as mine:

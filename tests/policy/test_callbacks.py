@@ -4,7 +4,7 @@ from remit.decision.globs import glob
 from remit.decision.kinds import Kind
 from remit.decision.snapshot import Snapshot, StateValue
 from remit.decision.tools import Tool
-from remit.policy.callbacks import FilterContext, Filtering, filter_context
+from remit.policy.callbacks import FilterContext, ServerFilter, filter_context
 from support.builders import SHOP, context, server
 
 
@@ -18,24 +18,24 @@ class Object:
 
 
 def test_only_a_plain_yes_lets_a_tool_through() -> None:
-    asked = Filtering(no)
+    asked = ServerFilter(no)
     assert asked.refusal(True) is None
     assert asked.refusal(False) == "the filter `no` says no"
     assert asked.refusal(None) == "the filter `no` answered neither true nor false, but NoneType"
     assert asked.refusal(1) == "the filter `no` answered neither true nor false, but int"
-    assert Filtering(Object()).refusal(False) == "the filter `Object` says no"
+    assert ServerFilter(Object()).refusal(False) == "the filter `Object` says no"
 
 
 def test_a_failure_names_its_type_and_not_what_it_says() -> None:
-    assert Filtering(no).failure(ValueError("secret")) == "the filter `no` failed: ValueError"
+    assert ServerFilter(no).failure(ValueError("secret")) == "the filter `no` failed: ValueError"
 
 
 def test_a_filter_may_be_for_some_servers_only() -> None:
     plugin = server("git")._replace(plugin="ci")
     builtin = server()._replace(server=None, kind=Kind.BUILTIN)
-    assert [Filtering(no).concerns(each) for each in (server("git"), builtin)] == [True, True]
-    assert [Filtering(no, glob("g*")).concerns(each) for each in (server("git"), builtin)] == [True, False]
-    assert Filtering(no, glob("plugin:ci:*")).concerns(plugin)
+    assert [ServerFilter(no).concerns(each) for each in (server("git"), builtin)] == [True, True]
+    assert [ServerFilter(no, glob("g*")).concerns(each) for each in (server("git"), builtin)] == [True, False]
+    assert ServerFilter(no, glob("plugin:ci:*")).concerns(plugin)
 
 
 def test_a_filter_sees_project_agent_server_states_and_what_the_run_brings() -> None:

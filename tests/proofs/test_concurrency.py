@@ -23,7 +23,7 @@ with open_registry() as registry:
     here = registry.at(sys.argv[1])
     sys.stdin.read()
     for number in range(int(sys.argv[2])):
-        registry.record(f"mcp__git__tool{number % 7}", here, session_id=sys.argv[3])
+        registry.usage.record(f"mcp__git__tool{number % 7}", here, session_id=sys.argv[3])
 """
 
 WRITE_UNTIL_KILLED = """
@@ -33,8 +33,8 @@ with open_registry() as registry:
     here = registry.at(sys.argv[1])
     for number in itertools.count():
         call = f"{sys.argv[2]}-{number}"
-        registry.record(f"mcp__git__tool{number % 50}", here, call_id=call)
-        registry.report(f"mcp__git__{call}", here, description=call)
+        registry.usage.record(f"mcp__git__tool{number % 50}", here, call_id=call)
+        registry.usage.report_tool(f"mcp__git__{call}", here, description=call)
         os.write(1, f"{call}\\n".encode())
 """
 

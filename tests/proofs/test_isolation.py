@@ -19,6 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from remit.bootstrap import open_states
 from remit.catalog.summary import summarize
 from remit.cli import json_output
 from remit.decision.client_reading import ClientReading
@@ -33,6 +34,7 @@ from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule
 from remit.decision.tool_names import server_name
 from remit.decision.tools import Definition
 from remit.doctor.diagnosis import diagnose
+from remit.files import bounded_reader as files
 from remit.files.file_stamps import FileStamps
 from remit.registry import Registry
 from remit.search.engine import SearchEngine
@@ -253,7 +255,8 @@ class Machine:
     def __init__(self, store: SqliteStore) -> None:
         run_sql(store, "delete from projects; delete from tools; delete from definitions")
         self.store, self.paper, self.time = store, Paper(), 0
-        self.registry = Registry(store, self.paper, self._tick, SearchEngine({}))
+        states = open_states(store, files.Machine(home="/nowhere", variables={}, root="/nowhere"), self._tick)
+        self.registry = Registry(store, self.paper, states, SearchEngine({}), self._tick)
         self.uses: Counter[str] = Counter()
         self.failures: Counter[str] = Counter()
         self.seen: dict[tuple[Workspace, str], set[str]] = {}
@@ -275,15 +278,15 @@ class Machine:
             case Report(workspace, label, tool):
                 where = WORKSPACES[workspace]
                 name = self._notice(where, LABELS[label], tool)
-                self.registry.report(
+                self.registry.usage.report_tool(
                     name, self.registry.at(where.dir), description=f"words of {where.project.hash}"
                 )
                 self._publish(where)
             case Ask(workspace):
                 where = WORKSPACES[workspace]
                 here = self.registry.at(where.dir)
-                self.registry.trust(self.registry.trustable(here), here)
-                self.registry.connect(here, PaperServers())
+                self.registry.trust.grant(self.registry.trust.servers(here), here)
+                self.registry.servers.connect(here, PaperServers())
                 self._publish(where)
 
     def look(self, workspace: Workspace) -> None:
@@ -297,7 +300,7 @@ class Machine:
         self.uses[name] += 1
         self.failures[name] += succeeded is False
         if not by_hook:
-            self.registry.record(name, self.registry.at(where.dir), succeeded=succeeded)
+            self.registry.usage.record(name, self.registry.at(where.dir), succeeded=succeeded)
             self._publish(where)
             return
         is_scanned = self.paper.is_unchanged(self.store.inputs(View(CLIENT, where)))

@@ -84,7 +84,7 @@ class Workspace(RuleBasedStateMachine):
         self.result = result | {0, 1}
         self.write()
         for name in NAMES:
-            self.registry.report(name, self.at(), description=f"Does {name}.")
+            self.registry.usage.report_tool(name, self.at(), description=f"Does {name}.")
 
     @rule(at=st.integers(0, len(RULES) - 1))
     def change_the_rules(self, at: int) -> None:
@@ -97,14 +97,14 @@ class Workspace(RuleBasedStateMachine):
 
     @rule(name=names, version=st.integers(0, 1))
     def redefine(self, name: str, version: int) -> None:
-        self.registry.report(name, self.at(), description=f"Does {name}, in version {version}.")
+        self.registry.usage.report_tool(name, self.at(), description=f"Does {name}, in version {version}.")
 
     @rule(holds=st.booleans())
     def flip(self, holds: bool) -> None:
         if holds:
-            self.registry.set_state("editing", self.at())
+            self.registry.states.set("editing", self.at())
         else:
-            self.registry.clear_state("editing", self.at())
+            self.registry.states.clear("editing", self.at())
 
     @rule(approve=st.booleans())
     def answer(self, approve: bool) -> None:

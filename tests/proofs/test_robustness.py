@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, cast
 
 import pytest
 
+from remit.bootstrap import open_states
 from remit.catalog.summary import summarize
 from remit.cli import json_output
 from remit.clients import CLIENTS
@@ -398,8 +399,9 @@ class World:
         self.places = {name: str(self.root / name) for name in ("home", "shop", "machine")}
         (self.root / "shop/.git").mkdir(parents=True)
         (self.root / "home/.claude/plugins/marketplaces/orchard").mkdir(parents=True)
-        machine = Machine(self.places["home"], {}, root=self.places["machine"])
-        self.files = ClientFiles(machine, now_ns=lambda: time.time_ns() + 10**10)  # all files have settled
+        self.machine = Machine(self.places["home"], {}, root=self.places["machine"])
+        # All files count as settled.
+        self.files = ClientFiles(self.machine, now_ns=lambda: time.time_ns() + 10**10)
         self.kinds = {
             name: kind for name, kind in KINDS.items() if name != MANAGED or self.has_managed_servers
         }
@@ -411,12 +413,13 @@ class World:
         """Start with an empty store."""
         clock = iter(range(10**6, 10**9))
         self.store = SqliteStore(":memory:")
-        self.registry = Registry(self.store, self.files, lambda: next(clock), SearchEngine({}))
+        states = open_states(self.store, self.machine)
+        self.registry = Registry(self.store, self.files, states, SearchEngine({}), lambda: next(clock))
         self.here = self.registry.at(self.places["shop"])
         self.registry.scan(self.here)
         for tool, succeeded in (("wiki__read", True), ("till__ring", False), ("lost__found", None)):
-            self.registry.record(f"mcp__{tool}", self.here, succeeded=succeeded)
-            self.registry.report(f"mcp__{tool}", self.here, description=f"Does {tool}.")
+            self.registry.usage.record(f"mcp__{tool}", self.here, succeeded=succeeded)
+            self.registry.usage.report_tool(f"mcp__{tool}", self.here, description=f"Does {tool}.")
         self.rows = self.stored_rows()
         self.standing = self.in_force()
         self.declared = _by_source(self.read())
@@ -534,8 +537,9 @@ def test_a_damaged_file_of_any_client_neither_crashes_nor_delays_a_scan(tmp_path
     place, content = OTHERS[client]
     path = Path(place.format(home=root / "home", shop=root / "shop"))
     path.parent.mkdir(parents=True, exist_ok=True)
-    files = ClientFiles(Machine(str(root / "home"), {}, root=str(root / "machine")))
-    registry = Registry(SqliteStore(":memory:"), files, lambda: 10**6, SearchEngine({}))
+    machine, store = Machine(str(root / "home"), {}, root=str(root / "machine")), SqliteStore(":memory:")
+    files = ClientFiles(machine)
+    registry = Registry(store, files, open_states(store, machine), SearchEngine({}), lambda: 10**6)
     here = registry.at(str(root / "shop"), client)
     for case in range(max(10, CASES // len(OTHERS))):
         chance = random.Random(f"{SEED}/{client}/{case}")  # noqa: S311 - damage, not secrets

@@ -187,7 +187,9 @@ def test_a_prompt_gets_a_hint_of_the_tool_that_fits(machine: Machine) -> None:
     shop = machine.project("shop", ledger=["reconcile"])
     with machine.sandbox.registry() as registry:
         here = registry.at(str(shop), is_headless=True)
-        registry.report("mcp__ledger__reconcile", here, description="Reconcile the ledger of a month")
+        registry.usage.report_tool(
+            "mcp__ledger__reconcile", here, description="Reconcile the ledger of a month"
+        )
         registry.index(here)
     sent = machine.session(shop, prompt="please reconcile the ledger of october").sent
     assert "UserPromptSubmit hook additional context: Tools that may help here" in sent

@@ -18,8 +18,8 @@ from remit.decision.kinds import Authority, Kind, ToolStatus
 from remit.decision.scopes import Scope
 from remit.errors import UnknownServerError
 from remit.registry import Registry
-from remit.scanning.live_listing import Connected
-from remit.scanning.progress import Progress
+from remit.scanning.live_listing import ServerListing
+from remit.scanning.scanner import Progress
 from remit.upstream.live_servers import LiveServers
 from support.builders import servers, visible_names
 from support.databases import run_sql
@@ -36,14 +36,14 @@ def entry(kind: str, *arguments: str, **more: object) -> dict[str, object]:
 
 def connect(
     registry: Registry, at: Context, *labels: str, deadline: float = 60, home: str = "/"
-) -> dict[str, Connected]:
+) -> dict[str, ServerListing]:
     upstreams = LiveServers(launch_resources({"PATH": os.environ["PATH"]}, home))
-    found = registry.connect(at, upstreams, names=labels, deadline=deadline)
+    found = registry.servers.connect(at, upstreams, names=labels, deadline=deadline)
     return {str(item.tool.server): item for item in found}
 
 
 def trust(registry: Registry, at: Context, *labels: str) -> None:
-    registry.trust(registry.trustable(at, labels), at)
+    registry.trust.grant(registry.trust.servers(at, labels), at)
 
 
 def tools(registry: Registry, at: Context) -> dict[str, ToolStatus]:
@@ -130,7 +130,7 @@ def test_trust_ends_when_the_entry_changes_and_comes_back_with_it(
 
         def is_trusted(content: dict[str, object]) -> list[tuple[bool, bool]]:
             sandbox.write(shop / ".mcp.json", servers(till=content))
-            return [(item.is_trusted, item.is_changed) for item in registry.trustable(at)]
+            return [(item.is_trusted, item.is_changed) for item in registry.trust.servers(at)]
 
         assert is_trusted(trusted) == [(False, False)]
         trust(registry, at)
@@ -145,10 +145,10 @@ def test_trust_is_taken_back_and_forgotten_with_the_project(sandbox: Sandbox, sh
     with sandbox.registry() as registry:
         at = registry.at(str(shop))
         trust(registry, at)
-        registry.revoke(registry.trustable(at, ["mcp__till__*"]), at)
-        assert [item.is_trusted for item in registry.trustable(at)] == [False, True]
-        registry.forget(at.workspace.project)
-        assert [item.is_trusted for item in registry.trustable(at)] == [False, False]
+        registry.trust.revoke(registry.trust.servers(at, ["mcp__till__*"]), at)
+        assert [item.is_trusted for item in registry.trust.servers(at)] == [False, True]
+        registry.projects.forget(at.workspace.project)
+        assert [item.is_trusted for item in registry.trust.servers(at)] == [False, False]
     assert run_sql(sandbox.database, "select * from trust") == []
 
 
@@ -161,7 +161,7 @@ def test_trust_of_one_project_is_none_in_another_with_the_same_file(
     with sandbox.registry() as registry:
         trust(registry, registry.at(str(shop)))
         assert connect(registry, registry.at(str(blog)))["till"].offer is None
-        assert [item.is_trusted for item in registry.trustable(registry.at(str(blog)))] == [False]
+        assert [item.is_trusted for item in registry.trust.servers(registry.at(str(blog)))] == [False]
     assert not note.exists()
 
 
@@ -172,7 +172,7 @@ def test_what_cannot_be_seen_cannot_be_trusted(sandbox: Sandbox, shop: Path) -> 
         registry.scan(at)
         sandbox.write(shop / ".mcp.json", "{ broken")
         trust(registry, at)
-        assert [(item.declaration.launch, item.is_trusted) for item in registry.trustable(at)] == [
+        assert [(item.declaration.launch, item.is_trusted) for item in registry.trust.servers(at)] == [
             (None, False)
         ]
         sandbox.write(shop / ".mcp.json", servers(till=entry("old")))
@@ -189,7 +189,7 @@ def test_a_users_own_servers_need_no_trust(sandbox: Sandbox, shop: Path) -> None
     )
     with sandbox.registry() as registry:
         at = registry.at(str(shop))
-        assert registry.trustable(at) == []
+        assert registry.trust.servers(at) == []
         assert {label: item.offer is not None for label, item in connect(registry, at).items()} == {
             "git": True,
             "mine": True,
@@ -305,10 +305,10 @@ def test_a_stale_tool_that_is_used_all_the_same_is_there(sandbox: Sandbox, shop:
     sandbox.write(sandbox.home / ".claude.json", servers(git=entry("old")))
     with sandbox.registry() as registry:
         at = registry.at(str(shop))
-        registry.record("mcp__git__hidden", at)
+        registry.usage.record("mcp__git__hidden", at)
         connect(registry, at)
         assert tools(registry, at)["mcp__git__hidden"] is ToolStatus.STALE
-        registry.record("mcp__git__hidden", at)
+        registry.usage.record("mcp__git__hidden", at)
         assert tools(registry, at)["mcp__git__hidden"] is ToolStatus.ACTIVE
 
 
@@ -362,8 +362,8 @@ def test_doctor_names_a_server_that_did_not_answer_until_it_answers_or_its_entry
 def test_what_was_seen_in_use_before_becomes_one_with_what_is_listed(sandbox: Sandbox, shop: Path) -> None:
     with sandbox.registry() as registry:
         at = registry.at(str(shop))
-        registry.record("mcp__git__read", at)  # before any configuration knows the server
-        registry.report("mcp__git__read", at, description="as an agent put it")
+        registry.usage.record("mcp__git__read", at)  # before any configuration knows the server
+        registry.usage.report_tool("mcp__git__read", at, description="as an agent put it")
         sandbox.write(sandbox.home / ".claude.json", servers(git=entry("old")))
         connect(registry, at)
         rows = [item.tool for item in registry.tools(at) if item.tool.name == "mcp__git__read"]
@@ -375,7 +375,7 @@ def test_the_tools_of_a_users_server_outlive_a_forgotten_project(sandbox: Sandbo
     with sandbox.registry() as registry:
         at = registry.at(str(shop))
         connect(registry, at)
-        registry.forget(at.workspace.project)
+        registry.projects.forget(at.workspace.project)
         assert len(tools(registry, registry.at(str(sandbox.project("blog"))))) == 3
 
 
@@ -398,7 +398,7 @@ def test_progress_is_told_from_nothing_to_all(sandbox: Sandbox, shop: Path) -> N
     steps: list[Progress] = []
     with sandbox.registry() as registry:
         upstreams = LiveServers(launch_resources({"PATH": os.environ["PATH"]}))
-        registry.connect(registry.at(str(shop)), upstreams, on_progress=steps.append)
+        registry.servers.connect(registry.at(str(shop)), upstreams, on_progress=steps.append)
     assert [(step.done, step.total) for step in steps] == [(0, 2), (1, 2), (2, 2)]
     assert {step.label for step in steps[1:]} == {"git", "gone"}
 

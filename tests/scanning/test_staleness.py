@@ -48,9 +48,9 @@ def test_a_server_that_left_takes_its_tools_along_and_brings_them_back_with_thei
 ) -> None:
     here = registry.at(str(shop))
     sandbox.write(shop / ".mcp.json", servers("till", "scale"))
-    registry.report("mcp__till__count", here, description="Counts the till.")
-    registry.record("mcp__till__ring", here)
-    registry.record("mcp__scale__weigh", here)
+    registry.usage.report_tool("mcp__till__count", here, description="Counts the till.")
+    registry.usage.record("mcp__till__ring", here)
+    registry.usage.record("mcp__scale__weigh", here)
     sandbox.write(shop / ".mcp.json", servers("scale"))
     assert fates(registry, here) == {
         "project mcp__till__*": "stale",
@@ -69,7 +69,7 @@ def test_a_server_that_left_takes_its_tools_along_and_brings_them_back_with_thei
 def test_nothing_is_deleted_when_every_file_is(sandbox: Sandbox, shop: Path, registry: Registry) -> None:
     here = registry.at(str(shop))
     files = [sandbox.write_state("wiki"), sandbox.write(shop / ".mcp.json", servers("till"))]
-    registry.record("mcp__till__ring", here)
+    registry.usage.record("mcp__till__ring", here)
     kept = "select (select count(*) from tools), (select count(*) from usage_events)"
     before = run_sql(sandbox.database, kept)
     for file in files:
@@ -82,7 +82,7 @@ def test_a_tool_seen_in_use_that_no_file_knows_stays_active(
     sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
     here = registry.at(str(shop))
-    registry.record("mcp__lost__found", here)
+    registry.usage.record("mcp__lost__found", here)
     sandbox.write(shop / ".mcp.json", servers("till"))
     for _ in range(2):
         registry.scan(here)
@@ -95,8 +95,8 @@ def test_a_tool_that_an_agent_reported_is_not_stale_because_no_file_has_it(
     sandbox: Sandbox, shop: Path, registry: Registry, scope: Scope | None
 ) -> None:
     here = registry.at(str(shop))
-    registry.record("mcp__agent__ask", here)
-    registry.report("mcp__agent__ask", here, scope=scope)
+    registry.usage.record("mcp__agent__ask", here)
+    registry.usage.report_tool("mcp__agent__ask", here, scope=scope)
     sandbox.write(shop / ".mcp.json", servers("till"))
     registry.scan(here)
     sandbox.write(shop / ".mcp.json", servers())
@@ -113,7 +113,7 @@ def test_a_tool_seen_while_its_server_waited_for_approval_goes_stale_when_the_se
     here = registry.at(str(blog))
     (sandbox.home / ".claude" / "settings.json").unlink()
     sandbox.write(blog / ".mcp.json", servers("till"))
-    registry.record("mcp__till__ring", here, server="till")
+    registry.usage.record("mcp__till__ring", here, server="till")
     assert not registry.explain("mcp__till__ring", here).decision.is_available
     sandbox.write(blog / ".mcp.json", servers())
     registry.scan(here)
@@ -130,7 +130,7 @@ def test_a_tool_reported_while_its_server_waited_for_approval_stays_when_the_ser
     here = registry.at(str(blog))
     (sandbox.home / ".claude" / "settings.json").unlink()
     sandbox.write(blog / ".mcp.json", servers("till"))
-    registry.report("mcp__till__ring", here)
+    registry.usage.report_tool("mcp__till__ring", here)
     assert not registry.explain("mcp__till__ring", here).decision.is_available
     sandbox.write(blog / ".mcp.json", servers())
     registry.scan(here)
@@ -144,7 +144,7 @@ def test_a_tool_of_a_server_given_at_the_start_is_stale_in_a_session_without_it(
 ) -> None:
     file = sandbox.write(sandbox.root / "given.json", servers("desk"))
     given = registry.at(str(shop), mcp_configs=[str(file)])
-    registry.record("mcp__desk__find", given, server="desk")
+    registry.usage.record("mcp__desk__find", given, server="desk")
     assert registry.explain("mcp__desk__find", given).decision.is_available
     assert not registry.explain("mcp__desk__find", registry.at(str(shop))).decision.is_available
 
@@ -155,7 +155,7 @@ def test_a_demoted_tool_stays_visible_and_says_what_happened(
     here = registry.at(str(shop))
     sandbox.write(shop / ".mcp.json", servers("till"))
     for succeeded in (False, True, False, True, False):
-        registry.record("mcp__till__ring", here, succeeded=succeeded)
+        registry.usage.record("mcp__till__ring", here, succeeded=succeeded)
     ring = registry.explain("mcp__till__ring", here)
     assert ring.tool is not None
     assert (ring.tool.status, ring.decision.is_available) == ("demoted", True)
@@ -167,9 +167,9 @@ def test_a_demotion_is_not_hinted_at_in_another_project(
 ) -> None:
     sandbox.write_state("wiki")
     here, there = registry.at(str(shop)), registry.at(str(sandbox.project("blog")))
-    registry.record("mcp__wiki__read", there, succeeded=True)
+    registry.usage.record("mcp__wiki__read", there, succeeded=True)
     for _ in range(4):
-        registry.record("mcp__wiki__read", here, succeeded=False)
+        registry.usage.record("mcp__wiki__read", here, succeeded=False)
     assert fates(registry, here)["global mcp__wiki__read"] == "demoted"
     elsewhere = registry.explain("mcp__wiki__read", there)
     assert elsewhere.tool is not None
@@ -181,6 +181,6 @@ def test_the_session_context_lists_what_fails_after_what_works(shop: Path, regis
     here = registry.at(str(shop))
     for name, succeeded in (("mcp__a__fails", False), ("mcp__b__works", True)):
         for _ in range(3):
-            registry.record(name, here, succeeded=succeeded)
+            registry.usage.record(name, here, succeeded=succeeded)
     listed = registry.session_context(here)
     assert listed.index("mcp__b__works") < listed.index("mcp__a__fails")

@@ -8,7 +8,7 @@ import pytest
 
 from remit.decision.context import Context
 from remit.registry import Registry
-from remit.scanning.watch import STEPS
+from remit.scanning.change_watcher import STEPS
 from support.builders import servers
 from support.sandbox import Sandbox
 
@@ -134,7 +134,7 @@ def test_what_another_process_stores_is_a_turn_without_being_noticed(
 ) -> None:
     def set_state() -> bool:
         with sandbox.registry() as other:
-            other.set_state("editing", other.at(str(shop)))
+            other.states.set("editing", other.at(str(shop)))
         return False
 
     waits: list[int] = []
@@ -149,7 +149,7 @@ def test_what_expires_and_what_a_variable_says_are_turns_at_the_next_look(
     sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
     at = registry.at(str(shop))
-    registry.push_states({"online": True}, at)
+    registry.states.push({"online": True}, at)
 
     def expire() -> bool:
         sandbox.time += 100_000
@@ -167,7 +167,7 @@ def test_what_the_registry_itself_keeps_is_no_turn(shop: Path, registry: Registr
     at = registry.at(str(shop))
 
     def record() -> bool:
-        registry.record("Bash", at, succeeded=True)
+        registry.usage.record("Bash", at, succeeded=True)
         return False
 
     assert turns(registry, at, Notifier(record, *[nothing] * STEPS)) == 1

@@ -64,7 +64,7 @@ def registry(sandbox: Sandbox) -> Registry:
     registry = sandbox.registry()
     context = registry.at(str(sandbox.project("shop")))
     registry.scan(context)
-    registry.connect(context, Listing(browser=BROWSER, files=FILES, mail=MAIL))
+    registry.servers.connect(context, Listing(browser=BROWSER, files=FILES, mail=MAIL))
     return registry
 
 
@@ -107,8 +107,8 @@ def test_others_tools_never_crowd_out_ones_own(sandbox: Sandbox, registry: Regis
     many = {f"take_screenshot_{i}": "Take a screenshot of the page" for i in range(300)}
     context = registry.at(str(crowd), is_headless=True)
     registry.scan(context)
-    registry.trust(registry.trustable(context), context)
-    registry.connect(context, Listing(shots=many), names=["shots"])
+    registry.trust.grant(registry.trust.servers(context), context)
+    registry.servers.connect(context, Listing(shots=many), names=["shots"])
     registry.index(context)
     assert len(registry.search("take a screenshot", context, limit=50).results) == 50
     here = found(registry, "take a screenshot of the page", shop(sandbox))
@@ -196,7 +196,7 @@ def test_a_changed_description_is_embedded_again(sandbox: Sandbox, registry: Reg
     context = registry.at(str(shop(sandbox)))
     registry.index(context)
     changed = {**FILES, "access": "encrypt and decrypt archives"}
-    registry.connect(context, Listing(files=changed), names=["files"])
+    registry.servers.connect(context, Listing(files=changed), names=["files"])
     assert registry.index(context) == 1
     assert names(registry.search("encrypt an archive", context))[0] == "mcp__files__access"
     assert run_sql(sandbox.database, "select count(*) from documents") == [(10,)]
@@ -207,7 +207,7 @@ def test_half_a_character_in_what_is_said_of_a_parameter_stops_no_search(
 ) -> None:
     context = registry.at(str(shop(sandbox)))
     schema = {"type": "object", "properties": {"\ud800path": {"description": "\udc00 of the bassoon"}}}
-    registry.report("Play", context, description="Play", input_schema=schema)
+    registry.usage.report_tool("Play", context, description="Play", input_schema=schema)
     assert names(found(registry, "send an email", sandbox.project("blog")))[0] == "mcp__mail__send_email"
     assert names(found(registry, "bassoon", shop(sandbox), min_score=0))[0] == "Play"
 
@@ -215,7 +215,7 @@ def test_half_a_character_in_what_is_said_of_a_parameter_stops_no_search(
 def test_a_tool_without_a_description_is_found_by_its_name_and_its_server(sandbox: Sandbox) -> None:
     registry, project = sandbox.registry(), sandbox.project("shop")
     context = registry.at(str(project))
-    registry.record("mcp__postgres__run_query", context)
+    registry.usage.record("mcp__postgres__run_query", context)
     registry.index(context)
     assert names(registry.search("query a database with postgres", context, min_score=0)) == [
         "mcp__postgres__run_query"
@@ -230,7 +230,7 @@ def test_nothing_that_search_read_is_left_of_a_forgotten_project(
         secret / ".claude" / "commands" / "launch.md", "---\ndescription: xylophone zeppelin\n---\n"
     )
     assert names(found(registry, "xylophone", secret)) == ["/launch"]
-    registry.forget(registry.find_project(str(secret)))
+    registry.projects.forget(registry.projects.find(str(secret)))
     assert names(found(registry, "xylophone", shop(sandbox), min_score=0.5)) == []
     registry.close()
     left = b"".join(path.read_bytes() for path in sandbox.database.parent.iterdir()).lower()

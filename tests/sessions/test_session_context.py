@@ -18,7 +18,7 @@ from remit.sessions.session_context import (
 )
 from remit.text.limits import Section, assemble
 from remit.text.token_estimate import estimate
-from remit.usage.familiarity import Tally, familiarities, place_of
+from remit.usage.familiarity import HourlyUse, familiarities, place_of
 from support.builders import CLIENT, server
 
 
@@ -134,7 +134,7 @@ def test_what_costs_too_many_tokens_is_left_out_too() -> None:
 
 def test_what_this_project_uses_comes_first_whatever_its_kind() -> None:
     commit, wiki = tool("/commit", Kind.SLASH_COMMAND), server("wiki", usage_count=900)
-    known = familiarities([Tally(place_of(commit), 10, 2, 0)])
+    known = familiarities([HourlyUse(place_of(commit), 10, 2, 0)])
     lines = tools_section([wiki, commit], familiar=known).splitlines()
     assert lines[1:] == ["- /commit (global, 2x)", "- MCP: wiki (global)"]
 
@@ -144,7 +144,7 @@ def test_kinds_stand_together_and_the_kind_of_the_first_comes_first() -> None:
     git = server("git")
     commit = tool("mcp__git__commit", Kind.MCP_TOOL, of=git)
     uses = {skill: 9, commit: 5, rare: 1}
-    known = familiarities(Tally(place_of(each), 10, count, 0) for each, count in uses.items())
+    known = familiarities(HourlyUse(place_of(each), 10, count, 0) for each, count in uses.items())
     lines = tools_section([rare, git, commit, skill], familiar=known).splitlines()
     assert lines[1:] == [
         "- skill: often (global, 9x)",
@@ -156,7 +156,7 @@ def test_kinds_stand_together_and_the_kind_of_the_first_comes_first() -> None:
 def test_the_most_used_tools_of_a_server_are_named_as_the_model_calls_them() -> None:
     git = server("git")
     tools = [tool(f"mcp__git__{name}", Kind.MCP_TOOL, of=git) for name in ("a", "b", "c", "d")]
-    known = familiarities(Tally(place_of(each), 10, at, 0) for at, each in enumerate(tools) if at)
+    known = familiarities(HourlyUse(place_of(each), 10, at, 0) for at, each in enumerate(tools) if at)
     section = tools_section([git, *tools], familiar=known, called=lambda each: f"X{each.name[-1]}")
     assert section.splitlines()[1:] == ["- MCP: git (global, 6x): Xd, Xc"]
 

@@ -31,7 +31,7 @@ def registry(sandbox: Sandbox) -> Iterable[Registry]:
 
 def use(registry: Registry, here: Context, *names: str, session: str) -> None:
     for name in names:
-        registry.record(name, here, session_id=session, succeeded=True)
+        registry.usage.record(name, here, session_id=session, succeeded=True)
 
 
 def practise(registry: Registry, here: Context, times: int = 8) -> None:
@@ -50,7 +50,10 @@ def about_tools(registry: Registry, here: Context) -> str:
 
 
 def said(registry: Registry, here: Context, *, session: str = "now", prompt: str | None = None) -> list[str]:
-    return [each.tool for each in registry.suggestions(here, session_id=session, prompt=prompt).choice.said]
+    return [
+        each.tool
+        for each in registry.sessions.suggestions(here, session_id=session, prompt=prompt).choice.said
+    ]
 
 
 def test_what_was_used_more_and_lately_comes_first(registry: Registry, shop: Path) -> None:
@@ -130,7 +133,7 @@ def test_states_and_what_they_hide_are_told_in_a_line(
     sandbox.write(
         shop / "remit.toml", '[states.open]\nfile = "open"\n[tools."mcp__till__*"]\nstates = ["open"]\n'
     )
-    opening = registry.opening(registry.at(str(shop)))
+    opening = registry.sessions.start(registry.at(str(shop)))
     lines = opening.text.splitlines()
     first = next(line for line in lines if line.startswith("States in force: "))
     rest = lines[lines.index(first) + 1 :]
@@ -139,7 +142,7 @@ def test_states_and_what_they_hide_are_told_in_a_line(
     assert rest == ["", "## Available Tools", "- MCP: scale (project)"]
     assert "open" not in opening.holding
     (shop / "open").touch()
-    assert "open" in registry.opening(registry.at(str(shop))).holding
+    assert "open" in registry.sessions.start(registry.at(str(shop))).holding
 
 
 def test_with_the_gateway_tools_are_named_as_they_are_called_through_it(
@@ -168,7 +171,7 @@ def test_what_usually_comes_next_is_suggested(registry: Registry, shop: Path) ->
     here = registry.at(str(shop))
     practise(registry, here)
     use(registry, here, "Edit", "mcp__till__test", session="now")
-    (found,) = registry.suggestions(here, session_id="now").choice.said
+    (found,) = registry.sessions.suggestions(here, session_id="now").choice.said
     assert (found.tool, found.cause) == ("mcp__till__commit", Cause.SEQUENCE)
     assert found.why == "8 of 9 times it came after Edit, then mcp__till__test here"
 
@@ -193,12 +196,12 @@ def test_what_was_said_is_not_said_again_until_it_is_used(registry: Registry, sh
     here = registry.at(str(shop))
     practise(registry, here)
     use(registry, here, "Edit", "mcp__till__test", session="a")
-    assert "mcp__till__commit" in registry.suggest(here, session_id="a")
+    assert "mcp__till__commit" in registry.sessions.suggest(here, session_id="a")
     use(registry, here, "Edit", "mcp__till__test", session="b")
-    assert registry.suggest(here, session_id="b") == ""
+    assert registry.sessions.suggest(here, session_id="b") == ""
     use(registry, here, "mcp__till__commit", session="b")
     use(registry, here, "Edit", "mcp__till__test", session="c")
-    assert "mcp__till__commit" in registry.suggest(here, session_id="c")
+    assert "mcp__till__commit" in registry.sessions.suggest(here, session_id="c")
 
 
 def test_suggestions_can_be_switched_off(sandbox: Sandbox, registry: Registry, shop: Path) -> None:
@@ -226,12 +229,12 @@ def test_patterns_of_another_project_count_only_where_the_machine_says_so(
     assert [each.place for each in registry.problems(here)] == ["line 2 column 1"]
     (shop / "remit.toml").unlink()
     sandbox.write(sandbox.home / ".config/remit/remit.toml", "[suggestions]\nshared_patterns = true\n")
-    (found,) = registry.suggestions(here, session_id="now").choice.said
+    (found,) = registry.sessions.suggestions(here, session_id="now").choice.said
     assert (found.tool, found.why) == (
         "mcp__till__commit",
         "12 of 13 times it came after Edit in your projects",
     )
-    assert "press" not in str(registry.suggestions(here, session_id="now"))
+    assert "press" not in str(registry.sessions.suggestions(here, session_id="now"))
 
 
 def test_a_tool_is_suggested_when_its_state_came_into_force(sandbox: Sandbox, shop: Path) -> None:
@@ -239,19 +242,19 @@ def test_a_tool_is_suggested_when_its_state_came_into_force(sandbox: Sandbox, sh
         shop / "remit.toml", '[states.open]\nfile = "open"\n[tools."mcp__till__*"]\nstates = ["open"]\n'
     )
     with sandbox.registry() as registry:
-        registry.report("mcp__till__ring", registry.at(str(shop)))
+        registry.usage.report_tool("mcp__till__ring", registry.at(str(shop)))
     event = {"hook_event_name": "SessionStart", "session_id": "now", "cwd": str(shop)}
     sandbox.hook(event)
     (shop / "open").touch()
     with sandbox.registry() as registry:
-        (found,) = registry.suggestions(registry.at(str(shop)), session_id="now").choice.said
+        (found,) = registry.sessions.suggestions(registry.at(str(shop)), session_id="now").choice.said
         assert (found.tool, found.cause) == ("mcp__till__ring", Cause.STATE)
         assert said(registry, registry.at(str(shop)), session="never-begun") == []
 
 
 def test_a_prompt_finds_a_tool(registry: Registry, shop: Path) -> None:
     here = registry.at(str(shop))
-    registry.report("mcp__till__refund", here, description="Refund an order to a customer")
+    registry.usage.report_tool("mcp__till__refund", here, description="Refund an order to a customer")
     registry.index(here)
     assert said(registry, here, prompt="refund the order of a customer") == ["mcp__till__refund"]
     assert said(registry, here, prompt="fix the failing test in the parser") == []
@@ -263,6 +266,6 @@ def test_what_is_forgotten_of_a_project_includes_its_sessions(
     here = registry.at(str(shop))
     practise(registry, here)
     sandbox.hook({"hook_event_name": "SessionStart", "session_id": "now", "cwd": str(shop)})
-    registry.forget(here.workspace.project)
-    assert registry.usage(registry.at(str(shop))).sessions == []
-    assert registry.usage_by_project() == []
+    registry.projects.forget(here.workspace.project)
+    assert registry.usage.report(registry.at(str(shop))).sessions == []
+    assert registry.usage.by_project() == []

@@ -14,11 +14,7 @@ from remit.decision.decide import Verdict
 from remit.decision.gates import Gate
 from remit.decision.snapshot import StateValue
 from remit.errors import StateError, UnknownStateError
-from remit.files.bounded_reader import Machine
 from remit.registry import Registry
-from remit.scanning.client_files import ClientFiles
-from remit.search.engine import SearchEngine
-from remit.store.sqlite_store import SqliteStore
 from remit.upstream.upstream_model import Offer, Upstream
 from support.databases import run_sql
 from support.sandbox import Sandbox
@@ -80,7 +76,7 @@ def visible(registry: Registry, at: Context) -> set[str]:
 
 
 def value(registry: Registry, at: Context, name: str) -> StateValue:
-    return registry.snapshot(at).state(name)
+    return registry.states.snapshot(at).state(name)
 
 
 def test_the_tools_of_a_project_follow_what_is_going_on_in_it(
@@ -90,7 +86,7 @@ def test_the_tools_of_a_project_follow_what_is_going_on_in_it(
     sandbox.write(shop / "remit.toml", SUPERNAL)
     here = registry.at(str(shop))
     for name in TOOLS:
-        registry.report(name, here, description=f"Does {name}.")
+        registry.usage.report_tool(name, here, description=f"Does {name}.")
     assert visible(registry, here) == set()
 
     sandbox.write(shop / "supernal.yaml", "name: shop")
@@ -100,7 +96,7 @@ def test_the_tools_of_a_project_follow_what_is_going_on_in_it(
     here = registry.at(str(shop))
     assert visible(registry, here) == {"requirement.list", "requirement.create"}
 
-    registry.record("requirement.create", here, call_id="1", succeeded=True)
+    registry.usage.record("requirement.create", here, call_id="1", succeeded=True)
     assert "requirement.save" in visible(registry, here)
 
     sandbox.write(shop / ".git/HEAD", "ref: refs/heads/feature\n")
@@ -117,7 +113,7 @@ def test_what_is_missing_is_said_with_what_would_bring_it(
 ) -> None:
     sandbox.write(shop / "remit.toml", SUPERNAL)
     here = registry.at(str(shop))
-    registry.report("requirement.create", here)
+    registry.usage.report_tool("requirement.create", here)
     explained = registry.explain("requirement.create", here)
     assert explained.decision.verdict is Verdict.HIDDEN
     assert explained.decision.gate is Gate.STATE
@@ -130,7 +126,7 @@ def test_a_pattern_of_a_server_covers_its_tools_however_it_is_written(
 ) -> None:
     sandbox.write_state("deploy", "wiki")
     here = registry.at(str(shop))
-    registry.record("mcp__deploy__start", here)
+    registry.usage.record("mcp__deploy__start", here)
     for pattern in ("mcp__deploy__*", "deploy__*", "mcp__remit__deploy__*"):
         sandbox.write(shop / "remit.toml", f'[tools."{pattern}"]\nstates = ["docker"]')
         assert visible(registry, here) == {"mcp__wiki__*"}, pattern
@@ -144,16 +140,16 @@ def test_a_server_that_the_state_hides_is_not_started(
     sandbox.write_state("deploy")
     sandbox.write(shop / "remit.toml", '[tools."mcp__deploy__*"]\nstates = ["docker"]')
 
-    assert registry.connect(registry.at(str(shop)), Nobody()) == []
+    assert registry.servers.connect(registry.at(str(shop)), Nobody()) == []
 
 
 def test_one_request_sees_one_snapshot(sandbox: Sandbox, shop: Path, registry: Registry) -> None:
     sandbox.write_state("deploy")
     sandbox.write(shop / "remit.toml", '[tools."mcp__deploy__*"]\nstates = ["docker"]')
-    before = registry.now(registry.at(str(shop)))
+    before = registry.states.with_snapshot(registry.at(str(shop)))
     sandbox.write(shop / "Dockerfile", "")
     assert visible(registry, before) == set()
-    assert registry.snapshot(before).state("docker").truth is False
+    assert registry.states.snapshot(before).state("docker").truth is False
     assert visible(registry, registry.at(str(shop))) == {"mcp__deploy__*"}
 
 
@@ -168,10 +164,10 @@ def test_states_and_rules_of_one_project_never_count_in_another(
         '[tools."*"]\nstates = ["editing"]',
     )
     here, there = registry.at(str(shop)), registry.at(str(blog))
-    registry.set_state("editing", here)
-    registry.push_states({"online": True, "location": {"page": "/x"}}, here)
-    assert "editing" not in registry.snapshot(there).states
-    assert registry.snapshot(there).values["location"] == {}
+    registry.states.set("editing", here)
+    registry.states.push({"online": True, "location": {"page": "/x"}}, here)
+    assert "editing" not in registry.states.snapshot(there).states
+    assert registry.states.snapshot(there).values["location"] == {}
     assert visible(registry, there) == {"mcp__deploy__*"}
     assert registry.problems(there) == []
     sandbox.write(blog / "remit.toml", '[states.editing]\nkind = "workflow"\n[states.online]\npush = true')
@@ -205,16 +201,16 @@ def test_forgetting_a_project_erases_what_is_known_of_its_states(
         '[states.dirty]\ngit = "dirty"',
     )
     here = registry.at(str(shop))
-    registry.set_state("editing", here)
-    registry.push_states({"online": True}, here)
-    registry.trust_states(registry.trust_requests(here), here)
-    registry.snapshot(here)
+    registry.states.set("editing", here)
+    registry.states.push({"online": True}, here)
+    registry.configuration.trust(registry.configuration.trust_requests(here.workspace), here.workspace)
+    registry.states.snapshot(here)
     tables = (
         "configuration_files", "configurations", "configuration_trust", "workflow_states", "pushed_states",
         "observations",
     )  # fmt: skip
     assert all(run_sql(sandbox.database, f"select 1 from {table}") for table in tables)  # noqa: S608
-    registry.forget(registry.find_project(str(shop)))
+    registry.projects.forget(registry.projects.find(str(shop)))
     assert not any(run_sql(sandbox.database, f"select 1 from {table}") for table in tables)  # noqa: S608
 
 
@@ -224,7 +220,7 @@ def test_the_users_own_states_count_everywhere_and_survive_forgetting(
     sandbox.write(sandbox.home / ".config/remit/remit.toml", '[states.x]\nfile = "x"')
     here = registry.at(str(shop))
     assert value(registry, here, "x").truth is False
-    registry.forget(registry.find_project(str(shop)))
+    registry.projects.forget(registry.projects.find(str(shop)))
     assert value(registry, registry.at(str(sandbox.project("blog"))), "x").truth is False
 
 
@@ -241,16 +237,16 @@ def test_a_success_advances_a_workflow_once_and_a_failure_does_not(
 ) -> None:
     sandbox.write(shop / "remit.toml", '[states.editing]\non = "mcp__x__create"\noff = "mcp__x__save"')
     here = registry.at(str(shop))
-    registry.record("mcp__x__create", here, call_id="1", succeeded=False)
-    registry.record("mcp__x__create", here, call_id="2")
+    registry.usage.record("mcp__x__create", here, call_id="1", succeeded=False)
+    registry.usage.record("mcp__x__create", here, call_id="2")
     assert value(registry, here, "editing").truth is False
-    registry.record("mcp__x__create", here, call_id="2", succeeded=True)  # its outcome becomes known
+    registry.usage.record("mcp__x__create", here, call_id="2", succeeded=True)  # its outcome becomes known
     assert value(registry, here, "editing") == StateValue(True, "set by mcp__x__create")
-    registry.record(
+    registry.usage.record(
         "mcp__remit__x__save", here, call_id="3", succeeded=True
     )  # as a client of the gateway says it
     assert value(registry, here, "editing").truth is False
-    registry.record("mcp__x__create", here, call_id="2", succeeded=True)  # told again
+    registry.usage.record("mcp__x__create", here, call_id="2", succeeded=True)  # told again
     assert value(registry, here, "editing").truth is False
 
 
@@ -269,31 +265,35 @@ def test_a_dotted_name_implies_its_ancestors_and_clearing_one_clears_what_implie
     text = '[states."a.b.c"]\nkind = "workflow"\n[states."a.b"]\nkind = "workflow"\n'
     sandbox.write(shop / "remit.toml", text + '[states.other]\nkind = "workflow"\nimplies = ["a.b"]')
     here = registry.at(str(shop))
-    registry.set_state("a.b.c", here)
-    registry.set_state("other", here)
+    registry.states.set("a.b.c", here)
+    registry.states.set("other", here)
     assert all(value(registry, here, name).truth for name in ("a", "a.b", "a.b.c"))
-    assert sorted(registry.clear_state("a.b", here)) == ["a.b", "a.b.c", "other"]
+    assert sorted(registry.states.clear("a.b", here)) == ["a.b", "a.b.c", "other"]
     assert not any(value(registry, here, name).truth for name in ("a", "a.b", "a.b.c", "other"))
 
 
 def test_what_was_pushed_expires_to_unknown(sandbox: Sandbox, shop: Path, registry: Registry) -> None:
     sandbox.write(shop / "remit.toml", "[states.online]\npush = true\nlifetime = 5")
     here = registry.at(str(shop))
-    registry.push_states({"online": True}, here)
+    registry.states.push({"online": True}, here)
     registry.location.set(here, page="/x", components=["a"], depth=1)
     assert value(registry, here, "online") == StateValue(True, "pushed by the host application")
     sandbox.time += 6_000
     assert value(registry, here, "online") == StateValue(None, "what was pushed has expired")
-    assert registry.snapshot(here).values["location"] == {"page": "/x", "components": ["a"], "depth": 1}
+    assert registry.states.snapshot(here).values["location"] == {
+        "page": "/x",
+        "components": ["a"],
+        "depth": 1,
+    }
     sandbox.time += 60_000
-    assert registry.snapshot(here).values["location"] == {}
-    registry.push_states({"online": False}, here)
+    assert registry.states.snapshot(here).values["location"] == {}
+    registry.states.push({"online": False}, here)
     assert value(registry, here, "online").truth is False
-    registry.push_states({"online": None}, here)
+    registry.states.push({"online": None}, here)
     assert value(registry, here, "online") == StateValue(None, "nothing was pushed")
     registry.location.set(here, page="/x")
     registry.location.clear(here)
-    assert registry.snapshot(here).values["location"] == {}
+    assert registry.states.snapshot(here).values["location"] == {}
 
 
 NESTED: list[object] = []
@@ -319,7 +319,7 @@ def test_what_cannot_be_pushed_is_an_error_and_changes_nothing(
     sandbox.write(shop / "remit.toml", "[states.online]\npush = true")
     here = registry.at(str(shop))
     with pytest.raises(error):
-        registry.push_states({"online": True, **pushed}, here)
+        registry.states.push({"online": True, **pushed}, here)
     assert value(registry, here, "online").truth is None
 
 
@@ -327,10 +327,10 @@ def test_only_workflow_states_are_set_by_hand(sandbox: Sandbox, shop: Path, regi
     sandbox.write(shop / "remit.toml", '[states.editing]\nkind = "workflow"')
     here = registry.at(str(shop))
     with pytest.raises(UnknownStateError, match="no state is called `editin` here") as unknown:
-        registry.set_state("editin", here)
+        registry.states.set("editin", here)
     assert unknown.value.hint == "did you mean `editing`?"
     with pytest.raises(StateError, match="`docker` is not set and cleared by hand: it is found by `file`"):
-        registry.clear_state("docker", here)
+        registry.states.clear("docker", here)
 
 
 def test_a_state_that_others_imply_is_cleared_with_them_and_cannot_be_set(
@@ -338,11 +338,11 @@ def test_a_state_that_others_imply_is_cleared_with_them_and_cannot_be_set(
 ) -> None:
     sandbox.write(shop / "remit.toml", '[states."project.editing"]\nkind = "workflow"')
     here = registry.at(str(shop))
-    registry.set_state("project.editing", here)
+    registry.states.set("project.editing", here)
     with pytest.raises(StateError, match="`project` is only implied by others"):
-        registry.set_state("project", here)
+        registry.states.set("project", here)
     assert value(registry, here, "project").truth is True
-    assert registry.clear_state("project", here) == ["project.editing"]
+    assert registry.states.clear("project", here) == ["project.editing"]
     assert value(registry, here, "project").truth is False
 
 
@@ -399,15 +399,15 @@ def test_nothing_of_a_project_runs_until_it_is_trusted(
     here = registry.at(str(shop))
     assert value(registry, here, "x") == StateValue(None, "waits for your trust: `remit trust x` shows it")
     assert not (shop / "ran").exists()
-    registry.trust_states(registry.trust_requests(here, ["x"]), here)
+    registry.configuration.trust(registry.configuration.trust_requests(here.workspace, ["x"]), here.workspace)
     assert value(registry, here, "x").truth is True
     assert (shop / "ran").exists()
-    registry.revoke_states(registry.trust_requests(here), here)
+    registry.configuration.revoke(registry.configuration.trust_requests(here.workspace), here.workspace)
     assert value(registry, here, "x").truth is None
-    registry.trust_states(registry.trust_requests(here), here)
+    registry.configuration.trust(registry.configuration.trust_requests(here.workspace), here.workspace)
     sandbox.write(shop / "remit.toml", command + "\nexit = 1")
     assert value(registry, here, "x").truth is None
-    (request,) = registry.trust_requests(here)
+    (request,) = registry.configuration.trust_requests(here.workspace)
     assert request.is_changed
 
 
@@ -435,7 +435,7 @@ def test_a_project_may_not_say_anew_what_the_user_says_until_it_is_trusted(
     assert value(registry, here, "admin.x") == StateValue(
         None, "waits for your trust: `remit trust admin.x` shows it"
     )
-    registry.trust_states(registry.trust_requests(here), here)
+    registry.configuration.trust(registry.configuration.trust_requests(here.workspace), here.workspace)
     assert visible(registry, here) == {"mcp__deploy__*"}
     assert registry.problems(here) == []
 
@@ -528,7 +528,7 @@ def test_a_file_of_the_user_or_administrator_that_was_never_good_hides_all_but_b
     assert "nobody knows what a file that could never be used forbids: " in item.decision.reason
     assert (item.decision.unlock or "").startswith("mend ")
     assert visible(sandbox.registry(), here) == set()
-    registry.record("Edit", here)  # with which it can be mended
+    registry.usage.record("Edit", here)  # with which it can be mended
     assert visible(registry, here) == {"Edit"}
     sandbox.write(file, "")
     assert visible(registry, here) == {"Edit", "mcp__deploy__*"}
@@ -580,14 +580,15 @@ def test_a_file_that_is_none_is_a_problem_and_not_waited_for(
 
 LATER = """
 import sys, time
+from remit.decision.context import Context
 from remit.files.bounded_reader import Machine
 from remit.files.checkout import locate
 from remit.store.sqlite_store import SqliteStore
-from remit.bootstrap import open_situation
+from remit.bootstrap import open_states
 home, database = sys.argv[1:]
 later = lambda: time.time_ns() + 10**10
-situation = open_situation(SqliteStore(database), Machine(home=home, variables={}), now_ns=later)
-assert "x" in situation.snapshot(locate("."), client=None, agent=None).states
+states = open_states(SqliteStore(database), Machine(home=home, variables={}), now_ns=later)
+assert "x" in states.snapshot(Context(workspace=locate("."), client=None)).states
 heavy = {"tomllib", "remit.conditions.parser", "subprocess", "http.client", "yaml"}
 print(sorted(heavy & set(sys.modules)))
 """
@@ -601,14 +602,3 @@ def test_a_configuration_that_did_not_change_is_not_read_again(sandbox: Sandbox,
         for _ in range(2)
     ]
     assert loaded == ["['remit.conditions.parser', 'tomllib']\n", "[]\n"]
-
-
-def test_a_registry_without_states_has_none(sandbox: Sandbox, shop: Path) -> None:
-    machine = Machine(home=str(sandbox.home), variables={})
-    store = SqliteStore(str(sandbox.root / "plain.db"))
-    registry = Registry(store, ClientFiles(machine), lambda: 1, SearchEngine({}))
-    here = registry.at(str(shop))
-    assert registry.states(here) == registry.trust_requests(here) == registry.problems(here) == []
-    assert registry.snapshot(here).states == {}
-    with pytest.raises(StateError, match="opened without states"):
-        registry.set_state("x", here)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from remit.states.observations import Kept, Observation, Pushed
+from remit.states.observations import Observation, PushedValue, StoredObservation
 
-KEPT = Kept("mark", Observation(True, "so"), at=1000, until=2000)
+KEPT = StoredObservation("mark", Observation(True, "so"), at=1000, until=2000)
 
 
 @pytest.mark.parametrize(("now", "expected"), [(1000, True), (1999, True), (2000, False), (999, False)])
@@ -25,11 +25,11 @@ def test_an_old_observation_stands_in_for_ten_lifetimes(now: int, expected: bool
 
 
 def test_a_claim_without_an_answer_is_no_observation() -> None:
-    claimed = Kept("mark", Observation(None, ""), at=0, until=0, claimed_until=5000)
+    claimed = StoredObservation("mark", Observation(None, ""), at=0, until=0, claimed_until=5000)
     assert not claimed.is_fresh("mark", 0)
     assert not claimed.is_usable("mark", 0)
 
 
 @pytest.mark.parametrize(("now", "expected"), [(1000, True), (1999, True), (2000, False), (500, False)])
 def test_what_was_pushed_expires(now: int, expected: bool) -> None:
-    assert Pushed(True, 1000, 2000).counts(now) is expected
+    assert PushedValue(True, 1000, 2000).counts(now) is expected

@@ -6,23 +6,23 @@ import pytest
 
 from remit.conditions.count_comparison import Comparison
 from remit.configuration.config_model import Detector, DetectorKind, GitFact
-from remit.states.state_watch import Watch, Watched, read_watch
+from remit.states.state_watch import StateWatch, WatchedState, read_watch
 
 WATCHED = [
-    Watched("work", None, []),
-    Watched("open", Detector(DetectorKind.FILE, paths=("a", "b")), ["/code/shop"]),
-    Watched(
+    WatchedState("work", None, []),
+    WatchedState("open", Detector(DetectorKind.FILE, paths=("a", "b")), ["/code/shop"]),
+    WatchedState(
         "many", Detector(DetectorKind.GLOB, glob="*.md", amount=Comparison(">=", 2), lifetime=5.0), ["/x"]
     ),
-    Watched("main", Detector(DetectorKind.GIT, fact=GitFact.BRANCH, branch="main"), ["/x"]),
+    WatchedState("main", Detector(DetectorKind.GIT, fact=GitFact.BRANCH, branch="main"), ["/x"]),
 ]
 
 
-@pytest.mark.parametrize("watch", [Watch(), Watch(WATCHED), Watch([], ["STAGE"])])
-def test_a_watch_is_read_as_it_was_written(watch: Watch) -> None:
+@pytest.mark.parametrize("watch", [StateWatch(), StateWatch(WATCHED), StateWatch([], ["STAGE"])])
+def test_a_watch_is_read_as_it_was_written(watch: StateWatch) -> None:
     assert read_watch(json.loads(json.dumps(watch))) == watch._replace(states=list(watch.states))
 
 
 def test_what_depends_on_what_a_file_holds_takes_more_than_a_look() -> None:
     assert all(each.is_quick for each in WATCHED)
-    assert not Watched("big", Detector(DetectorKind.VALUE, paths=("a.json",)), ["/x"]).is_quick
+    assert not WatchedState("big", Detector(DetectorKind.VALUE, paths=("a.json",)), ["/x"]).is_quick

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from remit.bootstrap import memory_at, open_situation
+from remit.bootstrap import memory_at, open_states
 from remit.cli.app import main
 from remit.files.bounded_reader import Machine
 from remit.files.checkout import locate
@@ -79,9 +79,9 @@ class Sandbox:
         self.database.parent.mkdir(exist_ok=True)
         machine = self._machine()
         store = SqliteStore(str(self.database))
-        situation = open_situation(store, machine, self._tick, self.now_ns)
+        states = open_states(store, machine, self._tick, self.now_ns)
         engine = SearchEngine(self.variables)
-        return Registry(store, self.client_files(), self._tick, engine, situation)
+        return Registry(store, self.client_files(), states, engine, self._tick)
 
     def client_files(self) -> ClientFiles:
         """Return the clients' files on this machine."""

@@ -2,7 +2,7 @@ import pytest
 
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.scopes import Scope
-from remit.trust.trust_rule import Trustable, needs_trust
+from remit.trust.trust_rule import ServerTrust, needs_trust
 from support.builders import SHOP, declared
 
 
@@ -38,5 +38,5 @@ def test_trust_holds_for_the_very_entry_that_was_trusted(
     trusted: str | None, is_trusted: bool, is_changed: bool
 ) -> None:
     entry = declared("till", Scope.PROJECT, digest="d1")
-    item = Trustable(declaration=entry, config_status=ConfigStatus.ENABLED, trusted_digest=trusted)
+    item = ServerTrust(declaration=entry, config_status=ConfigStatus.ENABLED, trusted_digest=trusted)
     assert (item.is_trusted, item.is_changed) == (is_trusted, is_changed)

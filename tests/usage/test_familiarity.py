@@ -3,7 +3,7 @@
 from remit.decision.kinds import Authority, Kind
 from remit.decision.scopes import Scope
 from remit.decision.tools import Tool
-from remit.usage.familiarity import HALF_LIFE, Tally, familiarities, place_of, with_servers
+from remit.usage.familiarity import HALF_LIFE, HourlyUse, familiarities, place_of, with_servers
 from support.builders import CLIENT, server
 
 WEEK = HALF_LIFE
@@ -14,8 +14,8 @@ def tool(name: str, *, of: str | None = None) -> Tool:
     return Tool(name, kind, CLIENT, Scope.GLOBAL, "hook", Authority.HOOK, server=of)
 
 
-def tally(used: Tool, hour: int, uses: int = 1, failures: int = 0) -> Tally:
-    return Tally(place_of(used), hour, uses, failures)
+def tally(used: Tool, hour: int, uses: int = 1, failures: int = 0) -> HourlyUse:
+    return HourlyUse(place_of(used), hour, uses, failures)
 
 
 OLD, NEW = tool("old"), tool("new")

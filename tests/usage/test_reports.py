@@ -13,7 +13,7 @@ from remit.usage.reports import (
     PATIENCE,
     SessionUse,
     Total,
-    Usage,
+    UsageReport,
     proposals,
     usage,
 )
@@ -54,7 +54,7 @@ GIT = server("git")._replace(tokens=30, discovered_at=NOW - DAY)
 COMMIT, PUSH = tool("mcp__git__commit", of="git", tokens=10), tool("mcp__git__push", of="git", tokens=20)
 
 
-def names(found: Usage) -> tuple[list[str], list[str]]:
+def names(found: UsageReport) -> tuple[list[str], list[str]]:
     return [each.tool.name for each in found.used], [each.tool.name for each in found.unused]
 
 
@@ -76,7 +76,7 @@ def test_what_is_hidden_costs_nothing_and_what_the_client_has_of_itself_is_not_c
     hidden = ToolDecision(tool("off", Kind.SKILL, tokens=7), HIDDEN)
     own = ToolDecision(tool("Read", Kind.BUILTIN), VISIBLE)
     plugin = ToolDecision(tool("quill", Kind.PLUGIN), VISIBLE)
-    assert usage([hidden, own, plugin], [], []) == Usage([], [], [], 0)
+    assert usage([hidden, own, plugin], [], []) == UsageReport([], [], [], 0)
 
 
 def test_what_remit_brings_along_and_holds_back_until_it_is_used_is_no_loss() -> None:

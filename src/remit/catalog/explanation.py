@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.context import Context
@@ -50,13 +50,15 @@ def explain_name(name: str, listed: Sequence[ToolDecision], context: Context) ->
     )
 
 
-def obstacle_of(tool: Tool, listed: Sequence[ToolDecision], obstacles: Mapping[Key, str]) -> str | None:
-    """Say why the server of a tool cannot be started, where it is the one in force."""
-    for server, decision in listed:
-        is_its = server.key == tool.key or is_covered(tool.name, server.name)
-        if is_its and decision.is_available and server.client == tool.client and server.key in obstacles:
-            return obstacles[server.key]
-    return None
+def servers_of(tool: Tool, listed: Sequence[ToolDecision]) -> list[Key]:
+    """List the keys of the available servers that a tool may belong to, in order."""
+    return [
+        server.key
+        for server, decision in listed
+        if (server.key == tool.key or is_covered(tool.name, server.name))
+        and decision.is_available
+        and server.client == tool.client
+    ]
 
 
 def _assumed(name: str, item: ToolDecision, context: Context) -> ToolDecision:

@@ -16,11 +16,11 @@ from remit.decision.lookup import closest_to_being_visible, find
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import REMIT
 from remit.decision.tools import Definition, Tool
-from remit.policy.callbacks import Filter, Filtering
+from remit.policy.callbacks import Filter, ServerFilter
 
 if TYPE_CHECKING:
     from remit.decision.declarations import Key
-    from remit.states.context_states import States
+    from remit.states.state_service import StateService
     from remit.store.ports import Clock, Store
 
 _FILTERED_MS = 2_000  # for which an answer counts: what else a filter goes by, nobody here can see
@@ -39,16 +39,16 @@ class _Refused(NamedTuple):
 class Listings:
     """Puts what is stored, what the states are and what filters say before `decide`."""
 
-    def __init__(self, store: Store, states: States, clock: Clock) -> None:
+    def __init__(self, store: Store, states: StateService, clock: Clock) -> None:
         self._store = store
         self._states = states
         self._clock = clock
-        self._filterings: list[Filtering] = []
+        self._filterings: list[ServerFilter] = []
         self._refused: _Refused | None = None
 
     def add_filter(self, filter: Filter, server: str | None) -> None:
         """Have a function say which tools may be used, or which of the servers that a pattern names."""
-        self._filterings.append(Filtering(filter, None if server is None else glob(server)))
+        self._filterings.append(ServerFilter(filter, None if server is None else glob(server)))
         self._refused = None
 
     @property
@@ -93,9 +93,9 @@ class Listings:
         """Give a context all that decisions go by: a snapshot only where anything needs a state."""
         if context.snapshot is not None:
             return context
-        context = self._states.ruled(context)
+        context = self._states.with_rules(context)
         is_needed = self.has_filters or not context.requirements.is_empty
-        return self._states.now(context) if is_needed else context
+        return self._states.with_snapshot(context) if is_needed else context
 
     def _filtered(self, tools: Sequence[Tool], context: Context) -> Context:
         """Ask the filters about tools, unless nothing that is known here changed since a moment ago."""

@@ -18,7 +18,7 @@ from remit.decision.kinds import ConfigStatus, Kind, ToolStatus
 if TYPE_CHECKING:
     from remit.decision.declarations import Changes, Declaration
     from remit.decision.tools import Tool
-    from remit.scanning.scanner import Scan
+    from remit.scanning.scanner import ScanResult
 
 MOST_CHANGES = 10  # lines of each group
 MOST_ORIGINS = 12
@@ -47,7 +47,7 @@ _WAYS = {UNTRUSTED: "look at them with `remit trust`"}  # for groups whose items
 _NEXT = "next: `remit why NAME` explains one, `remit tools --all` lists them all"
 
 
-def show(found: Scan, summary: Summary, context: Context, *, sends_a_part: bool = False) -> None:
+def show(found: ScanResult, summary: Summary, context: Context, *, sends_a_part: bool = False) -> None:
     """Show the result of a scan."""
     out(heading(context))
     _lines(_first(found) if found.is_first else _changes(found.changes, context))
@@ -74,7 +74,7 @@ def _lines(lines: Iterable[str]) -> None:
         out(printable(line))
 
 
-def _first(found: Scan) -> Iterator[str]:
+def _first(found: ScanResult) -> Iterator[str]:
     files = {item.source for item in found.changes.added}
     declarations = _plural(len(found.changes.added), "declaration")
     yield f"First scan here: {declarations} in {_plural(len(files), 'file')}"

@@ -16,8 +16,8 @@ def forget(project: str, *, yes: bool) -> None:
     PROJECT is a directory in it, or its hash. Asks first, unless --yes is given.
     """
     with open_registry() as registry:
-        found = registry.find_project(project)
+        found = registry.projects.find(project)
         path = render.printable(found.path)
         confirm(f"Erase all that Remit stored about {path}?", yes=yes)
-        registry.forget(found)
+        registry.projects.forget(found)
     render.out(f"forgot {path}")

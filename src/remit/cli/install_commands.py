@@ -21,7 +21,7 @@ from remit.install.record import SERVER
 from remit.registry import Registry
 from remit.text.redaction import HIDDEN, redact_url
 from remit.text.secrets import may_be_secret
-from remit.trust.trust_rule import Trustable
+from remit.trust.trust_rule import ServerTrust
 
 _DRY_RUN = click.option("--dry-run", is_flag=True, help="Print what would be changed, and change nothing.")
 _YES = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
@@ -149,7 +149,7 @@ def _trust(installer: Installer, client: str, *, yes: bool, is_asked: bool) -> N
                 _say("hint: you are asked about each of them; `--yes` agrees to all")
                 continue
             agreed = [server for server in servers if _is_agreed(server, yes=yes)]
-            registry.trust(agreed, context)
+            registry.trust.grant(agreed, context)
             for server in agreed:
                 render.out(f"trusted: {_label(server)}")
             if left := [_label(server) for server in servers if server not in agreed]:
@@ -158,7 +158,7 @@ def _trust(installer: Installer, client: str, *, yes: bool, is_asked: bool) -> N
 
 def _approved(
     installer: Installer, registry: Registry, client: str
-) -> Iterator[tuple[Context, list[Trustable]]]:
+) -> Iterator[tuple[Context, list[ServerTrust]]]:
     directories = dict.fromkeys((*installer.projects(client), "."))
     seen: set[str] = set()
     for directory in directories:
@@ -171,7 +171,7 @@ def _approved(
         seen.add(context.workspace.dir)
         found = [
             server
-            for server in registry.trustable(context)
+            for server in registry.trust.servers(context)
             if server.config_status is ConfigStatus.ENABLED
             and not server.is_trusted
             and server.declaration.launch is not None
@@ -180,14 +180,14 @@ def _approved(
             yield context, found
 
 
-def _is_agreed(server: Trustable, *, yes: bool) -> bool:
+def _is_agreed(server: ServerTrust, *, yes: bool) -> bool:
     if yes:
         return True
     question = f"May Remit start `{_label(server)}`, as it stands?"
     return sys.stdin.isatty() and click.confirm(question, err=True)
 
 
-def _label(server: Trustable) -> str:
+def _label(server: ServerTrust) -> str:
     return render.printable(server.declaration.server or server.declaration.name)
 
 

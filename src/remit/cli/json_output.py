@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from remit.decision.tools import Tool
     from remit.doctor.findings import Finding
     from remit.presentation.discovery_text import DiscoveryText
-    from remit.scanning.live_listing import Connected
-    from remit.scanning.scanner import Presence, Scan
-    from remit.trust.trust_rule import Trustable
+    from remit.scanning.live_listing import ServerListing
+    from remit.scanning.scanner import ClientPresence, ScanResult
+    from remit.trust.trust_rule import ServerTrust
 
 Shape = dict[str, object]
 
@@ -83,7 +83,9 @@ def explanation(explained: Explanation) -> Shape:
     }
 
 
-def scan(found: Scan, summary: Summary, context: Context, connected: Sequence[Connected] = ()) -> Shape:
+def scan(
+    found: ScanResult, summary: Summary, context: Context, connected: Sequence[ServerListing] = ()
+) -> Shape:
     """Return the JSON of `remit scan`."""
     return {
         **asked_for(context),
@@ -112,7 +114,7 @@ def search(shown: DiscoveryText, context: Context) -> Shape:
 
 
 def trust(
-    found: Sequence[Trustable], states: Sequence[Shape], tools: Sequence[Shape], context: Context
+    found: Sequence[ServerTrust], states: Sequence[Shape], tools: Sequence[Shape], context: Context
 ) -> Shape:
     """Return the JSON of `remit trust`."""
     return {
@@ -130,7 +132,7 @@ def truths(context: Context) -> dict[str, bool | None]:
     return {name: value.truth for name, value in sorted(context.snapshot.states.items())}
 
 
-def clients(found: Sequence[Presence], context: Context) -> Shape:
+def clients(found: Sequence[ClientPresence], context: Context) -> Shape:
     """Return the JSON of `remit clients`."""
     return {**_place(context), "clients": [_present(item) for item in found]}
 
@@ -176,7 +178,7 @@ def _listed(item: ToolDecision) -> Shape:
     }
 
 
-def _present(item: Presence) -> Shape:
+def _present(item: ClientPresence) -> Shape:
     return {
         "name": item.client,
         "files": list(item.files),
@@ -200,7 +202,7 @@ def _origin(origin: ScopeSummary) -> Shape:
     }
 
 
-def _connected(item: Connected) -> Shape:
+def _connected(item: ServerListing) -> Shape:
     tool, decision, offer = item
     failure = None if offer is None else offer.failure
     listed = offer if offer is not None and failure is None else None
@@ -222,7 +224,7 @@ def _connected(item: Connected) -> Shape:
     }
 
 
-def _trustable(item: Trustable) -> Shape:
+def _trustable(item: ServerTrust) -> Shape:
     entry = item.declaration
     launch = entry.launch
     return {

@@ -79,7 +79,7 @@ def logout(*, server: str, options: WorkspaceOptions, as_json: bool) -> None:
 
 def _find(server: str, options: WorkspaceOptions) -> Upstream:
     with open_registry() as registry:
-        return registry.server(server, options.context(registry))
+        return registry.servers.find(server, options.context(registry))
 
 
 def _show(url: str) -> None:

@@ -166,7 +166,7 @@ def _warn(warnings: "Iterable[ScanWarning]") -> None:
 def _warn_of_states(states: Iterable[str], scopes: str) -> None:
     """Name the states that nobody declares here: they may be declared where the server is to run."""
     with open_registry() as registry:
-        known = [each.name for each in registry.states(registry.at())]
+        known = [each.name for each in registry.states.reports(registry.at())]
     for name in states:
         if name not in known:
             hint = did_you_mean(name, known) or "declare it in remit.toml where the server is to run"

@@ -19,7 +19,7 @@ from remit.decision.problems import Severity
 
 if TYPE_CHECKING:
     from remit.configuration.configuration_service import ConfigurationFinding
-    from remit.policy.approval_service import Approvals
+    from remit.policy.approval_service import ApprovalService
     from remit.policy.approvals import Approval
 
 
@@ -102,7 +102,9 @@ def _checked(found: Sequence[ConfigurationFinding], context: Context) -> Shape:
     return {**asked_for(context), "findings": [_noticed(each) for each in found], **_counts(found)}
 
 
-def _show_approvals(found: Sequence[Approval], approvals: Approvals, *, to_stderr: bool = False) -> None:
+def _show_approvals(
+    found: Sequence[Approval], approvals: ApprovalService, *, to_stderr: bool = False
+) -> None:
     """Show what each call would do."""
     stream = sys.stderr if to_stderr else sys.stdout
     for at, item in enumerate(found):
@@ -117,7 +119,7 @@ def _show_approvals(found: Sequence[Approval], approvals: Approvals, *, to_stder
         stream.writelines(f"{render.printable(line)}\n" for line in lines)
 
 
-def _approvals_shape(found: Sequence[Approval], approvals: Approvals, context: Context) -> Shape:
+def _approvals_shape(found: Sequence[Approval], approvals: ApprovalService, context: Context) -> Shape:
     """Return the JSON of `remit approve`."""
     return {**asked_for(context), "approvals": [_approval(item, approvals) for item in found]}
 
@@ -137,7 +139,7 @@ def _noticed(item: ConfigurationFinding) -> Shape:
     }
 
 
-def _approval(item: Approval, approvals: Approvals) -> Shape:
+def _approval(item: Approval, approvals: ApprovalService) -> Shape:
     return {
         "id": item.id,
         "status": approvals.status(item),

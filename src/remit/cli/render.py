@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from remit.decision.problems import Problem
     from remit.doctor.findings import Finding
     from remit.errors import RemitError
-    from remit.scanning.scanner import Presence
+    from remit.scanning.scanner import ClientPresence
 
 _SCOPES = {
     Scope.MANAGED: "managed: for everyone on this machine",
@@ -202,7 +202,7 @@ def heading(context: Context) -> str:
     return f"{printable(short)} ({context.client or ALL_CLIENTS})"
 
 
-def clients(found: Sequence[Presence], context: Context) -> None:
+def clients(found: Sequence[ClientPresence], context: Context) -> None:
     """Show clients with their files, a line for each file."""
     out(heading(context))
     if not found:
@@ -241,7 +241,7 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
-def _rows(item: Presence, context: Context) -> list[tuple[str, ...]]:
+def _rows(item: ClientPresence, context: Context) -> list[tuple[str, ...]]:
     first, *others = [shorten(file, context) for file in item.files] or [""]
     counts = (item.client, str(item.servers), str(item.problems), first)
     return [counts, *(("", "", "", file) for file in others)]

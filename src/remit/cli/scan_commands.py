@@ -48,7 +48,7 @@ def scan(
         found, connected = registry.scan(context), None
         if connect:
             with server_output.progress("asking servers") as show:
-                connected = registry.connect(
+                connected = registry.servers.connect(
                     context, open_upstreams(), names=servers, deadline=timeout, on_progress=show
                 )
             found = found._replace(tools=registry.tools(context))
@@ -74,7 +74,7 @@ def clients(*, project: str, everything: bool, as_json: bool) -> None:
     with open_registry() as registry:
         context = registry.at(project, ALL_CLIENTS)
         found = [item for item in registry.clients(context) if everything or item.is_found]
-        problems = registry.own_problems(context)
+        problems = registry.configuration.problems(context.workspace)
     render.problems(problems, context)
     if as_json:
         render.data(json_output.clients(found, context))
@@ -92,7 +92,7 @@ def doctor(*, options: WorkspaceOptions, as_json: bool) -> None:
     with open_registry() as registry:
         context = options.context(registry)
         findings = diagnose(registry, context)
-        problems = registry.own_problems(context)
+        problems = registry.configuration.problems(context.workspace)
     render.problems(problems, context)
     if as_json:
         render.data(json_output.diagnosis(findings, context))

@@ -68,8 +68,10 @@ def search(
         if failure is not None and found.note is None:
             found = replace(found, note=f"new tools are {BY_WORDS_ALONE}: {failure}")
         tools = [item.tool for item in found.results]
-        shown = present(found, registry.definitions(tools, context) if full else None, budget=math.inf)
-        problems = registry.own_problems(context)
+        shown = present(
+            found, registry.catalog.definitions(tools, context) if full else None, budget=math.inf
+        )
+        problems = registry.configuration.problems(context.workspace)
     render.problems(problems, context)
     if as_json:
         render.data(json_output.search(shown, context))

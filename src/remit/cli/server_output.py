@@ -18,9 +18,9 @@ from remit.text.redaction import redact_url, redact_words
 from remit.text.secrets import may_be_secret
 
 if TYPE_CHECKING:
-    from remit.scanning.live_listing import Connected
-    from remit.scanning.progress import Progress
-    from remit.trust.trust_rule import Trustable
+    from remit.scanning.live_listing import ServerListing
+    from remit.scanning.scanner import Progress
+    from remit.trust.trust_rule import ServerTrust
 
 _NOTHING_TO_TRUST = "No server of this project needs your trust."
 
@@ -50,7 +50,7 @@ def unasked(listed: Sequence[ToolDecision]) -> None:
         sys.stderr.write(f"hint: the tools of {whose} are not known yet: run `remit scan --connect`\n")
 
 
-def warnings(servers: Sequence[Connected]) -> None:
+def warnings(servers: Sequence[ServerListing]) -> None:
     """Warn about servers that were skipped or failed, and about invalid tools."""
     for item in servers:
         tool, decision, offer = item
@@ -63,7 +63,7 @@ def warnings(servers: Sequence[Connected]) -> None:
             _warn(label, f"the tool `{bad.tool}` cannot be used: {bad.reason}", None)
 
 
-def connected(servers: Sequence[Connected]) -> None:
+def connected(servers: Sequence[ServerListing]) -> None:
     """Show the result of each connection."""
     render.out()
     if servers:
@@ -73,14 +73,14 @@ def connected(servers: Sequence[Connected]) -> None:
         render.out("no server to ask")
 
 
-def entries(found: Sequence[Trustable], context: Context, *, to_stderr: bool = False) -> None:
+def entries(found: Sequence[ServerTrust], context: Context, *, to_stderr: bool = False) -> None:
     """Show what servers would run."""
     lines = [line for item in found for line in (*_entry(item, context), "")] or [_NOTHING_TO_TRUST, ""]
     for line in lines[:-1]:
         (sys.stderr if to_stderr else sys.stdout).write(f"{line}\n")
 
 
-def trusted(found: Sequence[Trustable]) -> None:
+def trusted(found: Sequence[ServerTrust]) -> None:
     """Print what is trusted now."""
     for item in found:
         word = "trusted" if item.is_trusted else "not trusted"
@@ -103,7 +103,7 @@ def _warn(label: str, reason: str, hint: str | None, output: Sequence[str] = ())
         sys.stderr.write(f"hint: {render.printable(hint)}\n")
 
 
-def _cells(item: Connected) -> tuple[str, ...]:
+def _cells(item: ServerListing) -> tuple[str, ...]:
     tool, _, offer = item
     label = tool.server or tool.name
     if offer is None:
@@ -115,7 +115,7 @@ def _cells(item: Connected) -> tuple[str, ...]:
     return label, tool.scope, str(len(offer.tools)), offer.protocol_version or "", seconds, bad
 
 
-def _entry(item: Trustable, context: Context) -> list[str]:
+def _entry(item: ServerTrust, context: Context) -> list[str]:
     declaration, launch = item.declaration, item.declaration.launch
     state = (
         "trusted" if item.is_trusted else "changed since it was trusted" if item.is_changed else "not trusted"

@@ -28,9 +28,9 @@ _WORDS = {True: "true", False: "false", None: "unknown"}
 def list_states(*, options: WorkspaceOptions, as_json: bool) -> None:
     """List the states, their values, and why."""
     with open_registry() as registry:
-        context = registry.now(options.context(registry))
-        found = registry.states(context)
-        problems = registry.own_problems(context)
+        context = registry.states.with_snapshot(options.context(registry))
+        found = registry.states.reports(context)
+        problems = registry.configuration.problems(context.workspace)
     render.problems(problems, context)
     if as_json:
         render.data(_shape(found, context))
@@ -50,8 +50,8 @@ def set_state(name: str, *, project: str) -> None:
     """Set a workflow state of the project."""
     with open_registry() as registry:
         context = registry.at(project)
-        registry.set_state(name, context)
-        problems = registry.own_problems(context)
+        registry.states.set(name, context)
+        problems = registry.configuration.problems(context.workspace)
     render.problems(problems, context)
     render.out(f"set {name}")
 
@@ -63,8 +63,8 @@ def clear_state(name: str, *, project: str) -> None:
     """Clear a workflow state, with those that imply it."""
     with open_registry() as registry:
         context = registry.at(project)
-        cleared = registry.clear_state(name, context)
-        problems = registry.own_problems(context)
+        cleared = registry.states.clear(name, context)
+        problems = registry.configuration.problems(context.workspace)
     render.problems(problems, context)
     for each in cleared:
         render.out(f"cleared {each}")
@@ -82,8 +82,8 @@ def push_states(*, project: str, text: str) -> None:
     pushed = _read_pushed(text)
     with open_registry() as registry:
         context = registry.at(project)
-        registry.push_states(pushed, context)
-        problems = registry.own_problems(context)
+        registry.states.push(pushed, context)
+        problems = registry.configuration.problems(context.workspace)
     render.problems(problems, context)
     render.out(f"pushed {', '.join(map(render.printable, pushed)) or 'nothing'}")
 

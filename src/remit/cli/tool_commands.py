@@ -28,7 +28,7 @@ def tools(*, options: WorkspaceOptions, everything: bool, is_followed: bool, as_
         return
     with open_registry() as registry:
         context = options.context(registry)
-        context = registry.now(context) if as_json else context
+        context = registry.states.with_snapshot(context) if as_json else context
         known = registry.tools(context)
         problems = registry.problems(context)
         is_part = not as_json and registry.sends_a_part(known, context)
@@ -78,7 +78,7 @@ def session_context(*, options: WorkspaceOptions, budget: int | None, as_json: b
     """Print what an agent is told at the start."""
     with open_registry() as registry:
         context = options.context(registry)
-        budget = registry.told(context).characters if budget is None else budget
+        budget = registry.configuration.told(context.workspace).characters if budget is None else budget
         text = registry.session_context(context, budget=budget)
         problems = registry.problems(context)
     render.problems(problems, context)

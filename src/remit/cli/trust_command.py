@@ -19,7 +19,7 @@ from remit.errors import UnknownServerError
 if TYPE_CHECKING:
     from remit.configuration.merged_configuration import TrustRequest
     from remit.registry import Registry
-    from remit.trust.trust_rule import Trustable
+    from remit.trust.trust_rule import ServerTrust
 
 
 @click.command()
@@ -69,7 +69,7 @@ def trust(
 class TrustCandidates(NamedTuple):
     """Servers, states and tools that need trust."""
 
-    servers: Sequence[Trustable]
+    servers: Sequence[ServerTrust]
     states: Sequence[TrustRequest]
 
     @property
@@ -84,10 +84,10 @@ def _find(registry: Registry, context: Context, names: Sequence[str]) -> TrustCa
     Raises:
         UnknownServerError: nothing that needs trust has a given name.
     """
-    states = registry.trust_requests(context, names)
+    states = registry.configuration.trust_requests(context.workspace, names)
     others = [name for name in names if not any(item.name == name for item in states)]
     try:
-        servers = registry.trustable(context, others) if others or not names else []
+        servers = registry.trust.servers(context, others) if others or not names else []
     except UnknownServerError as error:
         message = str(error).replace("no server of this project", "no server or state of this project")
         raise UnknownServerError(message, hint=error.hint) from None
@@ -96,9 +96,10 @@ def _find(registry: Registry, context: Context, names: Sequence[str]) -> TrustCa
 
 def _settle(registry: Registry, context: Context, found: TrustCandidates, *, revoke: bool) -> None:
     """Trust the candidates, or revoke their trust."""
-    (registry.revoke if revoke else registry.trust)(found.servers, context)
+    servers, configuration = registry.trust, registry.configuration
+    (servers.revoke if revoke else servers.grant)(found.servers, context)
     if found.states:
-        (registry.revoke_states if revoke else registry.trust_states)(found.states, context)
+        (configuration.revoke if revoke else configuration.trust)(found.states, context.workspace)
 
 
 def _show(found: TrustCandidates, context: Context, *, to_stderr: bool = False) -> None:

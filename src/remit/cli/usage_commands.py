@@ -14,7 +14,7 @@ from remit.configuration.switch_off import switch_off, switch_on, switched_off
 from remit.decision.context import Context
 from remit.hooks.hook_command import main as answer_event
 from remit.sessions.session_service import Suggestions
-from remit.usage.reports import ProjectUse, Proposal, SessionUse, ToolUse, Usage
+from remit.usage.reports import ProjectUse, PruneProposal, SessionUse, ToolUse, UsageReport
 
 _WIDTH = 24  # columns of the longest bar
 _UNUSED = 10  # that are shown to a person
@@ -44,8 +44,8 @@ def usage(*, options: WorkspaceOptions, by_project: bool, as_json: bool) -> None
     """
     with open_registry() as registry:
         context = options.context(registry)
-        projects = registry.usage_by_project() if by_project else ()
-        found = None if by_project else registry.usage(context)
+        projects = registry.usage.by_project() if by_project else ()
+        found = None if by_project else registry.usage.report(context)
         is_part = registry.sends_a_part(registry.tools(context), context)
         problems = registry.problems(context)
     render.problems(problems, context)
@@ -70,7 +70,7 @@ def prune(*, options: WorkspaceOptions, yes: bool, undo: bool, as_json: bool) ->
     with open_registry() as registry:
         context = options.context(registry)
         file = open_personal_file(context.workspace)
-        found = [] if undo else registry.proposals(context)
+        found = [] if undo else registry.usage.proposals(context)
     after = switch_on(file.text) if undo else switch_off(file.text, [each.name for each in found])
     if as_json:
         names = switched_off(file.text) if undo else [each.name for each in found]
@@ -107,9 +107,9 @@ def suggest(*, prompt: str | None, options: WorkspaceOptions, session: str | Non
     """
     with open_registry() as registry:
         context = options.context(registry)
-        sessions = registry.usage(context).sessions
+        sessions = registry.usage.report(context).sessions
         chosen = session or next((each.session_id for each in sessions), "")
-        found = registry.suggestions(context, session_id=chosen, prompt=prompt)
+        found = registry.sessions.suggestions(context, session_id=chosen, prompt=prompt)
         problems = registry.problems(context)
     render.problems(problems, context)
     if as_json:
@@ -120,7 +120,7 @@ def suggest(*, prompt: str | None, options: WorkspaceOptions, session: str | Non
         sys.exit(NOTHING_DONE)
 
 
-def _show_usage(found: Usage, context: Context, *, sends_a_part: bool) -> None:
+def _show_usage(found: UsageReport, context: Context, *, sends_a_part: bool) -> None:
     render.out(render.heading(context))
     render.out()
     if found.used:
@@ -197,7 +197,7 @@ def chart(count: int, most: int) -> str:
     return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).rstrip()
 
 
-def _show_proposals(found: Sequence[Proposal], context: Context) -> None:
+def _show_proposals(found: Sequence[PruneProposal], context: Context) -> None:
     render.out(render.heading(context))
     if not found:
         return
@@ -237,7 +237,7 @@ def _show_suggested(found: Suggestions, context: Context) -> None:
         render.table("not said", ("tool", "by", "likely", "because"), rows, numbers=("likely",))
 
 
-def _usage(found: Usage, context: Context) -> Shape:
+def _usage(found: UsageReport, context: Context) -> Shape:
     return {
         **asked_for(context),
         "used": [_tool_use(each) for each in found.used],
@@ -270,7 +270,7 @@ def _tool_use(each: ToolUse) -> Shape:
     }
 
 
-def _pruning(found: Iterable[Proposal], names: Sequence[str], path: str, context: Context) -> Shape:
+def _pruning(found: Iterable[PruneProposal], names: Sequence[str], path: str, context: Context) -> Shape:
     return {
         **asked_for(context),
         "file": path,

@@ -67,7 +67,9 @@ def _followed(
     failure = ""
     for _ in registry.follow(context, open_notifier()):
         try:
-            seen = _look(registry, registry.now(options.context(registry)), everything=everything)
+            seen = _look(
+                registry, registry.states.with_snapshot(options.context(registry)), everything=everything
+            )
         except StoreError:
             raise
         except RemitError as error:  # an agent's file may be being saved

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.configuration.config_model import (
@@ -34,6 +35,7 @@ from remit.decision.requirements import NO_REQUIREMENTS, Requirement, Requiremen
 
 if TYPE_CHECKING:
     from remit.configuration.toml_files import TomlFiles
+    from remit.decision.context import Context
     from remit.decision.projects import Workspace
     from remit.decision.tools import Tool
     from remit.store.ports import Clock, StateStore
@@ -56,6 +58,10 @@ class CurrentConfiguration(NamedTuple):
     requirements: Requirements
     compiled: CompiledPolicy
     loaded: Sequence[LoadedFile]
+
+    def applied_to(self, context: Context) -> Context:
+        """Add the rules to a context."""
+        return replace(context, requirements=self.requirements, policy=self.compiled.policy)
 
 
 class ConfigurationFinding(NamedTuple):
@@ -132,10 +138,11 @@ class ConfigurationService:
             found.append(ConfigurationFinding(severity, Problem(source=source, place=place, reason=reason)))
         return sorted(found, key=lambda each: (files.get(each.problem.source, -1), each.position))
 
-    def trust_requests(self, workspace: Workspace) -> tuple[TrustRequest, ...]:
-        """List the parts of the configuration that need the user's trust."""
+    def trust_requests(self, workspace: Workspace, names: Collection[str] = ()) -> list[TrustRequest]:
+        """List the parts of the configuration, or those with these names, that need the user's trust."""
         current = self.current(workspace)
-        return (*current.configuration.trust_requests, *current.compiled.trust_requests)
+        found = (*current.configuration.trust_requests, *current.compiled.trust_requests)
+        return [each for each in found if not names or each.name in names]
 
     def trust(self, trust_requests: Iterable[TrustRequest], workspace: Workspace) -> None:
         """Trust parts of the configuration as they are now."""

@@ -22,7 +22,7 @@ from remit.gateway.own_tool_handler import OwnToolHandler
 from remit.gateway.registry_worker import RegistryWorker
 from remit.gateway.resource_routing import ResourceRouter
 from remit.policy.approval_service import Permit, principal_of
-from remit.policy.audit import AuditEntry, Outcome
+from remit.policy.audit import AuditEntry, AuditOutcome
 from remit.presentation import refusals
 from remit.presentation.own_tools import OwnTool
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
@@ -37,7 +37,7 @@ def unknown(name: str, meant: str | None = None) -> JsonRpcError:
     return JsonRpcError(ErrorCode.INVALID_PARAMS, "; ".join(filter(None, (f"Unknown tool: {name}", meant))))
 
 
-_Refused = tuple[Answer, Outcome]
+_Refused = tuple[Answer, AuditOutcome]
 OWN = Decision(verdict=Verdict.VISIBLE, gate=None, reason="Remit's own", unlock=None)
 
 
@@ -86,7 +86,7 @@ class CallHandler:
         record = self._begun(asked, caller)
         catalog, target = await self._resolve(name)
         if target is None or target.decision.gate is Gate.SCOPE:
-            self._note(record, name, UNKNOWN, None, Outcome.UNKNOWN, None)
+            self._note(record, name, UNKNOWN, None, AuditOutcome.UNKNOWN, None)
             raise unknown(name, await self._worker.run(Inventory.meant_by, name))
         refused = await self._refused(target, asked, caller)
         if refused is not None:
@@ -101,11 +101,11 @@ class CallHandler:
         Raises:
             RemitError: the store or the configuration cannot be used.
         """
-        record, outcome = self._begun(asked, caller), Outcome.CANCELLED
+        record, outcome = self._begun(asked, caller), AuditOutcome.CANCELLED
         answer: Answer = {}
         try:
             answer = await self._own_tools.answer(own, asked)
-            outcome = Outcome.FAILED if answer.get("isError") else Outcome.DONE
+            outcome = AuditOutcome.FAILED if answer.get("isError") else AuditOutcome.DONE
         finally:
             self._note(record, own, OWN, None, outcome, answer)
         return answer
@@ -121,13 +121,15 @@ class CallHandler:
         """Refuse a call that must not be passed on; None: it may be."""
         decision = target.decision
         if decision.verdict is Verdict.HIDDEN:
-            return refusals.refusal(target.served, decision, beside=target.has_output_schema), Outcome.REFUSED
+            return refusals.refusal(
+                target.served, decision, beside=target.has_output_schema
+            ), AuditOutcome.REFUSED
         if target.upstream is None:
             text = f"`{target.served}`: the entry of its server `{target.tool.server}` cannot be read now"
-            return refusals.failure(text), Outcome.UNREACHABLE
+            return refusals.failure(text), AuditOutcome.UNREACHABLE
         if decision.verdict is Verdict.ASK and not target.is_listed:  # nothing to show for approval
             unlisted = replace(decision, unlock="list the tools, then call it again")
-            return refusals.refusal(target.served, unlisted), Outcome.REFUSED
+            return refusals.refusal(target.served, unlisted), AuditOutcome.REFUSED
         if decision.verdict is Verdict.ASK:
             return await self._unapproved(target, asked, caller)
         return None
@@ -138,15 +140,15 @@ class CallHandler:
         if permit.is_allowed:
             return None
         if permit.approval is None:  # the decision changed meanwhile
-            return refusals.refusal(name, decision, beside=beside), Outcome.REFUSED
+            return refusals.refusal(name, decision, beside=beside), AuditOutcome.REFUSED
         id, word = permit.approval.id, None
         if can_elicit(caller.capabilities):
             word = await ask_person(name, decision.reason, permit.approval.shown, caller)
         if word is None:
-            return refusals.approval_required(name, decision, id, beside=beside), Outcome.WAITING
+            return refusals.approval_required(name, decision, id, beside=beside), AuditOutcome.WAITING
         if await self._worker.run(_answer, target, asked, caller.principal, id, word):
             return None
-        return refusals.denied(name, decision, beside=beside), Outcome.REFUSED
+        return refusals.denied(name, decision, beside=beside), AuditOutcome.REFUSED
 
     async def _pass_on(
         self,
@@ -157,7 +159,7 @@ class CallHandler:
         catalog: EndpointCatalog,
     ) -> Answer:
         assert target.upstream is not None  # noqa: S101 - `_refused` has looked
-        outcome, answer = Outcome.CANCELLED, Answer()
+        outcome, answer = AuditOutcome.CANCELLED, Answer()
         try:
             own = {**asked, "name": target.own_name}
             requester = self._memory if target.upstream.source == REMIT else self._pool
@@ -166,13 +168,13 @@ class CallHandler:
             self._refresher.follow_up(target.upstream.key)
             answer = self._router.learn(target.upstream.key, answer, self._lists.last)
         except JsonRpcError:
-            outcome = Outcome.ERROR
+            outcome = AuditOutcome.ERROR
             raise
         except UpstreamError as error:
-            outcome, answer = Outcome.UNREACHABLE, refusals.failure(str(error), error.hint)
+            outcome, answer = AuditOutcome.UNREACHABLE, refusals.failure(str(error), error.hint)
         finally:
             self._note(record, target.tool.name, target.decision, target, outcome, answer)
-        if outcome is Outcome.DONE and catalog.advances(target.tool):
+        if outcome is AuditOutcome.DONE and catalog.advances(target.tool):
             await self._recorder.flush()  # the next call is decided on the states that this one made
         return answer
 
@@ -182,7 +184,7 @@ class CallHandler:
         name: str,
         decision: Decision,
         target: CallTarget | None,
-        outcome: Outcome,
+        outcome: AuditOutcome,
         answer: Answer | None,
     ) -> None:
         entry = AuditEntry(
@@ -200,7 +202,7 @@ class CallHandler:
             bytes_out=0,
         )
         # A name that no server lists may be one that a model made up: it is known once it has worked.
-        known = target if target is not None and (target.is_listed or outcome is Outcome.DONE) else None
+        known = target if target is not None and (target.is_listed or outcome is AuditOutcome.DONE) else None
         self._recorder.note(
             CompletedCall(
                 entry=entry,
@@ -244,10 +246,10 @@ def _answer(
     return word and now is not None and _permit(inventory, now, asked, principal).is_allowed
 
 
-def _outcome(answer: Answer) -> Outcome:
+def _outcome(answer: Answer) -> AuditOutcome:
     if answer.get("resultType") == "input_required":
-        return Outcome.ASKS_BACK
-    return Outcome.FAILED if answer.get("isError") else Outcome.DONE
+        return AuditOutcome.ASKS_BACK
+    return AuditOutcome.FAILED if answer.get("isError") else AuditOutcome.DONE
 
 
 def _call_id(asked: Params) -> str | None:

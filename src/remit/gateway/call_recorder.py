@@ -11,12 +11,12 @@ import anyio
 from remit.decision.client_reports import CallOutcome
 from remit.gateway.inventory import Inventory
 from remit.gateway.registry_worker import RegistryWorker
-from remit.policy.audit import AuditEntry, Outcome
+from remit.policy.audit import AuditEntry, AuditOutcome
 
 _PAUSE = 0.2  # seconds for which calls are gathered
 _ENOUGH = 64  # calls that are stored without waiting for more
 _MOST_SESSIONS = 1_000
-_USED = (Outcome.DONE, Outcome.FAILED, Outcome.ERROR)
+_USED = (AuditOutcome.DONE, AuditOutcome.FAILED, AuditOutcome.ERROR)
 _log = logging.getLogger("remit.gateway")
 
 
@@ -27,7 +27,7 @@ class CompletedCall(NamedTuple):
     server: str | None
     session: str
     call_id: str | None
-    outcome: Outcome
+    outcome: AuditOutcome
     asked: object  # these two only to measure their size
     answer: object
 
@@ -80,16 +80,16 @@ class CallRecorder:
             if each.server is not None and each.outcome in _USED
         ]
         if used:
-            registry.record_all(used, context)
+            registry.usage.record_all(used, context)
         entries = [
             each.entry._replace(bytes_in=_size(each.asked), bytes_out=_size(each.answer)) for each in done
         ]
-        registry.supply.add_audit(entries, context)
+        registry.audit.add(entries, context)
 
     def _use(self, done: CompletedCall) -> CallOutcome:
         # The client's hook, which may report the same call, knows another name for the session.
         session = None if done.call_id is not None else self._session(done.session)
-        return CallOutcome(session, done.call_id, done.outcome is Outcome.DONE, done.entry.duration_ms)
+        return CallOutcome(session, done.call_id, done.outcome is AuditOutcome.DONE, done.entry.duration_ms)
 
     def _session(self, session: str) -> str:
         """Identify a session by a digest: its real id would let others continue it."""

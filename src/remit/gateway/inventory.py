@@ -21,7 +21,7 @@ from remit.gateway.endpoint_catalog import CallTarget, EndpointCatalog
 from remit.gateway.published_lists import PublishedLists, publish
 from remit.presentation.plan import EndpointChoice, make_plan
 from remit.registry import Registry
-from remit.scanning.catalog_source import Configured
+from remit.scanning.catalog_source import CatalogConfiguration
 from remit.text.spelling import did_you_mean
 
 
@@ -29,7 +29,7 @@ class _Kept(NamedTuple):
     """A catalog, with the sources that it was built from."""
 
     read: "_Read"
-    configured: Configured
+    configured: CatalogConfiguration
     revision: int
     catalog: EndpointCatalog
     roster: DecisionIndex
@@ -84,7 +84,7 @@ class Inventory:
 
     def __init__(self, registry: Registry, make: Callable[[], Context], chosen: EndpointChoice) -> None:
         self._registry = registry
-        self._supply = registry.supply
+        self._supply = registry.catalog
         self._make = make  # an agent's definition may change
         self._chosen = chosen
         self._context = replace(make(), starts_servers=True)
@@ -160,7 +160,7 @@ class Inventory:
 
     def snapshot(self) -> Snapshot:
         """Take one reading of the states."""
-        return self._registry.snapshot(self._context)
+        return self._registry.states.snapshot(self._context)
 
     def _current(self) -> _Kept:
         kept = self._kept
@@ -192,7 +192,7 @@ class Inventory:
         resolved = self._supply.resolved(self._context)
         return _Read(self._supply.inputs(self._context), resolved)
 
-    def _make_catalog(self, read: _Read, configured: Configured, revision: int) -> _Kept:
+    def _make_catalog(self, read: _Read, configured: CatalogConfiguration, revision: int) -> _Kept:
         configuration = configured.configuration
         plan = make_plan(configuration, self._chosen)
         context = plan.serving_context(self._narrowed(configured.context, configuration))
@@ -205,7 +205,7 @@ class Inventory:
                 context=context,
                 plan=plan,
                 listed=roster.at(Snapshot()),
-                definitions=self._registry.definitions(tools, context),
+                definitions=self._registry.catalog.definitions(tools, context),
                 extras=self._supply.extras(context),
                 declarations=read.declarations,
                 transitions=configuration.transitions,

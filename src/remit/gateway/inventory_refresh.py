@@ -173,4 +173,4 @@ class InventoryRefresher:
 
 
 def _keep(inventory: Inventory, catalog: EndpointCatalog, key: Key, offer: Offer) -> None:
-    inventory.registry.supply.keep(catalog.declarations[key], offer, catalog.context)
+    inventory.registry.catalog.keep(catalog.declarations[key], offer, catalog.context)

@@ -103,7 +103,9 @@ def report(inventory: Inventory, tools: object) -> Answer:
         raise BadArgumentsError(f"`tools` is not a list of at most {_MOST_REPORTED} tools")
     said = [_reported(each) for each in cast("list[object]", tools)]
     for name, description, schema in said:
-        inventory.registry.report(name, inventory.context, description=description, input_schema=schema)
+        inventory.registry.usage.report_tool(
+            name, inventory.context, description=description, input_schema=schema
+        )
     names = [name for name, _, _ in said]
     return answer(f"{len(names)} tools are known now", {"tools": names})
 

@@ -56,7 +56,7 @@ def decide_call(
             place = registry.at(directory, client, is_headless=is_headless)
             registry.refresh(place)
             digest = _inputs_digest(call, context, flags)
-            decision, watch = registry.judge(call, place)
+            decision, watch = registry.decide_call(call, place)
         decided = _call_decision(decision)
         if watch is not None and digest is not None and digest == _inputs_digest(call, context, flags):
             entry = _extended(known, digest, json.dumps(watch), before, decided, context)

@@ -22,7 +22,7 @@ def prompt_submitted(event: Event, environment: HookEnvironment) -> Answer:
         return None
     with environment.open_registry() as registry:
         here = registry.at(event.directory, is_headless=event.is_headless)
-        text = registry.suggest(
+        text = registry.sessions.suggest(
             registry.as_agent(event.text("agent_type"), here), session_id=session, prompt=prompt
         )
     return added_context(event.name, text)

@@ -20,7 +20,7 @@ def session_started(event: Event, environment: HookEnvironment) -> Answer:
     _attempt(event, lambda: observe_traces(event.directory, environment))
     with environment.open_registry() as registry:
         here = registry.at(event.directory, is_headless=event.is_headless)
-        text, holding = registry.opening(registry.as_agent(event.text("agent_type"), here))
+        text, holding = registry.sessions.start(registry.as_agent(event.text("agent_type"), here))
     if event.session_id is not None:
         with open_context(event.directory, environment) as context:
             transcript = event.text("transcript_path", _MAX_PATH)

@@ -6,10 +6,10 @@ from hashlib import sha256
 from remit.configuration.config_model import DetectorKind
 from remit.hooks.hook_context import HookContext
 from remit.states.detectors.local_detectors import LocalDetectors, LocalLook
-from remit.states.state_watch import Watch, Watched
+from remit.states.state_watch import StateWatch, WatchedState
 
 
-def states_digest(watch: Watch, context: HookContext) -> str | None:
+def states_digest(watch: StateWatch, context: HookContext) -> str | None:
     """Digest the watched states; None if only a full snapshot can tell one of them."""
     look = LocalDetectors(context.machine).look(context.workspace)
     known = _StoredStates(context)
@@ -20,7 +20,7 @@ def states_digest(watch: Watch, context: HookContext) -> str | None:
     return sha256(json.dumps([found, variables]).encode()).hexdigest()
 
 
-def _state(watched: Watched, look: LocalLook, known: "_StoredStates") -> object:
+def _state(watched: WatchedState, look: LocalLook, known: "_StoredStates") -> object:
     detector = watched.detector
     if detector is None:
         return [known.workflow.get(watched.name)]

@@ -8,7 +8,7 @@ from remit.hooks.decision_cache import CallDecision, decide_call
 from remit.hooks.event import Answer, Event, permission_decision
 from remit.hooks.hook_context import CLIENT, HookEnvironment, open_context
 from remit.hooks.hook_log import log_failure
-from remit.policy.audit import AuditEntry, Outcome
+from remit.policy.audit import AuditEntry, AuditOutcome
 
 _PERMISSIONS = {"hidden": "deny", "ask": "ask"}
 _MAX_PATH = 4_096
@@ -47,7 +47,7 @@ def _audit(call: ClientCall, decided: CallDecision, event: Event, environment: H
     """Keep that a call was refused; it stays refused if that fails."""
     at, verdict, gate = environment.now(), decided.verdict, decided.gate
     entry = AuditEntry(
-        at, "hook", CLIENT, call.agent, None, call.tool, verdict, gate, Outcome.REFUSED, 0, 0, 0
+        at, "hook", CLIENT, call.agent, None, call.tool, verdict, gate, AuditOutcome.REFUSED, 0, 0, 0
     )
     try:
         with open_context(event.directory, environment) as context:

@@ -37,7 +37,7 @@ class Permit(NamedTuple):
     approval: Approval | None = None  # the one that was used for it, or that it waits for
 
 
-class Approvals:
+class ApprovalService:
     """Asks a person about calls; the answer counts for that very call, once, for a while."""
 
     def __init__(

@@ -1,15 +1,25 @@
-"""The audit: one entry for each call that came through the gateway, and for each that a hook refused; never
-what was said in it.
+"""The audit log: one entry for each call through the gateway, and for each that a hook denied.
+
+Entries never contain arguments or results.
 """
 
+from __future__ import annotations
+
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from remit.decision.context import Context
+    from remit.store.ports import Clock, Store
 
 AUDIT_LIFETIME = 90 * 86_400_000  # milliseconds
 MOST_AUDITED = 100_000  # entries
+_PRUNE_EVERY = 60_000  # milliseconds
 
 
-class Outcome(StrEnum):
+class AuditOutcome(StrEnum):
     """What became of a call."""
 
     DONE = "done"
@@ -38,3 +48,24 @@ class AuditEntry(NamedTuple):
     duration_ms: int
     bytes_in: int
     bytes_out: int
+
+
+class AuditLog:
+    """Stores and lists audit entries, and drops old ones."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._pruned_at = 0
+
+    def add(self, entries: Sequence[AuditEntry], context: Context) -> None:
+        """Store entries, and drop those that are too old or too many."""
+        at = self._clock()
+        self._store.add_audit(entries, context.workspace, at)
+        if at - self._pruned_at > _PRUNE_EVERY:
+            self._store.prune_audit(at - AUDIT_LIFETIME, MOST_AUDITED)
+            self._pruned_at = at
+
+    def last(self, context: Context, *, limit: int = 100) -> Sequence[AuditEntry]:
+        """List the last calls in the project, the newest first."""
+        return self._store.audit(context.workspace, limit)

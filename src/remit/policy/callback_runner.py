@@ -8,13 +8,13 @@ from inspect import isawaitable
 from remit.decision.context import Context
 from remit.decision.declarations import Key
 from remit.decision.tools import Tool
-from remit.policy.callbacks import FilterContext, Filtering, filter_context
+from remit.policy.callbacks import FilterContext, ServerFilter, filter_context
 
 TIMEOUT = 5.0  # seconds that all filters together may take
 
 
 def refusals(
-    filterings: Sequence[Filtering], tools: Sequence[Tool], context: Context, timeout: float = TIMEOUT
+    filterings: Sequence[ServerFilter], tools: Sequence[Tool], context: Context, timeout: float = TIMEOUT
 ) -> Mapping[Key, str]:
     """Ask every filter about every tool that it concerns, and say why tools are refused."""
     asked = _Asked(filterings, tools, context)
@@ -28,7 +28,7 @@ def refusals(
 class _Asked(threading.Thread):
     """All filters at work, which can be left behind when one hangs; its caller may have a loop of its own."""
 
-    def __init__(self, filterings: Sequence[Filtering], tools: Sequence[Tool], context: Context) -> None:
+    def __init__(self, filterings: Sequence[ServerFilter], tools: Sequence[Tool], context: Context) -> None:
         super().__init__(daemon=True)
         self._filterings = filterings
         self._tools = tools
@@ -63,7 +63,7 @@ class _Asked(threading.Thread):
         return None
 
     async def _awaited(
-        self, tool: Tool, context: FilterContext, first: Awaitable[object], left: Sequence[Filtering]
+        self, tool: Tool, context: FilterContext, first: Awaitable[object], left: Sequence[ServerFilter]
     ) -> None:
         pending: object = first
         for at, each in enumerate(left):

@@ -29,7 +29,7 @@ class FilterContext:
 Filter = Callable[[FilterContext, Tool], bool] | Callable[[FilterContext, Tool], Awaitable[bool]]
 
 
-class Filtering(NamedTuple):
+class ServerFilter(NamedTuple):
     """A filter, and the servers whose tools it is asked about."""
 
     filter: Filter
@@ -74,4 +74,4 @@ def filter_context(context: Context, server: str | None) -> FilterContext:
     )
 
 
-Filterings = Sequence[Filtering]
+Filterings = Sequence[ServerFilter]

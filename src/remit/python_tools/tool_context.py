@@ -55,7 +55,7 @@ class ToolContextSource:
         if self._registry is None:
             return Vocabulary(states=self._implications.names, variables={"location": LOCATION})
         with self._lock:
-            known = [each.name for each in self._registry.states(self._context)]
+            known = [each.name for each in self._registry.states.reports(self._context)]
         return Vocabulary(states={*self._implications.names, *known}, variables=_OF_A_PROJECT)
 
     @property
@@ -68,7 +68,7 @@ class ToolContextSource:
         if self._registry is None:
             return told
         with self._lock:
-            return {**self._registry.ways(self._context), **told}
+            return {**self._registry.states.unlocks(self._context), **told}
 
     def now(self, location: Location | None = None) -> Context:
         """Take one snapshot of all states."""
@@ -86,13 +86,13 @@ class ToolContextSource:
         if self._registry is None:
             return self._context
         with self._lock:
-            return self._registry.now(self._context)
+            return self._registry.states.with_snapshot(self._context)
 
     def succeeded(self, tool: str) -> None:
         """Let the project's workflow states follow the success of a tool."""
         if self._registry is not None:
             with self._lock:
-                self._registry.advance(tool, self._context)
+                self._registry.states.advance(tool, self._context)
 
     def given(self, states: Iterable[str], location: Location | None = None) -> Context:
         """Make the context in which exactly these states hold, with all that they imply.

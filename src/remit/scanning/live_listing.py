@@ -13,7 +13,7 @@ from remit.decision.kinds import Kind
 from remit.decision.lookup import closest_to_being_visible, find
 from remit.decision.tool_names import REMIT
 from remit.errors import UnknownServerError, UpstreamError
-from remit.scanning.progress import Progress
+from remit.scanning.scanner import Progress
 from remit.upstream.upstream_model import Offer, Upstream, upstream
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from remit.store.ports import Clock, Store
 
 
-class Connected(NamedTuple):
+class ServerListing(NamedTuple):
     """A server that was to be asked for its tools; without an offer, the decision says why it was not."""
 
     tool: Tool
@@ -38,7 +38,7 @@ class Connected(NamedTuple):
         return "its file cannot be read now" if self.decision.is_available else self.decision.reason
 
 
-class Connecting:
+class LiveListing:
     """Starts or reaches servers, and keeps the tools they list."""
 
     def __init__(self, store: Store, scanner: Scanner, listings: Listings, clock: Clock) -> None:
@@ -52,10 +52,10 @@ class Connecting:
         context: Context,
         upstreams: Upstreams,
         *,
-        names: Sequence[str],
-        deadline: float,
-        on_progress: Callable[[Progress], None],
-    ) -> list[Connected]:
+        names: Sequence[str] = (),
+        deadline: float = DEADLINE,
+        on_progress: Callable[[Progress], None] = lambda _: None,
+    ) -> list[ServerListing]:
         """Ask the servers in force here, or those that are named.
 
         Raises:
@@ -88,7 +88,7 @@ class Connecting:
         on_progress(Progress(0, len(asked)))
         if asked:
             upstreams.ask(asked, keep)
-        return [Connected(tool, decision, offers.get(tool.key)) for tool, decision in chosen]
+        return [ServerListing(tool, decision, offers.get(tool.key)) for tool, decision in chosen]
 
     def find(self, name: str, context: Context) -> Upstream:
         """Find the server of a name that may be started or reached here.

@@ -1,4 +1,7 @@
-"""Scanning: whether the clients' files changed, and what they say; read again only when they did."""
+"""The scanner: reads the clients' files for a workspace, again only when they changed.
+
+Parsing and resolving are in `source_reader`, which most commands never load: nothing changed.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from remit.decision.client_reading import ClientReading
     from remit.decision.context import Context
@@ -16,25 +19,26 @@ if TYPE_CHECKING:
     from remit.decision.problems import Problem
     from remit.decision.projects import View
     from remit.scanning.ports import Sources
-    from remit.scanning.reread import Rereading
+    from remit.scanning.source_reader import SourceReader
     from remit.store.ports import Clock, Store
     from remit.upstream.launch.launch_facts import LaunchFacts
+    from remit.upstream.upstream_model import Offer
 
 
-class Scan(NamedTuple):
+class ScanResult(NamedTuple):
     """What a scan found, and what is known now."""
 
     changes: Changes
     problems: Sequence[Problem]
     tools: Sequence[ToolDecision]
-    is_first: bool = False  # nothing was known of this workspace
+    is_first: bool = False  # nothing was known of this workspace before
 
 
-class Presence(NamedTuple):
-    """What is on this machine of one client, as far as a workspace is concerned."""
+class ClientPresence(NamedTuple):
+    """The files of one client that concern a workspace."""
 
     client: str
-    files: Sequence[str]  # those that exist, of all that are looked for
+    files: Sequence[str]  # those that exist
     servers: int
     problems: int
 
@@ -44,8 +48,17 @@ class Presence(NamedTuple):
         return bool(self.files)
 
 
+class Progress(NamedTuple):
+    """The progress of listing servers, or of indexing tools."""
+
+    done: int
+    total: int
+    label: str = ""  # the server that answered last
+    offer: Offer | None = None
+
+
 class Scanner:
-    """Reads the clients' files for a workspace, and keeps what they say."""
+    """Reads the clients' files for a workspace, and stores what they declare."""
 
     def __init__(self, store: Store, sources: Sources, clock: Clock) -> None:
         self._store = store
@@ -53,57 +66,62 @@ class Scanner:
         self._clock = clock
 
     def clients(self, context: Context) -> Sequence[str]:
-        """Name the clients that a context asks about."""
+        """Name the clients that a context is about."""
         return self._sources.clients if context.client is None else (context.client,)
 
     def is_first(self, context: Context) -> bool:
-        """Tell whether nothing was ever read for this workspace."""
+        """Tell whether this workspace was never scanned."""
         return not any(self._store.inputs(view) for view in self._views(context))
 
     def scan(self, context: Context) -> Changes:
-        """Read everything again, and say what changed."""
-        return self._rereading.scan(self._views(context), is_served=context.starts_servers)[0]
+        """Read and store everything again, and return what changed."""
+        return self._reader.scan(self._views(context), is_served=context.starts_servers)[0]
 
     def refresh(self, context: Context) -> None:
-        """Read what changed since the last scan of this workspace, if anything did."""
+        """Read and store what changed since the last scan of this workspace."""
         for view in self._changed(context):
-            self._rereading.scan([view], is_served=context.starts_servers)
+            self._reader.scan([view], is_served=context.starts_servers)
 
     def is_current(self, context: Context) -> bool:
         """Tell whether nothing changed since the last scan of this workspace."""
         return next(self._changed(context), None) is None
 
-    def places(self, context: Context) -> list[str]:
-        """Name the files and directories that the last scan looked at or for."""
-        looked_at = [self._store.inputs(view) for view in self._views(context)]
-        return [name for names in looked_at for name in names if os.path.isabs(name)]
+    def paths(self, context: Context) -> list[str]:
+        """List the files and directories that the last scan looked for."""
+        return [name for name in self.inputs(context) if os.path.isabs(name)]
+
+    def inputs(self, context: Context) -> dict[str, str]:
+        """Map the files and variables that the last scan looked at to their fingerprints."""
+        found = (self._store.inputs(view) for view in self._views(context))
+        return {name: fingerprint for inputs in found for name, fingerprint in inputs.items()}
 
     def resolved(self, context: Context) -> list[Resolved]:
-        """Read everything again, for what is in the entries themselves and never stored."""
-        return self._rereading.scan(self._views(context), is_served=context.starts_servers)[1]
+        """Read and store everything again, and return it with the entries, which are never stored."""
+        return self._reader.scan(self._views(context), is_served=context.starts_servers)[1]
 
     def readings(self, context: Context) -> Mapping[str, tuple[ClientReading, list[Resolved]]]:
-        """Read everything again and keep it only when all is read; by client."""
-        return self._rereading.readings(self._views(context))
+        """Read everything again, and store it once all is read; by client."""
+        return self._reader.readings(self._views(context))
 
     def problems(self, context: Context) -> list[Problem]:
-        """List what was wrong in the clients' files when they were last read."""
+        """List the problems that the last scan found in the clients' files."""
         return [problem for view in self._views(context) for problem in self._store.problems(view)]
 
-    def presences(self, context: Context) -> list[Presence]:
-        """Look which clients have files here, and what these declare; nothing is stored."""
-        return self._rereading.presences(self._views(context))
+    def presences(self, context: Context) -> list[ClientPresence]:
+        """List the clients with their files here; stores nothing."""
+        return self._reader.presences(self._views(context))
 
     def facts(self, resolved: Sequence[Resolved], context: Context) -> LaunchFacts:
-        """Find out what the machine says of declarations."""
+        """Look up on this machine what the launch of servers depends on."""
         return self._sources.examine([item.declaration for item in resolved], context.workspace)
 
-    def obstacles(self, context: Context) -> Mapping[Key, str]:
-        """Say of the servers in force why they cannot be started here, as far as looking tells."""
+    def obstacles(self, context: Context, servers: Collection[Key] | None = None) -> Mapping[Key, str]:
+        """Explain why servers, or some of them, cannot be started here; starts none of them."""
         from remit.upstream.launch.start_obstacles import start_obstacles
 
-        resolved = self._rereading.in_force(self._views(context))
-        return start_obstacles(resolved, self.facts(resolved, context), by_remit=context.starts_servers)
+        declared = self._reader.last_resolved(self._views(context))
+        chosen = [item for item in declared if servers is None or item.declaration.key in servers]
+        return start_obstacles(chosen, self.facts(chosen, context), by_remit=context.starts_servers)
 
     def _views(self, context: Context) -> list[View]:
         return [context.view(client) for client in self.clients(context)]
@@ -114,7 +132,7 @@ class Scanner:
                 yield view
 
     @cached_property
-    def _rereading(self) -> Rereading:
-        from remit.scanning.reread import Rereading  # mostly, nothing changed
+    def _reader(self) -> SourceReader:
+        from remit.scanning.source_reader import SourceReader
 
-        return Rereading(self._store, self._sources, self._clock)
+        return SourceReader(self._store, self._sources, self._clock)

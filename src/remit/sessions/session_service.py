@@ -35,15 +35,12 @@ from remit.sessions.suggestions import (
     learn,
     write,
 )
-from remit.states.context_states import States
+from remit.states.state_service import StateService
 from remit.text.limits import Section, assemble
 from remit.usage.familiarity import familiarities
-from remit.usage.reports import ProjectUse, Proposal, Usage, proposals, usage
 
 if TYPE_CHECKING:
     from remit.store.ports import Clock, Store
-
-Searching = Callable[[Context], Searcher]
 
 _MORE = "available: `discover_tools` finds them"
 _FOUND = 3  # results of a search that are weighed
@@ -69,28 +66,35 @@ class Suggestions(NamedTuple):
         return write((each, self.names(each)) for each in self.choice.said)
 
 
-class Sessions:
+class SessionService:
     """Tells agents what they need to know, and reports what they did."""
 
-    def __init__(self, store: Store, states: States, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: Store,
+        states: StateService,
+        clock: Clock,
+        *,
+        list_tools: Callable[[Context], tuple[Context, list[ToolDecision]]],
+        find_obstacles: Callable[[Context], Mapping[Key, str]],
+        open_searcher: Callable[[Context], Searcher],
+    ) -> None:
         self._store = store
         self._states = states
         self._clock = clock
+        self._list_tools = list_tools
+        self._find_obstacles = find_obstacles
+        self._open_searcher = open_searcher
 
-    def open(
-        self,
-        listed: Sequence[ToolDecision],
-        context: Context,
-        obstacles: Mapping[Key, str],
-        *,
-        budget: int | None,
-        tokens: int | None = None,
+    def start(
+        self, context: Context, *, budget: int | None = None, tokens: int | None = None
     ) -> SessionStart:
-        """Write what an agent is told at session start, from what was decided in a context.
+        """Write the text that an agent gets at session start, and name the states that hold then.
 
-        Of servers that cannot be started, only that is told.
+        A server that cannot be started is only named, with the reason.
         """
-        told = self._states.told(context)
+        context, listed = self._list_tools(context)
+        obstacles, told = self._find_obstacles(context), self._states.configuration.told(context.workspace)
         budget = told.characters if budget is None else budget
         visible, idle = told_apart([item.tool for item in listed if item.decision.is_available], obstacles)
         left = self._store.sessions.news(context.workspace) if told.observes else ()
@@ -113,18 +117,11 @@ class Sessions:
         text = assemble(sections, budget=budget, tokens=told.tokens if tokens is None else tokens)
         return SessionStart(text, _holding(context))
 
-    def suggestions(
-        self,
-        listed: Sequence[ToolDecision],
-        context: Context,
-        searching: Searching,
-        *,
-        session_id: str,
-        prompt: str | None,
-    ) -> Suggestions:
-        """Work out what would be suggested now."""
+    def suggestions(self, context: Context, *, session_id: str, prompt: str | None = None) -> Suggestions:
+        """Work out which tools to suggest now, and why not others."""
+        context, listed = self._list_tools(context)
         client, workspace = context.client or DEFAULT_CLIENT, context.workspace
-        told, sessions = self._states.told(context), self._store.sessions
+        told, sessions = self._states.configuration.told(workspace), self._store.sessions
         calls = sessions.calls_of(session_id, workspace, client)
         candidates = by_sequence(learn(sessions.calls(workspace, client)), calls)
         if told.shared_patterns:
@@ -132,7 +129,7 @@ class Sessions:
             candidates += by_sequence(shared, calls, where="in your projects")
         candidates += self._by_state(listed, context, sessions.states_at_start(session_id, workspace, client))
         if prompt:
-            candidates += _by_prompt(prompt, searching(context))
+            candidates += _by_prompt(prompt, self._open_searcher(context))
         tools = {item.tool.name: item.tool for item in listed if _is_suggestable(item)}
         choice = choose(
             candidates,
@@ -148,27 +145,13 @@ class Sessions:
 
         return Suggestions(choice, name_of)
 
-    def keep(self, suggested: Suggestions, session_id: str, context: Context) -> None:
-        """Remember what was suggested, so that it is not said too often."""
-        if suggested.choice.said:
+    def suggest(self, context: Context, *, session_id: str, prompt: str | None = None) -> str:
+        """Suggest tools that may help now, and store that; empty where none is likely to."""
+        found = self.suggestions(context, session_id=session_id, prompt=prompt)
+        if said := found.choice.said:  # stored, to not repeat it too often
             client = context.client or DEFAULT_CLIENT
-            said = suggested.choice.said
             self._store.sessions.keep_suggestions(said, session_id, context.workspace, client, self._clock())
-
-    def usage(self, listed: Sequence[ToolDecision], context: Context) -> Usage:
-        """Report what this project used, and what it did not."""
-        client, workspace = context.client or DEFAULT_CLIENT, context.workspace
-        mine = [item for item in listed if context.client in (None, item.tool.client)]
-        sessions = self._store.sessions
-        return usage(mine, sessions.totals(workspace), sessions.sessions(workspace, client))
-
-    def projects(self) -> Sequence[ProjectUse]:
-        """Report how much each of this user's projects used; no tool is named."""
-        return self._store.sessions.projects()
-
-    def proposals(self, found: Usage) -> list[Proposal]:
-        """Propose what to switch off."""
-        return proposals(found, now=self._clock())
+        return found.text
 
     def sends_a_part(self, listed: Sequence[ToolDecision], context: Context) -> bool:
         """Tell whether the gateway sends a model only some of the tools that were listed."""

@@ -1,17 +1,64 @@
-"""Where in an application its user is, as the application tells it."""
+"""The location: where in an application its user is, as the host application says."""
 
-from typing import cast
+from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
+from remit.configuration.file_parser import LOCATION
 from remit.errors import StateError
 from remit.text.spelling import did_you_mean
+
+if TYPE_CHECKING:
+    from remit.decision.context import Context
+    from remit.states.state_service import StateService
 
 PARTS = ("page", "route", "modal", "selected", "depth", "components", "elements")
 _LISTS = ("components", "elements")
 _DEEPEST = 2**31
 
 
+class Location:
+    """Sets and clears the location, for a host application."""
+
+    def __init__(self, states: StateService) -> None:
+        self._states = states
+
+    def set(
+        self,
+        context: Context,
+        *,
+        page: str | None = None,
+        route: str | None = None,
+        modal: str | None = None,
+        selected: object = None,
+        depth: int | None = None,
+        components: Sequence[str] | None = None,
+        elements: Sequence[str] | None = None,
+    ) -> None:
+        """Set the user's location; it expires after a minute, unless it is set again.
+
+        Raises:
+            StateError: a part has a value that it cannot have.
+        """
+        parts: dict[str, object] = {
+            "page": page,
+            "route": route,
+            "modal": modal,
+            "selected": selected,
+            "depth": depth,
+            "components": None if components is None else list(components),
+            "elements": None if elements is None else list(elements),
+        }
+        self._states.push({LOCATION: parts}, context)
+
+    def clear(self, context: Context) -> None:
+        """Withdraw the location."""
+        self._states.push({LOCATION: None}, context)
+
+
 def check_location(value: object) -> None:
-    """Check that a location can be told so.
+    """Check that a value can be a location.
 
     Raises:
         StateError: it cannot.

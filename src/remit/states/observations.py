@@ -14,7 +14,7 @@ class Observation(NamedTuple):
     amount: int | None = None  # how many there are, of what is counted
 
 
-class Kept(NamedTuple):
+class StoredObservation(NamedTuple):
     """An observation that is remembered; times in Unix milliseconds."""
 
     mark: str  # what was looked at, and how
@@ -33,7 +33,7 @@ class Kept(NamedTuple):
         return self.mark == mark and 0 < self.at <= now < self.until + lifetime * (STALE_LIFETIMES - 1)
 
 
-class Pushed(NamedTuple):
+class PushedValue(NamedTuple):
     """What a host application said."""
 
     value: object
@@ -45,16 +45,16 @@ class Pushed(NamedTuple):
         return self.at <= now < self.until
 
 
-class Step(NamedTuple):
+class WorkflowStep(NamedTuple):
     """Who set a workflow state, and when."""
 
     at: int
     by: str  # a tool; empty for a person
 
 
-class Known(NamedTuple):
+class StoredStates(NamedTuple):
     """All that the store knows of a workspace's states."""
 
-    workflow: Mapping[str, Step]
-    pushed: Mapping[str, Pushed]
-    observed: Mapping[str, Kept]
+    workflow: Mapping[str, WorkflowStep]
+    pushed: Mapping[str, PushedValue]
+    observed: Mapping[str, StoredObservation]

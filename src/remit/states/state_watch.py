@@ -12,7 +12,7 @@ from remit.configuration.config_model import Detector, DetectorKind, GitFact
 _OF_A_FILE = (DetectorKind.VALUE, DetectorKind.ENTITIES)  # an answer holds as long as the file does
 
 
-class Watched(NamedTuple):
+class WatchedState(NamedTuple):
     """One state: how it is found out; without a detector, it is set by workflows."""
 
     name: str
@@ -25,17 +25,17 @@ class Watched(NamedTuple):
         return self.detector is None or self.detector.kind not in _OF_A_FILE
 
 
-class Watch(NamedTuple):
+class StateWatch(NamedTuple):
     """All that a decision goes by; nothing: it holds whatever the states are."""
 
-    states: Sequence[Watched] = ()
+    states: Sequence[WatchedState] = ()
     env: Sequence[str] | None = None  # the variables whose values count; None: neither those nor git's facts
 
 
-def read_watch(written: Any) -> Watch:
+def read_watch(written: Any) -> StateWatch:
     """Read a watch that was written as JSON."""
     states, env = written
-    return Watch([Watched(name, _detector(given), bases) for name, given, bases in states], env)
+    return StateWatch([WatchedState(name, _detector(given), bases) for name, given, bases in states], env)
 
 
 def _detector(given: Sequence[Any] | None) -> Detector | None:

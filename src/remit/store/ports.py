@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from remit.search.documents import Document
     from remit.search.ports import Index, IndexEntry, Vector
     from remit.sessions.suggestions import Candidate, PastSuggestion, ToolCall
-    from remit.states.observations import Kept, Known
+    from remit.states.observations import StoredObservation, StoredStates
     from remit.upstream.upstream_model import Offer, ServerExtras
-    from remit.usage.familiarity import Tally
+    from remit.usage.familiarity import HourlyUse
     from remit.usage.reports import ProjectUse, SessionUse, Total
 
 
@@ -78,7 +78,7 @@ class StateStore(Protocol):
 
     def revoke_part(self, source: str, subject: str, workspace: Workspace) -> None: ...
 
-    def known(self, workspace: Workspace) -> Known: ...
+    def known(self, workspace: Workspace) -> StoredStates: ...
 
     def set_state(self, name: str, workspace: Workspace, at: int) -> None: ...
 
@@ -92,7 +92,7 @@ class StateStore(Protocol):
 
     def claim(self, name: str, mark: str, workspace: Workspace, at: int, until: int) -> bool: ...
 
-    def keep_observation(self, name: str, kept: Kept, workspace: Workspace) -> None: ...
+    def keep_observation(self, name: str, kept: StoredObservation, workspace: Workspace) -> None: ...
 
 
 class ApprovalStore(Protocol):
@@ -114,7 +114,7 @@ class ApprovalStore(Protocol):
 class SessionStore(Protocol):
     """Stores sessions, their calls and suggestions, by project."""
 
-    def tallies(self, workspace: Workspace) -> Sequence[Tally]: ...
+    def tallies(self, workspace: Workspace) -> Sequence[HourlyUse]: ...
 
     def totals(self, workspace: Workspace) -> Sequence[Total]: ...
 

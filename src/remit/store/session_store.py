@@ -7,7 +7,7 @@ from remit.memory.traces import StoredTrace
 from remit.sessions.suggestions import Candidate, PastSuggestion, ToolCall
 from remit.store.database import Database, Value, scope_parameters
 from remit.store.usage_store import new_traces
-from remit.usage.familiarity import SHOWN, Tally
+from remit.usage.familiarity import SHOWN, HourlyUse
 from remit.usage.reports import ProjectUse, SessionUse, Total
 
 _MOST_CALLS = 2_000  # used to learn patterns
@@ -20,10 +20,10 @@ class SqliteSessions:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def tallies(self, workspace: Workspace) -> list[Tally]:
+    def tallies(self, workspace: Workspace) -> list[HourlyUse]:
         """List the recent uses of a project, by tool and hour."""
         found = self._database.rows("hourly_uses", reach_back=SHOWN, **scope_parameters(workspace))
-        return [Tally(row[:5], *row[5:]) for row in found]
+        return [HourlyUse(row[:5], *row[5:]) for row in found]
 
     def totals(self, workspace: Workspace) -> list[Total]:
         """List all uses of a project, by tool in scope."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from remit.configuration.config_model import StoredConfiguration, StoredFile
-from remit.states.observations import Kept, Known, Observation, Pushed, Step
+from remit.states.observations import Observation, PushedValue, StoredObservation, StoredStates, WorkflowStep
 from remit.store.usage_store import advance_workflow
 
 if TYPE_CHECKING:
@@ -72,15 +72,15 @@ class SqliteStates:
         """Revoke the trust in a part of the configuration."""
         self._database.run("revoke_part", project=workspace.project.hash, source=source, subject=subject)
 
-    def known(self, workspace: Workspace) -> Known:
+    def known(self, workspace: Workspace) -> StoredStates:
         """Return the stored states of a workspace."""
         project = workspace.project.hash
         workflow = self._database.rows("workflow_states", project=project)
         pushed = self._database.rows("pushed_states", project=project)
         observed = self._database.rows("observations", workspace=workspace.dir, project=project)
-        return Known(
-            workflow={name: Step(at, by) for name, at, by in workflow},
-            pushed={name: Pushed(json.loads(value), at, until) for name, value, at, until in pushed},
+        return StoredStates(
+            workflow={name: WorkflowStep(at, by) for name, at, by in workflow},
+            pushed={name: PushedValue(json.loads(value), at, until) for name, value, at, until in pushed},
             observed={row[0]: _kept(row[1:]) for row in observed},
         )
 
@@ -134,7 +134,7 @@ class SqliteStates:
             )
         return bool(claimed)
 
-    def keep_observation(self, name: str, kept: Kept, workspace: Workspace) -> None:
+    def keep_observation(self, name: str, kept: StoredObservation, workspace: Workspace) -> None:
         """Store the result of a detector."""
         truth, reason, count = kept.observation
         with self._database.transaction():
@@ -163,7 +163,7 @@ def configuration(database: Database, workspace: Workspace) -> StoredConfigurati
     return StoredConfiguration(*map(json.loads, found[0])) if found else None
 
 
-def _kept(row: tuple[str, int | None, str, int | None, int, int, int]) -> Kept:
+def _kept(row: tuple[str, int | None, str, int | None, int, int, int]) -> StoredObservation:
     mark, truth, reason, count, at, until, claimed_until = row
     observation = Observation(None if truth is None else bool(truth), reason, count)
-    return Kept(mark, observation, at, until, claimed_until)
+    return StoredObservation(mark, observation, at, until, claimed_until)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from remit.decision.projects import Workspace
 
 
-class Trustable(NamedTuple):
+class ServerTrust(NamedTuple):
     """A server that needs trust, with what it would run."""
 
     declaration: Declaration  # its launch is in memory, where its file could be read

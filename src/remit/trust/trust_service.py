@@ -10,13 +10,13 @@ from remit.decision.declarations import Declaration
 from remit.decision.projects import Workspace
 from remit.errors import UnknownServerError
 from remit.scanning.scanner import Scanner
-from remit.trust.trust_rule import Trustable, needs_trust
+from remit.trust.trust_rule import ServerTrust, needs_trust
 
 if TYPE_CHECKING:
     from remit.store.ports import Clock, Store
 
 
-class Trusting:
+class TrustService:
     """Lists the servers that need the user's trust, and keeps what is trusted."""
 
     def __init__(self, store: Store, scanner: Scanner, clock: Clock) -> None:
@@ -24,7 +24,7 @@ class Trusting:
         self._scanner = scanner
         self._clock = clock
 
-    def trustable(self, context: Context, names: Sequence[str]) -> list[Trustable]:
+    def servers(self, context: Context, names: Sequence[str] = ()) -> list[ServerTrust]:
         """List the servers of this project, or those that are named, that are only started when trusted.
 
         Raises:
@@ -32,7 +32,7 @@ class Trusting:
         """
         trusts = self._store.servers.trusts(context.workspace)
         found = [
-            Trustable(
+            ServerTrust(
                 declaration=item.declaration,
                 config_status=item.config_status,
                 trusted_digest=trusts.get(item.declaration.key),
@@ -47,13 +47,13 @@ class Trusting:
                 )
         return [item for item in found if not names or any(map(item.declaration.is_called, names))]
 
-    def trust(self, servers: Iterable[Trustable], context: Context) -> None:
+    def grant(self, servers: Iterable[ServerTrust], context: Context) -> None:
         """Let servers be started, as they were declared when they were listed."""
         for item in servers:
             if item.declaration.launch is not None:  # else nobody could see what it would run
                 self._store.servers.trust(item.declaration, context.workspace, self._clock())
 
-    def revoke(self, servers: Iterable[Trustable], context: Context) -> None:
+    def revoke(self, servers: Iterable[ServerTrust], context: Context) -> None:
         """Let servers be started no more."""
         for item in servers:
             self._store.servers.revoke(item.declaration, context.workspace)

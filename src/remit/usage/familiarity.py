@@ -15,13 +15,13 @@ HOUR = 3_600_000  # milliseconds
 HALF_LIFE = 7 * 24  # hours
 SHOWN = 90 * 24 * HOUR  # before the newest use; what is older weighs nothing
 
-Place = tuple[str, str, str, str, str]
+ToolPlace = tuple[str, str, str, str, str]
 
 
-class Tally(NamedTuple):
+class HourlyUse(NamedTuple):
     """The uses of one tool in one hour, in one project."""
 
-    place: Place
+    place: ToolPlace
     hour: int  # since 1970
     uses: int
     failures: int
@@ -37,19 +37,19 @@ class Familiarity(NamedTuple):
 
 
 UNFAMILIAR = Familiarity()
-Familiar = Mapping[Place, Familiarity]
+Familiar = Mapping[ToolPlace, Familiarity]
 
 
-def place_of(tool: Tool) -> Place:
+def place_of(tool: Tool) -> ToolPlace:
     """Say which row a tool is, whatever server it was adopted by."""
     return tool.client, tool.kind, tool.scope, tool.dir or "", tool.name
 
 
-def familiarities(tallies: Iterable[Tally]) -> dict[Place, Familiarity]:
+def familiarities(tallies: Iterable[HourlyUse]) -> dict[ToolPlace, Familiarity]:
     """Add up what was used, by tool."""
     listed = list(tallies)
     newest = max((each.hour for each in listed), default=0)
-    found: dict[Place, Familiarity] = {}
+    found: dict[ToolPlace, Familiarity] = {}
     for place, hour, uses, failures in sorted(listed):
         weight = uses * 2.0 ** ((hour - newest) / HALF_LIFE)
         found[place] = _sum(
@@ -58,7 +58,7 @@ def familiarities(tallies: Iterable[Tally]) -> dict[Place, Familiarity]:
     return found
 
 
-def with_servers(familiar: Familiar, tools: Sequence[Tool]) -> dict[Place, Familiarity]:
+def with_servers(familiar: Familiar, tools: Sequence[Tool]) -> dict[ToolPlace, Familiarity]:
     """Give each server the familiarity of its tools."""
     sums: dict[tuple[str, str], Familiarity] = {}
     for tool in tools:

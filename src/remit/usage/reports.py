@@ -7,7 +7,7 @@ from remit.catalog.costs import is_sent
 from remit.decision.decide import ToolDecision
 from remit.decision.kinds import Kind, ToolStatus
 from remit.decision.tools import Tool, demotion_reason
-from remit.usage.familiarity import Place, owner_of, place_of
+from remit.usage.familiarity import ToolPlace, owner_of, place_of
 
 DAY = 86_400_000  # milliseconds
 PATIENCE = 14  # days for which a tool may lie unused before it is proposed to be switched off
@@ -17,7 +17,7 @@ ENOUGH_SESSIONS = 5  # that went by without it
 class Total(NamedTuple):
     """All uses of one tool in one project."""
 
-    place: Place
+    place: ToolPlace
     uses: int
     failures: int
     last_used_at: int
@@ -57,7 +57,7 @@ class ToolUse(NamedTuple):
     mean_ms: float | None = None
 
 
-class Usage(NamedTuple):
+class UsageReport(NamedTuple):
     """What a project used, and what it did not."""
 
     used: Sequence[ToolUse]  # the most used first
@@ -66,7 +66,7 @@ class Usage(NamedTuple):
     unused_tokens: int  # what the visible unused ones cost in each request
 
 
-class Proposal(NamedTuple):
+class PruneProposal(NamedTuple):
     """Something that could be switched off, and why."""
 
     name: str  # as a rule would name it
@@ -74,7 +74,9 @@ class Proposal(NamedTuple):
     tokens: int | None  # that each request would be shorter by
 
 
-def usage(listed: Iterable[ToolDecision], totals: Iterable[Total], sessions: Sequence[SessionUse]) -> Usage:
+def usage(
+    listed: Iterable[ToolDecision], totals: Iterable[Total], sessions: Sequence[SessionUse]
+) -> UsageReport:
     """Put together what was used of what is known here."""
     items = list(listed)
     by_place = {total.place: total for total in totals}
@@ -88,7 +90,7 @@ def usage(listed: Iterable[ToolDecision], totals: Iterable[Total], sessions: Seq
         for each in unused
         if not each.uses and not (each.tool.kind is Kind.MCP_SERVER and owner_of(each.tool) in used_servers)
     ]
-    return Usage(
+    return UsageReport(
         used=sorted((each for each in uses if each.uses), key=_most_used_first),
         unused=sorted(_heads(idle), key=_dearest_first),
         sessions=sessions,
@@ -96,19 +98,21 @@ def usage(listed: Iterable[ToolDecision], totals: Iterable[Total], sessions: Seq
     )
 
 
-def proposals(found: Usage, *, now: int) -> list[Proposal]:
+def proposals(found: UsageReport, *, now: int) -> list[PruneProposal]:
     """Propose to switch off what lay unused for long, and what only fails; the most to gain first."""
     sessions_after = sorted(each.started_at for each in found.sessions)
-    proposed: list[Proposal] = []
+    proposed: list[PruneProposal] = []
     for each in found.unused:
         tool = each.tool
         missed = sum(at >= tool.discovered_at for at in sessions_after)
         days = (now - tool.discovered_at) // DAY
         if days >= PATIENCE or missed >= ENOUGH_SESSIONS:
-            proposed.append(Proposal(tool.name, _unused_for(days, missed), tool.tokens))
+            proposed.append(PruneProposal(tool.name, _unused_for(days, missed), tool.tokens))
     for each in found.used:
         if each.tool.status is ToolStatus.DEMOTED and each.tool.kind is not Kind.BUILTIN:
-            proposed.append(Proposal(each.tool.name, demotion_reason(each.tool.outcomes), each.tool.tokens))
+            proposed.append(
+                PruneProposal(each.tool.name, demotion_reason(each.tool.outcomes), each.tool.tokens)
+            )
     return sorted(proposed, key=lambda each: (-(each.tokens or 0), each.name))
 
 
@@ -135,7 +139,7 @@ def _is_weighed(tool: Tool) -> bool:
     return tool.kind not in (Kind.BUILTIN, Kind.PLUGIN) and is_sent(tool)
 
 
-def _use(tool: Tool, totals: Mapping[Place, Total]) -> ToolUse:
+def _use(tool: Tool, totals: Mapping[ToolPlace, Total]) -> ToolUse:
     total = totals.get(place_of(tool))
     if total is None:
         return ToolUse(tool)

@@ -196,16 +196,16 @@ def test_a_server_of_a_plugin_that_only_the_project_switched_on_needs_trust_unti
     switch(sandbox, shop / ".claude/settings.json", quill=True)
     registry = sandbox.registry()
     at = registry.at(str(shop))
-    (waiting,) = registry.trustable(at)
+    (waiting,) = registry.trust.servers(at)
     assert waiting.declaration.launch is not None
     assert waiting.declaration.launch.variables == {
         "CLAUDE_PLUGIN_ROOT": str(plugins_root(sandbox) / "cache/orchard/quill/1.0.0"),
         "CLAUDE_PLUGIN_DATA": str(plugins_root(sandbox) / "data/quill-orchard"),
     }
-    registry.trust([waiting], at)
-    assert [item.is_trusted for item in registry.trustable(at)] == [True]
+    registry.trust.grant([waiting], at)
+    assert [item.is_trusted for item in registry.trust.servers(at)] == [True]
     record(sandbox, {"scope": "user", "installPath": add_copy(sandbox, "2.0.0", "spell")})
-    assert [(item.is_trusted, item.is_changed) for item in registry.trustable(at)] == [(False, True)]
+    assert [(item.is_trusted, item.is_changed) for item in registry.trust.servers(at)] == [(False, True)]
 
 
 def test_a_server_of_a_plugin_of_the_users_own_needs_no_trust(
@@ -213,7 +213,7 @@ def test_a_server_of_a_plugin_of_the_users_own_needs_no_trust(
 ) -> None:
     switch(sandbox, quill, quill=True)
     registry = sandbox.registry()
-    assert registry.trustable(registry.at(str(shop))) == []
+    assert registry.trust.servers(registry.at(str(shop))) == []
 
 
 def test_a_plugin_that_the_user_switched_off_and_a_project_on_needs_trust(
@@ -222,7 +222,7 @@ def test_a_plugin_that_the_user_switched_off_and_a_project_on_needs_trust(
     switch(sandbox, quill, quill=False)
     switch(sandbox, shop / ".claude/settings.json", quill=True)
     registry = sandbox.registry()
-    assert [item.declaration.server for item in registry.trustable(registry.at(str(shop)))] == ["spell"]
+    assert [item.declaration.server for item in registry.trust.servers(registry.at(str(shop)))] == ["spell"]
 
 
 def test_a_plugin_that_is_installed_for_one_project_is_not_seen_in_another(

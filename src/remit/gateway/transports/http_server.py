@@ -191,11 +191,11 @@ class _Projects:
         """List all projects, from a short-lived cache."""
         if time.monotonic() - self._read_at > _PROJECTS_SECONDS:
             with self._open_registry() as registry:
-                self._known = registry.projects()
+                self._known = registry.projects.all()
             self._read_at = time.monotonic()
         return self._known
 
     def push_states(self, directory: str, states: Mapping[str, object]) -> None:
         """Store states that an application reports."""
         with self._open_registry() as registry:
-            registry.push_states(states, registry.at(directory))
+            registry.states.push(states, registry.at(directory))

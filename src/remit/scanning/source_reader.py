@@ -1,4 +1,4 @@
-"""Reading again: what the clients' files say, and of one that is broken for the moment, said before."""
+"""Reads the clients' files and stores what they declare; for a broken file, its last valid version."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ from remit.decision.projects import View
 from remit.decision.resolve import resolve
 from remit.decision.tool_names import REMIT
 from remit.memory.own_server import is_own, own_offer, resolve_own_server
-from remit.scanning.scanner import Presence
+from remit.scanning.scanner import ClientPresence
 
 if TYPE_CHECKING:
     from remit.scanning.ports import Sources
     from remit.store.ports import Clock, Store
 
 
-class Rereading:
-    """Reads the clients' files, and keeps what they say."""
+class SourceReader:
+    """Reads, resolves and stores views: what one client's files declare for one workspace."""
 
     def __init__(self, store: Store, sources: Sources, clock: Clock) -> None:
         self._store = store
         self._sources = sources
         self._clock = clock
+        self._last: dict[View, tuple[Mapping[str, str], list[Resolved]]] = {}  # with its inputs
 
     def scan(self, views: Iterable[View], *, is_served: bool) -> tuple[Changes, list[Resolved]]:
-        """Read and keep one view after the other; say what changed, and what is in force.
+        """Read and store one view after the other; return what changed, and what was read.
 
-        To a gateway that serves them, its own server is in force as well.
+        For a gateway, which serves them, Remit's own server is added.
         """
         changes: list[Changes] = []
         found: list[Resolved] = []
@@ -49,22 +50,26 @@ class Rereading:
         return together, found
 
     def readings(self, views: Iterable[View]) -> Mapping[str, tuple[ClientReading, list[Resolved]]]:
-        """Read everything, and keep it only when all is read; by client."""
+        """Read everything, and store it once all is read; by client."""
         found = {view: self._read(view) for view in views}
         for view, (reading, resolved) in found.items():
             self._save(reading, resolved, view)
         return {view.client: read for view, read in found.items()}
 
-    def in_force(self, views: Iterable[View]) -> list[Resolved]:
-        """Read what is in force; nothing is stored."""
-        return [item for view in views for item in self._read(view)[1]]
+    def last_resolved(self, views: Iterable[View]) -> list[Resolved]:
+        """Return what the last scan resolved, from memory where this process read it; stores nothing."""
+        return [item for view in views for item in self._last_resolved(view)]
 
-    def presences(self, views: Iterable[View]) -> list[Presence]:
-        """Look which clients have files, and what these declare; nothing is stored."""
+    def presences(self, views: Iterable[View]) -> list[ClientPresence]:
+        """List the clients with their files; stores nothing."""
         return [_presence(self._sources.read(view)) for view in views]
 
+    def _last_resolved(self, view: View) -> list[Resolved]:
+        inputs, resolved = self._last.get(view, ({}, []))
+        return resolved if inputs and inputs == self._store.inputs(view) else self._read(view)[1]
+
     def _save(self, reading: ClientReading, resolved: Sequence[Resolved], view: View) -> Changes:
-        """Keep what was read; of Remit's own server it is known what it lists."""
+        """Store what was read, and the tools of Remit's own server."""
         changes = self._store.save(reading, resolved, view, self._clock())
         for declaration in filter(is_own, (*changes.added, *changes.changed)):
             self._store.servers.keep(declaration, own_offer(), view.workspace, self._clock())
@@ -72,18 +77,20 @@ class Rereading:
 
     def _read(self, view: View, *, is_served: bool = False) -> tuple[ClientReading, list[Resolved]]:
         reading, resolved = self._read_files(view)
-        # What a gateway served here once, it may serve again: to whoever reads, it does not come and go.
+        # A gateway that ran here once may run again: its own server must not come and go with it.
         is_known = is_served or self._store.is_resolved(REMIT, view)
         own = resolve_own_server(view.client, resolved, is_served=is_known)
-        return reading, resolved if own is None else [*resolved, own]
+        resolved = resolved if own is None else [*resolved, own]
+        self._last[view] = reading.inputs, resolved
+        return reading, resolved
 
     def _read_files(self, view: View) -> tuple[ClientReading, list[Resolved]]:
         reading = self._sources.read(view)
         declarations, rules = reading.declarations, reading.rules
-        if reading.unreadable:  # a file that is broken for the moment loses nothing that was known of it
-            remembered = self._store.last_known(view, reading.unreadable, reading.lost)
-            declarations, rules = _completed(reading, remembered), [*rules, *remembered.rules]
-            known = {item.source for item in (*remembered.declarations, *remembered.rules)}
+        if reading.unreadable:
+            stored = self._store.last_known(view, reading.unreadable, reading.lost)
+            declarations, rules = _completed(reading, stored), [*rules, *stored.rules]
+            known = {item.source for item in (*stored.declarations, *stored.rules)}
             problems = [
                 _with_consequence(item) if item.source in known else item for item in reading.problems
             ]
@@ -92,19 +99,22 @@ class Rereading:
         return reading, resolve(declarations, settings)
 
 
-def _presence(reading: ClientReading) -> Presence:
+def _presence(reading: ClientReading) -> ClientPresence:
     servers = {item.key for item in reading.declarations if item.kind is Kind.MCP_SERVER}
-    return Presence(
+    return ClientPresence(
         client=reading.client, files=reading.files, servers=len(servers), problems=len(reading.problems)
     )
 
 
-def _completed(reading: ClientReading, remembered: StoredReading) -> list[Declaration]:
-    """Add what is remembered; where the way to a scope's files is lost, that alone is believed of it."""
-    replaced = reading.lost & {item.scope for item in remembered.declarations}
+def _completed(reading: ClientReading, stored: StoredReading) -> list[Declaration]:
+    """Add the stored declarations of unreadable files.
+
+    Where an unreadable file leads to the other files of a scope, only what is stored of that scope counts.
+    """
+    replaced = reading.lost & {item.scope for item in stored.declarations}
     read = [item for item in reading.declarations if item.scope not in replaced]
-    judged = [replace(item, was_denied=remembered.denied.get(item.key)) for item in read]
-    return [*judged, *remembered.declarations]
+    judged = [replace(item, was_denied=stored.denied.get(item.key)) for item in read]
+    return [*judged, *stored.declarations]
 
 
 def _with_consequence(problem: Problem) -> Problem:

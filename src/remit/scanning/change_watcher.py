@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.context import Context
 from remit.scanning.scanner import Scanner
-from remit.states.context_states import States
 
 if TYPE_CHECKING:
     from remit.scanning.ports import Notifier
+    from remit.states.state_service import StateService
     from remit.store.ports import Store
 
 STEP_SECONDS = 0.1  # between two looks at whether others wrote into the store, which take microseconds
@@ -28,7 +28,7 @@ class _Seen(NamedTuple):
     context: Context  # with the rules, and a snapshot of the states
 
 
-class Follower:
+class ChangeWatcher:
     """Follows one context; what its own registry writes is no news to it.
 
     Each turn of `for` and of `async for` means that something may have changed since the turn before; the
@@ -36,7 +36,7 @@ class Follower:
     """
 
     def __init__(
-        self, context: Context, scanner: Scanner, states: States, store: Store, notifier: Notifier
+        self, context: Context, scanner: Scanner, states: StateService, store: Store, notifier: Notifier
     ) -> None:
         self._context = context
         self._scanner = scanner
@@ -78,12 +78,12 @@ class Follower:
     def look(self) -> bool:
         """Tell whether anything may have changed since the last look; at first, everything may have."""
         self._watch()  # before anything is looked at, so that nothing falls in between
-        seen = _Seen(self._store.revision(), self._states.now(self._context))
+        seen = _Seen(self._store.revision(), self._states.with_snapshot(self._context))
         before, self._seen = self._seen, seen
         return seen != before or not self._scanner.is_current(self._context)
 
     def _watch(self) -> None:
-        self._notifier.watch((*self._scanner.places(self._context), *self._states.places(self._context)))
+        self._notifier.watch((*self._scanner.paths(self._context), *self._states.paths(self._context)))
 
     @property
     def _is_written(self) -> bool:

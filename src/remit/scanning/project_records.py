@@ -1,0 +1,53 @@
+"""The projects that something is stored about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from remit.decision.tool_names import storable
+from remit.errors import NoSuchDirectoryError, UnknownProjectError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from remit.decision.projects import Project
+    from remit.scanning.ports import Sources
+    from remit.store.ports import Store
+
+
+class ProjectRecords:
+    """Finds, lists and erases what is stored about projects."""
+
+    def __init__(self, store: Store, sources: Sources) -> None:
+        self._store = store
+        self._sources = sources
+
+    def find(self, name: str) -> Project:
+        """Find a project by its hash, or by a directory in it.
+
+        Raises:
+            UnknownProjectError: nothing is stored about it.
+        """
+        clean = storable(name)
+        found = None
+        if clean.strip():  # an empty name must not mean the current directory
+            found = self._store.find_project(clean) or self._store.find_project(self._project_path(clean))
+        if found is None:
+            raise UnknownProjectError(
+                f"nothing is stored about `{clean}`", hint="name a project's directory, or its hash"
+            )
+        return found
+
+    def all(self) -> Sequence[Project]:
+        """List the projects."""
+        return self._store.projects()
+
+    def forget(self, project: Project) -> None:
+        """Erase everything that is stored about a project."""
+        self._store.forget(project)
+
+    def _project_path(self, directory: str) -> str:
+        try:
+            return self._sources.locate(directory).project.path
+        except NoSuchDirectoryError:  # a project may be forgotten after its directory is gone
+            return self._sources.canonical(directory)

@@ -1,0 +1,140 @@
+"""Takes a snapshot: the value of every state of a workspace, at one moment."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from remit.configuration.config_model import Detector, DetectorKind, StateEntry, base_dirs
+from remit.configuration.file_parser import LOCATION, WORKFLOW
+from remit.decision.snapshot import Snapshot, StateValue
+from remit.states.observations import Observation, StoredObservation, StoredStates
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from remit.configuration.merged_configuration import Configuration, DeclaredState
+    from remit.decision.projects import Workspace
+    from remit.states.detectors.local_detectors import LocalDetectors, LocalLook
+    from remit.store.ports import Clock, StateStore
+
+_CLAIM_MARGIN = 1_000  # milliseconds that a claim outlives the time limit of its detector
+
+
+class SnapshotReader:
+    """Reads the states of a workspace from the store and from detectors, and stores what detectors find."""
+
+    def __init__(self, store: StateStore, detectors: LocalDetectors, clock: Clock) -> None:
+        self._store = store
+        self._detectors = detectors
+        self._clock = clock
+
+    def read(
+        self, configuration: Configuration, workspace: Workspace, *, client: str | None, agent: str | None
+    ) -> Snapshot:
+        """Take one reading of all states, and of the variables that conditions may use."""
+        moment = _Moment(
+            workspace, self._clock(), self._store.known(workspace), self._detectors.look(workspace)
+        )
+        found = {
+            name: observation
+            for name, state in configuration.states.items()
+            if name not in configuration.waiting and (observation := self._observe(state, moment)) is not None
+        }
+        closed = configuration.implications.close(
+            {name: StateValue(each.truth, each.reason) for name, each in found.items()}
+        )
+        for name in configuration.waiting:
+            closed[name] = StateValue(None, _untrusted(name))
+        variables = {
+            **moment.look.variables(configuration.env),
+            LOCATION: moment.location,
+            "project": {"name": _base_name(workspace.project.path), "path": workspace.project.path},
+            "workspace": {"path": workspace.dir},
+            "client": client or "all",
+            "agent": {"name": agent or ""},
+            "entities": {name: each.amount for name, each in found.items() if each.amount is not None},
+        }
+        return Snapshot(states=closed, variables=variables)
+
+    def _observe(self, state: DeclaredState, moment: _Moment) -> Observation | None:
+        """Find the value of one state; None where it follows from other states only."""
+        entry, detector = state.entry, state.entry.detector
+        if entry.kind == WORKFLOW:
+            return _workflow_value(entry, moment)
+        if detector is None:
+            return None
+        if not state.may_run:
+            return Observation(None, _untrusted(entry.name))
+        if detector.kind is DetectorKind.PUSH:
+            return _pushed_value(entry, moment)
+        bases = base_dirs(state.file, moment.workspace)
+        basis = moment.look.basis(detector, bases)
+        if basis is None and not detector.lifetime:
+            return moment.look.detect(detector, bases)
+        mark = sha256(json.dumps([detector, bases, basis]).encode()).hexdigest()
+        stored = moment.stored.observed.get(entry.name)
+        if stored is not None and (
+            stored.is_fresh(mark, moment.now) or (basis and stored.mark == mark and stored.at)
+        ):
+            return stored.observation
+        return self._detect_and_store(entry.name, detector, bases, mark, moment)
+
+    def _detect_and_store(
+        self, name: str, detector: Detector, bases: Sequence[str], mark: str, moment: _Moment
+    ) -> Observation:
+        """Run a detector and store the result; only one process at a time does."""
+        now, workspace = moment.now, moment.workspace
+        claimed_until = now + int(detector.timeout * 1000) + _CLAIM_MARGIN
+        if not self._store.claim(name, mark, workspace, now, claimed_until):
+            stored = moment.stored.observed.get(name)
+            if stored is not None and stored.is_usable(mark, now):
+                return stored.observation
+            return Observation(None, "another process is finding it out")
+        found = moment.look.detect(detector, bases)
+        until = self._clock() + int(detector.lifetime * 1000)
+        self._store.keep_observation(name, StoredObservation(mark, found, now, until), workspace)
+        return found
+
+
+class _Moment(NamedTuple):
+    """What one snapshot is taken from."""
+
+    workspace: Workspace
+    now: int
+    stored: StoredStates
+    look: LocalLook
+
+    @property
+    def location(self) -> dict[str, object]:
+        """The user's location, as far as the host application pushed it."""
+        pushed = self.stored.pushed.get(LOCATION)
+        parts = (
+            cast("dict[str, object]", pushed.value) if pushed is not None and pushed.counts(self.now) else {}
+        )
+        return {name: part for name, part in parts.items() if part is not None}
+
+
+def _workflow_value(entry: StateEntry, moment: _Moment) -> Observation:
+    step = moment.stored.workflow.get(entry.name)
+    if step is None:
+        return Observation(False, "not set")
+    return Observation(True, f"set by {step.by}" if step.by else "set by hand")
+
+
+def _pushed_value(entry: StateEntry, moment: _Moment) -> Observation:
+    pushed = moment.stored.pushed.get(entry.name)
+    if pushed is None:
+        return Observation(None, "nothing was pushed")
+    if not pushed.counts(moment.now) or not isinstance(pushed.value, bool):
+        return Observation(None, "what was pushed has expired")
+    return Observation(pushed.value, "pushed by the host application")
+
+
+def _untrusted(name: str) -> str:
+    return f"waits for your trust: `remit trust {name}` shows it"
+
+
+def _base_name(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]

@@ -1,0 +1,136 @@
+"""The usage service: records what agents use and report, and sums it up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from remit.catalog.contexts import DEFAULT_CLIENT
+from remit.decision.client_reports import CallOutcome, ReportedTool
+from remit.decision.context import Context
+from remit.decision.decide import ToolDecision
+from remit.decision.kinds import Authority
+from remit.decision.projects import DEFAULT_FLAGS
+from remit.decision.scopes import Scope
+from remit.decision.tool_names import canonical, classify, storable
+from remit.decision.tools import Definition
+from remit.usage.reports import ProjectUse, PruneProposal, UsageReport, proposals, usage
+
+if TYPE_CHECKING:
+    from remit.scanning.scanner import Scanner
+    from remit.states.state_service import StateService
+    from remit.store.ports import Clock, Store
+
+
+class UsageService:
+    """Records uses and reported tools, and reports on them."""
+
+    def __init__(
+        self,
+        store: Store,
+        scanner: Scanner,
+        states: StateService,
+        clock: Clock,
+        list_tools: Callable[[Context], Sequence[ToolDecision]],
+    ) -> None:
+        self._store = store
+        self._scanner = scanner
+        self._states = states
+        self._clock = clock
+        self._list_tools = list_tools
+
+    def record(
+        self,
+        name: str,
+        context: Context,
+        *,
+        server: str | None = None,
+        session_id: str | None = None,
+        call_id: str | None = None,
+        succeeded: bool | None = None,
+        duration_ms: int | None = None,
+    ) -> bool:
+        """Count one use of a tool; False when the same call was reported before."""
+        outcome = CallOutcome(
+            session_id=session_id, call_id=call_id, succeeded=succeeded, duration_ms=duration_ms
+        )
+        return self._store.record(self._reported(name, context, Authority.HOOK, server=server), outcome)
+
+    def record_all(self, used: Iterable[tuple[str, str | None, CallOutcome]], context: Context) -> None:
+        """Count many uses at once, of tools by name and server."""
+        reported = self._reported("", context, Authority.HOOK)
+        self._store.record_all(
+            (reported._replace(name=name, server=None if server is None else storable(server)), outcome)
+            for name, server, outcome in used
+        )
+
+    def report_tool(
+        self,
+        name: str,
+        context: Context,
+        *,
+        description: str | None = None,
+        input_schema: Mapping[str, object] | None = None,
+        server: str | None = None,
+        scope: Scope | None = None,
+    ) -> None:
+        """Store an agent's description of one of its tools, for this project.
+
+        Raises:
+            ValueError: the scope is `managed`, which only an administrator's files give.
+        """
+        if scope is Scope.MANAGED:
+            raise ValueError("an agent cannot report a tool as managed")
+        definition = Definition(
+            name=canonical(name),
+            server=server or classify(canonical(name)).server,
+            description=None if description is None else storable(description),
+            input_schema=None if input_schema is None else json.dumps(input_schema, sort_keys=True),
+        )
+        self._store.report(
+            definition, self._reported(name, context, Authority.REPORT, server=server, scope=scope)
+        )
+
+    def report(self, context: Context) -> UsageReport:
+        """Report what was used here, and which available tools never were."""
+        client, workspace = context.client or DEFAULT_CLIENT, context.workspace
+        own = [item for item in self._list_tools(context) if context.client in (None, item.tool.client)]
+        sessions = self._store.sessions
+        return usage(own, sessions.totals(workspace), sessions.sessions(workspace, client))
+
+    def by_project(self) -> Sequence[ProjectUse]:
+        """Report how much each of this user's projects used, without naming tools."""
+        return self._store.sessions.projects()
+
+    def proposals(self, context: Context) -> list[PruneProposal]:
+        """Propose tools to switch off here: those unused for long, and those that only fail."""
+        return proposals(self.report(context), now=self._clock())
+
+    def prune_events(self, *, before: int) -> None:
+        """Drop single usage events older than a time in Unix milliseconds; totals stay."""
+        self._store.prune_events(before)
+
+    def _reported(
+        self,
+        name: str,
+        context: Context,
+        authority: Authority,
+        *,
+        server: str | None = None,
+        scope: Scope | None = None,
+    ) -> ReportedTool:
+        # The default view tells where a tool belongs.
+        self._scanner.refresh(replace(context, flags=DEFAULT_FLAGS))
+        self._states.configuration.current(context.workspace)  # a success may change a state
+        return ReportedTool(
+            name=name,
+            client=context.client or DEFAULT_CLIENT,
+            workspace=context.workspace,
+            authority=authority,
+            at=self._clock(),
+            is_scanned=True,
+            server=None if server is None else storable(server),
+            scope=scope,
+        )
