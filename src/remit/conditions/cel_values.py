@@ -1,4 +1,4 @@
-"""CEL's rules for values: equality, order and membership.
+"""CEL's rules for equality, order and membership of values.
 
 Numbers of different types are compared as doubles, as in cel-cpp; booleans are not numbers.
 """
@@ -19,7 +19,7 @@ _ORDERS: dict[Operator, Callable[[Any, Any], bool]] = {
 }
 _NUMBERS = frozenset({int, float})
 _ORDERED = frozenset({str, int, float, bool})
-_SHOWN = 60  # characters of a value
+_SHOWN = 60  # characters shown of a value
 
 
 class FailedError(Exception):
@@ -27,7 +27,7 @@ class FailedError(Exception):
 
 
 def written(value: JsonValue) -> str:
-    """Write a value as a condition would."""
+    """Write a value in the syntax of conditions."""
     if isinstance(value, str):
         escaped = value.replace("\\", "\\\\").replace("'", "\\'")
         return "'" + "".join(sign if sign.isprintable() else f"\\U{ord(sign):08x}" for sign in escaped) + "'"
@@ -37,17 +37,17 @@ def written(value: JsonValue) -> str:
         return f"{{{', '.join(f'{written(name)}: {written(value[name])}' for name in value)}}}"
     if value is None or isinstance(value, bool):
         return "null" if value is None else str(value).lower()
-    return repr(value).replace("inf", "1e999")  # parses as infinity
+    return repr(value).replace("inf", "1e999")  # `1e999` parses as infinity
 
 
 def shown(value: JsonValue) -> str:
-    """Write a value for a message, shortened if it is long."""
+    """Write a value for a message, shortened if long."""
     text = written(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def equal(one: JsonValue, other: JsonValue) -> bool:
-    """Tell whether two values are equal; except for numbers, different types never are."""
+    """Return whether two values are equal; values of different types never are, except numbers."""
     if type(one) in _NUMBERS and type(other) in _NUMBERS:
         return (
             one == other if type(one) is type(other) else float(cast(float, one)) == float(cast(float, other))
@@ -64,7 +64,7 @@ def equal(one: JsonValue, other: JsonValue) -> bool:
 
 
 def order(operator: Operator, one: JsonValue, other: JsonValue) -> bool:
-    """Compare the order of two values.
+    """Compare two values with an ordering operator.
 
     Raises:
         FailedError: the values have no order, or different types.
@@ -78,7 +78,7 @@ def order(operator: Operator, one: JsonValue, other: JsonValue) -> bool:
 
 
 def within(item: JsonValue, container: JsonValue) -> bool:
-    """Tell whether a value is an item of a list, or a key of a map.
+    """Return whether a value is an item of a list or a key of a map.
 
     Raises:
         FailedError: the container is not a list or map, or the value cannot be a key.
@@ -93,7 +93,7 @@ def within(item: JsonValue, container: JsonValue) -> bool:
 
 
 def has(container: JsonValue, name: str) -> bool:
-    """Tell whether a map has a member.
+    """Return whether a map has a member.
 
     Raises:
         FailedError: the container is not a map.
@@ -115,7 +115,7 @@ def size(value: JsonValue) -> int:
 
 
 def match_path(pattern: PathPattern, path: JsonValue) -> bool:
-    """Tell whether a path matches a pattern.
+    """Return whether a path matches a pattern.
 
     Raises:
         FailedError: the value is not a plain path.
@@ -129,7 +129,7 @@ def match_path(pattern: PathPattern, path: JsonValue) -> bool:
 
 
 def match_any(pattern: PathPattern, names: JsonValue) -> bool:
-    """Tell whether any of some names matches a pattern.
+    """Return whether any of the names matches a pattern.
 
     Raises:
         FailedError: the value is not a list of texts.

@@ -1,4 +1,4 @@
-"""Checks conditions when they are loaded: unknown names, type errors, conditions that can never hold."""
+"""Checks conditions when they are loaded: unknown names, type errors, and conditions that can never hold."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
@@ -26,15 +26,15 @@ LOCATION: Schema = {
 class Flaw(StrEnum):
     """The kind of mistake."""
 
-    SYNTAX = "syntax"  # it cannot be parsed
+    SYNTAX = "syntax"  # cannot be parsed
     NAME = "name"  # unknown state or variable
     TYPE = "type"  # the types cannot be compared
-    NEVER = "never"  # nothing could make it hold
+    NEVER = "never"  # can never hold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConditionMistake:
-    """A mistake in a condition; without a position if the condition was not written as text."""
+    """A mistake in a condition; it has no position if the condition was not written as text."""
 
     flaw: Flaw
     message: str

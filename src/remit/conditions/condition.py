@@ -1,4 +1,4 @@
-"""Conditions on the use of a tool, from its states, its `when` and its location."""
+"""Conditions on the use of a tool, built from its states, its `when` and its location."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from remit.decision.snapshot import Snapshot, StateValue
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mentions:
-    """The states and variables that a condition reads; its result changes only when one of them does."""
+    """The states and variables that a condition reads; only a change in one of them can change its result."""
 
     states: frozenset[str]
     variables: frozenset[tuple[str, ...]]  # as paths: `("git", "branch")`
@@ -24,17 +24,17 @@ class Condition:
 
     def __init__(self, root: Node, when: str = "") -> None:
         self.root = root
-        self.when = when  # the text that positions of nodes refer to
+        self.when = when  # the text that node positions refer to
 
     def truth(self, snapshot: Snapshot) -> bool | None:
-        """Tell whether it holds, or `None` if that is unknown."""
+        """Return whether it holds; `None` if unknown."""
         try:
             return truth(self.root, snapshot)
         except FailedError:
             return None
 
     def judge(self, snapshot: Snapshot) -> StateValue:
-        """Tell whether it holds; if not, the reason says what it needs."""
+        """Return whether it holds; if not, the reason explains what it needs."""
         is_true = self.truth(snapshot)
         return StateValue(is_true, "" if is_true else explain(self.root, snapshot))
 
@@ -51,7 +51,7 @@ class Condition:
 def condition(
     *, states: StateScope | None = None, when: str | None = None, location: LocationScope | None = None
 ) -> Condition:
-    """Build the condition of a tool; all its parts must hold.
+    """Build the condition of a tool; all parts must hold.
 
     Raises:
         ConditionError: a part cannot be parsed.

@@ -23,7 +23,7 @@ class Comparison(NamedTuple):
     number: int
 
     def holds(self, count: int) -> bool:
-        """Tell whether a count satisfies the comparison."""
+        """Return whether a count satisfies the comparison."""
         return _OPERATORS[self.sign](count, self.number)
 
 
@@ -31,7 +31,7 @@ SOME = Comparison(">=", 1)
 
 
 def comparison(text: str | int) -> Comparison | None:
-    """Parse a comparison; a number alone means equality. None if it is invalid."""
+    """Parse a comparison; a number alone means equality. Returns None if it is invalid."""
     found = re.fullmatch(r"\s*(>=|<=|==|!=|>|<)?\s*([0-9]{1,10})\s*", str(text))
     if found is None or int(found[2]) > _LARGEST:
         return None

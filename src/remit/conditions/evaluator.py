@@ -1,6 +1,6 @@
-"""Evaluates a condition with CEL's rules for parts that have no value.
+"""Evaluates conditions with CEL's rules for parts that fail.
 
-A failed part of `&&` or `||` counts only where the other parts do not settle the answer: `false && failed` is
+A failed part of `&&` or `||` counts only if the other parts do not settle the result: `false && failed` is
 false, `failed || true` is true.
 """
 
@@ -44,16 +44,16 @@ def evaluate(node: Node, snapshot: Snapshot) -> JsonValue:
     """Return the value of a node.
 
     Raises:
-        FailedError: it has none, with the reason.
+        FailedError: the node has no value; the message is the reason.
     """
     return _EVALUATORS[type(node)](node, snapshot)
 
 
 def truth(node: Node, snapshot: Snapshot) -> bool:
-    """Tell whether a node is true.
+    """Return whether a node is true.
 
     Raises:
-        FailedError: it has no value, or one that is neither true nor false.
+        FailedError: the node has no value, or it is not a boolean.
     """
     value = _EVALUATORS[type(node)](node, snapshot)
     if value is True or value is False:
@@ -151,7 +151,7 @@ def _match_any(node: MatchAny, snapshot: Snapshot) -> bool:
     return match_any(node.pattern, evaluate(node.operand, snapshot))
 
 
-# A table, because `match` over the classes takes four times as long.
+# A table, because `match` on classes takes four times as long.
 _EVALUATORS: dict[type[Node], Callable[[Any, Snapshot], JsonValue]] = {
     And: _and,
     Or: _or,

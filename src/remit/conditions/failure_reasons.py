@@ -36,12 +36,12 @@ _OPPOSITE = {
 }
 
 
-_MOST_WAYS = 4  # listed; the others are counted
+_MOST_WAYS = 4  # listed; the rest are only counted
 
 
 @dataclass(frozen=True, slots=True)
 class UnmetPart:
-    """The smallest part that must change: what it should be, and what it is."""
+    """The smallest part that must change: its required value and its current value."""
 
     subject: str
     wanted: str
@@ -50,7 +50,7 @@ class UnmetPart:
 
 @dataclass(frozen=True, slots=True)
 class Alternatives:
-    """Alternative ways to hold; each is a tuple of parts that must all change."""
+    """Alternative ways to satisfy a condition; each is a tuple of parts that must all change."""
 
     ways: "tuple[UnmetParts, ...]"
 
@@ -59,12 +59,12 @@ UnmetParts: TypeAlias = "tuple[UnmetPart | Alternatives, ...]"
 
 
 def explain(root: Node, snapshot: Snapshot) -> str:
-    """Explain what a failing condition needs."""
+    """Explain what an unsatisfied condition needs."""
     return f"needs {_all_of(needs(root, snapshot))}"
 
 
 def needs(root: Node, snapshot: Snapshot) -> UnmetParts:
-    """List everything that must change for a condition to hold; empty if it holds."""
+    """List everything that must change for a condition to hold; empty if it already holds."""
     return tuple(dict.fromkeys(_unmet(root, True, snapshot)))
 
 
@@ -163,7 +163,7 @@ def _in_words(need: UnmetPart | Alternatives) -> str:
 
 
 def _common(way: UnmetParts) -> tuple[str, str] | None:
-    """Return the subject and fact of a way with a single part, by which ways are grouped."""
+    """Return the subject and fact of an alternative with a single part, which alternatives are grouped by."""
     only = way[0] if len(way) == 1 else None
     return (only.subject, only.fact) if isinstance(only, UnmetPart) else None
 

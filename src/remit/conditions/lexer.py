@@ -22,14 +22,14 @@ class TokenKind(Enum):
 
 
 class Token(NamedTuple):
-    """A token and its position."""
+    """A token and its position in the text."""
 
     sort: TokenKind
     text: str
     at: int
 
 
-# The alternatives are unambiguous, so matching is linear.
+# The alternatives are unambiguous, so matching takes linear time.
 _TOKEN = re.compile(
     r"([ \t\n\f\r]+)"
     r"|([A-Za-z_][A-Za-z0-9_]*)"
@@ -46,7 +46,7 @@ _SORTS = (
     TokenKind.INT,
     TokenKind.STRING,
     TokenKind.SIGN,
-)  # of its groups
+)  # the kind of each group of `_TOKEN`
 _SPACE = 1
 _ESCAPE = re.compile(
     r"\\(?:x([0-9a-fA-F]{2})|X([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|(.))"
@@ -70,18 +70,18 @@ _HINTS = {
 
 
 def position(text: str, at: int) -> tuple[int, int]:
-    """Return the line and column of a position in a text, both from 1."""
+    """Return the line and column of a position in a text, counted from 1."""
     return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
 
 
 def error(text: str, at: int, message: str, hint: str | None = None) -> ConditionError:
-    """Make an error at a position of a text."""
+    """Build an error at a position in a text."""
     line, column = position(text, at)
     return ConditionError(message, line=line, column=column, hint=hint)
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """Split a text into tokens; the last one is the end.
+    """Split a text into tokens; the last one is the end token.
 
     Raises:
         ConditionError: the text is too long or has an unknown character.
@@ -106,7 +106,7 @@ def unquote(token: Token, text: str) -> str:
     """Return the value of a string token.
 
     Raises:
-        ConditionError: it has an invalid escape.
+        ConditionError: the string has an invalid escape.
     """
 
     def replaced(found: re.Match[str]) -> str:

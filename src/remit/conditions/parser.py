@@ -1,4 +1,4 @@
-"""Parses conditions by recursive descent: `||`, `&&`, comparisons, `!`, then members and calls."""
+"""A recursive-descent parser for conditions: `||`, `&&`, comparisons, `!`, then members and calls."""
 
 from collections.abc import Callable, Sequence
 
@@ -112,7 +112,7 @@ class _Parser:
         while self._takes("!"):
             count += 1
         node = self._member()
-        return Not(node, at) if count % 2 else node  # as in CEL, `!!` cancels out
+        return Not(node, at) if count % 2 else node  # as in CEL, two `!` cancel out
 
     def _member(self) -> Node:
         node = self._primary()
@@ -250,7 +250,7 @@ class _Parser:
                 raise error(self._text, opening.at, f"the list has more than {MAX_ITEMS} items")
             if not self._takes(","):
                 break
-            if closing == ")" == self._next.text:  # as in CEL, only a list may end with a comma
+            if closing == ")" == self._next.text:  # as in CEL, only a list may have a trailing comma
                 raise self._unexpected("a value")
         self._depth -= 1
         self._expect(closing)

@@ -1,6 +1,6 @@
-"""Patterns of paths, matched by segments with `*`, `**` and `:param`.
+"""Path patterns, matched segment by segment, with `*`, `**` and `:param`.
 
-Matching takes at most the length of the path times that of the pattern: it never backtracks.
+Matching never backtracks: it takes at most the length of the path times that of the pattern.
 """
 
 import re
@@ -23,7 +23,7 @@ Segment = tuple[str, ...]  # the parts around each `*`; a single part matches li
 
 @dataclass(frozen=True, slots=True)
 class PathPattern:
-    """A parsed pattern: runs of segments, with any number of segments between two runs."""
+    """A parsed pattern: runs of segments, with any number of segments between runs."""
 
     text: str
     runs: tuple[tuple[Segment, ...], ...] = field(repr=False, compare=False)
@@ -34,10 +34,10 @@ class PathError(ValueError):
 
 
 def path_pattern(text: str) -> PathPattern:
-    """Parse a pattern of paths.
+    """Parse a path pattern.
 
     Raises:
-        ConditionError: the pattern is empty, too long, or has segments that no path can have.
+        ConditionError: the pattern is empty, too long, or has segments that cannot occur in a path.
     """
     parts = _split(_bounded(text))
     for part in parts:
@@ -46,7 +46,7 @@ def path_pattern(text: str) -> PathPattern:
 
 
 def name_pattern(text: str) -> PathPattern:
-    """Parse a pattern of names, such as components, which may have any character.
+    """Parse a pattern of names, such as component names, which may contain any character.
 
     Raises:
         ConditionError: the pattern is empty or too long.
@@ -106,10 +106,10 @@ def _segments(path: str) -> list[str]:
 
 @lru_cache(maxsize=256)
 def segments(path: str) -> tuple[str, ...]:
-    """Split a path into its segments, without query and fragment, each decoded once.
+    """Split a path into segments, without query and fragment, decoding each once.
 
     Raises:
-        PathError: the path is empty, too long or not normalized, or has invalid escapes.
+        PathError: the path is empty, too long, not normalized, or has invalid escapes.
     """
     if len(path) > MAX_PATH:
         raise PathError(f"is longer than {MAX_PATH} characters")
@@ -132,7 +132,7 @@ def _decoded(part: str) -> str:
 
 
 def matches(pattern: PathPattern, path: str) -> bool:
-    """Tell whether a path matches a pattern.
+    """Return whether a path matches a pattern.
 
     Raises:
         PathError: the text is not a plain path.
@@ -141,7 +141,7 @@ def matches(pattern: PathPattern, path: str) -> bool:
 
 
 def matches_name(pattern: PathPattern, name: str) -> bool:
-    """Tell whether a name matches a pattern; names that are too long match nothing."""
+    """Return whether a name matches a pattern; overlong names match nothing."""
     return len(name) <= MAX_PATH and _matches(pattern.runs, tuple(name.split("/")))
 
 
@@ -154,7 +154,7 @@ def _matches(runs: tuple[tuple[Segment, ...], ...], names: tuple[str, ...]) -> b
     if len(first) > end or not _run_fits(first, names) or not _run_fits(last, names[end:]):
         return False
     at = len(first)
-    for run in more:  # the leftmost match leaves the most for the rest
+    for run in more:  # the leftmost match leaves the most text for the rest
         places = range(at, end - len(run) + 1)
         found = next((to for to in places if _run_fits(run, names[to : to + len(run)])), None)
         if found is None:

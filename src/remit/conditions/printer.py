@@ -1,4 +1,4 @@
-"""Writes conditions as text that parses back to the same tree."""
+"""Writes conditions as text that parses to the same tree."""
 
 import re
 
@@ -26,7 +26,7 @@ _LOOSE = (Or, And, Compare)
 
 
 def path_of(path: tuple[str, ...]) -> str:
-    """Write a variable or a member of one."""
+    """Write a variable or a member of a variable."""
     return path[0] + "".join(
         f".{name}" if _WORD.fullmatch(name) else f"[{written(name)}]" for name in path[1:]
     )
@@ -52,7 +52,7 @@ def write(node: Node) -> str:
 
 
 def write_operand(node: Node) -> str:
-    """Write a node as one side of a comparison."""
+    """Write a node as an operand of a comparison."""
     return _inside(node, _LOOSE)
 
 

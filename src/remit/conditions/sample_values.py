@@ -1,7 +1,7 @@
-"""Representative values for the questions of a condition.
+"""Chooses representative values for the questions in a condition.
 
-Questions about one variable, or its size, are answered together, with one value for each class of values to
-which all questions have the same answers.
+Questions about the same variable, or its size, are answered together: one value represents all values for
+which every question has the same answer.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,22 +32,22 @@ from remit.decision.snapshot import JsonValue, Snapshot
 
 TRUE, FALSE, FAILED = 1, 2, 4  # bit flags of possible answers
 OPEN = TRUE | FALSE | FAILED
-_LARGEST = 2**53  # beyond, different ints and doubles may compare as equal
-_MOST_QUESTIONS = 24  # per subject: the work is quadratic
+_LARGEST = 2**53  # larger ints and doubles may compare as equal although they differ
+_MOST_QUESTIONS = 24  # per subject, because the work is quadratic
 _NOTHING = Snapshot()
 
 Answers = tuple[int, ...]  # one per question
 
 
 class _Value(NamedTuple):
-    """A value that represents its class."""
+    """A value that represents a class of values."""
 
     value: JsonValue
-    is_alone: bool  # in its class, so every question about it can be answered
+    is_alone: bool  # the only value in its class, so every question about it has an answer
 
 
 def subject(question: Node) -> Node:
-    """Return the subject of a question; a question that is not understood is its own subject."""
+    """Return the subject of a question; an unsupported question is its own subject."""
     match question:
         case Compare(Operator.IN, asked, ListLiteral(items)) if all(map(_is_known, items)):
             about = asked
@@ -68,7 +68,7 @@ def subject(question: Node) -> Node:
 
 
 def cases(about: Node, questions: Sequence[Node]) -> list[Answers]:
-    """List the combinations of answers to the questions about a subject."""
+    """List the possible combinations of answers to questions about a subject."""
     if len(questions) > _MOST_QUESTIONS:
         found = [(OPEN,) * len(questions)]
     elif isinstance(about, Variable):
@@ -121,7 +121,7 @@ def _values(questions: Sequence[Node]) -> Iterator[_Value]:
     texts = {value for value in literals if isinstance(value, str)}
     for text in sorted(
         {"", *texts, *(f"{text}\0" for text in texts)}
-    ):  # appending `\0` makes the next text in order
+    ):  # appending `\0` gives the next text in order
         yield _Value(text, text in texts)
 
 
@@ -150,7 +150,7 @@ def _literals(questions: Sequence[Node]) -> Iterator[JsonValue]:
 
 
 def _is_known(node: Node) -> bool:
-    """Tell whether comparisons with a literal are exact."""
+    """Return whether comparisons with a literal are exact."""
     if not isinstance(node, Literal):
         return False
     return node.type not in (CelType.INT, CelType.DOUBLE) or abs(cast(float, node.value)) < _LARGEST

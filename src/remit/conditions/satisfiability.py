@@ -1,7 +1,7 @@
 """Finds conditions that can never hold.
 
-The search tries the possible answers to the questions of a condition. Parts that it cannot reason about may
-have any answer, and it gives up after a budget. So it may miss a condition that can never hold, but it never
+It tries the possible answers to the questions in a condition. Parts that it does not understand may have any
+answer, and it gives up when its budget is spent. So it may miss a condition that can never hold, but it never
 reports one that can.
 """
 
@@ -13,20 +13,20 @@ from typing import TypeAlias
 from remit.conditions.sample_values import FAILED, FALSE, OPEN, TRUE, cases, subject
 from remit.conditions.syntax import And, Node, Not, Or, walk
 
-_BUDGET = 20_000  # nodes visited, some tens of milliseconds
+_BUDGET = 20_000  # visited nodes, which take some tens of milliseconds
 _BUDGET_OF_PARTS = 2_000
-_FEW = 12  # parts whose pairs are tried, to name the two that conflict
+_FEW = 12  # try pairs of at most this many parts to name the two that conflict
 
 _Shape: TypeAlias = (
-    "int | tuple[type[And] | type[Or] | type[Not], tuple[_Shape, ...]]"  # a number is a question
+    "int | tuple[type[And] | type[Or] | type[Not], tuple[_Shape, ...]]"  # a number identifies a question
 )
 _Tried: TypeAlias = (
-    "tuple[tuple[int, ...], frozenset[Node]]"  # answers to all questions, subjects that are settled
+    "tuple[tuple[int, ...], frozenset[Node]]"  # answers to all questions, and the settled subjects
 )
 
 
 def contradiction(root: Node) -> tuple[Node, ...]:
-    """Find the one or two parts that keep a condition from ever holding; empty if it may hold."""
+    """Find one or two parts that prevent a condition from ever holding; empty if it may hold."""
     return _smallest(root) if _never_holds(root, _BUDGET) else ()
 
 
@@ -47,7 +47,7 @@ class _Search:
     """Searches for answers that make a condition hold."""
 
     def __init__(self, root: Node) -> None:
-        self._numbers: dict[Node, int] = {}  # of questions; equal questions share one
+        self._numbers: dict[Node, int] = {}  # numbers of questions; equal questions share one
         self._shape = self._shaped(root)
         self._cost = sum(1 for _ in walk(root))
         self._subjects = [subject(question) for question in self._numbers]
@@ -57,7 +57,7 @@ class _Search:
         self._cases = {about: cases(about, asked) for about, asked in self._about.items()}
 
     def finds_a_way(self, budget: int) -> bool:
-        """Tell whether there is one, or the budget ran out."""
+        """Return whether there are such answers, or the budget ran out."""
         waiting: list[_Tried] = [((OPEN,) * len(self._numbers), frozenset())]
         while waiting and budget > 0:
             budget -= self._cost
@@ -79,7 +79,7 @@ class _Search:
                 return self._numbers.setdefault(node, len(self._numbers))
 
     def _next(self, answers: tuple[int, ...], settled: frozenset[Node]) -> Iterator[_Tried]:
-        """Answer the first open question in each way, together with all others about its subject."""
+        """Answer the first open question in every way, together with all questions about the same subject."""
         number = answers.index(OPEN)
         about = self._subjects[number]
         if about in settled:

@@ -1,4 +1,4 @@
-"""Shorthands for conditions: required states and locations."""
+"""Shorthands for conditions: required states and required locations."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ class StateScope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocationScope:
-    """The location that a tool requires; None: any."""
+    """The location that a tool requires; None means any."""
 
-    pages: tuple[str, ...] | None = None  # any of them
-    routes: tuple[str, ...] | None = None  # any of them
-    components: tuple[str, ...] | None = None  # all of them shown
-    elements: tuple[str, ...] | None = None  # all of them shown
+    pages: tuple[str, ...] | None = None  # any of these
+    routes: tuple[str, ...] | None = None  # any of these
+    components: tuple[str, ...] | None = None  # all of these are shown
+    elements: tuple[str, ...] | None = None  # all of these are shown
 
 
 def of_states(scope: StateScope) -> Iterator[Node]:

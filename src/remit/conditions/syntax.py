@@ -1,6 +1,6 @@
 """The syntax tree of conditions.
 
-Two nodes are equal if they mean the same, wherever they are in the text.
+Nodes are equal if they mean the same, regardless of their positions.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from typing import TypeAlias
 from remit.conditions.path_patterns import PathPattern
 from remit.decision.snapshot import JsonValue
 
-NOWHERE = -1  # the position of a node without text
+NOWHERE = -1  # position of a node without text
 
 
 class CelType(StrEnum):
@@ -51,7 +51,7 @@ class Operator(StrEnum):
 
 
 class Method(StrEnum):
-    """The methods of texts."""
+    """The methods of strings."""
 
     STARTS_WITH = "startsWith"
     ENDS_WITH = "endsWith"
@@ -63,7 +63,7 @@ class Literal:
     """A literal value."""
 
     value: JsonValue
-    type: CelType  # in Python `1`, `1.0` and `True` are equal
+    type: CelType  # because in Python `1`, `1.0` and `True` are equal
     at: int = field(default=NOWHERE, compare=False)
 
 
@@ -77,7 +77,7 @@ class ListLiteral:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable or a member of one."""
+    """A variable or a member of a variable."""
 
     path: tuple[str, ...]
     at: int = field(default=NOWHERE, compare=False)
@@ -101,7 +101,7 @@ class Has:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The size of a text, list or map."""
+    """The size of a string, list or map."""
 
     operand: "Node"
     at: int = field(default=NOWHERE, compare=False)
@@ -109,7 +109,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class TextTest:
-    """Whether a text starts with, ends with or contains another."""
+    """Whether a string starts with, ends with or contains another."""
 
     method: Method
     operand: "Node"
@@ -187,7 +187,7 @@ Node: TypeAlias = (
 
 
 def children(node: Node) -> "tuple[Node, ...]":
-    """List the children of a node."""
+    """Return the children of a node."""
     match node:
         case And(parts) | Or(parts) | ListLiteral(parts):
             return parts
@@ -202,7 +202,7 @@ def children(node: Node) -> "tuple[Node, ...]":
 
 
 def walk(root: Node) -> Iterator[tuple[Node, int]]:
-    """List a node and its descendants with their depths, in the order of the text."""
+    """Yield a node and its descendants with their depths, in text order."""
     waiting = [(root, 1)]
     while waiting:
         node, depth = waiting.pop()

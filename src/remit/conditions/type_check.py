@@ -1,6 +1,6 @@
-"""Checks the types of a condition by CEL's rules.
+"""Checks the types in a condition by CEL's rules.
 
-CEL compares an int with a double only if their types are unknown: `size(x) > 1.5` is a mistake.
+CEL compares an int with a double only if a type is unknown, so `size(x) > 1.5` is a mistake.
 """
 
 import re
@@ -36,10 +36,10 @@ Schema: TypeAlias = "Mapping[str, CelType | Schema]"
 
 @dataclass(frozen=True, slots=True)
 class StaticType:
-    """A type; for a list, with the type of its items."""
+    """A type, with the item type of a list."""
 
     type: CelType
-    items: "StaticType | None" = None  # unknown, or not a list
+    items: "StaticType | None" = None  # None: unknown, or not a list
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Complaint:
     """A mistake at a node."""
 
     node: Node
-    is_name: bool  # False: about a type
+    is_name: bool  # False: a type is wrong
     message: str
     hint: str | None
 
@@ -59,7 +59,7 @@ _SIZED = frozenset({CelType.STRING, CelType.LIST, CelType.MAP, CelType.DYN})
 
 
 def type_complaints(root: Node, states: Collection[str], variables: Schema) -> list[Complaint]:
-    """List the mistakes in the names and types of a condition, in the order of the text."""
+    """List the mistakes in names and types, in text order."""
     checker = _TypeChecker(states, variables)
     checker.expect(root, CelType.BOOL)
     return sorted(checker.found, key=lambda each: each.node.at)
