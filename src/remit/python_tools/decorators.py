@@ -22,7 +22,7 @@ class ToolOptions:
     name: str | None = None
     description: str | None = None
     namespace: str | None = None
-    needs: tuple[ToolEntry, ...] = ()  # each with an empty pattern; all have to hold
+    needs: tuple[ToolEntry, ...] = ()  # each with an empty pattern; all must hold
     danger: str | None = None
     approval: bool | None = None
     ai_enabled: bool | None = None
@@ -35,14 +35,14 @@ class DefinedTool:
     name: str
     description: str
     input_schema: dict[str, object]
-    run: Callable[[Mapping[str, object]], object]  # what it returns may have to be awaited
+    run: Callable[[Mapping[str, object]], object]  # the result may be awaitable
     source: str
     namespace: str | None = None
     needs: tuple[ToolEntry, ...] = ()
     danger: str | None = None
     approval: bool | None = None
     ai_enabled: bool | None = None
-    labelled_in: str | None = None  # where these are said; None: in its source
+    labelled_in: str | None = None  # where the labels are declared; None: in its source
     is_async: bool = False
 
 
@@ -63,13 +63,14 @@ def tool(
 
 
 def tool(function: Any = None, /, **said: Any) -> Any:
-    """Make a tool of a function, plain or async; it stays the function that it is.
+    """Mark a sync or async function as a tool; the function itself stays unchanged.
 
-    Its name is the function's, in the namespace where one is given; its description is the docstring, its
-    schema comes from the type hints, and `Annotated[str, "..."]` describes a parameter.
+    By default, the tool gets the name of the function, prefixed with the namespace if there is one. The
+    docstring becomes its description and the type hints its schema; `Annotated[str, "..."]` describes a
+    parameter.
 
     Raises:
-        ToolError: the danger is none that there is.
+        ToolError: the danger is unknown.
     """
     danger = said.get("danger")
     if danger is not None and danger not in DANGERS:
@@ -85,7 +86,7 @@ def tool(function: Any = None, /, **said: Any) -> Any:
 def requires(
     *states: str, when: str | None = None, any: Sequence[str] | None = None, none: Sequence[str] = ()
 ) -> Callable[[AnyFunction], AnyFunction]:
-    """Let a tool be there only while all these states hold, and the condition; may be repeated."""
+    """Make a tool available only while these states and the condition hold; may be repeated."""
     asked = RequiredStates(all=states, any=None if any is None else tuple(any), none=tuple(none))
     return _needing(ToolEntry("", states=None if asked == RequiredStates() else asked, when=when))
 
@@ -97,7 +98,7 @@ def location_scope(
     components: Sequence[str] | None = None,
     elements: Sequence[str] | None = None,
 ) -> Callable[[AnyFunction], AnyFunction]:
-    """Let a tool be there only on some pages or routes, or while components or elements are shown."""
+    """Make a tool available only on some pages or routes, or while components or elements are shown."""
     parts = (pages, routes, components, elements)
     return _needing(
         ToolEntry("", location=RequiredLocation(*(None if each is None else tuple(each) for each in parts)))
@@ -128,4 +129,4 @@ def _mark(function: AnyFunction, **said: Any) -> AnyFunction:
 
 def _marked(function: object) -> object:
     """Return the function inside a static method or class method."""
-    return function.__func__ if isinstance(function, staticmethod | classmethod) else function  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - of any type
+    return function.__func__ if isinstance(function, staticmethod | classmethod) else function  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - may be of any type

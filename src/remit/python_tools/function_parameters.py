@@ -16,7 +16,7 @@ from remit.text.spelling import did_you_mean
 
 Schema = dict[str, object]
 
-# JSON types are not converted into each other, and unknown members of dataclasses are errors, too.
+# Do not convert between JSON types, and reject unknown fields, also in dataclasses.
 _CONFIG = ConfigDict(extra="forbid", strict=True)
 _COLLECTED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 _MOST_REASONS = 3
@@ -39,17 +39,17 @@ _UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
 
 
 class Arguments(NamedTuple):
-    """The arguments that a function is called with."""
+    """The positional and named arguments of a function call."""
 
     positional: Sequence[object]
     named: Mapping[str, object]
 
 
 class FunctionParameters:
-    """The parameters of a function: their JSON schema, and how calls are read.
+    """The parameters of a function: describes them as JSON schema, and validates calls.
 
     Raises:
-        ToolError: the function takes any number of arguments, or a type hint cannot be used.
+        ToolError: the function has variadic parameters, or a type hint is not supported.
     """
 
     def __init__(self, function: Callable[..., object]) -> None:
@@ -59,7 +59,7 @@ class FunctionParameters:
         self._model, self.input_schema = _model(self._parameters, hints, name)
 
     def read(self, given: Mapping[str, object]) -> Arguments:
-        """Check the arguments of a call, and convert them to the types of the hints.
+        """Check the arguments of a call, and convert them to the hinted types.
 
         Raises:
             ArgumentsError: an argument is missing, unknown, or of another type.
@@ -88,7 +88,7 @@ class FunctionParameters:
 
 
 class _SchemaGenerator(GenerateJsonSchema):
-    """Writes schemas without generated titles, and without defaults that JSON cannot write."""
+    """Writes schemas without generated titles, and without defaults that JSON cannot represent."""
 
     ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012 - of the base class
 
@@ -123,7 +123,7 @@ def _checked(parameter: inspect.Parameter, function: str) -> inspect.Parameter:
 def _model(
     parameters: Sequence[inspect.Parameter], hints: Mapping[str, Any], function: str
 ) -> tuple[type[BaseModel], Schema]:
-    # A parameter may have any name, and a field may not: fields are numbered, and named by their aliases.
+    # pydantic does not allow every parameter name as a field, so fields have numbers and aliases.
     fields: dict[str, Any] = {
         _field(at): _field_definition(each, hints.get(each.name, Any)) for at, each in enumerate(parameters)
     }
@@ -151,7 +151,7 @@ def _field_definition(parameter: inspect.Parameter, hint: Any) -> tuple[Any, Any
 def _unusable(
     parameters: Iterable[inspect.Parameter], hints: Mapping[str, Any], function: str
 ) -> ToolError | None:
-    """Name the parameter whose type has no JSON schema."""
+    """Return an error for the parameter whose type has no JSON schema."""
     for each in parameters:
         hint = hints.get(each.name, Any)
         try:
@@ -181,7 +181,7 @@ def _reason(error: ErrorDetails, given: Mapping[str, object]) -> str:
 
 
 def _path(location: Iterable[int | str], given: object) -> str:
-    """Write where an error is, without the names that pydantic gives to the members of a union."""
+    """Write the path of an error without pydantic's names for union members."""
     path, value = "", given
     for step in location:
         if isinstance(value, dict) and step in value:

@@ -9,14 +9,14 @@ from remit.python_tools.decorators import DefinedTool, ToolOptions
 from remit.python_tools.function_parameters import FunctionParameters
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
-_LONGEST_NAME = 128  # as the protocol has it
+_LONGEST_NAME = 128  # the limit of the protocol
 
 
 def define(function: Callable[..., object], marks: ToolOptions) -> DefinedTool:
-    """Make a tool of a function.
+    """Define a tool from a function.
 
     Raises:
-        ToolError: the name cannot be a tool's, or a parameter cannot be given as JSON.
+        ToolError: the name is not a valid tool name, or a parameter cannot be passed as JSON.
     """
     own = str(getattr(function, "__name__", type(function).__name__))
     name = full_name(marks.name or own.rstrip("_"), marks.namespace)
@@ -42,10 +42,10 @@ def define(function: Callable[..., object], marks: ToolOptions) -> DefinedTool:
 
 
 def full_name(name: str, namespace: str | None) -> str:
-    """Name a tool in its namespace.
+    """Return the name of a tool with its namespace.
 
     Raises:
-        ToolError: no tool can be called so.
+        ToolError: the name is not a valid tool name.
     """
     is_inside = namespace is None or name.startswith(f"{namespace}.")
     full = name if is_inside else f"{namespace}.{name}"
@@ -58,4 +58,4 @@ def full_name(name: str, namespace: str | None) -> str:
 
 
 def _is_async(function: Callable[..., object]) -> bool:
-    return iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 - an object may be called, too
+    return iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 - callable objects count, too

@@ -1,4 +1,4 @@
-"""States declared in Python, and the tools that are available in them."""
+"""States declared in Python, and the tools that depend on them."""
 
 import asyncio
 import threading
@@ -16,11 +16,11 @@ from remit.errors import StateError
 Detect = Callable[[], bool | None] | Callable[[], Awaitable[bool | None]]
 Tool = TypeVar("Tool")
 
-TIMEOUT = 2.0  # seconds that all detectors together may take
+TIMEOUT = 2.0  # seconds for all detectors together
 
 
 class DetectedState(NamedTuple):
-    """A state that a function finds out, plain or async: true, false, or None where it cannot tell."""
+    """A state with a sync or async detector, which returns True, False, or None if it is unknown."""
 
     detector: Detect
     description: str = ""
@@ -36,7 +36,7 @@ class Registered(NamedTuple, Generic[Tool]):
 
 
 class StateAwareRegistry(Generic[Tool]):
-    """Tools that are available only in the states that they need.
+    """Tools that are available only while the states they need hold.
 
     Raises:
         StateError: states imply each other in a circle.
@@ -63,10 +63,10 @@ class StateAwareRegistry(Generic[Tool]):
         location: LocationScope | None = None,
         namespace: str | None = None,
     ) -> Tool:
-        """Add a tool, with the states that it needs.
+        """Add a tool with the states that it needs.
 
         Raises:
-            ConditionError: what it needs cannot be read, or asks for a state that is not declared.
+            ConditionError: the condition is invalid, or uses an undeclared state.
         """
         needed = condition(states=StateScope(all=tuple(required_states)), when=when, location=location)
         vocabulary = Vocabulary(states=self._implications.names, variables={"location": LOCATION})
@@ -76,7 +76,7 @@ class StateAwareRegistry(Generic[Tool]):
         return tool
 
     def snapshot(self, location: Mapping[str, object] | None = None) -> Snapshot:
-        """Ask every detector at once, within the time limit, and take one reading of all states."""
+        """Run all detectors in parallel, within the time limit, and return the values of all states."""
         asked = {name: self._ask(name) for name in self.states}
         deadline = time.monotonic() + self._timeout
         values = {name: each.answer(deadline, self._timeout) for name, each in asked.items()}
@@ -89,7 +89,7 @@ class StateAwareRegistry(Generic[Tool]):
     def tools_for_states(
         self, states: Iterable[str], location: Mapping[str, object] | None = None
     ) -> list[Tool]:
-        """List the tools that are there when exactly these states hold, with all that they imply."""
+        """List the tools that are available when exactly these states and those they imply hold."""
         holding = set(states)
         if unknown := holding.difference(self._implications.names):
             raise StateError(f"no state is called `{min(unknown)}`")
@@ -98,11 +98,11 @@ class StateAwareRegistry(Generic[Tool]):
         return self.tools_for(Snapshot(states=closed, variables={"location": dict(location or {})}))
 
     def tools_for(self, snapshot: Snapshot) -> list[Tool]:
-        """List the tools that are there in a snapshot."""
+        """List the tools that are available in a snapshot."""
         return [each.tool for each in self._tools if each.condition.truth(snapshot)]
 
     def by_namespace(self, tools: Iterable[Tool]) -> dict[str | None, list[Tool]]:
-        """Group tools by their namespaces, in the order in which they were registered."""
+        """Group tools by namespace, in the order of registration."""
         wanted = list(tools)
         groups: dict[str | None, list[Tool]] = {}
         for each in self._tools:
@@ -111,7 +111,7 @@ class StateAwareRegistry(Generic[Tool]):
         return groups
 
     def _ask(self, name: str) -> "_DetectorThread":
-        """Ask a detector, unless it still has not answered the last time."""
+        """Start a detector, unless its last run is still active."""
         running = self._asked.get(name)
         if running is None or not running.is_alive():
             self._asked[name] = running = _DetectorThread(self.states[name].detector)
@@ -120,7 +120,7 @@ class StateAwareRegistry(Generic[Tool]):
 
 
 class _DetectorThread(threading.Thread):
-    """One detector at work, which can be left behind when it hangs."""
+    """Runs one detector, and can be abandoned if it hangs."""
 
     def __init__(self, detector: Detect) -> None:
         super().__init__(daemon=True)
@@ -135,7 +135,7 @@ class _DetectorThread(threading.Thread):
             self._value = StateValue(None, f"its detector failed: {type(error).__name__}")
 
     def answer(self, deadline: float, limit: float) -> StateValue:
-        """Wait for the answer until a time."""
+        """Wait for the answer until the deadline."""
         self.join(max(0.0, deadline - time.monotonic()))
         return (
             StateValue(None, f"its detector did not answer within {limit:g} s")

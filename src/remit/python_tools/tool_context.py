@@ -1,4 +1,4 @@
-"""The context for decisions about Python tools: detected states, and the states of a project."""
+"""The context for decisions about Python tools: detected states and the states of a project."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
@@ -21,7 +21,11 @@ Location = Mapping[str, object]
 
 _BY_ITS_DETECTOR = "its detector, a function of this program, has to say so"
 _NOWHERE = Workspace(dir="", checkout="", project=identify(""))
-_OF_A_PROJECT = {**VARIABLES, "env": CelType.MAP, ENTITIES: CelType.MAP}  # its own files say what is in these
+_OF_A_PROJECT = {
+    **VARIABLES,
+    "env": CelType.MAP,
+    ENTITIES: CelType.MAP,
+}  # their keys depend on the project's files
 
 
 class ToolContextSource:
@@ -36,7 +40,7 @@ class ToolContextSource:
     def __init__(self, detected: StateAwareRegistry[object], project: str | None) -> None:
         self._detected = detected
         self._implications = _implications(detected.states)
-        self._lock = Lock()  # the store is used by one thread at a time
+        self._lock = Lock()  # only one thread may use the store at a time
         self._registry = None if project is None else open_registry()
         self._context = (
             Context(workspace=_NOWHERE, client=None)
@@ -60,7 +64,7 @@ class ToolContextSource:
 
     @property
     def ways(self) -> dict[str, str]:
-        """Return how each state can become true, where known."""
+        """How each state can become true, if known."""
         told = {
             name: f"bring it about: {each.description}" if each.description else _BY_ITS_DETECTOR
             for name, each in self._detected.states.items()
@@ -82,23 +86,23 @@ class ToolContextSource:
         return replace(context, snapshot=Snapshot(states={**there.states, **own.states}, variables=variables))
 
     def _project_context(self) -> Context:
-        """Give the project's rules and states, as they are now; without a project there are none."""
+        """Return the current rules and states of the project; without a project, an empty context."""
         if self._registry is None:
             return self._context
         with self._lock:
             return self._registry.states.with_snapshot(self._context)
 
     def succeeded(self, tool: str) -> None:
-        """Let the project's workflow states follow the success of a tool."""
+        """Update the project's workflow states after a tool succeeded."""
         if self._registry is not None:
             with self._lock:
                 self._registry.states.advance(tool, self._context)
 
     def given(self, states: Iterable[str], location: Location | None = None) -> Context:
-        """Make the context in which exactly these states hold, with all that they imply.
+        """Make a context in which exactly these states and those they imply hold.
 
         Raises:
-            UnknownStateError: one of them is not declared.
+            UnknownStateError: a state is not declared.
         """
         check_location(None if location is None else dict(location))
         holding = list(states)
@@ -117,7 +121,7 @@ def require_state(name: str, known: Collection[str]) -> None:
     """Check that a state is declared.
 
     Raises:
-        UnknownStateError: it is not.
+        UnknownStateError: the state is not declared.
     """
     if name not in known:
         hint = did_you_mean(name, known) or "declare it with its detector"

@@ -1,4 +1,4 @@
-"""A registry of Python tools: which are available here and now, and why."""
+"""A registry of Python tools that decides which are available, and explains why."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -44,15 +44,15 @@ class ListedTool(NamedTuple):
 
     @property
     def is_there(self) -> bool:
-        """Whether it may be called without approval: no person can be asked here."""
+        """Whether it is available; tools that need approval are not, because there is no one to ask."""
         return self.decision.verdict is Verdict.VISIBLE
 
 
 class ToolRegistry:
-    """Tools that are defined in Python, each there only where its states, its condition and its place say so.
+    """Tools defined in Python, each available only if its states, condition and location allow it.
 
-    States are found out by functions; with a project, by its configuration, too, whose rules for tools then
-    count here as well.
+    Functions detect the states. With a project, its configuration adds states, and its rules apply to the
+    tools, too.
 
     Raises:
         NoSuchDirectoryError: there is no such project.
@@ -79,7 +79,7 @@ class ToolRegistry:
         self.close()
 
     def close(self) -> None:
-        """Let go of the project's store."""
+        """Close the project's store."""
         self._context_source.close()
 
     def register(
@@ -96,9 +96,9 @@ class ToolRegistry:
         """Register a function as a tool, with the options of its decorators and of this call.
 
         Raises:
-            ConditionError: what it needs cannot be read, or can never hold.
-            ToolError: it cannot be a tool, or there is one of its name.
-            UnknownStateError: it needs a state that is not declared.
+            ConditionError: its condition is invalid or can never hold.
+            ToolError: the function cannot be a tool, or the name is taken.
+            UnknownStateError: it needs an undeclared state.
         """
         marks = options_of(function)
         own = entry(required_states, when, location)
@@ -111,14 +111,14 @@ class ToolRegistry:
         return function
 
     def register_all(self, container: object, *, namespace: str | None = None) -> list[str]:
-        """Register every function of a class, an object or a module that is marked as a tool; name them.
+        """Register the marked functions of a class, object or module as tools, and return their names.
 
-        Those of a class or an object are in a namespace of its name, unless another is given.
+        The namespace defaults to the lowercase name of the class; functions of a module have none.
 
         Raises:
-            ConditionError: what one needs cannot be read, or can never hold.
-            ToolError: one cannot be a tool, or there is one of its name.
-            UnknownStateError: one needs a state that is not declared.
+            ConditionError: a condition is invalid or can never hold.
+            ToolError: a function cannot be a tool, or a name is taken.
+            UnknownStateError: a tool needs an undeclared state.
         """
         before = len(self._tools)
         for name, static in getmembers_static(container):
@@ -129,11 +129,11 @@ class ToolRegistry:
         return list(self._tools)[before:]
 
     def add(self, tool: DefinedTool) -> None:
-        """Add a defined tool; an undeclared state that it needs hides it.
+        """Add a defined tool; it stays hidden if it needs an undeclared state.
 
         Raises:
-            ConditionError: what it needs cannot be read.
-            ToolError: there is one of its name.
+            ConditionError: its condition is invalid.
+            ToolError: the name is taken.
         """
         if tool.name in self._tools:
             raise ToolError(f"there are two tools called `{tool.name}`", hint="give one another name")
@@ -142,7 +142,7 @@ class ToolRegistry:
         self._tools[tool.name] = tool
 
     def snapshot(self, location: Location | None = None) -> Snapshot:
-        """Take one reading of all states."""
+        """Take a snapshot of all states."""
         return self._context_source.now(location).snapshot or Snapshot()
 
     def detect_current_states(self) -> list[str]:
@@ -150,21 +150,21 @@ class ToolRegistry:
         return [name for name, value in self.snapshot().states.items() if value.truth]
 
     def listed(self, location: Location | None = None) -> list[ListedTool]:
-        """List every tool with the decision about it, here and now; hidden ones too."""
+        """List every tool with its current decision, including hidden tools."""
         context = self._with_tool_rules(self._context_source.now(location))
         return [_decided(tool, context) for tool in self._tools.values()]
 
     def tools(self, location: Location | None = None) -> list[DefinedTool]:
-        """List the tools that are there now."""
+        """List the tools that are available now."""
         return [item.tool for item in self.listed(location) if item.is_there]
 
     def tools_for_states(
         self, states: Iterable[str] | None = None, location: Location | None = None
     ) -> list[DefinedTool]:
-        """List the tools that are there when exactly these states hold; without any given, now.
+        """List the tools that are available when exactly these states hold; None means the current states.
 
         Raises:
-            UnknownStateError: one of them is not declared.
+            UnknownStateError: a state is not declared.
         """
         if states is None:
             return self.tools(location)
@@ -173,14 +173,14 @@ class ToolRegistry:
         return [item.tool for item in listed if item.is_there]
 
     def by_namespace(self, tools: Iterable[DefinedTool] | None = None) -> dict[str | None, list[DefinedTool]]:
-        """Group tools, or all that are there now, by their namespaces."""
+        """Group tools by namespace; by default, all tools that are available now."""
         groups: dict[str | None, list[DefinedTool]] = {}
         for tool in self.tools() if tools is None else tools:
             groups.setdefault(tool.namespace, []).append(tool)
         return groups
 
     def why(self, name: str, location: Location | None = None) -> Explanation:
-        """Explain why a tool is there, or is not."""
+        """Explain why a tool is available or not."""
         context = self._with_tool_rules(self._context_source.now(location))
         tool = self._tools.get(name)
         if tool is None:
@@ -196,14 +196,14 @@ class ToolRegistry:
     async def call(
         self, name: str, arguments: Mapping[str, object] | None = None, location: Location | None = None
     ) -> object:
-        """Call a tool, if it is there now: the same decision as in every list.
+        """Call a tool if it is available now.
 
-        A plain function runs in a thread of its own, so that nobody has to wait for it. When the tool
-        succeeds, the project's workflow states follow.
+        A sync function runs in a worker thread, so it does not block the event loop. When the tool succeeds,
+        the project's workflow states are updated.
 
         Raises:
-            ArgumentsError: it does not take these arguments.
-            HiddenToolError: it is hidden, or there is none of this name.
+            ArgumentsError: the tool does not accept these arguments.
+            HiddenToolError: the tool is hidden or unknown.
         """
         found = await asyncio.to_thread(self._find, name, location)
         if not found.is_there:
@@ -217,7 +217,7 @@ class ToolRegistry:
         return answer
 
     def definition(self, name: str) -> DefinedTool | None:
-        """Find a tool by its name, whether it is there now or not."""
+        """Find a tool by name, whether it is available or not."""
         return self._tools.get(name)
 
     def _find(self, name: str, location: Location | None) -> ListedTool:
@@ -253,6 +253,6 @@ def _decided(tool: DefinedTool, context: Context) -> ListedTool:
 
 
 def _namespace(container: object) -> str | None:
-    """Name the namespace of an object's or a class's tools; a module's have none."""
+    """Return the default namespace for the tools of a class or an object; None for a module."""
     kind = container if isinstance(container, type) else type(container)
     return None if kind.__module__ == "builtins" else kind.__name__.lower()

@@ -1,4 +1,4 @@
-"""Turns Python tools into the rows, requirements and labels that `decide` works on."""
+"""Turns Python tools into the rows, requirements and labels that `decide` needs."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -40,7 +40,7 @@ def label(tool: DefinedTool) -> SafetyRule:
 
 
 def hide_ask(decision: Decision) -> Decision:
-    """Hide a tool that needs approval, as no person can be asked here."""
+    """Hide a tool that needs approval, because there is no one to ask."""
     if decision.verdict is not Verdict.ASK:
         return decision
     reason = f"{decision.reason}, {_NOBODY}"
@@ -48,14 +48,14 @@ def hide_ask(decision: Decision) -> Decision:
 
 
 def hide_ask_gate(each: ExplainedGate) -> ExplainedGate:
-    """Report the gate that would ask as failed."""
+    """Mark a gate that asks for approval as failed."""
     if not each.result.asks:
         return each
     return ExplainedGate(each.gate, GateResult(False, f"{each.result.reason}, {_NOBODY}", _INSTEAD))
 
 
 def row(tool: DefinedTool) -> Tool:
-    """Write a tool as a row of a catalog."""
+    """Return the catalog row of a tool."""
     return Tool(
         name=tool.name,
         kind=Kind.BUILTIN,
@@ -70,7 +70,7 @@ def row(tool: DefinedTool) -> Tool:
 
 
 def entry(states: Sequence[str], when: str | None, location: LocationScope | None) -> list[ToolEntry]:
-    """Write the needs of a tool as configuration entries."""
+    """Return the needs of a tool as configuration entries."""
     asked = RequiredStates(all=tuple(states)) if states else None
     place = (
         None
@@ -85,7 +85,7 @@ def read_condition(need: ToolEntry) -> Condition:
     """Read the condition of a tool.
 
     Raises:
-        ConditionError: it cannot be read.
+        ConditionError: the condition is invalid.
     """
     states = None if need.states is None else StateScope(**need.states._asdict())
     location = None if need.location is None else LocationScope(**need.location._asdict())

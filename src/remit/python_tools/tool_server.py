@@ -1,4 +1,4 @@
-"""Serves Python tools to one MCP client; lists and calls use the same decision."""
+"""Serves Python tools to one MCP client."""
 
 import json
 from collections.abc import Mapping
@@ -20,13 +20,13 @@ _DESTRUCTIVE = frozenset({"destructive", "critical"})
 
 
 def serve(registry: ToolRegistry, *, name: str = "tools", version: str = "") -> None:
-    """Serve on the standard streams, until the client goes away."""
+    """Serve on stdio until the client disconnects."""
     with registry:
         anyio.run(_on_stdio, server_of(registry, name=name, version=version))
 
 
 def server_of(registry: ToolRegistry, *, name: str = "tools", version: str = "") -> Server[Any]:
-    """Make a server of a registry, for a transport of your own."""
+    """Make a server for a registry, to use with any transport."""
     handlers = _RequestHandlers(registry)
     return Server(
         name,
@@ -44,11 +44,11 @@ async def _on_stdio(server: Server[Any]) -> None:
 
 
 class _RequestHandlers:
-    """Answers one client."""
+    """Handles the requests of one client."""
 
     def __init__(self, registry: ToolRegistry) -> None:
         self._registry = registry
-        self._listed_names: list[str] | None = None  # the names that the client was told last
+        self._listed_names: list[str] | None = None  # the names in the client's last list
 
     async def list_tools(
         self, _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None
@@ -66,7 +66,7 @@ class _RequestHandlers:
             if self._registry.definition(asked.name) is None:
                 raise MCPError(types.INVALID_PARAMS, f"no tool is called `{asked.name}`") from None
             return _failed(error)
-        except Exception as error:  # whatever a tool does, the server goes on
+        except Exception as error:  # a failing tool must not stop the server
             return _failed(error)
         await self._notify_of_changes(context)
         return types.CallToolResult(content=[types.TextContent(type="text", text=_text(made))])
@@ -76,7 +76,7 @@ class _RequestHandlers:
         return None if tool is None else tool.input_schema
 
     async def _notify_of_changes(self, context: ServerRequestContext[Any]) -> None:
-        """Notify the client when a call changed which tools are available."""
+        """Notify the client if a call changed the available tools."""
         if self._listed_names is None:
             return
         tools = await anyio.to_thread.run_sync(self._registry.tools)
