@@ -1,4 +1,4 @@
-"""The command `remit memory`: looks at project memory, moves it and cleans it up."""
+"""The command `remit memory`: shows, exports, imports and cleans up project memory."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -26,14 +26,14 @@ GLOBAL = click.option("--global", "is_global", is_flag=True, help="What is kept 
 
 
 def _which(memory: Memory, project_id: str | None, *, is_global: bool) -> str | None:
-    """Name the memory that is meant; None is what is global."""
+    """Return the project id of the selected memory; None stands for the global scope."""
     if is_global and project_id is not None:
         raise click.UsageError("give --id or --global")
     return None if is_global else project_id or memory_id(memory.workspace.project)
 
 
 def for_a_memory(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that say which memory is meant."""
+    """Add the options that select a memory."""
     for option in (JSON, GLOBAL, ID, PROJECT):
         command = option(command)
     return command
@@ -288,9 +288,7 @@ def hygiene(*, project: str, project_id: str | None, as_json: bool) -> None:
 
 def _cells(kept: StoredArtifact) -> tuple[str, ...]:
     scope = f"focus {kept.focus}" if kept.focus is not None else kept.scope
-    words = (
-        body_of if kept.kind is ArtifactKind.OBSERVATION else name_of
-    )  # those are called by their type alone
+    words = body_of if kept.kind is ArtifactKind.OBSERVATION else name_of  # observations have no name
     name = " ".join(words(kept.kind, kept.content).split())
     return kept.id, kept.status, scope, _time(kept.created_at), name[:_NAME]
 

@@ -1,4 +1,4 @@
-"""The commands `remit names`: the tree of names of a package, its scopes, and a server of both."""
+"""The commands `remit names`: the name tree of a package, its scopes, and a generated server."""
 
 import os
 import sys
@@ -140,7 +140,7 @@ def server(*, file: str, scopes: str, out: str | None, check: bool, as_json: boo
 
 
 def _settle(generator: "Generator", made: "Generated", out: str, *, check: bool) -> bool:
-    """Write a file, or only tell whether it would change."""
+    """Write a file, or with `check` only return whether it would change."""
     return not generator.is_current(made, out) if check else generator.write(made, out)
 
 
@@ -164,7 +164,7 @@ def _warn(warnings: "Iterable[ScanWarning]") -> None:
 
 
 def _warn_of_states(states: Iterable[str], scopes: str) -> None:
-    """Name the states that nobody declares here: they may be declared where the server is to run."""
+    """Warn about states that are not declared here; the server's directory may declare them."""
     with open_registry() as registry:
         known = [each.name for each in registry.states.reports(registry.at())]
     for name in states:

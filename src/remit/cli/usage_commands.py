@@ -17,7 +17,7 @@ from remit.sessions.session_service import Suggestions
 from remit.usage.reports import ProjectUse, PruneProposal, SessionUse, ToolUse, UsageReport
 
 _WIDTH = 24  # columns of the longest bar
-_UNUSED = 10  # that are shown to a person
+_UNUSED = 10  # unused tools in the text output
 _SESSIONS = 5
 _NOTHING_TO_PRUNE = "Nothing lay unused for long, and nothing only fails."
 _NOTHING_TO_UNDO = "Nothing was switched off by `remit prune` here."
@@ -192,7 +192,7 @@ def _session_cells(each: SessionUse) -> tuple[str, ...]:
 
 
 def chart(count: int, most: int) -> str:
-    """Draw a bar in eighths of a column; the maximum is the longest."""
+    """Draw a bar in eighths of a column; `most` gets the full width."""
     eighths = max(1, round(8 * _WIDTH * count / most)) if count and most else 0
     return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).rstrip()
 
