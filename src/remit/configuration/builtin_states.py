@@ -1,4 +1,4 @@
-"""The states that every workspace has without any configuration."""
+"""The states that every workspace has without configuration."""
 
 from remit.configuration.config_model import (
     ConfigurationContent,

@@ -1,4 +1,4 @@
-"""The conditions of a configuration: evaluated for decisions, and checked when a file changes."""
+"""The conditions in configuration files: evaluated for decisions, and checked when a file changes."""
 
 from collections.abc import Collection, Iterator, Sequence
 
@@ -41,7 +41,7 @@ VARIABLES: Schema = {
 
 _ANYWHERE = Vocabulary(
     variables={**VARIABLES, "env": CelType.MAP, ENTITIES: CelType.MAP}
-)  # whatever others say
+)  # independent of other files
 
 
 class RuleCondition:
@@ -49,13 +49,13 @@ class RuleCondition:
 
     def __init__(self, entry: ToolEntry, withheld: Collection[str] = ()) -> None:
         self._entry = entry
-        self._withheld = withheld  # states of weaker files, which it must not rely on
+        self._withheld = withheld  # states of weaker files, which the condition must not depend on
         self._read: Condition | None = None
         self._mentions: Mentions | None = None
         self._wanted: tuple[str, ...] | None = None
 
     def judge(self, snapshot: Snapshot) -> StateValue:
-        """Evaluate the condition; an invalid one is unknown."""
+        """Evaluate the condition; the result of an invalid one is unknown."""
         try:
             if relied := self._relied_on():
                 return StateValue(None, f"needs state {relied}, which only the project's own files declare")
@@ -118,7 +118,7 @@ def _condition(entry: ToolEntry) -> Condition:
 
 
 def mistakes_in(content: ConfigurationContent) -> list[ConfigurationMistake]:
-    """List the mistakes in one file's states and conditions, independent of other files."""
+    """List the mistakes in one file's states and conditions that do not depend on other files."""
     return [*_circles(content), *(each for entry in content.tools for each in _unreadable(entry))]
 
 
@@ -142,12 +142,12 @@ def _unreadable(entry: ToolEntry) -> Iterator[ConfigurationMistake]:
             line, column = (error.line, error.column) if key == "when" else (0, 0)
             yield ConfigurationMistake(("tools", entry.pattern, key), str(error), error.hint, line, column)
         else:
-            # A comparison of different types is a mistake: `git.branch != 3` would always hold.
+            # Comparing different types is a mistake: `git.branch != 3` would always hold.
             yield from (_mistake(entry, key, each) for each in found if each.flaw is Flaw.TYPE)
 
 
 def mistakes_of(configuration: Configuration) -> Iterator[tuple[ConfigurationFile, ConfigurationMistake]]:
-    """List the mistakes of the merged files: undeclared names, conditions that can never hold."""
+    """List the mistakes that appear after merging: undeclared names, and conditions that can never hold."""
     for rule in configuration.rules:
         if rule.entry.has_condition:
             yield from ((rule.file, each) for each in _mistakes_of_rule(rule, configuration))
@@ -162,7 +162,7 @@ def _mistakes_of_rule(rule: ToolRule, configuration: Configuration) -> Iterator[
     try:
         found = check(_condition(entry), vocabulary(configuration, rule.file))
     except ConditionError:
-        return  # already reported for the file alone
+        return  # already reported for the single file
     for each in found:
         is_of_when = each.line is not None
         yield _mistake(entry, "when" if is_of_when or entry.states is None else "states", each)
@@ -175,7 +175,7 @@ def _mistake(entry: ToolEntry, key: str, flaw: ConditionMistake) -> Configuratio
 
 
 def _idle(configuration: Configuration) -> Iterator[tuple[ConfigurationFile, ConfigurationMistake]]:
-    """List the states that nothing can make true."""
+    """List the states that can never become true."""
     implied = {
         other
         for state in configuration.states.values()
@@ -210,7 +210,7 @@ def _may_be_trusted(reason: str) -> bool:
 
 
 def vocabulary(configuration: Configuration, file: ConfigurationFile) -> Vocabulary:
-    """Return the names that conditions of a file may use; those of weaker files are excluded."""
+    """Return the names that a file's conditions may use, without those of weaker files."""
     is_project = file.layer in OF_A_PROJECT
     known = configuration.implications.names
     states = {name for name in known if is_project or name in configuration.foreign}

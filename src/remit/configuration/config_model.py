@@ -1,6 +1,6 @@
-"""The model of a configuration file: states, rules for tools, lists, and their positions.
+"""The model of a configuration file: states, rules for tools, lists, and key positions.
 
-Named tuples, because every command loads these and a dataclass is ten times slower to create.
+Named tuples, because every command loads these and dataclasses are ten times slower to create.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,26 +11,26 @@ from remit.conditions.count_comparison import Comparison
 from remit.decision.projects import Workspace
 
 Scalar = str | int | float | bool
-KeyPath = tuple[str, ...]  # the keys that lead to a value in a file
+KeyPath = tuple[str, ...]  # the keys that lead to a value
 
 
 class ConfigurationLayer(StrEnum):
-    """Whose file it is, weakest first."""
+    """The owner of a file, weakest first."""
 
     BUILTIN = "builtin"
     MACHINE = "machine"  # the user's, for all projects
     PROJECT = "project"  # shared in the repository
-    LOCAL = "local"  # next to it, for one user
+    LOCAL = "local"  # the user's own, next to the shared file
     MANAGED = "managed"  # an administrator's
 
 
 OF_A_PROJECT = frozenset(
     {ConfigurationLayer.PROJECT, ConfigurationLayer.LOCAL}
-)  # they are in the repository, so others may edit them
+)  # in the repository, so others may edit them
 
 
 class DetectorKind(StrEnum):
-    """How a state is detected; also the key that declares the detector."""
+    """How a state is detected, which is also the key that declares the detector."""
 
     FILE = "file"
     DIRECTORY = "directory"
@@ -45,7 +45,7 @@ class DetectorKind(StrEnum):
 
 
 class GitFact(StrEnum):
-    """The facts about a git checkout that a state can use."""
+    """Facts about a git checkout that states can use."""
 
     REPOSITORY = "repository"
     BRANCH = "branch"
@@ -56,11 +56,11 @@ class GitFact(StrEnum):
     CLEAN = "clean"
 
 
-ASKS_GIT = frozenset({GitFact.DIRTY, GitFact.CLEAN})  # these start git
+ASKS_GIT = frozenset({GitFact.DIRTY, GitFact.CLEAN})  # these run git
 
 
 class Strategy(StrEnum):
-    """How the gateway presents the visible tools; `presentation.strategies` has a function for each."""
+    """How the gateway presents visible tools; `presentation.strategies` has a function for each."""
 
     AUTO = "auto"
     FLAT = "flat"
@@ -72,39 +72,39 @@ class Strategy(StrEnum):
 
 
 class Detector(NamedTuple):
-    """How to detect a state; only the fields of its kind are set."""
+    """How to detect a state; only the fields for its kind are set."""
 
     kind: DetectorKind
-    paths: tuple[str, ...] = ()  # of a file or directory: any one is enough
+    paths: tuple[str, ...] = ()  # files or directories, any of which is enough
     glob: str = ""
     amount: Comparison | None = None  # the expected count
     fact: GitFact | None = None
     branch: str = ""  # a pattern
     variable: str = ""
     equals: Scalar | None = None  # None: any value
-    keys: KeyPath = ()  # the path to a value in a file
+    keys: KeyPath = ()  # the keys of a value in a file
     argv: tuple[str, ...] = ()
     exits: tuple[int, ...] = (0,)
     url: str = ""
-    statuses: tuple[int, ...] = ()  # none: any 2xx
+    statuses: tuple[int, ...] = ()  # empty: any 2xx
     database: str = ""
     table: str = ""
     timeout: float = 0.0  # seconds
-    lifetime: float = 0.0  # seconds for which a result is cached
+    lifetime: float = 0.0  # seconds to cache a result
 
     @property
     def runs(self) -> bool:
-        """Whether it starts a program or connects to a server."""
+        """Whether it runs a program or connects to a server."""
         return self.kind in (DetectorKind.COMMAND, DetectorKind.HTTP) or self.fact in ASKS_GIT
 
     @property
     def counts(self) -> bool:
-        """Whether it has a count that conditions may use."""
+        """Whether it provides a count for conditions."""
         return self.kind is DetectorKind.ENTITIES or self.amount is not None
 
 
 class StateEntry(NamedTuple):
-    """One state as a file declares it."""
+    """A state as a file declares it."""
 
     name: str
     kind: str
@@ -116,7 +116,7 @@ class StateEntry(NamedTuple):
 
 
 class RequiredStates(NamedTuple):
-    """The states that a tool requires, as `StateScope`."""
+    """The states that a tool requires, as in `StateScope`."""
 
     all: tuple[str, ...] = ()
     any: tuple[str, ...] | None = None
@@ -124,7 +124,7 @@ class RequiredStates(NamedTuple):
 
 
 class RequiredLocation(NamedTuple):
-    """The location that a tool requires, as `LocationScope`."""
+    """The location that a tool requires, as in `LocationScope`."""
 
     pages: tuple[str, ...] | None = None
     routes: tuple[str, ...] | None = None
@@ -133,7 +133,7 @@ class RequiredLocation(NamedTuple):
 
 
 class ToolEntry(NamedTuple):
-    """The table of a file for a pattern of tools."""
+    """A file's table for a pattern of tools."""
 
     pattern: str
     states: RequiredStates | None = None
@@ -146,35 +146,35 @@ class ToolEntry(NamedTuple):
 
     @property
     def has_condition(self) -> bool:
-        """Whether it has states, a `when` or a location."""
+        """Whether it has required states, a `when` or a location."""
         return not (self.states is None and self.when is None and self.location is None)
 
 
 class ServerOptions(NamedTuple):
-    """How the gateway runs and names a server; None: the default."""
+    """How the gateway runs and names a server; None means the default."""
 
-    prefix: bool | None = None  # whether its tools are served with its name as prefix
+    prefix: bool | None = None  # whether to prefix its tools with its name
     sessions: str | None = None
     inherit_env: bool | tuple[str, ...] | None = None
-    deadline: float | None = None  # seconds for one request
+    deadline: float | None = None  # seconds per request
 
 
 class PresentationOptions(NamedTuple):
-    """How visible tools are presented; None: not set here."""
+    """How visible tools are presented; None means not set."""
 
     strategy: str | None = None
     token_budget: int | None = None
 
 
 class AccessLists(NamedTuple):
-    """The allow and block lists of a server, an agent, or everyone."""
+    """The allow and block lists of a server, of an agent, or for everyone."""
 
     name: str
     allow: tuple[str, ...] | None = None  # None: all; empty: none
     block: tuple[str, ...] = ()
-    trusted: bool | None = None  # of a server: whether its annotations are trusted
-    options: ServerOptions | None = None  # of a server: how the gateway runs it
-    presentation: PresentationOptions = PresentationOptions()  # of an agent
+    trusted: bool | None = None  # for a server: whether its annotations are trusted
+    options: ServerOptions | None = None  # for a server: how the gateway runs it
+    presentation: PresentationOptions = PresentationOptions()  # for an agent
 
 
 class Room(NamedTuple):
@@ -187,14 +187,14 @@ class Room(NamedTuple):
 
 
 class SessionOptions(NamedTuple):
-    """What an agent gets at the start of a session, and as suggestions."""
+    """What an agent receives at the start of a session, and whether it gets suggestions."""
 
-    characters: int | None = None  # in all
-    tokens: int | None = None  # in all
-    tools: int | None = None  # characters about tools
+    characters: int | None = None  # total
+    tokens: int | None = None  # total
+    tools: int | None = None  # characters for tools
     hints: bool | None = None  # whether to suggest tools
-    shared_patterns: bool | None = None  # whether patterns of other projects count
-    observes: bool | None = None  # whether memory observes calls
+    shared_patterns: bool | None = None  # whether to use patterns of other projects
+    observes: bool | None = None  # whether to store observations of calls in memory
 
 
 class ConfigurationContent(NamedTuple):
@@ -203,7 +203,7 @@ class ConfigurationContent(NamedTuple):
     strategy: str | None = None
     token_budget: int | None = None
     pinned: tuple[str, ...] = ()  # tools that are always listed
-    own_tools: tuple[str, ...] | None = None  # Remit's own tools that are served; None: all
+    own_tools: tuple[str, ...] | None = None  # Remit's own tools to serve; None: all
     env: tuple[str, ...] = ()  # environment variables that conditions may use
     states: tuple[StateEntry, ...] = ()
     tools: tuple[ToolEntry, ...] = ()
@@ -214,7 +214,7 @@ class ConfigurationContent(NamedTuple):
     mode: str | None = None
     ask_from: str | None = None
     session: SessionOptions = SessionOptions()
-    memory: str | None = None  # how memory tools are served
+    memory: str | None = None  # how to serve the memory tools
 
 
 class ConfigurationMistake(NamedTuple):
@@ -223,7 +223,7 @@ class ConfigurationMistake(NamedTuple):
     path: KeyPath
     message: str
     hint: str | None = None
-    line: int = 0  # inside the value, from 1; 0: the whole value
+    line: int = 0  # line within the value, from 1; 0: the whole value
     column: int = 0
 
 
@@ -232,27 +232,27 @@ class ConfigurationFile(NamedTuple):
 
     layer: ConfigurationLayer
     path: str
-    dir: str | None = None  # of a project's file: the base of its relative paths
+    dir: str | None = None  # for a project's file: the base of its relative paths
 
 
 class TomlDocument(NamedTuple):
-    """A parsed file: its content, or the problem with it."""
+    """A parsed file: its content, or its problem."""
 
     content: object = None
     places: Mapping[str, Sequence[int]] = {}
     problem: str = ""
-    place: str = ""  # of the problem
-    may_grow: bool = False  # it is empty and was just changed: an editor may still be writing it
+    place: str = ""  # position of the problem
+    may_grow: bool = False  # empty and just changed, so an editor may still be writing it
 
 
 class LoadedFile(NamedTuple):
-    """A file with its content; for an invalid file, the last valid content."""
+    """A file with its content, or with its last valid content if it is invalid now."""
 
     file: ConfigurationFile
     content: ConfigurationContent
     places: Mapping[
         str, Sequence[int]
-    ] = {}  # by keys joined with `KEY_SEPARATOR`: line, column, and those of the value
+    ] = {}  # by keys joined with `KEY_SEPARATOR`: line and column of the key, then of the value
     is_unread: bool = False  # it exists and was never valid
 
 
@@ -260,7 +260,7 @@ KEY_SEPARATOR = "\0"
 
 
 def key_path(path: KeyPath) -> str:
-    """Write keys as in a TOML file."""
+    """Write keys in TOML syntax."""
     return ".".join(f'"{key}"' if "." in key or "*" in key else key for key in path)
 
 
@@ -272,7 +272,7 @@ def base_dirs(file: ConfigurationFile, workspace: Workspace) -> tuple[str, ...]:
 
 
 class StoredFile(NamedTuple):
-    """A configuration file as it was last read; the texts are JSON."""
+    """A configuration file as last read; its texts are JSON."""
 
     source: str
     fingerprint: str
@@ -284,7 +284,7 @@ class StoredFile(NamedTuple):
 class StoredConfiguration(NamedTuple):
     """The stored configuration of a workspace."""
 
-    inputs: Mapping[str, str]  # each file with its fingerprint
+    inputs: Mapping[str, str]  # fingerprints by file
     problems: Sequence[Sequence[str]]  # source, place, reason
     transitions: Sequence[Sequence[str | bool]]  # pattern, state, truth
-    observes: bool = True  # whether memory observes calls
+    observes: bool = True  # whether to store observations of calls in memory

@@ -1,6 +1,6 @@
-"""The configuration of a workspace, merged from its files.
+"""Loads the configuration of a workspace, merged from its files.
 
-Files are read again only when they change; for an invalid file, the last valid version counts.
+Files are read again only when they change; an invalid file counts with its last valid version.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 _NOTHING = "{}"
 _FLAWLESS = "[]"
-_UNREAD = "null"  # of a file that exists and was never valid
+_UNREAD = "null"  # for a file that exists and was never valid
 _STILL = "what it said when it could last be used still holds"
 _EMPTIED = "it was emptied just now"
 _NEVER = "nothing that it says counts"
@@ -50,7 +50,7 @@ _ALL = "nobody knows what it forbids, so that all tools are hidden"
 
 
 class CurrentConfiguration(NamedTuple):
-    """The current configuration, and the inputs it was made from."""
+    """The current configuration, and the inputs it came from."""
 
     inputs: Mapping[str, str]
     trusted: Mapping[tuple[str, str], str]
@@ -65,7 +65,7 @@ class CurrentConfiguration(NamedTuple):
 
 
 class ConfigurationFinding(NamedTuple):
-    """A problem in a file with its severity."""
+    """A problem in a file, with its severity."""
 
     severity: Severity
     problem: Problem
@@ -87,7 +87,7 @@ class ConfigurationService:
         self._current: dict[str, CurrentConfiguration] = {}
 
     def current(self, workspace: Workspace) -> CurrentConfiguration:
-        """Return the merged configuration, reading files that changed."""
+        """Return the merged configuration, reading changed files again."""
         files = self._files.files(workspace)
         inputs = {file.path: self._files.fingerprint(file) for file in files}
         trusted = self._store.trusted_parts(workspace)
@@ -107,7 +107,7 @@ class ConfigurationService:
         return current
 
     def told(self, workspace: Workspace) -> SessionSettings:
-        """Return the settings of sessions."""
+        """Return the session settings."""
         return tell(self.current(workspace).loaded)
 
     def problems(self, workspace: Workspace) -> list[Problem]:
@@ -145,7 +145,7 @@ class ConfigurationService:
         return [each for each in found if not names or each.name in names]
 
     def trust(self, trust_requests: Iterable[TrustRequest], workspace: Workspace) -> None:
-        """Trust parts of the configuration as they are now."""
+        """Trust parts of the configuration in their current form."""
         for each in trust_requests:
             self._store.trust_part(each.file.path, each.subject, each.digest, workspace, self._clock())
         self._reconsider(workspace)
@@ -163,7 +163,7 @@ class ConfigurationService:
         trusted: Mapping[tuple[str, str], str],
         workspace: Workspace,
     ) -> list[LoadedFile]:
-        """Read the files that changed, and store their content."""
+        """Read the changed files, and store their content."""
         before = self._store.files(inputs, workspace)
         read_now = {
             file.path: self._keep(file, inputs[file.path], before.get(file.path), workspace) for file in files
@@ -224,7 +224,7 @@ class ConfigurationService:
         trusted: Trusted,
         broken: Collection[str],
     ) -> list[tuple[str, str, str]]:
-        """List the errors of the merged files, except in broken files, whose positions are outdated."""
+        """List the errors in the merged files, except in broken files, whose positions are outdated."""
         found = [*compile_policy(loaded, trusted).violations, *violations(loaded)]
         if any(each.content.states or each.content.tools for each in loaded):
             from remit.configuration.condition_rules import mistakes_of  # most files have no conditions
@@ -238,7 +238,7 @@ class ConfigurationService:
         ]
 
     def _reconsider(self, workspace: Workspace) -> None:
-        """Update the stored problems after trust has changed."""
+        """Update the stored problems after a change in trust."""
         files = self._files.files(workspace)
         inputs = {file.path: self._files.fingerprint(file) for file in files}
         self._current.pop(workspace.dir, None)
@@ -291,7 +291,7 @@ def _has_logic(content: ConfigurationContent) -> bool:
 def _problem_row(
     file: ConfigurationFile, places: Mapping[str, Sequence[int]], mistake: ConfigurationMistake
 ) -> tuple[str, str, str]:
-    """Format a mistake as a problem: position, keys, message and hint."""
+    """Format a mistake as a problem with position, keys, message and hint."""
     path = mistake.path
     while path and KEY_SEPARATOR.join(path) not in places:
         path = path[:-1]

@@ -1,4 +1,4 @@
-"""Parses the detector of a state: one key of its table, with its options."""
+"""Parses the detector of a state: one key of its table, and its options."""
 
 import re
 from collections.abc import Callable
@@ -10,10 +10,10 @@ from remit.text.secrets import may_be_secret, names_a_secret
 
 _MOST_PATHS = 20
 _MOST_ARGUMENTS = 50
-_LONGEST = 60.0  # seconds that a detector may take
+_LONGEST = 60.0  # longest timeout of a detector, in seconds
 _A_DAY = 86_400.0
 _TIMEOUT = 2.0
-_LIFETIMES = {  # seconds for which a result is cached, if detecting is expensive
+_LIFETIMES = {  # seconds to cache the results of expensive detectors
     DetectorKind.GLOB: 2.0,
     DetectorKind.ENTITIES: 2.0,
     DetectorKind.GIT: 2.0,
@@ -33,7 +33,7 @@ BELONGS = {  # the options of each detector
 
 
 def read_detector(fields: TableFields) -> Detector | None:
-    """Parse the detector of a state; None if it has none or an invalid one."""
+    """Parse the detector of a state; None if it is missing or invalid."""
     given = fields.given(DetectorKind)
     if len(given) > 1:
         fields.note(given[1], f"a state has one detector, and {listed(given)} are {len(given)}")
@@ -223,7 +223,7 @@ def _push(fields: TableFields, kind: DetectorKind) -> Detector | None:
 
 
 def is_showable(variable: str) -> bool:
-    """Tell whether conditions may read a variable; they show its value when they fail."""
+    """Return whether conditions may read a variable, whose value they show when they fail."""
     return not names_a_secret(variable)
 
 
@@ -251,7 +251,7 @@ _LOOPBACK = r"localhost|127(?:\.[0-9]{1,3}){3}|\[::1\]"
 
 
 def is_plain_path(path: str) -> bool:
-    """Tell whether a path is relative, uses `/`, and never leads up."""
+    """Return whether a path is relative, uses `/`, and contains no `..`."""
     parts = path.removesuffix("/").split("/")
     is_drive = ":" in parts[0]
     return len(path) <= _LONGEST_PATH and not is_drive and "\\" not in path and _lead_down(parts)

@@ -1,4 +1,4 @@
-"""Parses the content of a configuration file, and lists every mistake in it."""
+"""Parses the content of a configuration file, and lists all its mistakes."""
 
 import re
 
@@ -27,7 +27,7 @@ WORKFLOW = "workflow"
 LOCATION = "location"
 
 SESSIONS = ("shared", "own")
-FOUND, LISTED, OFF = "found", "listed", "off"  # how the tools of memory are served
+FOUND, LISTED, OFF = "found", "listed", "off"  # how to serve the memory tools
 OWN_TOOLS = ("discover_tools", "call_tool", "why_tool", "report_available_tools")
 
 MODES = ("plan", "default", "acceptEdits", "dontAsk", "bypass")
@@ -43,11 +43,11 @@ _LONGEST_NAME = 100
 _LARGEST_BUDGET = 1_000_000
 _LONGEST_CALL = 86_400.0  # seconds
 _BY_EVENT = ("on", "off")
-_LONGEST_ANSWER = 10_000  # characters of a hook's output that reach a model
+_LONGEST_ANSWER = 10_000  # characters of a hook's output that reach the model
 
 
 def read(content: object) -> tuple[ConfigurationContent, list[ConfigurationMistake]]:
-    """Parse a file; if it has mistakes, its content must not be used."""
+    """Parse a file; do not use its content if it has mistakes."""
     mistakes: list[ConfigurationMistake] = []
     top = TableFields(content, (), mistakes)
     top.only(_SECTIONS)
@@ -116,7 +116,7 @@ def _beside(fields: TableFields) -> tuple[str, ...]:
 
 
 def is_state_name(name: str) -> bool:
-    """Tell whether a name is valid for a state."""
+    """Return whether a state may have this name."""
     return len(name) <= _LONGEST_NAME and re.fullmatch(_NAME, name) is not None
 
 

@@ -1,6 +1,6 @@
 """The paths of configuration files.
 
-A hook process imports this module, so it imports little.
+Hook processes import this module, so it imports little.
 """
 
 import os
@@ -23,10 +23,10 @@ Found = tuple[str, str, str | None]  # layer, path, and the directory of a proje
 
 
 def configuration_paths(workspace: Workspace, machine: Machine) -> list[Found]:
-    """List the configuration files of a workspace, existing or not, weakest first."""
+    """List the configuration files of a workspace, whether they exist or not, weakest first."""
     found: dict[str, Found] = {}
     for each in _all(workspace, machine):
-        found.setdefault(each[1], each)  # `REMIT_CONFIG` may name a project's file
+        found.setdefault(each[1], each)  # `REMIT_CONFIG` may point to a project's file
     return list(found.values())
 
 

@@ -1,7 +1,7 @@
-"""Merges the files of a configuration: which state is in force, and which parts need the user's trust.
+"""Merges configuration files: decides which states are active, and which parts need the user's trust.
 
-A rule of a stronger file never depends on a weaker one: until a project is trusted, it can only narrow. So a
-project's redefinition of a foreign state, and a state that implies one, wait for trust.
+A rule in a stronger file never depends on a weaker file, and an untrusted project can only restrict. So a
+project's state needs trust if it redefines a foreign state or implies one.
 """
 
 import json
@@ -67,7 +67,7 @@ def combine(loaded: Sequence[LoadedFile], trusted: Trusted) -> Configuration:
 
 
 class _Layers:
-    """Collects states, file by file."""
+    """Collects the states of files, weakest first."""
 
     def __init__(self, trusted: Trusted, foreign: Mapping[str, ConfigurationFile]) -> None:
         self._trusted = trusted
@@ -113,7 +113,7 @@ class _Layers:
         self.env |= dict.fromkeys(variables)
 
     def implications(self) -> Implications:
-        """Merge the implications; in a cycle, those of the weakest files are dropped."""
+        """Merge the implications, dropping those of the weakest files in a cycle."""
         names = [name for name in self.states if name not in self.waiting]
         implying = {name: self.states[name] for name in names if self.states[name].entry.implies}
         for weakest in (
@@ -133,7 +133,7 @@ class _Layers:
         return Implications(names)  # a single file has no cycle
 
     def _changes(self, entry: StateEntry, file: ConfigurationFile) -> Iterator[str]:
-        """List how a project's state changes foreign states."""
+        """List the ways in which a project's state changes foreign states."""
         if file.layer not in OF_A_PROJECT:
             return
         if entry.name in self._foreign:
@@ -152,7 +152,7 @@ class _Layers:
 
 
 def _foreign(loaded: Iterable[LoadedFile]) -> dict[str, ConfigurationFile]:
-    """List the states that other files than the project's declare or imply, with the strongest file."""
+    """Return the states declared or implied outside the project's files, with the strongest such file."""
     theirs = [each for each in loaded if each.file.layer not in OF_A_PROJECT]
     implied = {
         name: each.file for each in theirs for entry in each.content.states for name in _implied(entry)
@@ -161,9 +161,9 @@ def _foreign(loaded: Iterable[LoadedFile]) -> dict[str, ConfigurationFile]:
 
 
 def _runs(entry: StateEntry, file: ConfigurationFile) -> Iterator[str]:
-    """List what a state runs that needs trust.
+    """List the things a state runs that need trust.
 
-    A program in the user's own file may still run code of the workspace; a URL there does not.
+    A program in the user's own file may still run code from the workspace; a URL there does not.
     """
     detector = entry.detector
     if detector is None or not detector.runs:
@@ -190,12 +190,12 @@ def _implied(entry: StateEntry) -> Iterator[str]:
 
 
 def may_present(strategy: str | None, file: ConfigurationFile) -> bool:
-    """Tell whether a file may choose a strategy: a project must not disable requirements on states."""
+    """Return whether a file may choose a strategy; a project must not disable state requirements."""
     return strategy != Strategy.FLAT or file.layer not in OF_A_PROJECT
 
 
 def owner(file: ConfigurationFile) -> str:
-    """Say whose file it is, for messages."""
+    """Return the owner of a file, for messages."""
     return (
         "Remit itself" if file.layer is ConfigurationLayer.BUILTIN else f"the {file.layer} file {file.path}"
     )

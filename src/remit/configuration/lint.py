@@ -1,4 +1,4 @@
-"""Warns about configurations that are valid but probably not what the author meant."""
+"""Warns about settings that are valid but probably not intended."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -24,7 +24,7 @@ Remark = tuple[Severity, ConfigurationFile, ConfigurationMistake]
 
 
 class _Known(NamedTuple):
-    """The names that exist in one workspace."""
+    """The names that exist in a workspace."""
 
     names: Collection[str]
     servers: Collection[str]
@@ -35,7 +35,7 @@ class _Known(NamedTuple):
 def remarks(
     loaded: Sequence[LoadedFile], tools: Iterable[Tool], memory_tools: Sequence[str]
 ) -> Iterator[Remark]:
-    """List contradictions, and patterns that match nothing known here."""
+    """List contradictions, and patterns that match nothing known."""
     known = _known(tools, memory_tools)
     for each in loaded:
         yield from _unmatched(each, known)
@@ -55,7 +55,7 @@ def _known(tools: Iterable[Tool], memory_tools: Sequence[str]) -> _Known:
         if tool.kind is Kind.MCP_TOOL and tool.server is not None
     ]
     agents = [tool.name for tool in listed if tool.kind is Kind.SUBAGENT]
-    # Remit's own tools are known even if no gateway has served them here yet.
+    # Remit's own tools are known even if the gateway has never served them here.
     brought = {tool_name(MEMORY_SERVER, name) for name in memory_tools}
     return _Known(
         {*(tool.name for tool in listed), *brought},
@@ -84,7 +84,7 @@ def _unmatched(loaded: LoadedFile, known: _Known) -> Iterator[Remark]:
 
 
 def _unmatched_of_server(loaded: LoadedFile, lists: AccessLists, known: _Known) -> Iterator[Remark]:
-    """A server that was not asked for its tools yet may have any."""
+    """List the unmatched patterns of a server, unless its tools are unknown."""
     own = [name for server, name in known.own_names if glob(lists.name).matches(server)]
     for key, patterns in (("allow", lists.allow or ()), ("block", lists.block)):
         for pattern in patterns:
@@ -94,7 +94,7 @@ def _unmatched_of_server(loaded: LoadedFile, lists: AccessLists, known: _Known) 
 
 
 def _patterns(loaded: LoadedFile) -> Iterator[tuple[KeyPath, str]]:
-    """List the patterns of tools, with the keys that lead to each."""
+    """List the tool patterns, with the keys that lead to each."""
     content = loaded.content
     yield from ((("tools", entry.pattern), entry.pattern) for entry in content.tools)
     for lists, path in ((content.everyone, ()), *((each, ("agents", each.name)) for each in content.agents)):
@@ -117,7 +117,7 @@ def _note(loaded: LoadedFile, path: KeyPath, message: str, hint: str | None) -> 
 
 
 def _blocked(loaded: LoadedFile) -> Iterator[Remark]:
-    """Name what a list allows and blocks."""
+    """List patterns that are both allowed and blocked."""
     content = loaded.content
     named = [(("servers", each.name), each) for each in content.servers]
     named += [(("agents", each.name), each) for each in content.agents]
@@ -131,11 +131,11 @@ def _blocked(loaded: LoadedFile) -> Iterator[Remark]:
 
 
 def _overruled(loaded: LoadedFile, all_loaded: Sequence[LoadedFile]) -> Iterator[Remark]:
-    """List rules without effect, because a stricter one of an equal or weaker file wins."""
+    """List rules that have no effect, because a stricter rule in an equal or weaker file wins."""
     for entry in loaded.content.tools:
         for other in all_loaded:
             if rule_strength(other.file) > rule_strength(loaded.file):
-                continue  # reported as a mistake
+                continue  # already reported as a mistake
             for theirs in other.content.tools:
                 for key in _in_vain(entry, theirs):
                     stricter = f"`{key_path(('tools', theirs.pattern, key))}` in {other.file.path}"
@@ -152,5 +152,5 @@ def _in_vain(entry: ToolEntry, theirs: ToolEntry) -> Iterator[str]:
     undone += ["ai_enabled"] if entry.ai_enabled and theirs.ai_enabled is False else []
     if undone and covers(
         theirs.pattern, entry.pattern
-    ):  # patterns last: there are as many pairs as rules squared
+    ):  # patterns last, because the number of pairs is quadratic
         yield from undone

@@ -1,4 +1,4 @@
-"""The configuration of a workspace after all its files are merged."""
+"""The merged configuration of a workspace."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -13,11 +13,11 @@ from remit.configuration.config_model import (
 )
 from remit.decision.snapshot import Implications
 
-VARIABLES = "[env]"  # the name under which the list of variables is trusted; no state has it
+VARIABLES = "[env]"  # subject under which the list of variables is trusted, which no state can have
 
 
 class DeclaredState(NamedTuple):
-    """A state in force, with the file that declares it."""
+    """An active state, with the file that declares it."""
 
     entry: StateEntry
     file: ConfigurationFile
@@ -52,17 +52,17 @@ class TrustRequest(NamedTuple):
 
     @property
     def is_state(self) -> bool:
-        """Whether it is a state and not a rule for tools."""
+        """Whether it is a state, not a rule for tools."""
         return isinstance(self.entry, StateEntry)
 
     @property
     def is_trusted(self) -> bool:
-        """Whether it is trusted in its current form."""
+        """Whether its current form is trusted."""
         return self.trusted_digest == self.digest
 
     @property
     def is_changed(self) -> bool:
-        """Whether it changed since it was trusted."""
+        """Whether it has changed since it was trusted."""
         return self.trusted_digest is not None and not self.is_trusted
 
     @property
@@ -89,7 +89,7 @@ class Transition(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """A declared state that is not in force as declared."""
+    """A declared state that does not apply as declared."""
 
     file: ConfigurationFile
     name: str
@@ -100,7 +100,7 @@ class Configuration(NamedTuple):
     """The merged content of all files."""
 
     states: Mapping[str, DeclaredState]
-    waiting: frozenset[str]  # declared states that are unknown until trusted
+    waiting: frozenset[str]  # declared states that stay unknown until trusted
     implications: Implications
     rules: tuple[ToolRule, ...]
     trust_requests: tuple[TrustRequest, ...]
@@ -123,7 +123,7 @@ class Configuration(NamedTuple):
 
     @property
     def transitions(self) -> Iterator[Transition]:
-        """List how the success of tools sets and clears workflow states."""
+        """Yield how the success of tools sets and clears workflow states."""
         for state in self.states.values():
             for patterns, truth in ((state.entry.on, True), (state.entry.off, False)):
                 yield from (Transition(pattern, state.entry.name, truth) for pattern in patterns)

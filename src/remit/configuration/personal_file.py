@@ -1,4 +1,4 @@
-"""Writes `remit.local.toml`, a user's own configuration file in a project, atomically."""
+"""Writes `remit.local.toml`, the user's own configuration file in a project, atomically."""
 
 import os
 import tempfile
@@ -13,7 +13,7 @@ _LIMIT = 1024 * 1024  # bytes
 
 
 class PersonalFile:
-    """`remit.local.toml` at the root of a checkout, as it was when it was read."""
+    """The `remit.local.toml` at the root of a checkout, as last read."""
 
     def __init__(self, workspace: Workspace) -> None:
         self.path = os.path.join(workspace.checkout, PERSONAL)
@@ -26,10 +26,10 @@ class PersonalFile:
         return self._found or ""
 
     def write(self, text: str) -> None:
-        """Replace the text; an empty text removes the file.
+        """Replace the text; an empty text deletes the file.
 
         Raises:
-            BadFileError: the file changed meanwhile, or cannot be written.
+            BadFileError: the file changed in the meantime, or cannot be written.
         """
         if self._read() != self._found:
             raise BadFileError(f"`{self.path}` was changed meanwhile", hint="run the command again")

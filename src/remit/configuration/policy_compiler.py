@@ -1,7 +1,7 @@
-"""Compiles the policy from the lists, rules and modes of all files, within what each file may set.
+"""Compiles the policy from the lists, rules and modes of all files, within the rights of each file.
 
-A project's rules that restrict count at once. Rules that permit need the user's trust, and no project file
-sets a mode.
+A project's restrictions apply immediately. Its permissions need the user's trust, and no project file can set
+a mode.
 """
 
 import json
@@ -49,7 +49,7 @@ _ANY = glob("*")
 
 
 class CompiledPolicy(NamedTuple):
-    """A policy, the parts that wait for trust, and the rules that do not count."""
+    """A policy, the parts that need trust, and the rules that do not apply."""
 
     policy: Policy = NO_POLICY
     trust_requests: tuple[TrustRequest, ...] = ()
@@ -200,7 +200,7 @@ def _violations(
 
 
 def _given(loaded: LoadedFile, all_loaded: Sequence[LoadedFile]) -> Iterator[ConfigurationMistake]:
-    """List the settings that a project may never set, even if trusted."""
+    """List the settings that a project may not set, even if trusted."""
     machine = next(
         (each.file.path for each in all_loaded if each.file.layer is ConfigurationLayer.MACHINE), ""
     )
@@ -236,9 +236,9 @@ def _unpresentable(content: ConfigurationContent) -> Iterator[KeyPath]:
 def _undoing(
     entry: ToolEntry, loaded: LoadedFile, all_loaded: Sequence[LoadedFile]
 ) -> Iterator[tuple[ConfigurationMistake, bool]]:
-    """List what a rule would undo of a stronger file's rules, and whether trust allows it.
+    """List the stronger rules that a rule would undo, and whether trust allows it.
 
-    Tools that the user switched off stay off, and an administrator's rules stand.
+    Tools that the user switched off stay off, and an administrator's rules stay in place.
     """
     for other in all_loaded:
         if rule_strength(other.file) <= rule_strength(loaded.file):
@@ -268,7 +268,7 @@ def _weaker_keys(entry: ToolEntry, theirs: ToolEntry) -> Iterator[str]:
 
 
 def covers(wider: str, pattern: str) -> bool:
-    """Tell whether a pattern covers everything that another one covers."""
+    """Return whether a pattern covers everything that another one covers."""
     return all(
         any(form.matches("*".join(each.parts)) for form in tool_globs(wider)) for each in tool_globs(pattern)
     )

@@ -1,4 +1,4 @@
-"""Merges the settings of sessions; a project can only reduce what agents are told."""
+"""Merges the session settings; a project can only reduce what agents receive."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -17,7 +17,7 @@ MAX_TOKENS = 2_000
 
 
 class SessionSettings(NamedTuple):
-    """The settings of sessions, as `SessionOptions` with defaults applied."""
+    """The session settings: `SessionOptions` with defaults applied."""
 
     characters: int = MAX_CHARACTERS
     tokens: int = MAX_TOKENS
@@ -28,7 +28,7 @@ class SessionSettings(NamedTuple):
 
 
 def session_settings(loaded: Sequence[LoadedFile]) -> SessionSettings:
-    """Merge the files: the machine's, what a project reduces, and the administrator's."""
+    """Merge the files: the machine's, reductions by the project, and the administrator's."""
     told = SessionSettings()
     for each in (
         *_of(loaded, ConfigurationLayer.MACHINE),
@@ -43,7 +43,7 @@ def session_settings(loaded: Sequence[LoadedFile]) -> SessionSettings:
 
 
 def violations(loaded: Iterable[LoadedFile]) -> Iterator[tuple[ConfigurationFile, ConfigurationMistake]]:
-    """List the settings that a project may never set, even if trusted."""
+    """List the settings that a project may not set, even if trusted."""
     for each in loaded:
         if each.file.layer in OF_A_PROJECT and each.content.session.shared_patterns:
             message, hint = "a project cannot ask for what others do", "that is the machine's to say"

@@ -1,11 +1,11 @@
-"""Says what a person can do to make a state true."""
+"""Explains how to make a state true."""
 
 from remit.configuration.config_model import ASKS_GIT, Detector, DetectorKind, GitFact, StateEntry
 from remit.configuration.merged_configuration import DeclaredState
 
 
 def state_unlock(state: DeclaredState) -> str | None:
-    """Say how to make a state true; None if that is unknown."""
+    """Explain how to make a state true; None if unknown."""
     entry = state.entry
     if not state.may_run:
         return f"look at it with `remit trust {entry.name}`, and trust it"

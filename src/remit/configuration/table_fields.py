@@ -1,6 +1,6 @@
-"""Reads the tables of a configuration file with type checks, and collects every mistake.
+"""Reads tables of a configuration file with type checks, and collects all mistakes.
 
-Mistakes never show values: a misplaced value may be a secret.
+Mistakes never contain values, because a misplaced value may be a secret.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -12,13 +12,13 @@ from remit.text.spelling import did_you_mean
 
 Read = TypeVar("Read")
 
-_MOST_KEYS = 2000  # in one table
-_MOST_ITEMS = 500  # in one list
-_MOST_CHARACTERS = 4096  # in one text
+_MOST_KEYS = 2000  # per table
+_MOST_ITEMS = 500  # per list
+_MOST_CHARACTERS = 4096  # per text
 
 
 class TableFields:
-    """One table of a file; invalid values are noted as mistakes and read as missing."""
+    """One table of a file; invalid values are reported as mistakes and read as missing."""
 
     def __init__(self, table: object, path: KeyPath, mistakes: list[ConfigurationMistake]) -> None:
         self.path = path
@@ -34,36 +34,36 @@ class TableFields:
         return name in self._table
 
     def note(self, name: str, message: str, hint: str | None = None) -> None:
-        """Note a mistake at a key, or at the whole table."""
+        """Report a mistake at a key, or for the whole table."""
         path = (*self.path, name) if name else self.path
         self._mistakes.append(ConfigurationMistake(path, message, hint))
 
     def only(self, known: Collection[str]) -> None:
-        """Note every unknown key."""
+        """Report every unknown key."""
         for name in self._table:
             if name not in known:
                 hint = did_you_mean(name, known) or f"known are {listed(sorted(known))}"
                 self.note(name, f"`{name}` is no key that is known here", hint)
 
     def given(self, names: Iterable[str]) -> list[str]:
-        """List which of some keys are present."""
+        """List the given keys that are present."""
         return [name for name in names if name in self._table]
 
     def tables(self, name: str) -> "list[tuple[str, TableFields]]":
-        """Read a table of tables; a missing one is empty."""
+        """Read a table of tables; empty if missing."""
         section = self.table(name)
         return [(key, section.table(key)) for key in section._table]
 
     def table(self, name: str) -> "TableFields":
-        """Read a table; a missing one is empty."""
+        """Read a table; empty if missing."""
         return TableFields(self._table.get(name, {}), (*self.path, name), self._mistakes)
 
     def is_table(self, name: str) -> bool:
-        """Tell whether a key is present and a table."""
+        """Return whether a key is present and holds a table."""
         return isinstance(self._table.get(name), dict)
 
     def is_list(self, name: str) -> bool:
-        """Tell whether a key is present and a list."""
+        """Return whether a key is present and holds a list."""
         return isinstance(self._table.get(name), list)
 
     def text(self, name: str) -> str | None:
@@ -131,7 +131,7 @@ class TableFields:
         return self._checked(name, _is_scalar, "a single value")
 
     def one_of(self, name: str, words: Collection[str]) -> str | None:
-        """Read one of some words; None if missing."""
+        """Read one of the given words; None if missing."""
         value = self._table.get(name)
         if value is None or value in words:
             return cast("str | None", value)
@@ -139,7 +139,7 @@ class TableFields:
         self.note(name, f"expected one of {listed(words)}", hint)
         return None
 
-    def _checked(self, name: str, is_good: Callable[[object], bool], words: str) -> "Read | None":  # pyright: ignore[reportInvalidTypeVarUse] - the caller's check says which
+    def _checked(self, name: str, is_good: Callable[[object], bool], words: str) -> "Read | None":  # pyright: ignore[reportInvalidTypeVarUse] - the caller's check determines the type
         value = self._table.get(name)
         if value is None or is_good(value):
             return cast("Read | None", value)
@@ -153,7 +153,7 @@ def listed(words: Iterable[str]) -> str:
 
 
 def kind(value: object) -> str:
-    """Name the type of a value without showing it."""
+    """Return the name of a value's type, without showing the value."""
     match value:
         case bool():
             return "true or false"

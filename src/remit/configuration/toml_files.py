@@ -12,7 +12,7 @@ from remit.decision.scopes import is_at_or_below
 from remit.files.bounded_reader import FileError, Machine, fingerprint, is_settled, read_text
 from remit.files.formats import parse_toml
 
-_LIMIT = 2**20  # bytes of a file
+_LIMIT = 2**20  # bytes per file
 
 
 class TomlFiles:
@@ -30,7 +30,7 @@ class TomlFiles:
         ]
 
     def fingerprint(self, file: ConfigurationFile) -> str:
-        """Return a fingerprint of a file's current content."""
+        """Return the fingerprint of a file's current content."""
         return fingerprint(file.path, self._machine, now_ns=self._now_ns())
 
     def read(self, file: ConfigurationFile, workspace: Workspace) -> TomlDocument | None:

@@ -1,6 +1,6 @@
 """Finds the positions of keys in TOML text, which `tomllib` does not report.
 
-`tomllib` has parsed the text before, so invalid TOML does not occur here.
+Only text that `tomllib` has parsed is scanned, so it is valid TOML.
 """
 
 import re
@@ -22,7 +22,7 @@ _ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", "e": "\x1b"}
 
 
 def positions(text: str) -> dict[str, list[int]]:
-    """Find each key's line and column, and those of the content of its value, from 1."""
+    """Return the line and column of each key, and of the content of its value, from 1."""
     starts = [0, *(at + 1 for at, sign in enumerate(text) if sign == "\n")]
     found: dict[str, list[int]] = {}
     for path, at, value in _Scanner(text).places():
@@ -41,12 +41,12 @@ def _place(starts: list[int], at: int) -> tuple[int, int]:
 
 
 class _Scanner:
-    """Scans a text once, from key to key."""
+    """Scans a text once, key by key."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
-        self._open: list[KeyPath | None] = []  # inline tables by their path, and lists as None
+        self._open: list[KeyPath | None] = []  # inline tables by path, and lists as None
 
     def places(self) -> Iterator[tuple[KeyPath, int, int]]:
         header: KeyPath = ()
