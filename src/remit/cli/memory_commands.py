@@ -288,7 +288,7 @@ def hygiene(*, project: str, project_id: str | None, as_json: bool) -> None:
 
 def _cells(kept: StoredArtifact) -> tuple[str, ...]:
     scope = f"focus {kept.focus}" if kept.focus is not None else kept.scope
-    words = body_of if kept.kind is ArtifactKind.OBSERVATION else name_of  # observations have no name
+    words = body_of if kept.kind is ArtifactKind.OBSERVATION else name_of  # an observation is named by type
     name = " ".join(words(kept.kind, kept.content).split())
     return kept.id, kept.status, scope, _time(kept.created_at), name[:_NAME]
 

@@ -21,11 +21,8 @@ Location = Mapping[str, object]
 
 _BY_ITS_DETECTOR = "its detector, a function of this program, has to say so"
 _NOWHERE = Workspace(dir="", checkout="", project=identify(""))
-_OF_A_PROJECT = {
-    **VARIABLES,
-    "env": CelType.MAP,
-    ENTITIES: CelType.MAP,
-}  # their keys depend on the project's files
+# Maps, as their keys depend on the project's files.
+_OF_A_PROJECT = {**VARIABLES, "env": CelType.MAP, ENTITIES: CelType.MAP}
 
 
 class ToolContextSource:
