@@ -8,9 +8,9 @@ from remit.text.token_estimate import estimate
 
 
 def one_line(text: str, most: int) -> str:
-    """Return a text as one line of printable characters, shortened if needed.
+    """Return a text as a single line of printable characters, shortened if needed.
 
-    Descriptions come from servers: a line break in one must not start a new section.
+    Descriptions come from servers, so a line break must not start a new section.
     """
     plain = " ".join("".join(char if char.isprintable() else " " for char in text).split())
     return plain if len(plain) <= most else plain[: most - 1].rstrip() + "…"
@@ -18,14 +18,14 @@ def one_line(text: str, most: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A section of a text; the lowest `keep` is dropped first."""
+    """A section of a text; the section with the lowest `keep` is dropped first."""
 
     text: str
     keep: int
 
 
 def assemble(sections: Sequence[Section], *, budget: int = sys.maxsize, tokens: int = sys.maxsize) -> str:
-    """Join sections, dropping whole ones until the rest fits the budget."""
+    """Join sections, dropping whole sections until the rest fits the budget."""
     kept = [section for section in sections if section.text]
     while len(text := "\n\n".join(section.text for section in kept)) > budget or estimate(text) > tokens:
         kept.remove(min(kept, key=lambda section: section.keep))

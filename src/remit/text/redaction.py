@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from remit.text.secrets import Word, is_secret, may_be_secret, names_a_secret, secrets_in, words_of
 
 HIDDEN = "***"
-_SHORTEST = 4  # shorter values are not secrets, and occur inside ordinary words
+_SHORTEST = 4  # shorter values are not secrets and occur in ordinary words
 
 # Compiled on first use, as in `secrets`.
-_PLAIN = r"[A-Za-z0-9_+/=.:~@%-]+"  # other words must be checked
+_PLAIN = r"[A-Za-z0-9_+/=.:~@%-]+"  # all other words are checked
 _HEADER = r"(?i)(([\w-]+):\s*(?:(?:bearer|basic|token)\s+)?)([A-Za-z0-9_+/=.~-]+)"
 _PART = r"@?(?:sha\d+:)?[^/\\@:]+"
 _USER_INFO = r"(?<=://)[^/?#\s]+@"
@@ -31,7 +31,7 @@ def redact_words(command: Iterable[str]) -> list[str]:
 
 
 def redact_url(url: str) -> str:
-    """Hide a URL's user and password, and possible secrets in its path, query and fragment."""
+    """Hide the user and password of a URL, and possible secrets in its path, query and fragment."""
     plain = re.sub(_USER_INFO, f"{HIDDEN}@", url)
     plain = re.sub(_PATH, lambda match: match[1] + _parts(match[2]), plain)
     return re.sub(_PARAMETER, _parameter, plain)
@@ -63,7 +63,7 @@ def _parts(text: str) -> str:
 
 
 def _part(match: re.Match[str]) -> str:
-    """Hide one part of a path; an `@` starts a version, which is checked by itself."""
+    """Hide one part of a path; an `@` starts a version, which is checked separately."""
     part = match[0]
     return HIDDEN if (is_secret if part.startswith("@") else may_be_secret)(part) else part
 

@@ -1,11 +1,11 @@
-"""Detects secrets in plain text by their shape and by the name they are assigned to.
+"""Detects secrets in plain text by their format and by the name they are assigned to.
 
-What is sure is worth a finding: a doctor who cries wolf is not asked again, so what could as well be a word,
-a path, a URL or an example passes. What is doubtful is only not shown.
+Only values that are certainly secrets are findings: false alarms erode trust, so anything that may be a word,
+a path, a URL or an example passes. Doubtful values are only hidden from output.
 
-A text of any length is gone through in a time that grows with it alone: nobody may stop Remit with a long run
-of letters. So no pattern starts anew inside of what it has failed on, and what a pattern cannot remember, as
-where a reference ends, is looked for by hand.
+The running time is linear in the length of the text, so a long run of letters cannot stall Remit. For this,
+no pattern restarts inside text on which it failed, and plain code finds what a pattern cannot remember, such
+as the end of a reference.
 """
 
 import re
@@ -14,11 +14,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 _MAX_SHOWN = 100
-_JUDGED = 256  # characters of a value that are checked
+_JUDGED = 256  # characters checked per value
 
-# The patterns are compiled on first use: most commands have nothing to check.
+# Patterns are compiled on first use, because most commands have nothing to check.
 
-# Shapes of known services' secrets, anywhere in a text.
+# Formats of known services' secrets, anywhere in a text.
 _SHAPES = r"""(?x)
     (?<![A-Za-z0-9])(?:
         gh[a-z]_\w{20,} | github_pat_\w{20,} | gl[a-z]{2,4}-[\w-]{16,} | glsa_\w{20,}
@@ -32,10 +32,10 @@ _SHAPES = r"""(?x)
     )
     | -----BEGIN\ [A-Z ]*PRIVATE\ KEY-----[^-]{20,}
 """
-_REFERENCE = r"\$\{\{|\$\{|\{(?:env|file):"  # where one begins
+_REFERENCE = r"\$\{\{|\$\{|\{(?:env|file):"  # the start of a reference
 _SCHEME = r"(?i)^\s*(?:bearer|basic|token|bot|apikey|api-key|key)\s+"
 _CREDENTIAL = r"(?i)\b(?:bearer|basic)\s+([\w.~+/=-]+)"
-# A lookahead, because the value may hold the next pair, as in `url=https://mcp.test/?token=...`.
+# A lookahead, because the value may contain the next pair, as in `url=https://mcp.test/?token=...`.
 _VALUE = r"[^\s;&,\"'}]"
 _PAIR = rf"(?<![\w.-])([\w.-]++)[\"']?+\s*+[=:]\s*+[\"']?+(?=({_VALUE}{{1,{_JUDGED}}}+))"
 _USERINFO = r"(?<![\w+.-])([\w+.-]++)://([^/?#\s@:]*+)(?::([^/?#\s@]*+))?+@"
@@ -59,11 +59,11 @@ _KEYS = (
     r"|accesstoken|accesskey|secretkey|privatekey|signature|sig|cookie"
 )
 _PASSWORDS = r"[a-z]*(?:password|passwd|passphrase)|pwd|pass"
-_HARMLESS = (  # keys and tokens of these are not secret
+_HARMLESS = (  # words that mark a key or token as not secret
     r"public|publishable|site|file|sort|cache|partition|primary|foreign|project|object|bucket|storage"
     r"|space|idempotency|issue|page|next|continuation|design"
 )
-_ABOUT = (  # `KEY_FILE`: the last word describes a secret without being one
+_ABOUT = (  # `KEY_FILE`: the last word describes a secret but is not one
     r"file|path|dir|folder|url|uri|host|server|provider|name|type|method|mode|sock"
     r"|command|cmd|script|program|helper"
 )
@@ -71,7 +71,7 @@ _KNOWN_PASSWORDS = (
     r"password|passwd|pass|pw|secret|postgres|root|admin|user|username|guest|mysql|neo4j|test|dev|local"
     r"|minio|minioadmin|redis|mongo|sa"
 )
-_ASSIGNMENT = r"(?s)((-{0,2}[A-Za-z_][\w.-]*)=)([^=].*)"  # and not base64's `==`
+_ASSIGNMENT = r"(?s)((-{0,2}[A-Za-z_][\w.-]*)=)([^=].*)"  # excludes base64 padding `==`
 
 
 class Word(NamedTuple):
@@ -92,7 +92,7 @@ def words_of(command: Iterable[str]) -> Iterator[Word]:
 
 
 def is_secret(value: str, name: str = "") -> bool:
-    """Tell whether a value holds a secret, given the name of its variable, header or option."""
+    """Return whether a value contains a secret, given the name of its variable, header or option."""
     return any(True for _ in secrets_in(value, name))
 
 
@@ -109,7 +109,7 @@ def secrets_in(value: str, name: str = "") -> Iterator[str]:
 
 
 def names_a_secret(name: str) -> bool:
-    """Tell whether a variable, header, option or parameter of this name may hold a secret."""
+    """Return whether a variable, header, option or parameter with this name may contain a secret."""
     words = _name_words(name)
     is_about = re.fullmatch(_ABOUT, words[-1]) is not None
     return not is_about and any(
@@ -119,7 +119,7 @@ def names_a_secret(name: str) -> bool:
 
 
 def may_be_secret(value: str, name: str = "") -> bool:
-    """Tell whether a value must not be shown: it is a secret or looks like one."""
+    """Return whether a value must not be shown, because it is a secret or looks like one."""
     return is_secret(value, name) or names_a_secret(name) or _looks_random(value)
 
 
@@ -130,7 +130,7 @@ def shown(word: str) -> str | None:
 
 
 def _resolved(text: str) -> str:
-    """Replace each reference by its default, which is usually empty."""
+    """Replace each reference with its default, which is usually empty."""
     if "{" not in text:
         return text
     kept: list[str] = []
@@ -155,7 +155,7 @@ def _resolved(text: str) -> str:
 
 
 class _Ahead:
-    """Finds the next occurrence of a sign, scanning the text only once for increasing positions."""
+    """Finds the next occurrence of a substring, scanning the text only once for increasing positions."""
 
     def __init__(self, text: str, sign: str) -> None:
         self._text = text
@@ -163,7 +163,7 @@ class _Ahead:
         self._at = -1
 
     def after(self, start: int) -> int:
-        """Return its position; the text's length if there is none."""
+        """Return the next position; the length of the text if there is none."""
         if self._at < start:
             found = self._text.find(self._sign, start)
             self._at = len(self._text) if found < 0 else found
@@ -171,14 +171,14 @@ class _Ahead:
 
 
 def _shaped(text: str) -> Iterator[str]:
-    """List the parts of a text with the shape of a secret."""
+    """List the parts of a text that have the format of a secret."""
     shapes, at, run = re.compile(_SHAPES), 0, 0
     while found := shapes.search(text, at):
         start, at = found.span()
         if found["web_token"]:
             run = run if at <= run else _end(r"[\w-]*", text, at)
             at = _end(r"\.[\w-]{8,}", text, run)
-            if at == run:  # nothing follows its first part
+            if at == run:  # a web token has at least two parts
                 at = start + 1
                 continue
         yield text[start:at]
@@ -190,8 +190,8 @@ def _end(pattern: str, text: str, start: int) -> int:
 
 
 def _paired(text: str) -> Iterator[str]:
-    """List the secrets that are assigned to a name within a text."""
-    known = 0  # the end of a long value that was listed
+    """List the secrets in a text that are assigned to a name."""
+    known = 0  # end of the last long value
     for match in re.finditer(_PAIR, text):
         name, value = match.groups()
         start = match.end()
@@ -209,7 +209,7 @@ def _name_words(name: str) -> list[str]:
 
 
 def _is_given_to(name: str, value: str) -> bool:
-    """Tell whether a value is a secret by the name it is assigned to."""
+    """Return whether a value is a secret, judging by the name it is assigned to."""
     *_, kind, word = _name_words(name)
     if re.fullmatch(_HARMLESS, kind) or re.match(_URL, value):
         return False
@@ -231,7 +231,7 @@ def _is_hard_to_guess(value: str) -> bool:
 
 
 def _is_random(value: str) -> bool:
-    """Tell whether a value is more than words and numbers, and not a placeholder."""
+    """Return whether a value is more than words and numbers, and not a placeholder."""
     start = value[:_JUDGED]
     pieces = [piece for piece in re.split(r"[^A-Za-z0-9]+", start) if piece]
     is_words = all(re.fullmatch(_WORD, piece) for piece in pieces)

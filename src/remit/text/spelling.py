@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable
 
 MOST_SUGGESTIONS = 3
-_MAX_LENGTH = 60  # of names that are compared
+_MAX_LENGTH = 60  # longest name that is compared
 
 
 def nearest(wanted: str, known: Iterable[str], form: Callable[[str], str] = str) -> list[str]:
-    """List names that are spelled nearly like the wanted one, nearest first, ignoring case."""
+    """List names that are spelled similarly, nearest first, ignoring case."""
     word = wanted.lower()[:_MAX_LENGTH]
     limit = max(1, len(word) // 4)
     forms = ((each, form(each).lower()[:_MAX_LENGTH]) for each in set(known))
@@ -23,7 +23,7 @@ def did_you_mean(wanted: str, known: Iterable[str]) -> str | None:
 
 
 def _distance(one: str, other: str) -> int:
-    """Return the edit distance of two words."""
+    """Return the edit distance between two words."""
     row = list(range(len(other) + 1))
     for at, letter in enumerate(one, start=1):
         before, row[0] = row[0], at

@@ -1,7 +1,7 @@
-"""Estimates the tokens that a tool costs: what a client sends about it with every request.
+"""Estimates the tokens that a tool costs in every request of a client.
 
-No tokenizer is needed. A run of letters and digits, or of punctuation, is about one token; long runs are
-more, and so is every extra byte of a multi-byte character. `bench/tokens.py` compares these weights with real
+It uses no tokenizer. A run of letters and digits, or of punctuation, is about one token; long runs are more,
+and so is every extra byte of a multi-byte character. `bench/tokens.py` compares these weights with real
 tokenizers on real definitions.
 """
 
@@ -12,23 +12,23 @@ PER_RUN = 0.9
 PER_BYTE = 0.04
 PER_EXTRA_BYTE = 0.4
 
-# Translating bytes and splitting them is several times faster than a regular expression.
+# Translating and splitting bytes is several times faster than a regular expression.
 _WORD = frozenset(byte for byte in range(256) if byte > 127 or chr(byte).isalnum())
 _WORDS = bytes(byte if byte in _WORD else 32 for byte in range(256))
 _MARKS = bytes(byte if 32 < byte < 127 and byte not in _WORD else 32 for byte in range(256))
 
 
 def estimate(text: str) -> int:
-    """Estimate the number of tokens of a text."""
+    """Estimate the number of tokens in a text."""
     data = text.encode(errors="replace")
     runs = len(data.translate(_WORDS).split()) + len(data.translate(_MARKS).split())
     return ceil(PER_RUN * runs + PER_BYTE * len(data) + PER_EXTRA_BYTE * (len(data) - len(text)))
 
 
 def definition_tokens(name: str, description: str | None = None, input_schema: str | None = None) -> int:
-    """Estimate the tokens of one tool: its definition, or one line if it has no schema.
+    """Estimate the tokens of a tool: its definition, or a single line if it has no schema.
 
-    Skills, commands and subagents are one line: their bodies load only when used.
+    Skills, commands and subagents cost one line, because their bodies load only when used.
     """
     if input_schema is None:
         return estimate(f"- {name}: {description or ''}")
@@ -37,7 +37,7 @@ def definition_tokens(name: str, description: str | None = None, input_schema: s
 
 
 def _compact(schema: str) -> str:
-    """Write JSON as clients send it, without spaces and escapes."""
+    """Serialize JSON as clients send it, without extra spaces and escapes."""
     if '": ' not in schema and "\\u" not in schema:
         return schema
     return _write(json.loads(schema))

@@ -4,9 +4,9 @@ import re
 
 _LOWER_UPPER = re.compile(r"([a-z0-9])([A-Z])")
 _UPPER_WORD = re.compile(r"([A-Z]+)([A-Z][a-z])")
-# Python treats a few characters as letters that SQLite treats as separators.
+# SQLite treats a few characters as separators that Python treats as letters.
 _NOT_WORD = re.compile(r"[\W_\u19b0-\u19c0\u19c8\u19c9\u1cf2\u1cf3]+")
-# Verbs that occur as tool names ("get", "find", "show", "make", "list") are not stop words.
+# Verbs that occur in tool names ("get", "find", "show", "make", "list") are not stop words.
 _STOP_WORDS = """
     a an the this that these those some any such each every both all there here
     i me my mine myself we us our ours you your yours he him his she her hers it its they them their theirs
