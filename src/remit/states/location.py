@@ -1,4 +1,4 @@
-"""The location: where in an application its user is, as the host application says."""
+"""The user's location in a host application."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DEEPEST = 2**31
 
 
 class Location:
-    """Sets and clears the location, for a host application."""
+    """Lets a host application set and clear the user's location."""
 
     def __init__(self, states: StateService) -> None:
         self._states = states
@@ -36,10 +36,10 @@ class Location:
         components: Sequence[str] | None = None,
         elements: Sequence[str] | None = None,
     ) -> None:
-        """Set the user's location; it expires after a minute, unless it is set again.
+        """Set the user's location, which expires after a minute unless set again.
 
         Raises:
-            StateError: a part has a value that it cannot have.
+            StateError: a part has an invalid value.
         """
         parts: dict[str, object] = {
             "page": page,
@@ -58,10 +58,10 @@ class Location:
 
 
 def check_location(value: object) -> None:
-    """Check that a value can be a location.
+    """Check that a value is a valid location.
 
     Raises:
-        StateError: it cannot.
+        StateError: the value is invalid.
     """
     if value is None:
         return

@@ -1,59 +1,59 @@
-"""Observations: what detectors found, what host applications pushed, and until when either counts."""
+"""The results of detectors, the values pushed by host applications, and their expiry."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-STALE_LIFETIMES = 10  # for so many lifetimes an answer may be used while somebody finds out anew
+STALE_LIFETIMES = 10  # lifetimes for which a result may be used while another process detects it again
 
 
 class Observation(NamedTuple):
-    """What a detector found, and why; unknown is `None`."""
+    """The result of a detector, `None` if unknown, and the reason."""
 
     truth: bool | None
     reason: str
-    amount: int | None = None  # how many there are, of what is counted
+    amount: int | None = None  # the count, if the detector counts
 
 
 class StoredObservation(NamedTuple):
-    """An observation that is remembered; times in Unix milliseconds."""
+    """A stored observation; times are Unix milliseconds."""
 
-    mark: str  # what was looked at, and how
+    mark: str  # identifies what was detected, and how
     observation: Observation
-    at: int  # 0: never observed yet
+    at: int  # 0: never
     until: int
     claimed_until: int = 0
 
     def is_fresh(self, mark: str, now: int) -> bool:
-        """Tell whether it still counts; one from the future is that of a clock which has been set back."""
+        """Return whether it is current; a result from the future was stored before the clock was set back."""
         return self.mark == mark and 0 < self.at <= now < self.until
 
     def is_usable(self, mark: str, now: int) -> bool:
-        """Tell whether it may stand in while somebody finds out anew."""
+        """Return whether it may be used while another process detects it again."""
         lifetime = self.until - self.at
         return self.mark == mark and 0 < self.at <= now < self.until + lifetime * (STALE_LIFETIMES - 1)
 
 
 class PushedValue(NamedTuple):
-    """What a host application said."""
+    """A value that a host application pushed."""
 
     value: object
     at: int
     until: int
 
     def counts(self, now: int) -> bool:
-        """Tell whether it has not expired."""
+        """Return whether it has not expired."""
         return self.at <= now < self.until
 
 
 class WorkflowStep(NamedTuple):
-    """Who set a workflow state, and when."""
+    """When a workflow state was set, and by what."""
 
     at: int
-    by: str  # a tool; empty for a person
+    by: str  # a tool; empty if a person set it
 
 
 class StoredStates(NamedTuple):
-    """All that the store knows of a workspace's states."""
+    """Everything stored about a workspace's states."""
 
     workflow: Mapping[str, WorkflowStep]
     pushed: Mapping[str, PushedValue]

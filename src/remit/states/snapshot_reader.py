@@ -1,4 +1,4 @@
-"""Takes a snapshot: the value of every state of a workspace, at one moment."""
+"""Takes snapshots: the values of all states of a workspace at one moment."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from remit.states.detectors.local_detectors import LocalDetectors, LocalLook
     from remit.store.ports import Clock, StateStore
 
-_CLAIM_MARGIN = 1_000  # milliseconds that a claim outlives the time limit of its detector
+_CLAIM_MARGIN = 1_000  # milliseconds that a claim lasts beyond its detector's timeout
 
 
 class SnapshotReader:
-    """Reads the states of a workspace from the store and from detectors, and stores what detectors find."""
+    """Reads the states of a workspace from the store and from detectors, and stores detectors' results."""
 
     def __init__(self, store: StateStore, detectors: LocalDetectors, clock: Clock) -> None:
         self._store = store
@@ -33,7 +33,7 @@ class SnapshotReader:
     def read(
         self, configuration: Configuration, workspace: Workspace, *, client: str | None, agent: str | None
     ) -> Snapshot:
-        """Take one reading of all states, and of the variables that conditions may use."""
+        """Take a snapshot of all states, and of the variables that conditions may use."""
         moment = _Moment(
             workspace, self._clock(), self._store.known(workspace), self._detectors.look(workspace)
         )
@@ -59,7 +59,7 @@ class SnapshotReader:
         return Snapshot(states=closed, variables=variables)
 
     def _observe(self, state: DeclaredState, moment: _Moment) -> Observation | None:
-        """Find the value of one state; None where it follows from other states only."""
+        """Return the value of a state; None if only other states imply it."""
         entry, detector = state.entry, state.entry.detector
         if entry.kind == WORKFLOW:
             return _workflow_value(entry, moment)
@@ -84,7 +84,7 @@ class SnapshotReader:
     def _detect_and_store(
         self, name: str, detector: Detector, bases: Sequence[str], mark: str, moment: _Moment
     ) -> Observation:
-        """Run a detector and store the result; only one process at a time does."""
+        """Run a detector and store its result, unless another process is running it."""
         now, workspace = moment.now, moment.workspace
         claimed_until = now + int(detector.timeout * 1000) + _CLAIM_MARGIN
         if not self._store.claim(name, mark, workspace, now, claimed_until):
@@ -99,7 +99,7 @@ class SnapshotReader:
 
 
 class _Moment(NamedTuple):
-    """What one snapshot is taken from."""
+    """The inputs of one snapshot."""
 
     workspace: Workspace
     now: int
@@ -108,7 +108,7 @@ class _Moment(NamedTuple):
 
     @property
     def location(self) -> dict[str, object]:
-        """The user's location, as far as the host application pushed it."""
+        """The user's location, if the host application pushed it."""
         pushed = self.stored.pushed.get(LOCATION)
         parts = (
             cast("dict[str, object]", pushed.value) if pushed is not None and pushed.counts(self.now) else {}

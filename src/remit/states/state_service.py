@@ -1,4 +1,4 @@
-"""The state service: the states of a workspace, their values, and the ways to set them."""
+"""The states of a workspace: their values, and how to set them."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
     from remit.states.detectors.local_detectors import LocalDetectors
     from remit.store.ports import Clock, StateStore
 
-LOCATION_SECONDS = 60.0  # for which a pushed location counts
+LOCATION_SECONDS = 60.0  # how long a pushed location counts
 _MOST_PUSHED = 65_536  # characters of JSON
 _DECLARED_WITH = {WORKFLOW: 'kind = "workflow"', DetectorKind.PUSH: "push = true"}
 _CHEAP_VARIABLES = frozenset({"git", "env", "os", "project", "workspace", "client", "agent"})
 
 
 class StateReport(NamedTuple):
-    """A state with its value and where both come from."""
+    """A state with its value and its origin."""
 
     name: str
     value: StateValue
     kind: str
     description: str
-    detector: str  # the key that declares it; empty where there is none
+    detector: str  # the key that declares it; empty if it has none
     source: str  # the declaring file; empty for a built-in state
     layer: ConfigurationLayer | None  # None: not declared, only implied by other states
 
@@ -75,7 +75,7 @@ class StateService:
         return replace(current.applied_to(context), snapshot=snapshot)
 
     def snapshot(self, context: Context) -> Snapshot:
-        """Give the snapshot of a context; take one where it has none."""
+        """Return the snapshot of a context, taking one if it has none."""
         return self.with_snapshot(context).snapshot or Snapshot()
 
     def reports(self, context: Context) -> list[StateReport]:
@@ -84,16 +84,16 @@ class StateService:
         return [_report(name, snapshot, declared.get(name)) for name in sorted(snapshot.states)]
 
     def unlocks(self, context: Context) -> dict[str, str]:
-        """Map states to what would make them true, where that is known."""
+        """Return how to make each state true, where that is known."""
         states = self._configuration(context).states
         return {name: way for name, state in states.items() if (way := state_unlock(state))}
 
     def plan(self, context: Context) -> ServingPlan:
-        """Make the plan that the gateway follows here without options of its own."""
+        """Return the gateway's plan for this workspace, without endpoint options."""
         return make_plan(self._configuration(context), EndpointChoice())
 
     def watch(self, names: Iterable[str], context: Context) -> StateWatch | None:
-        """List what the decisions about tools depend on; None where checking it takes a full snapshot."""
+        """Return what decisions about tools depend on; None if checking it takes a full snapshot."""
         needed = [each.condition.dependencies() for name in names for each in context.requirements.of(name)]
         if not needed:
             return StateWatch()
@@ -124,20 +124,20 @@ class StateService:
                 yield from look.places(state.entry.detector, base_dirs(state.file, workspace))
 
     def set(self, name: str, context: Context) -> None:
-        """Set a workflow state of the project, until it is cleared.
+        """Set a workflow state of the project until it is cleared.
 
         Raises:
-            UnknownStateError: there is no such state.
+            UnknownStateError: the state does not exist.
             StateError: it is not a workflow state.
         """
         self._require(name, context, WORKFLOW)
         self._store.set_state(name, context.workspace, self._clock())
 
     def clear(self, name: str, context: Context) -> list[str]:
-        """Clear a workflow state of the project and all states that imply it, and name them.
+        """Clear a workflow state of the project and all states that imply it, and return their names.
 
         Raises:
-            UnknownStateError: there is no such state.
+            UnknownStateError: the state does not exist.
             StateError: it is not a workflow state.
         """
         configuration = self._configuration(context)
@@ -148,22 +148,22 @@ class StateService:
         ]
         if (
             name in configuration.states or not cleared
-        ):  # an implied state is cleared with those that imply it
+        ):  # an implied state is cleared by clearing those that imply it
             self._require(name, context, WORKFLOW)
         self._store.clear_states(cleared, context.workspace)
         return cleared
 
     def advance(self, tool: str, context: Context) -> None:
-        """Set and clear the workflow states that follow a tool's success, without counting a use."""
+        """Set and clear the workflow states that a tool's success changes, without counting a use."""
         if any(True for _ in self._configuration(context).transitions):
             self._store.advance(tool, context.workspace, self._clock())
 
     def push(self, values: Mapping[str, object], context: Context) -> None:
-        """Store what a host application says of its states, and of `location`, until it expires.
+        """Store the states and the `location` that a host application pushes, until they expire.
 
         Raises:
-            UnknownStateError: there is no such state.
-            StateError: a state is not pushed, or cannot have this value.
+            UnknownStateError: the state does not exist.
+            StateError: the state cannot be pushed, or cannot have this value.
         """
         now = self._clock()
         until = {
@@ -174,10 +174,10 @@ class StateService:
         self._store.push(values, context.workspace, now, until)
 
     def _push_seconds(self, name: str, value: object, context: Context) -> float:
-        """Check a pushed value, and tell for how many seconds it counts."""
+        """Check a pushed value, and return for how many seconds it counts."""
         if name == LOCATION:
             check_location(value)
-            Snapshot(variables={LOCATION: value or {}})  # raises for a value that no snapshot can hold
+            Snapshot(variables={LOCATION: value or {}})  # raises if no snapshot can hold the value
             return LOCATION_SECONDS
         state = self._require(name, context, DetectorKind.PUSH)
         if value is not None and not isinstance(value, bool):
@@ -189,7 +189,7 @@ class StateService:
         return self.configuration.current(context.workspace).configuration
 
     def _require(self, name: str, context: Context, wanted: str) -> DeclaredState:
-        """Find a state that is set in a certain way."""
+        """Find a state that can be set in the wanted way."""
         configuration = self._configuration(context)
         states = configuration.states
         hint = f"declare it with `{_DECLARED_WITH[wanted]}`"
@@ -213,7 +213,7 @@ def _watched(state: DeclaredState, workspace: Workspace) -> WatchedState:
 
 
 def _implies(name: str, other: str, configuration: Configuration) -> bool:
-    """Tell whether a state implies another, by its name or by its declaration."""
+    """Return whether a state implies another, by its name or by its declaration."""
     seen: set[str] = set()
     waiting = [name]
     while waiting:

@@ -1,6 +1,6 @@
-"""Watches: what of the states a decision goes by, written down so that one look tells whether it still holds.
+"""A serializable list of the states that a decision depends on, for checking cheaply whether it still holds.
 
-A hook process imports this module.
+Hook processes import this module, so it imports little.
 """
 
 from collections.abc import Sequence
@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, cast
 from remit.conditions.count_comparison import Comparison
 from remit.configuration.config_model import Detector, DetectorKind, GitFact
 
-_OF_A_FILE = (DetectorKind.VALUE, DetectorKind.ENTITIES)  # an answer holds as long as the file does
+_OF_A_FILE = (DetectorKind.VALUE, DetectorKind.ENTITIES)  # a result holds until the file changes
 
 
 class WatchedState(NamedTuple):
-    """One state: how it is found out; without a detector, it is set by workflows."""
+    """A state and its detector; without a detector, workflows set it."""
 
     name: str
     detector: Detector | None = None
@@ -21,19 +21,19 @@ class WatchedState(NamedTuple):
 
     @property
     def is_quick(self) -> bool:
-        """Whether a look tells, or what was found out before does."""
+        """Whether its value can be read quickly, from the detector or the store."""
         return self.detector is None or self.detector.kind not in _OF_A_FILE
 
 
 class StateWatch(NamedTuple):
-    """All that a decision goes by; nothing: it holds whatever the states are."""
+    """Everything about states that a decision depends on; if empty, the decision holds in any state."""
 
     states: Sequence[WatchedState] = ()
-    env: Sequence[str] | None = None  # the variables whose values count; None: neither those nor git's facts
+    env: Sequence[str] | None = None  # variables to compare; None: ignore these and git's facts
 
 
 def read_watch(written: Any) -> StateWatch:
-    """Read a watch that was written as JSON."""
+    """Read a watch from its JSON form."""
     states, env = written
     return StateWatch([WatchedState(name, _detector(given), bases) for name, given, bases in states], env)
 

@@ -1,4 +1,4 @@
-"""Runs a program for its exit code: without a shell, with few variables, killing its whole process group."""
+"""Runs a program for its exit code, without a shell, with few variables, and with a time limit."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ from remit.decision.projects import Workspace
 from remit.files.bounded_reader import Machine
 from remit.states.observations import Observation
 
-_KEPT = (  # variables passed to the program; others may be secret
+_KEPT = (  # variables passed to the program; others may be secrets
     "PATH",
     "HOME",
     "USER",
@@ -34,12 +34,12 @@ _KEPT = (  # variables passed to the program; others may be secret
     "TEMP",
     "PATHEXT",
 )
-_PARTING = 1.0  # seconds to wait after a kill
+_PARTING = 1.0  # seconds to wait after killing it
 _OWN = {"REMIT_DEPTH": "1", "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
 
 
 class ProgramResult(NamedTuple):
-    """How a program ended, or why it did not run to its end."""
+    """The exit code of a program, or why it did not finish."""
 
     exit_code: int | None = None
     has_output: bool = False
@@ -47,7 +47,7 @@ class ProgramResult(NamedTuple):
 
 
 def detect(detector: Detector, bases: Sequence[str], workspace: Workspace, machine: Machine) -> Observation:
-    """Run a program in the directory of the file that configures it, and check its exit code."""
+    """Run a program in the directory of its configuration file, and check the exit code."""
     place = bases[0] if os.path.isdir(bases[0]) else workspace.dir
     ended = run(detector.argv, place, machine, timeout=detector.timeout)
     name = os.path.basename(detector.argv[0])
@@ -59,9 +59,9 @@ def detect(detector: Detector, bases: Sequence[str], workspace: Workspace, machi
 def run(
     argv: Sequence[str], place: str, machine: Machine, *, timeout: float, until_output: bool = False
 ) -> ProgramResult:
-    """Run a program until it ends, or until its first output."""
+    """Run a program until it exits, or until its first output if `until_output` is set."""
     try:
-        process = subprocess.Popen(  # noqa: S603 - the user trusts exactly these words
+        process = subprocess.Popen(  # noqa: S603 - the user trusts exactly this command
             list(argv),
             cwd=place,
             env=_environment(machine.variables),
@@ -85,7 +85,7 @@ def run(
         return ProgramResult(trouble=f"did not end within {timeout:g} s")
     finally:
         _kill(process)
-        with suppress(subprocess.TimeoutExpired):  # a program of another user cannot be killed
+        with suppress(subprocess.TimeoutExpired):  # another user's program cannot be killed
             process.wait(_PARTING)
 
 

@@ -16,13 +16,13 @@ from remit.states.detectors import file_value, glob_count
 from remit.states.detectors.project_files import look
 from remit.states.observations import Observation
 
-_STEPS = 1000  # SQLite instructions between two checks of the time
+_STEPS = 1000  # SQLite instructions between two checks of the time limit
 _LIMIT = 2**30  # bytes of a database
 _BESIDE = ("-wal", "-shm", "-journal")  # files that SQLite opens next to a database
 
 
 def detect(detector: Detector, bases: Sequence[str], workspace: Workspace, _machine: Machine) -> Observation:
-    """Count entities and compare the count."""
+    """Count entities and compare the count with the expected one."""
     wanted = detector.amount or SOME
     if detector.glob:
         return glob_count.observe(detector.glob, wanted, bases, workspace, timeout=detector.timeout)
@@ -50,7 +50,7 @@ def _rows(detector: Detector, bases: Sequence[str], workspace: Workspace) -> int
 
 
 def _is_plain(path: str) -> bool:
-    """Tell whether a file is missing or a regular file, which opens without blocking."""
+    """Return whether a file is missing or regular, so opening it does not block."""
     try:
         return stat.S_ISREG(os.lstat(path).st_mode)
     except FileNotFoundError:
@@ -58,7 +58,7 @@ def _is_plain(path: str) -> bool:
 
 
 def _count(path: str, detector: Detector) -> int:
-    """Count the rows of a table in an untrusted file, read-only and within a time limit."""
+    """Count the rows of a table in an untrusted database, read-only and with a time limit."""
     deadline = time.monotonic() + detector.timeout
     try:
         connection: Any = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)

@@ -1,4 +1,4 @@
-"""Detects whether an environment variable is set or has a value; the value is never shown."""
+"""Detects whether an environment variable is set or has a value, without showing the value."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from remit.states.observations import Observation
 
 
 def detect(detector: Detector, _bases: Sequence[str], _workspace: Workspace, machine: Machine) -> Observation:
-    """Check a variable; an empty one counts as not set."""
+    """Check a variable; an empty one counts as unset."""
     value = machine.variables.get(detector.variable)
     if not value:
         return Observation(False, f"the variable {detector.variable} is not set")

@@ -12,7 +12,7 @@ from remit.states.observations import Observation
 
 
 def detect(detector: Detector, bases: Sequence[str], workspace: Workspace, _machine: Machine) -> Observation:
-    """Check whether any path exists; a path that ends in `/` is a directory."""
+    """Check whether any of the paths exists; a path that ends in `/` must be a directory."""
     trouble = None
     for path in detector.paths:
         is_directory = detector.kind is DetectorKind.DIRECTORY or path.endswith("/")

@@ -1,4 +1,4 @@
-"""Detects a value in a JSON, TOML or YAML file; the value is never shown."""
+"""Detects a value in a JSON, TOML or YAML file, without showing the value."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
@@ -10,7 +10,7 @@ from remit.files.formats import parse_json, parse_toml, parse_yaml
 from remit.states.detectors.project_files import look
 from remit.states.observations import Observation
 
-LIMIT = 2**20  # bytes of a file
+LIMIT = 2**20  # bytes per file
 _PARSERS: dict[str, Callable[[str], object]] = {
     "json": parse_json,
     "toml": parse_toml,
@@ -43,7 +43,7 @@ def read(path: str, bases: Sequence[str], workspace: Workspace) -> object:
     """Read a file of the project; None if it does not exist.
 
     Raises:
-        FileError: the file is invalid, or leads out of the project.
+        FileError: the file is invalid or outside the project.
     """
     for where, _ in look(path, bases, workspace):
         text = read_text(where, limit=LIMIT)

@@ -9,7 +9,7 @@ from remit.states.detectors.command_exit import run
 from remit.states.detectors.git_facts import git_facts
 from remit.states.observations import Observation
 
-_STATUS = (  # switches off what a repository's settings could make git run
+_STATUS = (  # disables everything that a repository's settings could make git run
     "git",
     "--no-optional-locks",
     *("-c", "core.fsmonitor=false"),

@@ -19,7 +19,7 @@ _REBASES = ("rebase-merge", "rebase-apply")
 
 
 class GitFacts(NamedTuple):
-    """The facts about a checkout that need no git process."""
+    """Facts about a checkout that do not require running git."""
 
     is_repository: bool
     branch: str | None = None
@@ -52,7 +52,7 @@ def git_facts(workspace: Workspace) -> GitFacts:
 
 
 def git_files(workspace: Workspace) -> Iterator[str]:
-    """List the files and directories that the facts come from."""
+    """List the files and directories that the facts depend on."""
     yield os.path.join(workspace.checkout, ".git")
     directory = git_directory(workspace.checkout)
     if _belongs(directory, workspace):
@@ -60,7 +60,7 @@ def git_files(workspace: Workspace) -> Iterator[str]:
 
 
 def observe_git(detector: Detector, found: GitFacts, workspace: Workspace) -> Observation:
-    """Return the observation of one fact."""
+    """Return one fact as an observation."""
     if detector.fact is GitFact.REPOSITORY:
         place = os.path.basename(workspace.checkout) or workspace.checkout
         return Observation(
@@ -92,7 +92,7 @@ def _told(detector: Detector, found: GitFacts) -> Observation:
 
 
 def _belongs(directory: str, workspace: Workspace) -> bool:
-    """Tell whether git's directory belongs to the checkout: a planted `.git` file may point anywhere."""
+    """Return whether git's directory belongs to the checkout; a planted `.git` file may point anywhere."""
     if is_at_or_below(os.path.realpath(directory), workspace.checkout):
         return True
     if workspace.project.path != workspace.checkout:  # a linked worktree, which git's records confirm

@@ -1,4 +1,4 @@
-"""Counts the files and directories that match a pattern, within limits of time and number."""
+"""Counts files and directories that match a pattern, within limits of time and number."""
 
 import os
 import stat
@@ -14,17 +14,17 @@ from remit.files.bounded_reader import FileError, Machine
 from remit.states.detectors.project_files import resolve
 from remit.states.observations import Observation
 
-MOST_ENTRIES = 10_000  # names that are examined
-_CHECK_EVERY = 100  # names between two checks of the time
+MOST_ENTRIES = 10_000  # names examined
+_CHECK_EVERY = 100  # names between two checks of the time limit
 _ANY_DEPTH = "**"
 
 
 class TooManyError(Exception):
-    """A limit was reached."""
+    """A limit was exceeded."""
 
 
 def detect(detector: Detector, bases: Sequence[str], workspace: Workspace, _machine: Machine) -> Observation:
-    """Count matches until the answer is certain."""
+    """Count matches until the result is certain."""
     wanted = detector.amount or SOME
     return observe(detector.glob, wanted, bases, workspace, timeout=detector.timeout)
 
@@ -32,7 +32,7 @@ def detect(detector: Detector, bases: Sequence[str], workspace: Workspace, _mach
 def observe(
     pattern: str, wanted: Comparison, bases: Sequence[str], workspace: Workspace, *, timeout: float
 ) -> Observation:
-    """Count the matches in the first of the directories."""
+    """Count the matches in the first directory."""
     walk = Walk(pattern, deadline=time.monotonic() + timeout)
     count = 0
     try:
@@ -47,7 +47,7 @@ def observe(
 
 
 class Walk:
-    """Walks directories for matching names, without following links; `**` skips hidden directories."""
+    """Finds matching names in directories, without following links; `**` skips hidden directories."""
 
     def __init__(self, pattern: str, deadline: float) -> None:
         self._parts = pattern.removesuffix("/").split("/")
@@ -57,11 +57,11 @@ class Walk:
         self._seen = 0
 
     def found(self, base: str, workspace: Workspace) -> Iterator[str]:
-        """List the paths that match.
+        """Yield the matching paths.
 
         Raises:
-            FileError: the first directory cannot be used.
-            TooManyError: there are too many names, or no time is left.
+            FileError: the base directory cannot be used.
+            TooManyError: there are too many names, or time ran out.
         """
         fixed = 0
         while fixed < len(self._parts) - 1 and "*" not in self._parts[fixed]:
@@ -91,7 +91,7 @@ class Walk:
         return set() if name.startswith(".") else {at for at in places if self._globs[at] is None}
 
     def _with_any_depth(self, places: frozenset[int]) -> frozenset[int]:
-        """Add the positions after each `**`, which also matches no directory."""
+        """Add the positions after each `**`, because it also matches zero directories."""
         every = set(places)
         for place in sorted(places):
             while place < len(self._globs) - 1 and self._globs[place] is None:

@@ -1,4 +1,4 @@
-"""Checks the status of a URL, without following redirects and within a time limit."""
+"""Checks the status of a URL, without following redirects and with a time limit."""
 
 import http.client
 import ssl
@@ -18,7 +18,7 @@ _GOOD = range(200, 300)
 def detect(
     detector: Detector, _bases: Sequence[str], _workspace: Workspace, _machine: Machine
 ) -> Observation:
-    """Request a URL in a thread that can be abandoned: name resolution cannot be interrupted."""
+    """Request a URL in a thread that can be abandoned, because name resolution cannot be interrupted."""
     asking = _Asking(detector.url, detector.timeout)
     asking.start()
     asking.join(detector.timeout)
@@ -32,7 +32,7 @@ def detect(
 
 
 class _Asking(threading.Thread):
-    """One request for a status."""
+    """Requests the status of a URL."""
 
     def __init__(self, url: str, timeout: float) -> None:
         super().__init__(daemon=True)
@@ -57,6 +57,6 @@ class _Asking(threading.Thread):
                 self._connection.close()
 
     def stop(self) -> None:
-        """Close the connection, so the thread ends too."""
+        """Close the connection, which ends the thread."""
         with suppress(OSError):
             self._connection.close()

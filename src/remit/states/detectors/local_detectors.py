@@ -15,17 +15,17 @@ from remit.states.detectors.project_files import look
 from remit.states.observations import Observation
 from remit.text.secrets import may_be_secret
 
-MOST_SECONDS = 5.0  # for all detectors of one look that need no trust
+MOST_SECONDS = 5.0  # total for all detectors of a look that need no trust
 _OF_A_FILE = (DetectorKind.VALUE, DetectorKind.ENTITIES)
 
 Detect = Callable[[Detector, Sequence[str], Workspace, Machine], Observation]
 
 
-_MODULES = {  # loaded when a state needs one: most states need no detector
+_MODULES = {  # loaded on demand, because most states need no detector
     DetectorKind.FILE: "file_exists",
     DetectorKind.DIRECTORY: "file_exists",
     DetectorKind.GLOB: "glob_count",
-    DetectorKind.GIT: "git_changes",  # the look reads git's own files itself
+    DetectorKind.GIT: "git_changes",  # facts from git's own files need no module
     DetectorKind.ENV: "env_variable",
     DetectorKind.VALUE: "file_value",
     DetectorKind.COMMAND: "command_exit",
@@ -46,12 +46,12 @@ class LocalDetectors:
         self._loaded: dict[str, Detect] = {}
 
     def look(self, workspace: Workspace) -> "LocalLook":
-        """Take one look at a workspace."""
+        """Start a look at a workspace."""
         return LocalLook(workspace, self._machine, self._now_ns, self._seconds, self._loaded)
 
 
 class LocalLook:
-    """One look at a workspace; git's files are read once for all detectors."""
+    """One look at a workspace, which reads git's files once for all detectors."""
 
     def __init__(
         self,
@@ -68,9 +68,9 @@ class LocalLook:
         self._loaded = loaded
 
     def detect(self, detector: Detector, bases: Sequence[str]) -> Observation:
-        """Detect a state; on any failure it is unknown.
+        """Detect a state; any failure makes it unknown.
 
-        All that files alone can make it do has one time together: a project may declare thousands of states.
+        Detectors that run no program share one time limit, because a project may declare thousands of states.
         """
         if detector.runs:
             return self._detect(detector, bases)
@@ -95,7 +95,7 @@ class LocalLook:
             return Observation(None, f"the detector failed: {type(error).__name__}")
 
     def basis(self, detector: Detector, bases: Sequence[str]) -> str | None:
-        """Return the fingerprint of the file that a result depends on, if it is a single file."""
+        """Return the fingerprint of the file that a result depends on, if it depends on a single file."""
         if detector.kind not in _OF_A_FILE or not detector.paths:
             return None
         try:
@@ -114,7 +114,7 @@ class LocalLook:
         yield from (os.path.join(base, *parts) for base in bases for parts in below)
 
     def variables(self, env: Sequence[str]) -> Mapping[str, object]:
-        """Return the variables of the machine and the workspace for conditions."""
+        """Return the variables that conditions may use, from the machine and the workspace."""
         git = self._git
         known: dict[str, object] = {
             "repository": git.is_repository,
@@ -138,7 +138,7 @@ class LocalLook:
 
 
 def _load(name: str) -> Detect:
-    """Load a detector's module."""
+    """Import the module of a detector."""
     return import_module(f"remit.states.detectors.{name}").detect
 
 

@@ -1,4 +1,4 @@
-"""Finds files without ever leaving the project through a symbolic link."""
+"""Finds files without leaving the project through symbolic links."""
 
 import errno
 import os
@@ -14,10 +14,10 @@ _ABSENT = (errno.ENOENT, errno.ENOTDIR)
 
 
 def look(path: str, bases: Sequence[str], workspace: Workspace) -> Iterator[tuple[str, os.stat_result]]:
-    """Find a relative path in some directories, with its `stat` result.
+    """Find a relative path in the given directories, with its `stat` result.
 
     Raises:
-        FileError: the path leads out of the project, or cannot be accessed.
+        FileError: the path leads out of the project, or is not accessible.
     """
     for base in bases:
         where = resolve(base, path, workspace)
@@ -33,7 +33,7 @@ def resolve(base: str, path: str, workspace: Workspace) -> str | None:
     """Resolve a relative path below a directory; None if it does not exist.
 
     Raises:
-        FileError: the path leads out of the project, or cannot be accessed.
+        FileError: the path leads out of the project, or is not accessible.
     """
     where = base
     try:
@@ -47,6 +47,6 @@ def resolve(base: str, path: str, workspace: Workspace) -> str | None:
         if error.errno in _ABSENT:
             return None
         raise FileError(error.strerror or "cannot be looked at") from None
-    except ValueError:  # an impossible file name
+    except ValueError:  # an invalid file name
         return None
     return where
