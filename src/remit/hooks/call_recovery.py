@@ -1,8 +1,8 @@
-"""Call recovery: calls in a client's transcript that no hook reported are counted later.
+"""Counts calls in a client's transcript that no hook reported.
 
-A client ends the hooks it does not wait for when it ends itself, sometimes before they have read their event.
-So the transcript of a session is compared with the reported calls: when the session ends, or if that event
-never came, when the next session of the project starts.
+When a client exits, it kills the hooks it does not wait for, sometimes before they have read their event. So
+the transcript of a session is compared with the reported calls when the session ends or, if that event was
+lost, when the next session of the project starts.
 """
 
 import os
@@ -14,13 +14,13 @@ from remit.hooks.hook_context import HookContext, HookEnvironment, open_context
 from remit.hooks.tool_events import after_call, after_failed_call
 from remit.hooks.transcripts import TranscriptCalls, read_calls
 
-MAX_BYTES = 4 * 1024 * 1024  # read at once, from the end of a transcript
+MAX_BYTES = 4 * 1024 * 1024  # bytes read at once, from the end of a transcript
 _MAX_SESSIONS = 5
 _REACH_BACK = 7 * 24 * 3_600_000  # milliseconds since the start of a session that never ended
 
 
 class _Part(NamedTuple):
-    """The part of a transcript that was not read before."""
+    """The unread part of a transcript."""
 
     session_id: str
     start: int  # in bytes
@@ -49,7 +49,7 @@ def recover_calls(
 
 
 def _unreported(part: _Part, directory: str, context: HookContext) -> list[Event]:
-    """List the unreported calls, as events."""
+    """Return the unreported calls as events."""
     if not part.calls.events:
         return []
     known = context.store.reported_call_ids(part.session_id)
@@ -61,7 +61,7 @@ def _unreported(part: _Part, directory: str, context: HookContext) -> list[Event
 
 
 def _read(path: str, start: int, since: int, max_bytes: int) -> tuple[int, TranscriptCalls]:
-    """Read a transcript from an offset; gives the offset at which reading began, too."""
+    """Read a transcript from an offset; also return the offset where reading began."""
     nothing = start, TranscriptCalls([], 0)
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
@@ -71,7 +71,7 @@ def _read(path: str, start: int, since: int, max_bytes: int) -> tuple[int, Trans
             begin = max(start, size - max_bytes)
             opened.seek(begin)
             if begin > start:
-                begin += len(opened.readline())  # the rest of a line
+                begin += len(opened.readline())  # skip the rest of a line
             return begin, read_calls(opened.readlines(max_bytes), since)
     except (OSError, ValueError):
         return nothing

@@ -1,7 +1,7 @@
-"""The decision cache: decisions about calls, reused while everything they depend on is unchanged.
+"""Caches decisions about calls, which are valid until something they depend on changes.
 
-A hook decides before every call, and loading the kernel takes ten times as long as a cached decision. For a
-decision that depends on states, the states are read each time, and the decision made for them is reused.
+A hook decides before every call, and loading the decision code takes ten times as long as using the cache.
+If a decision depends on states, the states are read each time, and the decision for those states is reused.
 """
 
 import json
@@ -18,7 +18,7 @@ from remit.hooks.hook_context import CLIENT, SYSTEM, HookContext, HookEnvironmen
 if TYPE_CHECKING:
     from remit.decision.decide import Decision
 
-_MOST_ANSWERS = 8  # per call, each for other states
+_MOST_ANSWERS = 8  # per call, each for different states
 _NO_STATES = "[[], null]"  # the watch of a decision that depends on no state
 
 
@@ -39,11 +39,11 @@ def decide_call(
     environment: HookEnvironment = SYSTEM,
     client: str = CLIENT,
 ) -> CallDecision:
-    """Decide about a call, from the cache if nothing changed.
+    """Decide about a call, using the cache if nothing has changed.
 
     Raises:
-        BadVariableError: a variable that names a directory cannot be used.
-        NoSuchDirectoryError: there is no such directory.
+        BadVariableError: a variable that names a directory is invalid.
+        NoSuchDirectoryError: the directory does not exist.
         StoreError: the database cannot be used.
     """
     flags = LaunchFlags(is_headless=is_headless)
@@ -60,7 +60,7 @@ def decide_call(
         decided = _call_decision(decision)
         if watch is not None and digest is not None and digest == _inputs_digest(call, context, flags):
             entry = _extended(known, digest, json.dumps(watch), before, decided, context)
-            with suppress(StoreError):  # the decision holds even if it cannot be cached
+            with suppress(StoreError):  # the decision is valid even if it cannot be cached
                 _save(entry, call, context, flags)
         return decided
 
@@ -68,7 +68,7 @@ def decide_call(
 class _Entry(NamedTuple):
     """The cached decisions about a call."""
 
-    digest: str  # of everything they depend on, except states
+    digest: str  # digest of everything they depend on, except states
     watch: str  # the states they depend on, as JSON
     answers: dict[str | None, CallDecision]  # by the digest of those states
 
@@ -97,7 +97,7 @@ def _extended(
     decided: CallDecision,
     context: HookContext,
 ) -> _Entry:
-    """Add a decision to an entry if the states did not change while it was made."""
+    """Add a decision to an entry if the states did not change in the meantime."""
     is_same = known is not None and (known.digest, known.watch) == (digest, watch)
     answers = dict(known.answers) if known is not None and is_same else {}
     after = _states_digest(watch, context)
@@ -107,7 +107,7 @@ def _extended(
 
 
 def _states_digest(watch: str, context: HookContext) -> str | None:
-    """Digest the states that a decision depends on; None if only a full snapshot can tell them."""
+    """Return a digest of the states that a decision depends on; None if it takes a full snapshot."""
     if watch == _NO_STATES:
         return ""
     from remit.hooks.states_digest import states_digest
@@ -117,7 +117,7 @@ def _states_digest(watch: str, context: HookContext) -> str | None:
 
 
 def _inputs_digest(call: ClientCall, context: HookContext, flags: LaunchFlags) -> str | None:
-    """Digest everything else that a decision depends on; None if a file changed since the last scan."""
+    """Return a digest of all other inputs of a decision; None if a file changed since the last scan."""
     from remit import __version__
 
     if not context.is_scanned(flags):
@@ -136,7 +136,7 @@ def _configuration_inputs(_call: ClientCall, context: HookContext, _flags: Launc
 
 
 _INPUTS = {Basis.CATALOG: _catalog_inputs, Basis.CONFIGURATION: _configuration_inputs}
-# The digest covers everything that a gate depends on, except states, which are watched.
+# The digest covers everything that gates depend on, except states, which are watched.
 _BASES = sorted({basis for gate in Gate for basis in gate.bases} - {Basis.STATES})
 
 

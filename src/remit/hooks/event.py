@@ -1,4 +1,4 @@
-"""Hook events and answers: the JSON that a client sends, read without trusting it, and the JSON it reads."""
+"""Parses the events that a client sends to hooks, and builds the answers, both as JSON."""
 
 import json
 import os
@@ -8,7 +8,7 @@ from typing import NamedTuple, cast
 from remit.decision.projects import runs_headless
 from remit.decision.tool_names import MCP, served_name, storable
 
-_MAX_TEXT = 1_000  # characters of a name or an id
+_MAX_TEXT = 1_000  # characters of a name or id
 _MAX_DURATION = 2**53  # milliseconds
 _CALL = "call_tool"  # the gateway's tool that calls unlisted tools
 _SUBJECTS = {
@@ -23,33 +23,33 @@ Answer = dict[str, object] | None  # None: no answer
 
 
 class Event(NamedTuple):
-    """One event; a field that is missing or of a wrong type reads as absent."""
+    """An event; fields that are missing or have the wrong type read as absent."""
 
     name: str
-    directory: str  # where the client was started, else where the event occurred
+    directory: str  # where the client was started, or else where the event occurred
     session_id: str | None
     is_headless: bool
     fields: Mapping[str, object]
     at: int | None = None  # Unix milliseconds; None: now
 
     def text(self, name: str, limit: int = _MAX_TEXT) -> str | None:
-        """Read a text that is neither empty nor too long."""
+        """Read a non-empty text within the length limit."""
         return _text(self.fields.get(name), limit)
 
     def number(self, name: str) -> int | None:
-        """Read a whole number of milliseconds."""
+        """Read an integer number of milliseconds."""
         value = self.fields.get(name)
         if isinstance(value, bool) or not isinstance(value, int | float):
             return None
         return int(value) if 0 <= value < _MAX_DURATION else None
 
     def inner(self, name: str) -> "Event":
-        """Read an object as an event; a missing one is empty."""
+        """Read an object as an event; empty if missing."""
         return self._replace(fields=_object(self.fields.get(name)))
 
     @property
     def tool(self) -> str | None:
-        """The called tool, as the client names it; behind `call_tool`, the tool that it calls."""
+        """The called tool, as the client names it; for `call_tool`, the tool that it calls."""
         name = self.text("tool_name")
         if not self._calls_another:
             return name
@@ -61,7 +61,7 @@ class Event(NamedTuple):
 
     @property
     def arguments(self) -> "Event":
-        """The arguments of the tool."""
+        """The arguments of the called tool."""
         given = self.inner("tool_input")
         return given.inner("arguments") if self._calls_another else given
 
@@ -71,7 +71,7 @@ class Event(NamedTuple):
 
     @property
     def server(self) -> str | None:
-        """The server of the tool, without the plugin that the client puts before it."""
+        """The server of the tool, without the client's plugin prefix."""
         label = self.inner("mcp_server").text("name") or ""
         return (
             label.split(":", 2)[2] if label.startswith("plugin:") and label.count(":") > 1 else label
@@ -87,10 +87,10 @@ class Event(NamedTuple):
 
 
 def read_event(data: bytes, variables: Mapping[str, str]) -> Event:
-    """Read an event that a process with these variables gets.
+    """Parse the event of a hook process that has these environment variables.
 
     Raises:
-        ValueError: it is not an event.
+        ValueError: the data is not an event.
     """
     content: object = json.loads(data.decode(errors="replace"))
     if not isinstance(content, dict):
@@ -113,12 +113,12 @@ def read_event(data: bytes, variables: Mapping[str, str]) -> Event:
 
 
 def permission_decision(decision: str, reason: str) -> Answer:
-    """Answer that a call is denied, or that a person must approve it."""
+    """Build the answer that denies a call or asks for approval."""
     return _answer("PreToolUse", permissionDecision=decision, permissionDecisionReason=reason)
 
 
 def added_context(event: str, text: str, watched: Sequence[str] = ()) -> Answer:
-    """Answer with context for the model and files to watch; None without either."""
+    """Build the answer with context for the model and files to watch; None if both are empty."""
     context = {"additionalContext": text} if text else {}
     watching = {"watchPaths": list(watched)} if watched else {}
     return _answer(event, **context, **watching) if context or watching else None

@@ -1,4 +1,4 @@
-"""Event dispatch: one event in, its answer out, and a line in the log on failure."""
+"""Dispatches an event to its handler and returns the answer, logging failures."""
 
 import json
 import os
@@ -12,9 +12,9 @@ from remit.hooks.hook_context import SYSTEM, HookEnvironment
 from remit.hooks.hook_log import log_failure
 
 BEFORE_CALLS = "PreToolUse"
-MAX_BYTES = 64 * 1024 * 1024  # of an event
-_HEAD = 10_000  # bytes that contain the name of an event
-_HANDLERS = {  # each module is loaded on demand: most hooks live for milliseconds
+MAX_BYTES = 64 * 1024 * 1024  # bytes per event
+_HEAD = 10_000  # bytes that contain the event's name
+_HANDLERS = {  # modules are loaded on demand, because most hooks live for milliseconds
     BEFORE_CALLS: ("tool_events", "before_call"),
     "PostToolUse": ("tool_events", "after_call"),
     "PostToolUseFailure": ("tool_events", "after_failed_call"),
@@ -30,7 +30,7 @@ _UNDECIDED = "Remit: it could not be decided whether this call is allowed here (
 
 
 def respond(data: bytes, environment: HookEnvironment = SYSTEM) -> str:
-    """Answer an event; empty if there is no answer, or if a failure does not concern a decision."""
+    """Return the answer to an event; empty if there is none, or after a failure outside decisions."""
     name, event = "", None
     try:
         if len(data) > MAX_BYTES:
@@ -61,9 +61,9 @@ def _answer_to_failure(data: bytes, event: Event | None, error: Exception) -> st
 
 
 def _undecided(directory: str, error: BaseException) -> Answer:
-    """Ask a person about a call that could not be decided, if there are rules that might forbid it.
+    """Ask for approval of a call that could not be decided, if there are rules that might forbid it.
 
-    Without rules, a failing hook changes nothing; with rules, an error is not a permission.
+    Without rules, a failing hook changes nothing; with rules, an error must not permit a call.
     """
     if not _has_rules(directory):
         return None
@@ -72,6 +72,6 @@ def _undecided(directory: str, error: BaseException) -> Answer:
 
 def _has_rules(directory: str) -> bool:
     place = os.path.abspath(directory)
-    while not os.path.isdir(place):  # it may have been removed
+    while not os.path.isdir(place):  # the directory may have been deleted
         place = os.path.dirname(place)
     return any(os.path.lexists(path) for _, path, _ in configuration_paths(locate(place), this_machine()))

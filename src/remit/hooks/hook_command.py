@@ -1,19 +1,19 @@
-"""`remit hook`: one event on stdin, its answer on stdout.
+"""The `remit hook` command: reads an event from stdin and writes the answer to stdout.
 
-A hook never breaks the session that calls it: the exit code is always 0, and only an answer is printed. A
-failure is one line in a log of bounded size.
+A hook never breaks the session that runs it: the exit code is always 0, and only an answer is printed. A
+failure adds one line to a log of bounded size.
 
-This module imports almost nothing: a client that ends also ends the hooks it does not wait for, and a use
-must be recorded anyway.
+This module imports almost nothing: a client that exits kills the hooks it does not wait for, and a use must
+be recorded anyway.
 """
 
 import os
 import signal
 import sys
 
-_LIMIT = 64 * 1024 * 1024 + 1  # bytes; an event of this length is ignored
-_HEAD = 10_000  # bytes that contain the name of an event
-_BEFORE_CALLS = b'"PreToolUse"'  # the client waits 15 s for it, then proceeds as if allowed
+_LIMIT = 64 * 1024 * 1024 + 1  # bytes; events of this length or more are ignored
+_HEAD = 10_000  # bytes that contain the event's name
+_BEFORE_CALLS = b'"PreToolUse"'  # the client waits 15 s for an answer, then allows the call
 _TIMEOUT = 10.0  # seconds
 _REPORTS = (b'"PostToolUse"', b'"PostToolUseFailure"')  # the client does not wait for an answer
 
@@ -23,7 +23,7 @@ def main() -> None:
     try:
         usual = signal.signal(signal.SIGTERM, signal.SIG_IGN)
         data = sys.stdin.buffer.read(_LIMIT)
-        # Arguments may contain any text: if the client may be waiting for an answer, do not detach.
+        # Arguments may contain any text, so do not detach if the client could be waiting for an answer.
         if _BEFORE_CALLS not in data and any(name in data[:_HEAD] for name in _REPORTS):
             _detach()
         else:
@@ -34,18 +34,18 @@ def main() -> None:
 
         if text := respond(data):
             os.write(1, text.encode())
-    except BrokenPipeError:  # the client has ended
+    except BrokenPipeError:  # the client has exited
         pass
     except BaseException as error:
         from remit.hooks.hook_log import log_failure
 
         log_failure("", error)
     finally:
-        os._exit(0)  # without the time that an orderly exit takes
+        os._exit(0)  # skip the slower regular exit
 
 
 def _start_timeout() -> None:
-    """Fail before the client stops waiting: it takes a late answer for a permission."""
+    """Fail before the client stops waiting, because it treats a late answer as permission."""
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, _time_out)
         signal.setitimer(signal.ITIMER_REAL, _TIMEOUT)
@@ -56,7 +56,7 @@ def _time_out(_number: int, _frame: object) -> None:
 
 
 def _detach() -> None:
-    """Continue in a process of our own if a client called."""
+    """Continue in a separate process if a client started this one."""
     if "CLAUDE_PID" not in os.environ or not hasattr(os, "fork"):
         return
     if os.fork():

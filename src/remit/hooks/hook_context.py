@@ -1,7 +1,7 @@
 """The context of a hook: an open store, the machine and the workspace, without the registry.
 
-Everything here needs only the standard library and the SQLite driver, without `dataclasses`; larger parts are
-imported only when the store alone cannot answer.
+This module needs only the standard library, without `dataclasses`, and the SQLite driver. It imports larger
+parts only when the store alone cannot answer.
 """
 
 import os
@@ -42,10 +42,10 @@ def _now() -> int:
 
 
 class HookEnvironment(NamedTuple):
-    """The clocks of a hook, and how it opens the larger parts of Remit."""
+    """The clocks of a hook, and the functions that open larger parts of Remit."""
 
     now: Callable[[], int] = _now  # Unix milliseconds
-    now_ns: Callable[[], int] = time.time_ns  # to compare with the times of files
+    now_ns: Callable[[], int] = time.time_ns  # for comparison with file times
     open_registry: "Callable[[], Registry]" = _open_registry
     open_memory: "Callable[[str], Memory]" = _open_memory
 
@@ -54,7 +54,7 @@ SYSTEM = HookEnvironment()
 
 
 class HookContext(NamedTuple):
-    """An open store, with the client and the workspace that it is opened for."""
+    """An open store, with its client and workspace."""
 
     store: HookStore
     machine: Machine
@@ -63,16 +63,16 @@ class HookContext(NamedTuple):
     environment: HookEnvironment
 
     def is_scanned(self, flags: LaunchFlags = DEFAULT_FLAGS) -> bool:
-        """Tell whether the last scan is up to date."""
+        """Return whether the last scan is current."""
         return are_unchanged(self.store.inputs(flags), self.machine, now_ns=self.environment.now_ns())
 
     def configuration_fingerprints(self) -> Mapping[str, str]:
-        """Give the fingerprints of Remit's own configuration files."""
+        """Return the fingerprints of Remit's own configuration files."""
         at = self.environment.now_ns()
         return {path: fingerprint(path, self.machine, now_ns=at) for path in self._configuration_paths()}
 
     def refresh_configuration(self) -> None:
-        """Read Remit's own configuration if a file changed since it was last read."""
+        """Read Remit's own configuration if a file has changed since the last time."""
         found = self.configuration_fingerprints()
         known = self.store.configuration_inputs()
         if known == found if known is not None else not any(found.values()):
@@ -87,7 +87,7 @@ class HookContext(NamedTuple):
     def watched_files(self, flags: LaunchFlags = DEFAULT_FLAGS) -> list[str]:
         """List the files to watch: the client's, and Remit's own."""
         paths = (*self.store.inputs(flags), *self._configuration_paths())
-        # A missing folder cannot be watched; the client itself reports other changes.
+        # A missing directory cannot be watched; the client itself reports other changes.
         return sorted(
             {
                 path
@@ -110,9 +110,9 @@ class HookContext(NamedTuple):
         trace: "Trace | None" = None,
         cwd: str = "",
     ) -> bool:
-        """Count one use of a tool; False if the call was known.
+        """Count one use of a tool; False if the call was already counted.
 
-        A trace is kept if it belongs to the checkout; its paths are relative to `cwd`.
+        A trace is stored if it belongs to the checkout; its paths are relative to `cwd`.
         """
         from remit.decision.client_reports import CallOutcome, ReportedTool
         from remit.decision.kinds import Authority
@@ -128,7 +128,7 @@ class HookContext(NamedTuple):
             server=None if server is None else storable(server),
             subject=None if subject is None else storable(subject),
         )
-        if succeeded or trace is not None:  # the configuration has the transitions and the rule for traces
+        if succeeded or trace is not None:  # the configuration has the transitions and the setting for traces
             self.refresh_configuration()
         use = CallOutcome(session_id, call_id, succeeded, duration_ms)
         return self.store.record(reported, use, self._kept_trace(trace, cwd))
@@ -151,8 +151,8 @@ def open_context(
     """Open the store for one step, for a client in a directory.
 
     Raises:
-        BadVariableError: a variable that names a directory cannot be used.
-        NoSuchDirectoryError: there is no such directory.
+        BadVariableError: a variable that names a directory is invalid.
+        NoSuchDirectoryError: the directory does not exist.
         StoreError: the database cannot be used.
     """
     machine, workspace = this_machine(), locate(directory)
@@ -177,13 +177,13 @@ def record_use(
     duration_ms: int | None = None,
     at: int | None = None,
 ) -> bool:
-    """Count one use of a tool, from a short-lived process; False if the call was known.
+    """Count one use of a tool from a short-lived process; False if the call was already counted.
 
-    For a tool that starts something, `subject` names the skill, command or agent that it starts.
+    If the tool starts a skill, command or agent, `subject` is its name.
 
     Raises:
-        BadVariableError: a variable that names a directory cannot be used.
-        NoSuchDirectoryError: there is no such directory.
+        BadVariableError: a variable that names a directory is invalid.
+        NoSuchDirectoryError: the directory does not exist.
         StoreError: the database cannot be used.
     """
     with open_context(directory, client=client) as context:
@@ -202,11 +202,11 @@ def record_use(
 def rescan(
     directory: str, *, is_headless: bool = False, environment: HookEnvironment = SYSTEM, client: str = CLIENT
 ) -> list[str]:
-    """Read changed files again, and list the files to watch.
+    """Read changed files again, and return the files to watch.
 
     Raises:
-        BadVariableError: a variable that names a directory cannot be used.
-        NoSuchDirectoryError: there is no such directory.
+        BadVariableError: a variable that names a directory is invalid.
+        NoSuchDirectoryError: the directory does not exist.
         StoreError: the database cannot be used.
     """
     views = [DEFAULT_FLAGS, LaunchFlags(is_headless=True)] if is_headless else [DEFAULT_FLAGS]

@@ -1,4 +1,4 @@
-"""The hook log: one line per failure, in a file of bounded size."""
+"""Logs the failures of hooks, one per line, in a file of bounded size."""
 
 import os
 import time
@@ -8,12 +8,12 @@ from remit.files.bounded_reader import this_machine
 from remit.settings import data_directory
 
 FILE = "hooks.log"
-MAX_BYTES = 256 * 1024  # then only the newer half is kept
+MAX_BYTES = 256 * 1024  # above this, only the newer half is kept
 _MAX_LINE = 300  # characters
 
 
 def log_failure(event: str, error: BaseException, *, max_bytes: int = MAX_BYTES) -> None:
-    """Log a failure; if that fails too, it is lost."""
+    """Log a failure; if logging fails, ignore it."""
     try:
         machine = this_machine()
         folder = data_directory(machine.variables, machine.platform, machine.home)
@@ -26,10 +26,10 @@ def log_failure(event: str, error: BaseException, *, max_bytes: int = MAX_BYTES)
 
 
 def _line(event: str, error: BaseException) -> str:
-    from remit.text.limits import one_line  # only a failure needs it
+    from remit.text.limits import one_line  # only failures need this
 
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    # Only our own errors and those of reading JSON are known to contain no secrets.
+    # Only our own errors and those of the JSON parser are known to contain no secrets.
     is_safe = isinstance(error, RemitError | ValueError) and not isinstance(error, UnicodeError)
     message = str(error) if is_safe else ""
     return f"{at} {one_line(' '.join((event or 'event', type(error).__name__, message)), _MAX_LINE)}\n"
@@ -51,7 +51,7 @@ def _shorten(path: str, max_bytes: int) -> None:
         return
     with open(path, "rb") as opened:
         opened.seek(-max_bytes // 2, os.SEEK_END)
-        opened.readline()  # the rest of a line
+        opened.readline()  # skip the rest of a line
         newer = opened.read()
     with open(f"{path}.new", "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as written:
         written.write(newer)

@@ -1,12 +1,12 @@
-"""Events of prompts: suggest tools for a prompt, and count the commands that a person types."""
+"""Handles prompt events: suggests tools for a prompt, and counts the commands that a person types."""
 
 from remit.hooks.event import Answer, Event, added_context
 from remit.hooks.hook_context import HookEnvironment, open_context
 from remit.sessions.suggestions import COOLDOWN, MOST
 
-_MAX_PROMPT = 100_000  # characters; a longer one is not a question
+_MAX_PROMPT = 100_000  # characters; longer prompts get no suggestions
 _MIN_WORDS = 3
-_NOT_TYPED = ("/", "!", "#", "<")  # how commands begin, and texts that a client writes itself
+_NOT_TYPED = ("/", "!", "#", "<")  # prefixes of commands, and of texts that the client itself writes
 
 
 def prompt_submitted(event: Event, environment: HookEnvironment) -> Answer:
@@ -29,7 +29,7 @@ def prompt_submitted(event: Event, environment: HookEnvironment) -> Answer:
 
 
 def prompt_expanded(event: Event, environment: HookEnvironment) -> Answer:
-    """Count a command or a skill that a person called by name."""
+    """Count a command or skill that a person invoked by name."""
     name = event.text("command_name")
     if name is None or event.fields.get("expansion_type") != "slash_command":
         return None

@@ -1,4 +1,4 @@
-"""Events of sessions: a session starts, its files change, it ends."""
+"""Handles session events: a session starts, its files change, or it ends."""
 
 import json
 from collections.abc import Callable
@@ -8,11 +8,11 @@ from remit.hooks.hook_context import HookEnvironment, open_context, rescan
 from remit.hooks.hook_log import log_failure
 
 _MAX_PATH = 4_096
-_MAX_TRACES = 200  # the newest
+_MAX_TRACES = 200  # only the newest
 
 
 def session_started(event: Event, environment: HookEnvironment) -> Answer:
-    """Read changed files, and tell the agent which tools it has here."""
+    """Read changed files, and return the context that lists the agent's tools."""
     from remit.hooks.call_recovery import recover_calls
 
     watched = rescan(event.directory, is_headless=event.is_headless, environment=environment)
@@ -29,13 +29,13 @@ def session_started(event: Event, environment: HookEnvironment) -> Answer:
 
 
 def files_changed(event: Event, environment: HookEnvironment) -> Answer:
-    """Read changed files again, and tell the client what else to watch."""
+    """Read changed files again, and return the files to watch."""
     watched = rescan(event.directory, is_headless=event.is_headless, environment=environment)
     return None if event.name == "ConfigChange" else added_context(event.name, "", watched)
 
 
 def session_ended(event: Event, environment: HookEnvironment) -> Answer:
-    """Count the calls of the session that no hook reported, and keep that it ended."""
+    """Count the session's unreported calls, and record that it ended."""
     from remit.hooks.call_recovery import recover_calls
 
     if event.session_id is not None:
@@ -48,14 +48,14 @@ def session_ended(event: Event, environment: HookEnvironment) -> Answer:
 
 
 def observe_traces(directory: str, environment: HookEnvironment) -> None:
-    """Turn new traces into observations in the memory of their project.
+    """Turn new traces into observations in their project's memory.
 
-    Hooks only store traces, in milliseconds; the start of a session has the time for this. A project without
-    memory gets no observations: the session context shows its traces anyway, until they are too old.
+    Hooks only store traces, which takes milliseconds; there is time for this when a session starts. A project
+    without memory gets no observations, but the session context shows its traces until they are too old.
 
     Raises:
-        BadVariableError: a variable that names a directory cannot be used.
-        NoSuchDirectoryError: there is no such directory.
+        BadVariableError: a variable that names a directory is invalid.
+        NoSuchDirectoryError: the directory does not exist.
         StoreError: the database cannot be used.
     """
     with open_context(directory, environment) as context:
@@ -80,7 +80,7 @@ def observe_traces(directory: str, environment: HookEnvironment) -> None:
 
 
 def _attempt(event: Event, step: Callable[[], None]) -> None:
-    """Run a step whose failure must not keep a session from starting."""
+    """Run a step whose failure must not prevent a session from starting."""
     try:
         step()
     except Exception as error:

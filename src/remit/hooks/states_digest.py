@@ -1,4 +1,4 @@
-"""The digest of the states that a cached decision depends on, read without the registry."""
+"""Computes a digest of the states that a cached decision depends on, without the registry."""
 
 import json
 from hashlib import sha256
@@ -10,7 +10,7 @@ from remit.states.state_watch import StateWatch, WatchedState
 
 
 def states_digest(watch: StateWatch, context: HookContext) -> str | None:
-    """Digest the watched states; None if only a full snapshot can tell one of them."""
+    """Return a digest of the watched states; None if one of them takes a full snapshot."""
     look = LocalDetectors(context.machine).look(context.workspace)
     known = _StoredStates(context)
     found = [_state(each, look, known) for each in watch.states]
@@ -32,12 +32,12 @@ def _state(watched: WatchedState, look: LocalLook, known: "_StoredStates") -> ob
 
 
 class _StoredStates:
-    """The states of a workspace that the store keeps."""
+    """The stored states of a workspace."""
 
     def __init__(self, context: HookContext) -> None:
         store, now = context.store, context.environment.now()
         self.workflow = {name: by for name, _, by in store.workflow_states()}
-        self.pushed = {  # an expired value counts only as pushed before
+        self.pushed = {  # an expired value only shows that one was pushed
             name: [value] if at <= now < until else [] for name, value, at, until in store.pushed_states()
         }
         self.observed = {row[0]: row[1:5] for row in store.observations() if 0 < row[5] <= now < row[6]}

@@ -1,4 +1,4 @@
-"""Events of tool calls: decide before a call, and record it afterwards."""
+"""Handles events of tool calls: decides before a call, and records it afterwards."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from remit.policy.audit import AuditEntry, AuditOutcome
 
 _PERMISSIONS = {"hidden": "deny", "ask": "ask"}
 _MAX_PATH = 4_096
-# Parts of the names of tools that may leave a trace: for all others, the rules of traces are not even loaded.
+# Parts of the names of tools that may leave a trace; for others, the trace rules are not loaded.
 _TRACING = ("Edit", "Write", "Bash", "Web", "fetch", "scrape", "read_url", "extract", "docs", "documentation")
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def before_call(event: Event, environment: HookEnvironment) -> Answer:
-    """Deny a call or have a person asked, unless it is allowed."""
+    """Deny a call or ask for approval, unless it is allowed."""
     if event.tool is None:
         return None
     call = ClientCall(
@@ -44,7 +44,7 @@ def before_call(event: Event, environment: HookEnvironment) -> Answer:
 
 
 def _audit(call: ClientCall, decided: CallDecision, event: Event, environment: HookEnvironment) -> None:
-    """Keep that a call was refused; it stays refused if that fails."""
+    """Record a refused call in the audit; if that fails, the call is still refused."""
     at, verdict, gate = environment.now(), decided.verdict, decided.gate
     entry = AuditEntry(
         at, "hook", CLIENT, call.agent, None, call.tool, verdict, gate, AuditOutcome.REFUSED, 0, 0, 0
@@ -62,9 +62,9 @@ def after_call(event: Event, environment: HookEnvironment) -> Answer:
 
 
 def after_failed_call(event: Event, environment: HookEnvironment) -> Answer:
-    """Count a call that failed; an interrupted one counts without an outcome.
+    """Count a call that failed; an interrupted call counts without an outcome.
 
-    The gateway knows the outcome of a call through Remit: a refused or pending call is an error to the
+    For a call through Remit, the gateway knows the outcome: a refused or pending call is an error to the
     client, but neither a failure of the tool nor a use.
     """
     if served_name(event.tool or "") is not None:
@@ -79,7 +79,7 @@ def _record(event: Event, environment: HookEnvironment, *, succeeded: bool | Non
         return None
     own = served_name(name)
     if own is not None:
-        # The gateway counts it too, by the name of the tool itself, and the same call counts once.
+        # The gateway counts it too, under the tool's own name, so the call counts only once.
         name = MCP + own
     trace = _trace(name, event, succeeded=succeeded)
     with open_context(event.directory, environment) as context:
@@ -101,7 +101,7 @@ def _record(event: Event, environment: HookEnvironment, *, succeeded: bool | Non
 
 
 def _report(event: Event, environment: HookEnvironment) -> Answer:
-    """Report the session of a call; the gateway knows whether it was made."""
+    """Report the session of a call; only the gateway knows whether the call was made."""
     call_id = event.text("tool_use_id")
     if call_id is not None and event.session_id is not None:
         with open_context(event.directory, environment) as context:
@@ -110,7 +110,7 @@ def _report(event: Event, environment: HookEnvironment) -> Answer:
 
 
 def _trace(name: str, event: Event, *, succeeded: bool | None) -> "Trace | None":
-    """Find the trace of a call that the next session should know."""
+    """Return the trace of a call that the next session should know about, if any."""
     if succeeded is None or not any(part in name for part in _TRACING):
         return None
     from remit.memory.trace_rules import trace_of

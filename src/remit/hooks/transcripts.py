@@ -1,6 +1,6 @@
-"""Transcripts: the calls that a client logged, as the events that its hooks should have received.
+"""Reads the calls in a client's transcript, as the events that its hooks should have received.
 
-A refused call is not a call.
+Refused calls are left out.
 """
 
 import json
@@ -17,19 +17,19 @@ class TranscriptCalls(NamedTuple):
     """The calls in a part of a transcript."""
 
     events: list[tuple[Fields, int]]  # with their times in Unix milliseconds
-    length: int  # bytes that need not be read again; a running call is read again from its start
+    length: int  # bytes that need not be read again, up to the start of a running call
 
 
 class _StartedCall(NamedTuple):
-    """A call without a result yet."""
+    """A call that has no result yet."""
 
     name: object
     arguments: object
-    start: int  # of its line
+    start: int  # offset of its line
 
 
 def read_calls(lines: Iterable[bytes], since: int) -> TranscriptCalls:
-    """Read the calls in lines of a transcript that ended at or after a time."""
+    """Read the calls in a transcript's lines that ended at or after a time."""
     begun: dict[str, _StartedCall] = {}
     events: list[tuple[Fields, int]] = []
     start = length = 0
@@ -47,12 +47,12 @@ def read_calls(lines: Iterable[bytes], since: int) -> TranscriptCalls:
 
 
 def _blocks(line: bytes) -> Iterator[tuple[Fields, Fields]]:
-    """List the calls and results in a line, each with the fields of the line."""
+    """Yield the calls and results in a line, each with the fields of the line."""
     if not any(marker in line for marker in _MARKERS):
         return
     try:
         entry: object = json.loads(line)
-    except (ValueError, RecursionError):  # the last line may be half written
+    except (ValueError, RecursionError):  # the last line may be incomplete
         return
     if not isinstance(entry, dict) or entry.get("type") not in ("assistant", "user"):  # pyright: ignore[reportUnknownMemberType]
         return
@@ -64,13 +64,13 @@ def _blocks(line: bytes) -> Iterator[tuple[Fields, Fields]]:
 
 
 def _is_refused(entry: Fields, block: Fields) -> bool:
-    """Tell whether a call failed without having been made."""
+    """Return whether a call failed without being made."""
     decision = _object(entry.get("permissionDecision")).get("decision")
     return block.get("is_error") is True and (decision != "accept" or "toolDenialKind" in entry)
 
 
 def _event(call: _StartedCall, entry: Fields, block: Fields) -> Fields:
-    """Write a call as the event of a hook."""
+    """Convert a call to a hook event."""
     fields = {"tool_name": call.name, "tool_input": call.arguments, "tool_use_id": block.get("tool_use_id")}
     if block.get("is_error") is True:
         return {"hook_event_name": "PostToolUseFailure", **fields, "error": block.get("content")}

@@ -60,9 +60,7 @@ class Fusion:
     word_weight: float = 0.02  # weight of BM25, relative to the cosine
     part_weight: float = 0.0  # weight of the best part's cosine, relative to the whole query
     lone_word_weight: float = 0.1  # weight of BM25 for documents without a vector
-    expected: float = (
-        0.53  # share of the best BM25 to subtract, because longer queries match more words by chance
-    )
+    expected: float = 0.53  # share of the best BM25 to subtract: long queries match more words by chance
     steepness: float = 8.27
     midpoint: float = 0.666  # the remaining sum at which a tool is as likely as not
     confidence: float = 0.052  # if the best result scores lower, all results are noise

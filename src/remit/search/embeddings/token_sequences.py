@@ -10,9 +10,7 @@ from remit.search.embeddings.wordpiece import WordPiece
 START, END = 101, 102
 OPEN, CLOSE, COMMA, COLON, BAR = 1006, 1007, 1010, 1024, 1064
 
-NAME, SERVER, FIRST, REST, PARAMS, MARK = range(
-    6
-)  # field of an id; MARK is for brackets, commas and the ends
+NAME, SERVER, FIRST, REST, PARAMS, MARK = range(6)  # fields of ids; MARK: brackets, commas, ends
 
 QUERY_LENGTH, TOOL_LENGTH = 64, 128  # ids, including start and end
 _MOST_QUERY = 4000  # characters; the rest would exceed the number of ids
