@@ -164,7 +164,7 @@ class Store(Protocol):
 
     def close(self) -> None: ...
 
-    def files(self) -> Sequence[str]: ...  # that change whenever somebody writes
+    def files(self) -> Sequence[str]: ...  # files that change whenever any process writes
 
     def revision(self) -> int: ...  # changes whenever another connection writes
 

@@ -81,7 +81,7 @@ class SqliteStore:
         self.database.close()
 
     def files(self) -> list[str]:
-        """Name the files that change whenever any process writes: the write-ahead log takes it first."""
+        """List the files that change whenever any process writes; writes go to the write-ahead log first."""
         return [f"{self.database.path}-wal"]
 
     def revision(self) -> int:
