@@ -1,4 +1,4 @@
-"""Asking: has the person before the client say yes or no to one call."""
+"""Asks the user to approve a call, through the client's elicitation."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,13 +8,13 @@ from remit.upstream.ports import RequestContext
 
 
 def can_elicit(capabilities: Mapping[str, Any]) -> bool:
-    """Tell whether a client can put a question to its user; one that says nothing else can show a form."""
+    """Check whether a client supports form elicitation, which is the default mode."""
     ways = as_object(capabilities.get("elicitation"))
     return "elicitation" in capabilities and (not ways or "form" in ways)
 
 
 async def ask_person(name: str, reason: str, arguments: str, caller: RequestContext) -> bool | None:
-    """Ask whether a call may go ahead; None where there is no answer."""
+    """Ask the user whether to allow a call; return None if there is no answer."""
     question: dict[str, Any] = {
         "message": f"Allow this call of `{name}`?\n{reason}\narguments: {arguments}",
         "requestedSchema": {"type": "object", "properties": {}},

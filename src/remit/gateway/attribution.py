@@ -1,7 +1,7 @@
-"""Attributes questions: a person who is asked something through the gateway sees which server asks.
+"""Names the asking server in each elicitation.
 
-Their client only knows the gateway and shows its name, so one server could pose as another. The server's name
-comes first, and no control character in its message can hide that.
+Clients know only the gateway and show its name, so one server could pose as another. The server's name comes
+first, and control characters in the message cannot hide it.
 """
 
 from collections.abc import Mapping
@@ -16,12 +16,12 @@ from remit.upstream.upstream_model import Upstream
 
 _QUESTION = "elicitation/create"
 _LONGEST_NAME = 100
-# Classes of characters that turn the direction of text.
+# Bidirectional classes of characters that change the direction of text.
 _BIDIRECTIONAL = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
 
 
 class CallableUpstream(Protocol):
-    """Passes requests on to upstreams: the pool, or memory."""
+    """Forwards requests to upstreams: the pool, or memory."""
 
     async def request(
         self, upstream: Upstream, method: str, params: Params, caller: RequestContext
@@ -31,11 +31,11 @@ class CallableUpstream(Protocol):
 async def request_attributed(
     requester: CallableUpstream, upstream: Upstream, method: str, params: Params, caller: RequestContext
 ) -> Answer:
-    """Pass a request on; every question of the server names it.
+    """Forward a request, and name the server in each of its questions.
 
     Raises:
         JsonRpcError: the upstream answers with an error.
-        UpstreamError: it cannot be reached, or does not answer as the protocol asks.
+        UpstreamError: it cannot be reached, or violates the protocol.
     """
     server = one_line(full_label(upstream.label, upstream.plugin), _LONGEST_NAME)
     try:
@@ -52,7 +52,7 @@ async def request_attributed(
 
 
 class AttributedCaller:
-    """A request context whose client sees which server asks."""
+    """A request context that names the server in each question to the client."""
 
     __slots__ = ("_caller", "_server")
 
@@ -62,36 +62,36 @@ class AttributedCaller:
 
     @property
     def session(self) -> str:
-        """The caller's."""
+        """The caller's session."""
         return self._caller.session
 
     @property
     def principal(self) -> str | None:
-        """The caller's."""
+        """The caller's principal."""
         return self._caller.principal
 
     @property
     def bound_projects(self) -> frozenset[str] | None:
-        """The caller's."""
+        """The caller's bound projects."""
         return self._caller.bound_projects
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
-        """The caller's."""
+        """The caller's capabilities."""
         return self._caller.capabilities
 
     @property
     def takes_input_required(self) -> bool:
-        """The caller's."""
+        """Whether the caller takes `input_required` answers."""
         return self._caller.takes_input_required
 
     @property
     def log_level(self) -> str | None:
-        """The caller's."""
+        """The caller's log level."""
         return self._caller.log_level
 
     async def send_request(self, method: str, params: Params) -> Answer:
-        """Ask the client."""
+        """Send the client a request that names the server."""
         named = _named({"method": method, "params": params}, self._server)
         return await self._caller.send_request(method, as_object(named["params"]))
 
@@ -101,7 +101,7 @@ class AttributedCaller:
 
 
 def _named(question: Any, server: str) -> Any:
-    """Put the server's name before the message of a question; leave other requests as they are."""
+    """Prefix the message of an elicitation with the server's name; return other requests unchanged."""
     asked = as_object(question)
     params = as_object(asked.get("params"))
     if asked.get("method") != _QUESTION or not isinstance(params.get("message"), str):
@@ -110,7 +110,7 @@ def _named(question: Any, server: str) -> Any:
 
 
 def _pages_named(data: object, server: str) -> object:
-    """Put the server's name before each message that asks to open a page."""
+    """Prefix the message of each URL elicitation with the server's name."""
     told = as_object(data)
     pages = told.get("elicitations")
     if not isinstance(pages, list):
@@ -126,7 +126,7 @@ def _by(server: str, question: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_controls(text: str) -> str:
-    """Replace the characters that move the cursor or turn the direction of text."""
+    """Replace characters that move the cursor or change the direction of text."""
     return "".join(" " if _is_control(char) else char for char in text).lstrip()
 
 

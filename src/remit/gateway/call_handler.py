@@ -1,4 +1,4 @@
-"""Handles calls: decides about each with current facts, asks a person if needed, and passes it on."""
+"""Handles tool calls: decides, asks for approval, forwards, records."""
 
 import time
 from collections.abc import Callable
@@ -29,11 +29,11 @@ from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_
 from remit.upstream.ports import RequestContext, UpstreamPool
 
 _LONGEST_NAME = 256
-_CALL_ID = "claudecode/toolUseId"  # a hook of the client reports the same call by it
+_CALL_ID = "claudecode/toolUseId"  # the client's hook reports the call under the same id
 
 
 def unknown(name: str, meant: str | None = None) -> JsonRpcError:
-    """Make the error for an unknown tool; a tool of another project gets the same one."""
+    """Create the error for an unknown tool; tools of other projects get the same one."""
     return JsonRpcError(ErrorCode.INVALID_PARAMS, "; ".join(filter(None, (f"Unknown tool: {name}", meant))))
 
 
@@ -50,7 +50,7 @@ class CallOrigin(NamedTuple):
 
 
 class CallHandler:
-    """Makes the calls of one endpoint."""
+    """Handles the calls of one endpoint."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class CallHandler:
         self._now = now
 
     async def call(self, name: str, asked: Params, caller: RequestContext) -> Answer:
-        """Call a tool of an upstream.
+        """Call an upstream tool.
 
         Raises:
             JsonRpcError: there is no such tool, or its server answers with an error.
@@ -96,7 +96,7 @@ class CallHandler:
         return await self._pass_on(target, asked, caller, record, catalog)
 
     async def call_own(self, own: OwnTool, asked: Params, caller: RequestContext) -> Answer:
-        """Call one of Remit's own tools, and record that.
+        """Call one of Remit's own tools and record the call.
 
         Raises:
             RemitError: the store or the configuration cannot be used.
@@ -118,7 +118,7 @@ class CallHandler:
         return _Record(self._now(), time.perf_counter(), asked, caller)
 
     async def _refused(self, target: CallTarget, asked: Params, caller: RequestContext) -> _Refused | None:
-        """Refuse a call that must not be passed on; None: it may be."""
+        """Return the refusal of a call that must not be forwarded; None if it may be."""
         decision = target.decision
         if decision.verdict is Verdict.HIDDEN:
             return refusals.refusal(
@@ -158,7 +158,7 @@ class CallHandler:
         record: "_Record",
         catalog: EndpointCatalog,
     ) -> Answer:
-        assert target.upstream is not None  # noqa: S101 - `_refused` has looked
+        assert target.upstream is not None  # noqa: S101 - `_refused` checks it
         outcome, answer = AuditOutcome.CANCELLED, Answer()
         try:
             own = {**asked, "name": target.own_name}
@@ -175,7 +175,7 @@ class CallHandler:
         finally:
             self._note(record, target.tool.name, target.decision, target, outcome, answer)
         if outcome is AuditOutcome.DONE and catalog.advances(target.tool):
-            await self._recorder.flush()  # the next call is decided on the states that this one made
+            await self._recorder.flush()  # the next decision needs the states that this call changed
         return answer
 
     def _note(
@@ -201,7 +201,7 @@ class CallHandler:
             bytes_in=0,
             bytes_out=0,
         )
-        # A name that no server lists may be one that a model made up: it is known once it has worked.
+        # A model may have made up an unlisted name, so it counts only once a call has succeeded.
         known = target if target is not None and (target.is_listed or outcome is AuditOutcome.DONE) else None
         self._recorder.note(
             CompletedCall(
@@ -239,8 +239,8 @@ def _permit(inventory: Inventory, target: CallTarget, asked: Params, principal: 
 def _answer(
     inventory: Inventory, target: CallTarget, asked: Params, principal: str | None, id: str, word: bool
 ) -> bool:
-    """Store a person's answer; a yes counts only if the call is still decided the same way."""
-    with suppress(ApprovalError):  # it was answered elsewhere, or expired
+    """Store the user's answer, and check whether the call is allowed now."""
+    with suppress(ApprovalError):  # already answered elsewhere, or expired
         inventory.registry.approvals.answer(id, target.context, approve=word)
     _, now = inventory.target(target.served)
     return word and now is not None and _permit(inventory, now, asked, principal).is_allowed

@@ -13,27 +13,27 @@ from remit.gateway.inventory import Inventory
 from remit.gateway.registry_worker import RegistryWorker
 from remit.policy.audit import AuditEntry, AuditOutcome
 
-_PAUSE = 0.2  # seconds for which calls are gathered
-_ENOUGH = 64  # calls that are stored without waiting for more
+_PAUSE = 0.2  # seconds to collect calls for a batch
+_ENOUGH = 64  # calls that fill a batch
 _MOST_SESSIONS = 1_000
 _USED = (AuditOutcome.DONE, AuditOutcome.FAILED, AuditOutcome.ERROR)
 _log = logging.getLogger("remit.gateway")
 
 
 class CompletedCall(NamedTuple):
-    """A call with its outcome."""
+    """A call and its outcome."""
 
     entry: AuditEntry
     server: str | None
     session: str
     call_id: str | None
     outcome: AuditOutcome
-    asked: object  # these two only to measure their size
+    asked: object  # `asked` and `answer` are only measured
     answer: object
 
 
 class CallRecorder:
-    """Gathers completed calls, and stores them in batches: no answer waits for that."""
+    """Collects completed calls and stores them in batches, without delaying answers."""
 
     def __init__(self, worker: RegistryWorker[Inventory]) -> None:
         self._worker = worker
@@ -44,14 +44,14 @@ class CallRecorder:
         self._sessions: dict[str, str] = {}
 
     def note(self, done: CompletedCall) -> None:
-        """Note a completed call; it is stored soon."""
+        """Queue a completed call for storage."""
         self._waiting.append(done)
         self._has_calls.set()
         if len(self._waiting) >= _ENOUGH:
             self._is_enough.set()
 
     async def run(self) -> None:
-        """Store noted calls, until cancelled."""
+        """Store queued calls until cancelled."""
         while True:
             await self._has_calls.wait()
             with anyio.move_on_after(_PAUSE):
@@ -59,17 +59,17 @@ class CallRecorder:
             await self.flush()
 
     async def flush(self) -> None:
-        """Store all noted calls now."""
+        """Store all queued calls now."""
         done, self._waiting = self._waiting, []
         self._has_calls, self._is_enough = anyio.Event(), anyio.Event()
         if done:
-            with anyio.CancelScope(shield=True):  # else calls that wait for their turn would be lost
+            with anyio.CancelScope(shield=True):  # cancellation would lose the calls
                 await self._worker.run(self._try_to_store, done)
 
     def _try_to_store(self, inventory: Inventory, done: Sequence[CompletedCall]) -> None:
         try:
             self._store(inventory, done)
-        except Exception as error:  # whatever it is, calls go on
+        except Exception as error:  # a failure here must not stop calls
             _log.warning("%d calls could not be recorded: %s: %s", len(done), type(error).__name__, error)
 
     def _store(self, inventory: Inventory, done: Sequence[CompletedCall]) -> None:
@@ -87,12 +87,12 @@ class CallRecorder:
         registry.audit.add(entries, context)
 
     def _use(self, done: CompletedCall) -> CallOutcome:
-        # The client's hook, which may report the same call, knows another name for the session.
+        # The client's hook may report the same call under a different session id.
         session = None if done.call_id is not None else self._session(done.session)
         return CallOutcome(session, done.call_id, done.outcome is AuditOutcome.DONE, done.entry.duration_ms)
 
     def _session(self, session: str) -> str:
-        """Identify a session by a digest: its real id would let others continue it."""
+        """Return a digest of a session id: the id itself would let others resume the session."""
         if session not in self._sessions:
             if len(self._sessions) >= _MOST_SESSIONS:
                 self._sessions.clear()
@@ -102,7 +102,7 @@ class CallRecorder:
 
 
 def _size(message: object) -> int:
-    """Estimate the length of a message as JSON without encoding it: it may be very long."""
+    """Estimate the JSON length of a message without encoding it, since it may be very long."""
     if isinstance(message, str):
         return len(message) + 2
     if isinstance(message, Mapping):

@@ -22,7 +22,7 @@ from remit.upstream.upstream_model import PATIENCE, ServerExtras, Sharing, Upstr
 
 
 class CatalogSources(NamedTuple):
-    """What a catalog is made of."""
+    """The inputs of a catalog."""
 
     context: Context
     plan: ServingPlan
@@ -31,11 +31,11 @@ class CatalogSources(NamedTuple):
     extras: Mapping[Key, ServerExtras]
     declarations: Mapping[Key, Declaration]
     transitions: Iterable[Transition] = ()
-    items: Mapping[tuple[str, Definition], Item] = {}  # of the catalog before, to reuse
+    items: Mapping[tuple[str, Definition], Item] = {}  # from the previous catalog, for reuse
 
 
 def build_catalog(sources: CatalogSources) -> EndpointCatalog:
-    """Build a catalog."""
+    """Build the catalog of an endpoint."""
     context, plan = sources.context, sources.plan
     servers = {
         tool.key: tool for tool, _ in sources.listed if tool.kind is Kind.MCP_SERVER and tool.agent is None
@@ -49,7 +49,7 @@ def build_catalog(sources: CatalogSources) -> EndpointCatalog:
     served = {
         tool.key: (names.of(tool.key), definitions[tool.key])
         for tool in named
-        if tool.key in definitions and definitions[tool.key].tool is not None  # its server says so itself
+        if tool.key in definitions and definitions[tool.key].tool is not None  # listed by the server itself
     }
     made_of = {each: sources.items.get(each) or item(*each) for each in served.values()}
     return EndpointCatalog(
@@ -73,7 +73,7 @@ def build_catalog(sources: CatalogSources) -> EndpointCatalog:
 def _owners(
     tools: Iterable[Tool], servers: Mapping[Key, Tool], in_force: Collection[Key]
 ) -> Iterator[tuple[Key, Key]]:
-    """Find the server of each tool: the one in the same place, else the effective one of the same label."""
+    """Yield the server of each tool: the one in the same place, else the effective one of that label."""
     by_label = {
         (server.client, server.server, server.plugin): key
         for key, server in servers.items()
@@ -90,7 +90,7 @@ def _owners(
 def _defined(
     tools: Iterable[Tool], definitions: Mapping[Key, Definition]
 ) -> Iterator[tuple[Key, Definition]]:
-    """Find the definition of each tool; a tool that was only seen may be stored under another label."""
+    """Yield the definition of each tool; a tool that was only observed may be stored under another label."""
     by_name = {(key[0], key[-1]): definition for key, definition in definitions.items()}
     for tool in tools:
         definition = definitions.get(tool.key) or by_name.get((tool.client, tool.name))
@@ -117,7 +117,7 @@ def _prompts(
 
 
 def _upstreams(servers: Mapping[Key, Tool], sources: CatalogSources) -> Iterator[tuple[Key, Upstream]]:
-    """List the servers that the gateway may start: those whose entry is the one that was decided about."""
+    """Yield the servers that may be started: those whose entry has not changed since it was stored."""
     for key, row in servers.items():
         declaration = sources.declarations.get(key)
         if declaration is None or declaration.digest != row.digest:

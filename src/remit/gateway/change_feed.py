@@ -1,7 +1,7 @@
-"""The change feed of an endpoint: looks again when files or the store changed, and tells its listeners.
+"""Watches files and the store, and announces changes of an endpoint's lists.
 
-A thread waits for the operating system to report changes. Nothing wakes up while nothing happens, except for
-a slow look at what no file tells: a state that expires, or a directory that cannot be watched.
+A thread waits for the operating system to report changes, so an idle endpoint does not poll. Only a slow
+fallback checks for changes that no file shows: a state that expires, or a directory that cannot be watched.
 """
 
 import logging
@@ -26,13 +26,13 @@ from remit.protocol.broadcast import Broadcaster
 if TYPE_CHECKING:
     from remit.scanning.ports import Notifier
 
-FALLBACK = 10.0  # seconds between two looks while nothing is reported
-_TRIES = 3  # looks in a row, where each finds other directories to watch
+FALLBACK = 10.0  # seconds between two checks while nothing is reported
+_TRIES = 3  # checks in a row, if each finds other directories to watch
 _log = logging.getLogger("remit.gateway")
 
 
 class ChangeFeed:
-    """Announces changes of an endpoint's lists, each once, while anybody listens."""
+    """Announces each change of an endpoint's lists once, while there are listeners."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class ChangeFeed:
 
     @asynccontextmanager
     async def listen(self) -> AsyncGenerator[AsyncIterator[EndpointChange]]:
-        """Listen to changes from now on."""
+        """Listen for changes from now on."""
         if not self._announcer.has_listeners:  # a new listener knows the lists that were published last
             self._tracker.since(self._lists.last.revisions())
         async with self._announcer.listen() as changes:
@@ -66,36 +66,36 @@ class ChangeFeed:
             yield changes
 
     def announce(self, change: EndpointChange) -> None:
-        """Tell all listeners of a change."""
+        """Announce a change to all listeners."""
         self._announcer.publish(change)
 
     def note_sent(self, kind: ListKind, lists: PublishedLists) -> None:
-        """Note that a client got a list; from now on its changes are announced."""
+        """Record that a client received a list, and announce its changes from now on."""
         change = EndpointChange(kind)
         self._tracker.give(change, lists.revisions()[change])
 
     async def run(self) -> None:
-        """Look again whenever this process changed something, until cancelled."""
+        """Check for changes after each signal from this process, until cancelled."""
         while True:
             with anyio.move_on_after(self._refresher.patience):
                 await self._signal.wait()
             await self._look()
 
     def stop(self) -> None:
-        """End the thread that waits for changes."""
+        """Stop the thread that waits for changes."""
         if self._notifier is not None:
             self._notifier.stop()
 
     async def watch_files(self) -> None:
-        """Look again whenever files or the store changed, once there is a listener, until stopped."""
+        """Check for changes whenever files or the store change, from the first listener on, until stopped."""
         await self._heard.wait()
         self._notifier = self._open_notifier()
         await to_thread.run_sync(self._wait_for_changes, self._notifier, limiter=CapacityLimiter(1))
 
     async def _look(self) -> bool:
-        """Announce what changed, and tell whether the lists now follow from another catalog."""
+        """Announce changes, and return whether the lists have a new catalog."""
         async with self._looking:
-            # The lists of the server that answers last arrive before the refresher is idle.
+            # The last server's lists arrive before the refresher is idle.
             was_ready, self._is_ready = self._is_ready, self._is_ready or self._refresher.is_settled
             if not self._announcer.has_listeners:
                 return False
@@ -110,7 +110,7 @@ class ChangeFeed:
             return lists.catalog is not before
 
     async def _look_for_places(self) -> Sequence[str]:
-        """Look, and name the places whose change may change the lists."""
+        """Check for changes, and return the paths that affect the lists."""
         await self._look()
         try:
             self._places = await self._worker.run(Inventory.places)
@@ -129,7 +129,7 @@ class ChangeFeed:
 
 
 def _is_notified(notifier: "Notifier") -> bool:
-    """Wait for a change, but not for ever."""
+    """Wait for a change, up to the fallback interval."""
     end = time.monotonic() + FALLBACK
     while not notifier.is_stopped and (left := end - time.monotonic()) > 0:
         if notifier.wait(left):

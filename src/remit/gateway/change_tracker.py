@@ -1,4 +1,4 @@
-"""Finds out which lists and resources of an endpoint changed."""
+"""Tracks which lists and resources of an endpoint changed."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ class ChangeSignal:
 
     def __init__(self) -> None:
         self._event = anyio.Event()
-        self._event.set()  # the first look is due at once
+        self._event.set()  # the first check is due at once
 
     def set(self) -> None:
         """Report a change."""
@@ -25,14 +25,14 @@ class ChangeSignal:
 
 
 class ChangeTracker:
-    """Tells what changed of that which may be announced, since it was last asked."""
+    """Compares revisions to find the changes to announce."""
 
     def __init__(self, revisions: Mapping[EndpointChange, str]) -> None:
         self._before = dict(revisions)
         self._given: set[EndpointChange] = set()
 
     def give(self, change: EndpointChange, revision: str) -> None:
-        """Take note that a list was given; the first time, that is the one that another differs from."""
+        """Record that a client received a list; the first time, use its revision as the baseline."""
         if change not in self._given:
             self._given.add(change)
             self._before[change] = revision
@@ -40,10 +40,10 @@ class ChangeTracker:
     def since(
         self, revisions: Mapping[EndpointChange, str], *, is_ready: bool = True
     ) -> list[EndpointChange]:
-        """List what is different now.
+        """Return the changes since the last call.
 
-        While things are made ready, of lists only those that were given: who waits for a first one would ask
-        again for nothing.
+        Until the endpoint is ready, skip lists that no client has received yet: clients that still wait for
+        their first list would fetch it again for nothing.
         """
         changed = [
             change

@@ -1,4 +1,4 @@
-"""The current lists of an endpoint: refreshed on demand, with its servers kept in step."""
+"""The current lists of an endpoint, refreshed on demand."""
 
 from remit.gateway.inventory import Inventory
 from remit.gateway.inventory_refresh import InventoryRefresher
@@ -8,7 +8,7 @@ from remit.upstream.ports import UpstreamPool
 
 
 class CurrentLists:
-    """Holds the lists that were published last, and replaces them when something changed."""
+    """Holds the last published lists and replaces them when something changes."""
 
     def __init__(
         self,
@@ -25,11 +25,11 @@ class CurrentLists:
 
     @property
     def last(self) -> PublishedLists:
-        """The lists as they were published last."""
+        """The last published lists."""
         return self._lists
 
     async def refresh(self) -> PublishedLists:
-        """Give the lists as they are now.
+        """Return the current lists, and drop servers whose entry changed.
 
         Raises:
             RemitError: the store or the configuration cannot be used.

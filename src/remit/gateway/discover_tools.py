@@ -1,4 +1,4 @@
-"""Answers `discover_tools` by the same search as everywhere, in memory."""
+"""Answers `discover_tools` with an in-memory search."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -23,8 +23,8 @@ from remit.search.search_service import Searcher
 class ToolDiscovery:
     """Searches the tools that an endpoint serves.
 
-    Building an index may take long, so it happens beside the endpoint's registry, which is never blocked: a
-    registry is opened for it, and closed again.
+    Building an index may take long. It uses a registry of its own, so the endpoint's registry is never
+    blocked.
     """
 
     def __init__(self, open: Callable[[], Registry]) -> None:
@@ -34,10 +34,10 @@ class ToolDiscovery:
         self._worker = RegistryWorker(self)
 
     async def find(self, lists: PublishedLists, arguments: Mapping[str, Any]) -> Answer:
-        """Find tools.
+        """Find tools for a query.
 
         Raises:
-            BadArgumentsError: an argument is not valid.
+            BadArgumentsError: an argument is invalid.
         """
         return await self._worker.run(ToolDiscovery._find, lists, arguments)
 
@@ -62,7 +62,7 @@ class ToolDiscovery:
         return answer(told.text, told.content)
 
     def _searcher(self, lists: PublishedLists) -> Searcher:
-        """Give the index of a catalog, narrowed to the current decisions."""
+        """Return the index of a catalog, narrowed to the current decisions."""
         catalog = lists.catalog
         if self._catalog is None or self._catalog[0] is not catalog:
             context = replace(catalog.context, snapshot=Snapshot())
@@ -83,7 +83,7 @@ class ToolDiscovery:
 
 
 def _served(found: SearchResults, catalog: EndpointCatalog) -> SearchResults:
-    """Name tools as a model can call them."""
+    """Rename tools to the names that models can call."""
     named = {tool.name: catalog.served_name(tool) for tools in catalog.rows.values() for tool in tools}
     results = [item._replace(tool=_renamed(item.tool, catalog)) for item in found.results]
     return replace(found, results=results, nearest=[named.get(name, name) for name in found.nearest])

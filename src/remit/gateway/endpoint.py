@@ -1,4 +1,4 @@
-"""An endpoint: serves one client, in one project, perhaps as one agent or in one room."""
+"""Serves one client in one project, optionally as one agent or in one room."""
 
 from collections.abc import AsyncIterator, Generator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager
@@ -22,14 +22,14 @@ from remit.presentation.served_names import prefix, served_spellings
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
 from remit.upstream.ports import RequestContext, UpstreamPool
 
-SCOPES = "remit/scopes"  # the extension that names scopes, where the strategy has them
-SCOPE = "remit/scope"  # in `_meta`, or `scope` among the parameters
+SCOPES = "remit/scopes"  # the extension that lists scopes, if the strategy has them
+SCOPE = "remit/scope"  # a key of `_meta`; `scope` among the parameters works too
 _LIST_CHANGED = "/list_changed"
 _UPDATED = "notifications/resources/updated"
 
 
 class LiveEndpoint:
-    """Serves lists and calls by the same decisions."""
+    """Serves lists and calls based on the same decisions."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class LiveEndpoint:
 
     @property
     def instructions(self) -> str | None:
-        """The instructions for a model."""
+        """The instructions for models."""
         catalog = self._lists.last.catalog
         said = {
             catalog.servers[key].server or "": catalog.extras[key].instructions
@@ -64,7 +64,7 @@ class LiveEndpoint:
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
-        """The capabilities; a server that is not known yet may have any of them."""
+        """The capabilities: all of them, since a server that has not answered yet may have any."""
         parts: dict[str, Any] = {
             "tools": {},
             "resources": {},
@@ -81,7 +81,7 @@ class LiveEndpoint:
         """List the tools.
 
         Raises:
-            JsonRpcError: a scope is asked for that does not exist.
+            JsonRpcError: the requested scope does not exist.
         """
         lists = await self._sent(ListKind.TOOLS)
         scope = _scope(asked)
@@ -97,7 +97,7 @@ class LiveEndpoint:
         return lists.scopes[scope]
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:
-        """Give the input schema of a tool, as it was published last."""
+        """Return the input schema of a tool, as last published."""
         for served in served_spellings(name):
             if served in list(OwnTool):
                 return DEFINITIONS[OwnTool(served)]["inputSchema"]
@@ -133,7 +133,7 @@ class LiveEndpoint:
         return (await self._sent(ListKind.RESOURCES)).resources
 
     async def templates(self) -> PublishedList:
-        """List the templates of resources."""
+        """List the resource templates."""
         return (await self._sent(ListKind.RESOURCES)).templates
 
     async def prompts(self) -> PublishedList:
@@ -141,34 +141,34 @@ class LiveEndpoint:
         return (await self._sent(ListKind.PROMPTS)).prompts
 
     async def pass_on(self, method: str, asked: Params, caller: RequestContext) -> Answer:
-        """Read or subscribe to a resource, get a prompt, complete an argument, set a log level.
+        """Forward a request for a resource, a prompt, a completion or a log level.
 
         Raises:
-            JsonRpcError: what it asks for is not there, or the upstream answers with an error.
+            JsonRpcError: the target does not exist, or the upstream answers with an error.
         """
         with _translated_errors():
-            waits = method != "logging/setLevel"  # which only goes to servers that run
+            waits = method != "logging/setLevel"  # which only goes to running servers
             lists = await (self._settled() if waits else self._lists.refresh())
             return await self._router.pass_on(method, asked, caller, lists)
 
     def changes(self) -> AbstractAsyncContextManager[AsyncIterator[EndpointChange]]:
-        """Listen to changes from now on."""
+        """Listen for changes from now on."""
         return self._feed.listen()
 
     async def leave(self, session: str) -> None:
-        """End what is kept for a caller's session alone."""
+        """Release the upstream sessions that belong to a caller's session."""
         await self._pool.leave(session)
 
     async def fresh(self) -> PublishedLists:
-        """Give the lists as they are now."""
+        """Return the current lists."""
         return await self._lists.refresh()
 
     def wait_no_more(self) -> None:
-        """Have lists wait for no server any more."""
+        """Stop waiting for servers before listing."""
         self._refresher.wait_no_more()
 
     async def follow_servers(self) -> None:
-        """Follow the notifications of servers, until cancelled."""
+        """Process notifications from servers until cancelled."""
         async with self._pool.notifications() as notifications:
             async for key, method, params in notifications:
                 lists = self._lists.last
@@ -182,19 +182,19 @@ class LiveEndpoint:
                     self._feed.announce(EndpointChange(ListKind.RESOURCES, served))
 
     async def _sent(self, kind: ListKind) -> PublishedLists:
-        """Give the lists to a client that learns from now on when one of them changes."""
+        """Return the lists for a client, and announce changes of the requested one from now on."""
         lists = await self._settled()
         self._feed.note_sent(kind, lists)
         return lists
 
     async def _settled(self) -> PublishedLists:
-        """Give the lists; in the first seconds, with servers that are asked for the first time."""
+        """Return the lists; in the first seconds, wait for new servers first."""
         await self._refresher.settled()
         with _translated_errors():
             return await self._lists.refresh()
 
     async def _call_deferred(self, asked: Params, caller: RequestContext) -> Answer:
-        """Call a tool that need not be listed, exactly as if it were called directly."""
+        """Call the tool named in the arguments, exactly as if it were called directly."""
         try:
             arguments = arguments_of(asked)
             name = text_of(arguments, "name")
@@ -208,7 +208,7 @@ class LiveEndpoint:
 
 @contextmanager
 def _translated_errors() -> Generator[None]:
-    """Turn Remit's own errors into JSON-RPC errors."""
+    """Convert Remit's own errors to JSON-RPC errors."""
     try:
         yield
     except RemitError as error:

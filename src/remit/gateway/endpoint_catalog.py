@@ -1,4 +1,4 @@
-"""The catalog of one endpoint: its tools and servers, what they are called, and what a name means."""
+"""The catalog of one endpoint: its tools and servers, and the names they are served under."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,53 +18,53 @@ from remit.presentation.served_names import ServedNames, own_name, rest_of, serv
 from remit.presentation.tool_items import Item
 from remit.upstream.upstream_model import ServerExtras, Upstream
 
-PromptKey = tuple[Key, str]  # of its server, and as that calls it
+PromptKey = tuple[Key, str]  # key of its server, and its name there
 Take = Callable[[], Snapshot]
-_MOST_LASTING = 10_000  # names: a tool has more spellings than anybody needs
+_MOST_LASTING = 10_000  # names; a tool can be spelled in many ways
 
 
 class CallTarget(NamedTuple):
-    """What a call means: a tool, the decision about it, and whom to ask."""
+    """The target of a call: a tool, the decision about it, and its upstream."""
 
-    served: str  # what a model is told that it is called
+    served: str  # the name that models see
     tool: Tool
     decision: Decision
-    context: Context  # in which that was decided
+    context: Context  # of the decision
     upstream: Upstream | None
-    own_name: str  # as its server calls it
+    own_name: str  # the name on its server
     has_output_schema: bool = False
-    is_listed: bool = True  # else its server has to say whether there is one
+    is_listed: bool = True  # else only its server knows whether it exists
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointCatalog:
-    """All that is known at one revision of the files and the store; it does not depend on the states."""
+    """Everything known at one revision of the files and the store, independent of states."""
 
-    context: Context  # with the policy and what tools need; without a snapshot
+    context: Context  # with policy and requirements, without a snapshot
     plan: ServingPlan
-    rows: Mapping[str, Sequence[Tool]]  # the tools of servers, by canonical name
-    servers: Mapping[Key, Tool]  # their rows, by their own keys, as are all that are by key
-    owners: Mapping[Key, Key]  # of tools, the server
+    rows: Mapping[str, Sequence[Tool]]  # tools by canonical name
+    servers: Mapping[Key, Tool]  # their rows
+    owners: Mapping[Key, Key]  # server by tool
     definitions: Mapping[Key, Definition]
-    items: Mapping[Key, Item]  # as lists have them
+    items: Mapping[Key, Item]  # list items
     made_of: Mapping[tuple[str, Definition], Item] = field(repr=False)  # the same, by name and definition
     names: ServedNames[Key]
     extras: Mapping[Key, ServerExtras]
     prompt_names: ServedNames[PromptKey]
-    advancing: Sequence[Glob] = ()  # of tools whose success changes a state
+    advancing: Sequence[Glob] = ()  # patterns of tools whose success changes a state
     upstreams: Mapping[Key, Upstream] = field(repr=False)
     declarations: Mapping[Key, Declaration] = field(repr=False)
     _lasting: dict[str, CallTarget] = field(default_factory=dict[str, CallTarget], init=False, repr=False)
 
     def target(self, name: str, take: Take) -> CallTarget | None:
-        """Find what a call of a name means as things are now; None where nothing of this name is known."""
+        """Find the target of a call in the current states; None if the name is unknown."""
         lasting = self._lasting.get(name)
         if lasting is not None:
             return lasting
         found = self._target(name, take)
         is_lasting = found is not None and found.is_listed and not self._needs_snapshot(found.tool)
         if found is not None and is_lasting and len(self._lasting) < _MOST_LASTING:
-            self._lasting[name] = found  # whatever the states are, as long as this catalog is right
+            self._lasting[name] = found  # valid in every state, as long as this catalog is
         return found
 
     def _target(self, name: str, take: Take) -> CallTarget | None:
@@ -76,15 +76,15 @@ class EndpointCatalog:
         return min(targets, key=_closest, default=None)
 
     def served_name(self, tool: Tool) -> str:
-        """Tell what a model is told that a tool is called."""
+        """Return the name that models see for a tool."""
         return self.names.get(tool.key) or tool.name
 
     def advances(self, tool: Tool) -> bool:
-        """Tell whether a tool's success changes a state."""
+        """Check whether a tool's success changes a state."""
         return any(form.matches(name) for form in self.advancing for name in spellings(tool.name))
 
     def _called(self, name: str) -> Sequence[Tool]:
-        """List the rows that a name means, though none of them is served."""
+        """Return the rows for a name, whether they are served or not."""
         for served in served_spellings(name):
             for canonical in (served, MCP + served):
                 if canonical in self.rows:
@@ -105,14 +105,14 @@ class EndpointCatalog:
         )
 
     def _at(self, tool: Tool, take: Take) -> Context:
-        """Give the context in which a tool is decided about; a snapshot is taken only where it needs one."""
+        """Return the context for a decision about a tool; take a snapshot only if the tool needs one."""
         return replace(self.context, snapshot=take() if self._needs_snapshot(tool) else Snapshot())
 
     def _needs_snapshot(self, tool: Tool) -> bool:
         return bool(self.context.requirements.of(tool.name))
 
     def _unlisted(self, name: str, take: Take) -> Iterator[CallTarget]:
-        """Decide about a tool that no list has, by the row of the server that its name falls under."""
+        """Decide about an unlisted tool by the row of the server that its name falls under."""
         found = [
             (server, rest)
             for server in self.servers.values()
@@ -123,10 +123,10 @@ class EndpointCatalog:
         return (target for target in targets if target is not None)
 
     def _under(self, server: Tool, rest: str, take: Take) -> CallTarget | None:
-        """Decide about a name under a server; None where that has said what it has, and this is not of it."""
+        """Decide about a tool name under a server; None if the server's current list does not include it."""
         tool = server._replace(name=tool_name(server.server or "", rest, server.plugin), kind=Kind.MCP_TOOL)
         for row in self.rows.get(tool.name, ()):
-            if self.owners.get(row.key) == server.key:  # it is listed, and only spelt in another way
+            if self.owners.get(row.key) == server.key:  # listed under another spelling
                 return self._decided(row, take)
         context = self._at(tool, take)
         decision = decide(server, self._at(server, take))

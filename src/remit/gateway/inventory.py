@@ -1,4 +1,4 @@
-"""The inventory of one endpoint: its catalog in memory, rebuilt when files or the store changed."""
+"""The inventory of one endpoint: its catalog in memory, rebuilt when files or the store change."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -26,7 +26,7 @@ from remit.text.spelling import did_you_mean
 
 
 class _Kept(NamedTuple):
-    """A catalog, with the sources that it was built from."""
+    """A catalog and its sources."""
 
     read: "_Read"
     configured: CatalogConfiguration
@@ -41,19 +41,19 @@ class _Kept(NamedTuple):
         return [*self.read.inputs, *self.configured.files]
 
     def is_right(self, revision: int) -> bool:
-        """Tell whether no revision and no file stamp changed."""
+        """Check that neither the revision nor any file stamp changed."""
         return self.stamps is not None and revision == self.revision and self.stamps.are_same()
 
 
 class ResolvedCall(NamedTuple):
-    """The target of a call, by which catalog; no target: the name is unknown."""
+    """The target of a call, None if the name is unknown, and the catalog that was used."""
 
     catalog: EndpointCatalog
     target: CallTarget | None
 
 
 class _TakesTimeError(Exception):
-    """A snapshot would have to be taken."""
+    """The answer needs a snapshot, which takes time."""
 
 
 def _no_time() -> Snapshot:
@@ -68,11 +68,11 @@ class _Read(NamedTuple):
 
     @property
     def declarations(self) -> Mapping[Key, Declaration]:
-        """The entries, by their keys."""
+        """The declarations by key."""
         return {item.declaration.key: item.declaration for item in self.resolved}
 
     def says(self, other: "_Read") -> bool:
-        """Tell whether another reading found the same, including how servers are launched."""
+        """Check whether another read found the same, including how servers are launched."""
         return self.resolved == other.resolved and all(
             one.declaration.launch == two.declaration.launch
             for one, two in zip(self.resolved, other.resolved, strict=True)
@@ -80,21 +80,21 @@ class _Read(NamedTuple):
 
 
 class Inventory:
-    """Keeps the catalog of one endpoint, and checks before every answer whether it is current."""
+    """Keeps the catalog of one endpoint, and checks before each answer that it is current."""
 
     def __init__(self, registry: Registry, make: Callable[[], Context], chosen: EndpointChoice) -> None:
         self._registry = registry
         self._supply = registry.catalog
-        self._make = make  # an agent's definition may change
+        self._make = make  # called again, since an agent's definition may change
         self._chosen = chosen
         self._context = replace(make(), starts_servers=True)
         self._kept: _Kept | None = None
-        self._uses: Mapping[Key, tuple[int, int]] | None = None  # when it was opened
+        self._uses: Mapping[Key, tuple[int, int]] | None = None  # as of the first catalog
         self._lists: tuple[Sequence[ToolDecision], PublishedLists] | None = None
 
     @property
     def registry(self) -> Registry:
-        """The registry that it reads."""
+        """The registry that the inventory reads."""
         return self._registry
 
     @property
@@ -103,7 +103,7 @@ class Inventory:
         return self._context
 
     def catalog(self) -> EndpointCatalog:
-        """Give the catalog; the same object while nothing changes."""
+        """Return the catalog; the same object while nothing changes."""
         return self._current().catalog
 
     def target(self, name: str) -> ResolvedCall:
@@ -120,7 +120,7 @@ class Inventory:
         return did_you_mean(name.removeprefix(OWN).removeprefix(MCP), served)
 
     def lists(self) -> PublishedLists:
-        """Give the lists of the moment; the same object while nothing changes."""
+        """Return the current lists; the same object while nothing changes."""
         kept = self._current()
         listed = self._listed(kept)
         before = self._lists
@@ -131,11 +131,11 @@ class Inventory:
         return lists
 
     def places(self) -> list[str]:
-        """Name the files and directories whose change may change the lists."""
+        """Return the files and directories that affect the lists."""
         return self._supply.places(self._context)
 
     def quick_target(self, name: str) -> ResolvedCall | None:
-        """Do what `target` does if nothing has to be read; else None."""
+        """Return the result of `target` if nothing has to be read; else None."""
         kept = self._kept
         if kept is None or self._supply.has_filters or not kept.is_right(self._supply.revision()):
             return None
@@ -145,7 +145,7 @@ class Inventory:
             return None
 
     def quick_lists(self) -> PublishedLists | None:
-        """Do what `lists` does if nothing has to be read; else None."""
+        """Return the result of `lists` if nothing has to be read; else None."""
         kept, lists = self._kept, self._lists
         if kept is None or lists is None or lists[1].catalog is not kept.catalog:
             return None
@@ -153,13 +153,13 @@ class Inventory:
         return lists[1] if is_lasting and kept.is_right(self._supply.revision()) else None
 
     def _listed(self, kept: _Kept) -> list[ToolDecision]:
-        if self._supply.has_filters:  # which may answer differently at any moment
+        if self._supply.has_filters:  # a filter may answer differently at any time
             return self._supply.listing(replace(kept.catalog.context, snapshot=self.snapshot()))[1]
         is_needed = not kept.catalog.context.requirements.is_empty
         return kept.roster.at(self.snapshot() if is_needed else Snapshot())
 
     def snapshot(self) -> Snapshot:
-        """Take one reading of the states."""
+        """Take a snapshot of the states."""
         return self._registry.states.snapshot(self._context)
 
     def _current(self) -> _Kept:
@@ -171,7 +171,7 @@ class Inventory:
     def _renewed(self, kept: _Kept | None) -> _Kept:
         """Rebuild only if something really changed: a file may only have been touched."""
         supply = self._supply
-        stamps = None if kept is None else supply.stamps(kept.looked_at)  # before anything is read
+        stamps = None if kept is None else supply.stamps(kept.looked_at)  # taken before any file is read
         configured, revision = supply.configured(self._context), supply.revision()
         is_same = kept is not None and configured.said == kept.configured.said and revision == kept.revision
         if kept is not None and supply.are_unchanged(kept.read.inputs):
@@ -198,7 +198,7 @@ class Inventory:
         context = plan.serving_context(self._narrowed(configured.context, configuration))
         tools = self._supply.tools(context)
         roster = DecisionIndex(tools, context)
-        if self._uses is None:  # calls from now on do not change the list
+        if self._uses is None:  # later calls must not change the lists
             self._uses = self._supply.uses_here(context)
         catalog = build_catalog(
             CatalogSources(
@@ -215,7 +215,7 @@ class Inventory:
         return _Kept(read, configured, revision, catalog, roster)
 
     def _narrowed(self, context: Context, configuration: Configuration) -> Context:
-        """Allow only the tools of the endpoint's room, like an allow list does."""
+        """Allow only the tools of the endpoint's room, as an allow list would."""
         name = self._chosen.room
         if name is None:
             return context

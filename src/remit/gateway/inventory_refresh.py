@@ -1,4 +1,4 @@
-"""Refreshes the inventory: asks servers that are new, or that say their lists changed, for their lists."""
+"""Refreshes the inventory from servers that are new or report changed lists."""
 
 import logging
 from collections.abc import Callable
@@ -22,15 +22,15 @@ from remit.upstream.upstream_model import Failure, Offer, Upstream
 OfferReader = Callable[[ServerLists, Upstream], Offer]
 
 PARTS = frozenset({"tools", "resources", "templates", "prompts"})
-FIRST_LIST = 5.0  # seconds for which a first list waits for servers
+FIRST_LIST = 5.0  # seconds that a first list waits for servers
 _MOST_AT_ONCE = 16
-_FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0  # seconds until a server that failed is asked again
+_FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0  # seconds before a failed server is asked again
 _BURST, _PER_SECOND = 20.0, 0.5  # tokens of a server's bucket, and how fast it refills
 _log = logging.getLogger("remit.gateway")
 
 
 class InventoryRefresher:
-    """Keeps the lists of servers up to date; each server is asked once at a time."""
+    """Keeps the lists of servers up to date; asks each server once at a time."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class InventoryRefresher:
         self._followed_up: set[Key] = set()
         self._asking: dict[Key, bool] = {}  # whether to ask again afterwards
         self._askable: frozenset[Key] = frozenset()
-        self._resting: set[Key] = set()  # servers that failed, during their pause
+        self._resting: set[Key] = set()  # failed servers, during their pause
         self._pauses: dict[Key, float] = {}
         self._warned: dict[Key, str] = {}
         self._paces: dict[Key, TokenBucket] = {}
@@ -62,7 +62,7 @@ class InventoryRefresher:
         self._has_idled.set()
 
     def consider(self, lists: PublishedLists) -> None:
-        """Ask the available servers whose current entry was never asked."""
+        """Ask the available servers that were never asked under their current entry."""
         catalog = lists.catalog
         self._askable = frozenset(lists.servers())
         for key in lists.servers():
@@ -72,13 +72,13 @@ class InventoryRefresher:
                 self.ask(key)
 
     def follow_up(self, key: Key) -> None:
-        """Ask a server that answered a call once: its stored lists may be old."""
+        """Ask a server after its first answered call: its stored lists may be outdated."""
         if key not in self._followed_up:
             self._followed_up.add(key)
             self.ask(key)
 
     def ask(self, key: Key) -> None:
-        """Ask a server in the background; if that is under way, once more after it."""
+        """Ask a server for its lists in the background; if already asking, ask once more afterwards."""
         self._followed_up.add(key)
         if key in self._asking:
             self._asking[key] = True
@@ -90,23 +90,23 @@ class InventoryRefresher:
 
     @property
     def is_settled(self) -> bool:
-        """Whether a list waits for no server any more."""
+        """Whether lists no longer wait for servers."""
         return not self._asking or self.patience is None
 
     @property
     def patience(self) -> float | None:
-        """The seconds for which a first list still waits; None: it waits no longer."""
+        """The seconds that a first list still waits; None if it no longer waits."""
         left = self._patient_until - anyio.current_time()
         return left if left > 0 else None
 
     async def settled(self) -> None:
-        """Wait until no server is being asked, or patience ends."""
+        """Wait until no server is being asked, or the waiting time is over."""
         with anyio.move_on_after(self.patience or 0):
             while self._asking:
                 await self._has_idled.wait()
 
     def wait_no_more(self) -> None:
-        """End the patience of lists."""
+        """Stop waiting for servers before listing."""
         self._patient_until = anyio.current_time()
         self._signal.set()
 
@@ -147,20 +147,20 @@ class InventoryRefresher:
         self._signal.set()
 
     def _warn_of(self, offer: Offer, upstream: Upstream) -> None:
-        """Log the tools that cannot be used, once: nothing else says why they are missing."""
+        """Log tools that cannot be used, once each: nothing else explains why they are missing."""
         unusable = {(bad.tool, bad.reason) for bad in offer.quarantined}
         for tool, reason in sorted(unusable - self._unusable.get(upstream.key, set())):
             _log.warning("%s: the tool `%s` cannot be used: %s", upstream.label, tool, reason)
         self._unusable[upstream.key] = unusable
 
     def _warn(self, key: Key, upstream: Upstream, error: UpstreamError) -> None:
-        """Log why a server does not answer, once for each reason."""
+        """Log why a server does not answer, once per reason."""
         if self._warned.get(key) != str(error):
             self._warned[key] = str(error)
             _log.warning("%s does not say what it offers: %s", upstream.label, error)
 
     async def _ask_again(self, key: Key) -> None:
-        """Ask a server that failed again after a pause."""
+        """Ask a failed server again after a pause."""
         if key in self._resting:
             return
         pause = self._pauses.get(key, _FIRST_PAUSE)

@@ -1,4 +1,4 @@
-"""Memory's tools as raw protocol messages, which the gateway serves with others or alone."""
+"""The memory tools as raw protocol messages, served along with other tools or alone."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -34,14 +34,14 @@ _FAILED_READS = frozenset({"failed", "timed_out"})
 
 
 class MemoryTools:
-    """The group of tools that memory has; calls are made one after the other, off the event loop."""
+    """The memory tools; calls run one at a time, off the event loop."""
 
     def __init__(self, memory: "Memory") -> None:
         self._memory = memory
         self._turn = anyio.Lock()
 
     def tools(self) -> list[Raw]:
-        """Define the tools, always the same and in the same order."""
+        """Return the tool definitions, always in the same order."""
         return [dict(definition) for definition in tool_definitions().values()]
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:
@@ -52,7 +52,7 @@ class MemoryTools:
     async def call(
         self, name: str, arguments: Mapping[str, Any] | None, *, bound_projects: frozenset[str] | None = None
     ) -> Raw:
-        """Call a tool, for an endpoint that may know of some projects, or of all.
+        """Call a tool, limited to `bound_projects` unless that is None.
 
         Raises:
             KeyError: there is no such tool.
@@ -63,11 +63,11 @@ class MemoryTools:
         return await self._do(lambda: _answer(self._memory, name, given, bound_projects))
 
     async def waiting(self, approval_id: str) -> Approval | None:
-        """Find a write that waits for approval; None once it was answered or has expired."""
+        """Find a write that needs approval; None once it was answered or has expired."""
         return await self._do(lambda: self._memory.waiting(approval_id))
 
     async def approve(self, approval_id: str, *, word: bool) -> None:
-        """Record a person's answer to a write, unless it was answered before."""
+        """Record the user's answer to a write, unless it was already answered."""
         await self._do(lambda: self._memory.approve(approval_id, word=word))
 
     async def _do(self, work: Callable[[], Result]) -> Result:
@@ -85,9 +85,9 @@ def _answer(memory: "Memory", name: str, arguments: Mapping[str, Any], bound: fr
         made = memory.call(name, arguments, bound)
     except RemitError as error:
         return result(_with_example(problem(error, as_object(arguments)), name), is_error=True)
-    except Exception as error:  # whatever goes wrong, the server goes on
+    except Exception as error:  # an unexpected error must not stop the server
         return result(_unexpected(error), is_error=True)
-    content: Raw = asdict(made)  # pyright: ignore[reportArgumentType] - every tool answers a dataclass
+    content: Raw = asdict(made)  # pyright: ignore[reportArgumentType] - every tool returns a dataclass
     if isinstance(made, BatchSaveResult):
         content["overall"] = made.overall
     status = content.get("overall", content.get("status"))
@@ -96,7 +96,7 @@ def _answer(memory: "Memory", name: str, arguments: Mapping[str, Any], bound: fr
 
 
 def problem(error: RemitError, arguments: Mapping[str, Any] = _NOTHING) -> Raw:
-    """Describe an error in the shape that all errors of memory have."""
+    """Convert an error to the format of all memory errors."""
     context: Raw = {key: arguments[key] for key in ("project_id", "focus") if _is_plain(arguments.get(key))}
     if isinstance(error, ArtifactError):
         context |= {"field": error.field, "rule": error.rule, "got": error.got}
@@ -107,10 +107,10 @@ def problem(error: RemitError, arguments: Mapping[str, Any] = _NOTHING) -> Raw:
 
 
 def _with_example(problem: Raw, tool: str) -> Raw:
-    """Add a call that works to an error about invalid input."""
+    """Add a working example call to an error about invalid input."""
     if problem["code"] != "INVALID_INPUT":
         return problem
-    from remit.memory.tool_models import example_call  # loaded already: it has just refused a call
+    from remit.memory.tool_models import example_call  # already loaded: it just rejected a call
 
     project_id = problem["context"].get("project_id", "the id that the session context states")
     shown = f"A call that works: {example_call(tool, project_id)}"
@@ -139,7 +139,7 @@ def _unexpected(error: Exception) -> Raw:
 
 
 def result(content: Raw, *, is_error: bool) -> Raw:
-    """Return a result with structured content, and the same content as text."""
+    """Return a result with structured content and the same content as text."""
     text = json.dumps(content, ensure_ascii=False)
     return {
         "content": [{"type": "text", "text": text}],

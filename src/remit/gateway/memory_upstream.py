@@ -1,4 +1,4 @@
-"""Memory as an upstream: answers for Remit's own server, so memory is called like any server."""
+"""Memory as an upstream, so the gateway calls it like any other server."""
 
 import re
 from collections.abc import Callable
@@ -26,7 +26,7 @@ _SERVED = rf"{prefix(MEMORY_SERVER)}\1"
 
 
 class MemoryUpstream:
-    """The upstream of memory; it opens memory at the first call, and starts no process."""
+    """The memory upstream; it opens memory at the first call and starts no process."""
 
     def __init__(self, open: "Callable[[], Memory]") -> None:
         self._open = open
@@ -36,7 +36,7 @@ class MemoryUpstream:
 
     async def request(
         self,
-        upstream: Upstream,  # noqa: ARG002 - as of any upstream
+        upstream: Upstream,  # noqa: ARG002 - part of the interface
         method: str,
         params: Params,
         caller: RequestContext,
@@ -59,7 +59,7 @@ class MemoryUpstream:
 
     async def list_all(
         self,
-        upstream: Upstream,  # noqa: ARG002 - as of any upstream
+        upstream: Upstream,  # noqa: ARG002 - part of the interface
         *,
         parts: frozenset[str] = frozenset({"tools"}),  # noqa: ARG002
     ) -> ServerLists:
@@ -67,7 +67,7 @@ class MemoryUpstream:
         return ServerLists(tools=list(tool_definitions().values()), capabilities={"tools": {}})
 
     def close(self) -> None:
-        """Close memory; acknowledged writes are on the disk."""
+        """Close memory; acknowledged writes are already on disk."""
         if self._memory is not None:
             self._memory.close()
 
@@ -80,7 +80,7 @@ class MemoryUpstream:
 
 
 def _as_served(answer: Answer) -> Answer:
-    """Name tools in the next step as a model can call them here."""
+    """Replace tool names in the next step with the names that models can call."""
     told = as_object(answer["structuredContent"])
     next_step = told.get("next_step")
     if not isinstance(next_step, str):
@@ -89,9 +89,9 @@ def _as_served(answer: Answer) -> Answer:
 
 
 async def call_memory(tools: MemoryTools, name: str, params: Params, caller: RequestContext) -> Answer:
-    """Call a tool; if it needs approval and the client can ask, ask its user at once.
+    """Call a tool; if it needs approval and the client supports elicitation, ask the user at once.
 
-    A caller that is bound to some projects cannot approve what all projects see: `remit approve` can.
+    A caller that is bound to projects cannot approve writes that all projects see; `remit approve` can.
     """
     arguments = params.get("arguments")
     answer = await tools.call(name, arguments, bound_projects=caller.bound_projects)

@@ -1,4 +1,4 @@
-"""Opens an endpoint in one directory, for one client and perhaps one agent or room."""
+"""Opens an endpoint in one directory, for one client and optionally one agent or room."""
 
 from __future__ import annotations
 
@@ -36,24 +36,24 @@ if TYPE_CHECKING:  # loaded when memory is first called
 
 
 class EndpointResources(NamedTuple):
-    """What an endpoint needs from the outside."""
+    """The external resources of an endpoint."""
 
     open_registry: Callable[[], Registry]
     open_notifier: Callable[[], Notifier]
     read_offer: OfferReader
     now: Callable[[], int]  # Unix milliseconds
-    open_memory: Callable[[str], Memory]  # of the project that has a directory
+    open_memory: Callable[[str], Memory]  # for the project of a directory
 
 
 @asynccontextmanager
 async def serve_endpoint(
     spec: EndpointSpec, pool: UpstreamPool, resources: EndpointResources
 ) -> AsyncGenerator[LiveEndpoint]:
-    """Serve an endpoint, with a registry of its own, until the context is left.
+    """Serve an endpoint with its own registry until the context exits.
 
     Raises:
-        RemitError: there is no such directory, client, agent or room, or the store cannot be used.
-        ValueError: there is no such mode or strategy.
+        RemitError: the directory, client, agent or room does not exist, or the store cannot be used.
+        ValueError: the mode or strategy does not exist.
     """
     if spec.strategy is not None and spec.strategy not in list(Strategy):
         raise ValueError(f"no strategy is called `{spec.strategy}`: there are {', '.join(Strategy)}")
@@ -78,7 +78,7 @@ async def _live(
     resources: EndpointResources,
     origin: CallOrigin,
 ) -> AsyncGenerator[LiveEndpoint]:
-    """Put an endpoint together, and run its tasks; answered calls are recorded when it ends."""
+    """Build an endpoint and run its tasks; record the remaining calls when it ends."""
     first = await worker.run(Inventory.lists)
     recorder, router, signal = CallRecorder(worker), ResourceRouter(pool), ChangeSignal()
     error: Exception | None = None
@@ -107,7 +107,7 @@ async def _live(
                 group.start_soon(task)
             try:
                 yield endpoint
-            except Exception as raised:  # as it is, and not in a group
+            except Exception as raised:  # raised below, outside the task group
                 error = raised
             finally:
                 feed.stop()

@@ -1,4 +1,4 @@
-"""Own calls: what Remit's own tools answer."""
+"""The answers of Remit's own tools."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -19,24 +19,24 @@ _LARGEST_SCHEMA = 2**20  # characters
 
 
 class BadArgumentsError(Exception):
-    """An own tool was called with arguments that it does not take."""
+    """A call of one of Remit's own tools has invalid arguments."""
 
 
 def answer(text: str, content: Mapping[str, Any]) -> Answer:
-    """Answer in words and as data."""
+    """Return an answer with text and structured content."""
     return {"content": [{"type": "text", "text": text}], "structuredContent": dict(content)}
 
 
 def open_group(group: ToolGroup) -> Answer:
-    """Answer with the tools of a group, so that a model can call them at once."""
+    """Return the tools of a group, so a model can call them right away."""
     return answer(in_words(group), {"how": HOW_TO_CALL, "tools": definitions_of(group.entries)})
 
 
 def arguments_of(asked: Params) -> Mapping[str, Any]:
-    """Give the arguments of a call.
+    """Return the arguments of a call.
 
     Raises:
-        BadArgumentsError: they are no object.
+        BadArgumentsError: they are not an object.
     """
     arguments = asked.get("arguments")
     if arguments is None:
@@ -47,10 +47,10 @@ def arguments_of(asked: Params) -> Mapping[str, Any]:
 
 
 def text_of(arguments: Mapping[str, Any], key: str) -> str:
-    """Give an argument that is a text.
+    """Return a string argument.
 
     Raises:
-        BadArgumentsError: it is none.
+        BadArgumentsError: it is missing, blank or not a string.
     """
     value = arguments.get(key)
     if not isinstance(value, str) or not value.strip():
@@ -59,7 +59,7 @@ def text_of(arguments: Mapping[str, Any], key: str) -> str:
 
 
 def why(inventory: Inventory, name: str) -> Answer:
-    """Tell why a tool can be used here and now, or cannot."""
+    """Explain why a tool is available, or is not."""
     catalog, target = inventory.target(name)
     if target is None or target.decision.gate is Gate.SCOPE:
         context = replace(catalog.context, snapshot=inventory.snapshot())
@@ -94,10 +94,10 @@ def _told(
 
 
 def report(inventory: Inventory, tools: object) -> Answer:
-    """Keep what an agent says of its tools.
+    """Store the tools that an agent reports.
 
     Raises:
-        BadArgumentsError: it is no list of tools.
+        BadArgumentsError: the list is invalid.
     """
     if not isinstance(tools, list) or len(cast("list[object]", tools)) > _MOST_REPORTED:
         raise BadArgumentsError(f"`tools` is not a list of at most {_MOST_REPORTED} tools")

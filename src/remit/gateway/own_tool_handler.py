@@ -1,4 +1,4 @@
-"""Handles calls of Remit's own tools, except `call_tool`, which is a call of another tool."""
+"""Handles calls of Remit's own tools, except `call_tool`, which calls another tool."""
 
 from remit.gateway.current_lists import CurrentLists
 from remit.gateway.discover_tools import ToolDiscovery
@@ -21,7 +21,7 @@ class OwnToolHandler:
         self._discovery = discovery
 
     async def answer(self, own: OwnTool, params: Params) -> Answer:
-        """Answer a call; mistakes in its arguments are part of the answer.
+        """Answer a call; report invalid arguments in the answer.
 
         Raises:
             RemitError: the store or the configuration cannot be used.

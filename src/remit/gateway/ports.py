@@ -1,4 +1,4 @@
-"""What an endpoint serves, in the words of the protocol."""
+"""The interface of an endpoint, in protocol terms."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -10,14 +10,14 @@ from remit.upstream.ports import RequestContext
 
 
 class PublishedList(NamedTuple):
-    """A list as an endpoint serves it; equal revisions are equal bytes."""
+    """A list as an endpoint serves it; equal revisions mean equal bytes."""
 
     items: list[Any]
     revision: str
 
 
 class ListKind(StrEnum):
-    """What of an endpoint may change."""
+    """The parts of an endpoint that can change."""
 
     TOOLS = "tools"
     RESOURCES = "resources"
@@ -25,14 +25,14 @@ class ListKind(StrEnum):
 
 
 class EndpointChange(NamedTuple):
-    """Something that those who listen are told: a list that changed, or one resource."""
+    """A change to announce: of a list, or of one resource."""
 
     part: ListKind
-    uri: str | None = None  # of a resource that was updated; None: the list itself
+    uri: str | None = None  # the updated resource; None: the list itself
 
 
 class EndpointSpec(NamedTuple):
-    """Which endpoint is meant: all that a command line or a URL says of it."""
+    """Identifies an endpoint, as given by a command line or a URL."""
 
     directory: str
     client: str = "claude-code"
@@ -40,11 +40,11 @@ class EndpointSpec(NamedTuple):
     room: str | None = None
     strategy: str | None = None
     mode: str | None = None
-    is_headless: bool = False  # the client that started it has no terminal to ask on
+    is_headless: bool = False  # the client that started it has no terminal for prompts
 
 
 class Endpoint(Protocol):
-    """What one endpoint serves: every list and every call by the same decisions."""
+    """Serves lists and calls based on the same decisions."""
 
     @property
     def instructions(self) -> str | None: ...
@@ -53,17 +53,17 @@ class Endpoint(Protocol):
     def capabilities(self) -> Mapping[str, Any]: ...  # with `extensions` and `experimental` of its strategy
 
     async def tools(self, asked: Params) -> PublishedList:
-        """List the tools; `asked` are the raw parameters, for strategies that read more of them.
+        """List the tools; `asked` are the raw parameters, since some strategies read more of them.
 
         Raises:
-            JsonRpcError: a scope is asked for that does not exist.
+            JsonRpcError: the requested scope does not exist.
         """
         ...
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None: ...
 
     async def call(self, asked: Params, caller: RequestContext) -> Answer:
-        """Call a tool: decide, ask a person where that is needed, pass on, record.
+        """Call a tool: decide, ask for approval if needed, forward, record.
 
         Raises:
             JsonRpcError: there is no such tool, or the upstream answers with an error.
@@ -77,11 +77,11 @@ class Endpoint(Protocol):
     async def prompts(self) -> PublishedList: ...
 
     async def pass_on(self, method: str, asked: Params, caller: RequestContext) -> Answer:
-        """Read or subscribe to a resource, get a prompt, complete an argument, set a log level."""
+        """Forward a request for a resource, a prompt, a completion or a log level."""
         ...
 
     def changes(self) -> AbstractAsyncContextManager[AsyncIterator[EndpointChange]]: ...
 
     async def leave(self, session: str) -> None:
-        """End what is kept for a caller's session alone: it is over."""
+        """Release the upstream sessions that belong to a caller's session, which is over."""
         ...

@@ -1,4 +1,4 @@
-"""The lists that an endpoint publishes at one moment: replaced as a whole, never changed."""
+"""The immutable lists that an endpoint publishes at one moment."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,18 +30,18 @@ from remit.presentation.tool_items import Item
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedLists:
-    """All lists of an endpoint, with the decisions that they follow from."""
+    """All lists of an endpoint, with the decisions behind them."""
 
     catalog: EndpointCatalog
     decisions: Mapping[Key, Decision]
-    visible: Sequence[VisibleTool]  # all that may be called, listed or not
+    visible: Sequence[VisibleTool]  # all callable tools, listed or not
     presentation: Presentation
     tools: PublishedList
     resources: PublishedList
     templates: PublishedList
     prompts: PublishedList
     groups: Mapping[str, ToolGroup]  # namespaces that are listed as tools
-    rooms: Mapping[str, ToolGroup]  # that are listed as resources
+    rooms: Mapping[str, ToolGroup]  # rooms that are listed as resources
     scopes: Mapping[str, PublishedList] | None  # listed on request; None: the strategy has no scopes
     addresses: ResourceAddresses[Key]
 
@@ -51,7 +51,7 @@ class PublishedLists:
         return not self.catalog.context.requirements.is_empty
 
     def revisions(self) -> dict[EndpointChange, str]:
-        """Give the revision of each list and room whose change may be announced."""
+        """Return the revision of each list and room whose changes are announced."""
         rooms = {
             EndpointChange(ListKind.RESOURCES, f"{ROOM}{name}"): " ".join(each.name for each in group.entries)
             for name, group in self.rooms.items()
@@ -64,14 +64,14 @@ class PublishedLists:
         }
 
     def servers(self) -> Iterator[Key]:
-        """List the servers that may be used now, by name."""
+        """Iterate over the available servers, sorted by name."""
         return _servers(self.catalog, self.decisions)
 
 
 def publish(
     catalog: EndpointCatalog, listed: Sequence[ToolDecision], uses: Uses, before: PublishedLists | None
 ) -> PublishedLists:
-    """Make the lists of the current decisions; a list that did not change stays the same object."""
+    """Build the lists from the current decisions; an unchanged list stays the same object."""
     decisions = {tool.key: decision for tool, decision in listed}
     visible = visible_tools(listed, catalog.items, uses, catalog.context.requirements)
     shown = present(visible, catalog.plan)
@@ -109,7 +109,7 @@ def _tools(shown: Presentation) -> list[Item]:
 
 
 def _servers(catalog: EndpointCatalog, decisions: Mapping[Key, Decision]) -> Iterator[Key]:
-    """List the visible servers that the gateway can reach, by name."""
+    """Yield the available servers that the gateway can reach, sorted by name."""
     for key, row in sorted(catalog.servers.items(), key=lambda each: (each[1].name, str(each[0]))):
         if (
             key in catalog.upstreams
@@ -123,7 +123,7 @@ def _servers(catalog: EndpointCatalog, decisions: Mapping[Key, Decision]) -> Ite
 def _addresses(
     catalog: EndpointCatalog, servers: Sequence[Key], shown: Presentation
 ) -> ResourceAddresses[Key]:
-    """Give each address to the first server that lists it."""
+    """Assign each address to the first server that lists it."""
     rows = {key: catalog.servers[key] for key in servers}
     labels = {key: full_label(row.server or "", row.plugin) for key, row in rows.items()}
     claims = (

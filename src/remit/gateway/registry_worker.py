@@ -1,4 +1,4 @@
-"""A worker thread for the registry: one thread uses it at a time, and never waits on the event loop."""
+"""Runs registry work off the event loop, one thread at a time."""
 
 import threading
 from collections.abc import Callable
@@ -24,7 +24,7 @@ class RegistryWorker(Generic[Thing]):
     async def run(
         self, work: Callable[Concatenate[Thing, Given], Made], *given: Given.args, **named: Given.kwargs
     ) -> Made:
-        """Run a function on the object in another thread, after those that came before."""
+        """Run a function on the object in a worker thread, after those that are queued."""
         return await anyio.to_thread.run_sync(
             self._locked, partial(work, self._thing, *given, **named), limiter=self._limiter
         )
@@ -32,7 +32,7 @@ class RegistryWorker(Generic[Thing]):
     def run_now(
         self, work: Callable[Concatenate[Thing, Given], Made], *given: Given.args, **named: Given.kwargs
     ) -> Made | None:
-        """Run a function that takes microseconds in this thread; None: another thread is at work."""
+        """Run a function that takes microseconds in this thread; return None if another thread is busy."""
         if not self._lock.acquire(blocking=False):
             return None
         try:

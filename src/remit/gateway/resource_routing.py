@@ -1,4 +1,4 @@
-"""Routes requests for resources, prompts and completions to their servers, if those are visible now."""
+"""Routes requests for resources, prompts and completions to their servers, if those are visible."""
 
 import json
 from collections import OrderedDict
@@ -19,22 +19,22 @@ _MOST_LINKED = 1_000
 
 
 class ResourceRouter:
-    """Passes on the requests that are not about tools."""
+    """Forwards requests that are not about tools."""
 
     def __init__(self, pool: UpstreamPool) -> None:
         self._pool = pool
         self._linked: OrderedDict[str, Key] = OrderedDict()  # resources that tools linked to
 
     def learn(self, key: Key, answer: Answer, lists: PublishedLists) -> Answer:
-        """Remember which server links to a resource that it may not list.
+        """Remember which server linked to a resource, since it may not list it.
 
-        Gives the answer; a link whose address another server has, too, is rewritten as it is served.
+        Returns the answer; rewrites links whose address another server also has.
         """
         content = answer.get("content")
         items = cast("list[object]", content) if isinstance(content, list) else []
         links = {uri: self._written(key, uri, lists) for item in items if (uri := _linked(item)) is not None}
         for uri, served in links.items():
-            if served == uri:  # else the address itself leads to another server, and goes on doing so
+            if served == uri:  # else the plain address keeps leading to another server
                 self._linked[uri] = key
                 self._linked.move_to_end(uri)
         while len(self._linked) > _MOST_LINKED:
@@ -50,10 +50,10 @@ class ResourceRouter:
     async def pass_on(
         self, method: str, asked: Params, caller: RequestContext, lists: PublishedLists
     ) -> Answer:
-        """Pass a request on.
+        """Forward a request.
 
         Raises:
-            JsonRpcError: what it asks for is not there, or the server answers with an error.
+            JsonRpcError: the target does not exist, or the server answers with an error.
         """
         if method.startswith("resources/"):
             return await self._resource(method, asked, caller, lists)
@@ -94,7 +94,7 @@ class ResourceRouter:
         raise JsonRpcError(ErrorCode.INVALID_PARAMS, "`ref` is neither a prompt nor a resource")
 
     async def _set_level(self, asked: Params, caller: RequestContext, lists: PublishedLists) -> Answer:
-        """Set the level of running servers; a server that starts later gets the level of its caller."""
+        """Set the log level of running servers; a server that starts later gets its caller's level."""
         up = {each.key for each in self._pool.statuses() if each.health is Health.UP}
         extras = lists.catalog.extras
         told = [
@@ -108,7 +108,7 @@ class ResourceRouter:
         return {}
 
     def _owner(self, uri: str, lists: PublishedLists) -> tuple[Key, str]:
-        """Find the server that lists, linked to, or has a template for a resource; and its own address."""
+        """Find the server that lists, linked to or has a template for a resource, and its address there."""
         if (found := lists.addresses.found(uri)) is not None:
             return found
         owner = self._unlisted(uri, lists)
@@ -122,7 +122,7 @@ class ResourceRouter:
         return told_by if told_by in set(lists.servers()) else _templated(uri, lists)
 
     def _written(self, key: Key, uri: str, lists: PublishedLists) -> str:
-        """Write a link so it leads to its server, and hides no resource of another."""
+        """Return an address for a link that leads to its server and hides no resource of another."""
         written = lists.addresses.written(key, uri)
         is_taken = key in set(lists.servers()) and self._unlisted(uri, lists) not in (None, key)
         return lists.addresses.below(key, uri) if written == uri and is_taken else written
@@ -152,14 +152,14 @@ def _prompt(name: object, lists: PublishedLists) -> tuple[Key, str]:
 
 
 def _linked(item: object) -> str | None:
-    """Give the address that a piece of content links to."""
+    """Return the address that a content item links to."""
     told = as_object(item)
     uri = told.get("uri") if told.get("type") == "resource_link" else None
     return uri if isinstance(uri, str) else None
 
 
 def _readdressed(answer: Answer, key: Key, lists: PublishedLists) -> Answer:
-    """Write the addresses of contents under the server's name, as they were requested."""
+    """Rewrite the addresses of contents under the server's name, as requested."""
     contents = answer.get("contents")
     if not isinstance(contents, list):
         return answer

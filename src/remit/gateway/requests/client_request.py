@@ -20,23 +20,23 @@ class ClientSession:
         self.capabilities = capabilities
         self.log_level: str | None = None
         self.subscriber: Subscriber | None = None
-        self.notify: Notify | None = None  # outside the stream of any request
+        self.notify: Notify | None = None  # sends outside the stream of any request
 
     async def notify_later(self, method: str, params: Params) -> None:
-        """Notify the client about a request that is already answered, if its transport can."""
+        """Notify the client after its request was answered, if the transport allows it."""
         if self.notify is not None:
             await self.notify(method, params)
 
 
 class ClientRequest(NamedTuple):
-    """One request, whose form the transport has checked."""
+    """A request that the transport has validated."""
 
     id: str | int
     method: str
     params: Params
     channel: Channel
     era: Era
-    session: ClientSession | None = None  # where the era has sessions
+    session: ClientSession | None = None  # None in an era without sessions
     principal: str | None = None
-    place: str = "stdio"  # groups requests without a session, which then share upstream sessions
+    place: str = "stdio"  # requests without a session share upstream sessions per place
     bound_projects: frozenset[str] | None = None  # projects whose memory it may read; None: any

@@ -1,6 +1,6 @@
 """Answers the requests of an endpoint's clients, in any era and over any transport.
 
-Answers of the endpoint pass unchanged: they are neither validated again nor cut to what this version knows.
+It passes the endpoint's answers on unchanged: it neither validates them again nor drops unknown members.
 """
 
 import logging
@@ -45,7 +45,7 @@ Handler = Callable[[ClientRequest, Params], Awaitable[Answer]]
 
 
 class Dispatcher:
-    """Answers for one endpoint."""
+    """Answers the requests for one endpoint."""
 
     def __init__(self, endpoint: Endpoint, opening: EndpointSpec, tasks: TaskGroup) -> None:
         self.subscribers = Subscribers()
@@ -55,7 +55,7 @@ class Dispatcher:
         self._tasks = tasks
         self._endpoint_context = EndpointContext(
             roots=_roots(opening.directory),
-            # Endpoints do not share what servers remember, even for the same client.
+            # Endpoints never share upstream sessions, even for the same client.
             place=str((opening.directory, opening.agent, opening.room)),
             pending=PendingElicitations(tasks),
         )
@@ -83,7 +83,7 @@ class Dispatcher:
         return self._endpoint.instructions
 
     def capabilities(self, era: Era) -> dict[str, Any]:
-        """Declare what the endpoint can do, in the words of an era."""
+        """Return the endpoint's capabilities in the form of an era."""
         declared = self._endpoint.capabilities
         shown: dict[str, Any] = {"tools": {"listChanged": True}}
         if "resources" in declared:
@@ -121,11 +121,11 @@ class Dispatcher:
         return era.answer(answer, request.method)
 
     def open_session(self) -> None:
-        """Count a client's new session."""
+        """Count a new session."""
         self.sessions += 1
 
     def start_notifying(self, session: ClientSession, notify: Notify) -> None:
-        """Notify a session of changes from now on."""
+        """Start notifying a session of changes."""
         session.notify = notify
 
         async def send(change: EndpointChange) -> None:
@@ -137,7 +137,7 @@ class Dispatcher:
             self.subscribers.add(session.subscriber)
 
     async def close_session(self, session: ClientSession) -> None:
-        """Release what belongs to a session."""
+        """Release a session's subscriptions and upstream sessions."""
         self.sessions -= 1
         if session.subscriber is not None:
             orphaned = self.subscribers.remove(session.subscriber)
@@ -145,17 +145,17 @@ class Dispatcher:
         await self._endpoint.leave(session.name)
 
     async def relay_changes(self) -> None:
-        """Pass the endpoint's changes on to subscribers, until cancelled."""
+        """Forward the endpoint's changes to subscribers until cancelled."""
         async with self._endpoint.changes() as changes:
             async for change in changes:
                 self.subscribers.notify(change)
 
     def end_streams(self) -> None:
-        """End the streams of changes, in a way that clients can tell from a failure."""
+        """End change streams in a way that clients can tell from a failure."""
         self._is_over.set()
 
     def end_of_stream(self, request: ClientRequest) -> Answer:
-        """Make the answer that ends a stream of changes."""
+        """Return the answer that ends a change stream."""
         era = DOWNSTREAM_ERAS[request.era]
         return era.answer({"_meta": {SUBSCRIPTION_KEY: request.id}}, request.method)
 
@@ -196,7 +196,7 @@ class Dispatcher:
     async def _run(
         self, request: ClientRequest, params: Params, work: Callable[[RequestContext], Awaitable[Answer]]
     ) -> Answer:
-        """Do work that may ask the client something."""
+        """Run work that may send requests to the client."""
         return await DOWNSTREAM_ERAS[request.era].run(request, params, self._endpoint_context, work)
 
     async def _forward_interactive(self, request: ClientRequest, params: Params) -> Answer:
@@ -223,7 +223,7 @@ class Dispatcher:
         return await self._forward(request, params)
 
     async def _listen(self, request: ClientRequest, params: Params) -> Answer:
-        """Serve one stream of changes: first an acknowledgement, then each change."""
+        """Serve a change stream: send an acknowledgment, then each change."""
         wanted, caller = as_object(params["notifications"]), self._context(request)
         parts = {name: part for name, part in _PARTS.items() if wanted.get(name) is True}
         meta: dict[str, Any] = {SUBSCRIPTION_KEY: request.id}
@@ -250,7 +250,7 @@ class Dispatcher:
         return {"_meta": meta}
 
     async def _subscribe_all(self, uris: object, caller: RequestContext) -> set[str]:
-        """Subscribe to resources, and return those that exist."""
+        """Subscribe to resources and return those that exist."""
         found: set[str] = set()
         wanted = cast(list[object], uris) if isinstance(uris, list) else []
         for uri in (each for each in wanted if isinstance(each, str)):
@@ -276,7 +276,7 @@ class Dispatcher:
 async def open_dispatcher(
     opened: AbstractAsyncContextManager[Endpoint], opening: EndpointSpec
 ) -> AsyncGenerator[Dispatcher]:
-    """Answer for an endpoint while it is open."""
+    """Open an endpoint and dispatch requests to it until the context exits."""
     async with opened as endpoint, anyio.create_task_group() as tasks:
         dispatcher = Dispatcher(endpoint, opening, tasks)
         tasks.start_soon(dispatcher.relay_changes)
@@ -292,7 +292,7 @@ def _roots(directory: str) -> Answer:
 
 
 def _without_envelope(params: Params) -> Params:
-    """Remove the members of `_meta` that are meant for Remit."""
+    """Remove the `_meta` members that are meant for Remit."""
     meta = as_object(params.get("_meta"))
     if ENVELOPE_KEYS.isdisjoint(meta):
         return params

@@ -1,4 +1,4 @@
-"""What differs between the protocol's eras when a client calls Remit."""
+"""The part of serving clients that differs between protocol eras."""
 
 from typing import NamedTuple, Protocol
 
@@ -12,7 +12,7 @@ SERVER_INFO = {"name": "remit", "title": "Remit", "version": __version__}
 
 
 class EndpointContext(NamedTuple):
-    """What all requests to one endpoint share."""
+    """The context that all requests to one endpoint share."""
 
     roots: Answer
     place: str
@@ -20,20 +20,20 @@ class EndpointContext(NamedTuple):
 
 
 class DownstreamEra(Protocol):
-    """How to answer clients of one era."""
+    """Answers clients of one era."""
 
     @property
     def missing_methods(self) -> frozenset[str]:
-        """Methods that only other eras have."""
+        """The methods that only other eras have."""
         ...
 
     @property
     def extensions_key(self) -> str:
-        """The member of the capabilities that holds extensions."""
+        """The capabilities member that holds extensions."""
         ...
 
     def answer(self, answer: Answer, method: str) -> Answer:
-        """Give an answer the form of this era."""
+        """Convert an answer to the form of this era."""
         ...
 
     def error_code(self, code: int) -> int:
@@ -41,11 +41,11 @@ class DownstreamEra(Protocol):
         ...
 
     def context(self, request: ClientRequest, endpoint: EndpointContext) -> RequestContext:
-        """Make the context in which upstreams work for a request."""
+        """Create the request context for upstreams."""
         ...
 
     async def run(
         self, request: ClientRequest, params: Params, endpoint: EndpointContext, work: Work
     ) -> Answer:
-        """Do work that may ask the client something."""
+        """Run work that may send requests to the client."""
         ...

@@ -1,7 +1,7 @@
-"""Calls that pause until their client answers an elicitation, for clients without a session.
+"""Pauses calls until their client answers an elicitation, for clients without a session.
 
-A question of an upstream becomes the answer `input_required`. The call continues in its own task, and the
-client's next request brings the answers.
+A question from an upstream becomes an `input_required` answer. The call continues in its own task, and the
+client's next request carries the answers.
 """
 
 import math
@@ -16,7 +16,7 @@ from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_
 from remit.upstream.ports import RequestContext
 
 TIME_LIMIT = 300.0  # seconds for a person to answer
-MAX_PAUSED = 32  # calls of one principal
+MAX_PAUSED = 32  # paused calls per principal
 
 _STATE_PREFIX = "remit."
 _RETRY_MEMBERS = frozenset({"_meta", "inputResponses", "requestState"})
@@ -36,7 +36,7 @@ class PendingElicitations:
         self._paused: dict[str, _PausedCall] = {}
 
     async def run(self, method: str, params: Params, caller: StatelessRequestContext, work: Work) -> Answer:
-        """Do the work of a request, or resume the paused call that it answers.
+        """Run the work of a request, or resume the paused call that the request answers.
 
         Raises:
             JsonRpcError: the request fails, or no call waits for this answer.
@@ -86,7 +86,7 @@ class _Question:
 
 
 class _PausedCall:
-    """One call, and its caller: the client's current request, if there is one."""
+    """One call, and the client's current request if there is one."""
 
     takes_input_required = True
 
@@ -101,7 +101,7 @@ class _PausedCall:
         self._caller: StatelessRequestContext | None = caller
         self._questions: dict[str, _Question] = {}
         self._question_count = 0
-        self._progressed = anyio.Event()  # a question came, or the end
+        self._progressed = anyio.Event()  # set by a new question, or at the end of the call
         self._scope = anyio.CancelScope()
         self._answer: Answer | None = None
         self._failure: Exception | None = None
@@ -111,7 +111,7 @@ class _PausedCall:
         self.resumed = anyio.Event()
 
     async def run(self, work: Work) -> None:
-        """Do the work, and keep its outcome for the client's current request."""
+        """Run the work and keep its outcome for the client's current or next request."""
         with self._scope:
             try:
                 self._answer = await work(self)
@@ -120,13 +120,13 @@ class _PausedCall:
         self._is_over = True
         self._progressed.set()
         if self._caller is None and not self._scope.cancelled_caught:
-            # The work ended without the answers. The client sends them all the same, and expects the result.
+            # The work ended without the answers. The client will still send them and expect the result.
             with anyio.move_on_after(self._deadline - anyio.current_time()):
                 await self.resumed.wait()
         self._forget()
 
     async def wait(self, caller: StatelessRequestContext) -> bool:
-        """Wait until the call is over or has questions; True when it is over."""
+        """Wait until the call is over or has questions; return True if it is over."""
         self._caller, self._deadline = caller, math.inf
         self._scope.deadline = math.inf
         try:
@@ -157,7 +157,7 @@ class _PausedCall:
         return {key: question.request for key, question in self._questions.items()}
 
     def answer(self, responses: object) -> None:
-        """Take answers; questions without one stay open."""
+        """Accept answers; questions without one stay open."""
         given = as_object(responses)
         for key in [key for key in self._questions if isinstance(given.get(key), Mapping)]:
             question = self._questions.pop(key)
@@ -165,7 +165,7 @@ class _PausedCall:
             question.answered.set()
 
     def pause_until(self, deadline: float, forget: Callable[[], object]) -> None:
-        """Wait for the client's next request, until a deadline."""
+        """Set the deadline for the client's next request."""
         self._deadline = self._scope.deadline = deadline
         self._forget, self.resumed = forget, anyio.Event()
 
@@ -193,11 +193,11 @@ class _PausedCall:
         return question.answer
 
     async def notify(self, method: str, params: Params) -> None:
-        """Notify the client, where it has a current request."""
+        """Notify the client if it has a current request."""
         if self._caller is not None:
             await self._caller.notify(method, params)
 
 
 def _essence(method: str, params: Params) -> object:
-    """Return what a retried request must repeat."""
+    """Return the part of a request that a retry must repeat."""
     return method, {name: value for name, value in params.items() if name not in _RETRY_MEMBERS}

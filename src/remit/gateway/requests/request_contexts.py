@@ -1,4 +1,4 @@
-"""Request contexts: for whom an upstream works, and how it can ask that client in each era."""
+"""Request contexts: which client an upstream answers, and how to reach that client in each era."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
@@ -20,13 +20,13 @@ _REQUIRED_CAPABILITY = {
 
 
 class Channel(Protocol):
-    """Sends messages to the client about one request, on its own stream where the transport has one."""
+    """Sends the client messages about one request, on that request's stream if the transport has one."""
 
     async def send_request(self, method: str, params: Params) -> Answer:
-        """Send the client a request, where its era has that.
+        """Send the client a request, if its era allows that.
 
         Raises:
-            JsonRpcError: it refuses, or is gone.
+            JsonRpcError: the client refuses or has disconnected.
         """
         ...
 
@@ -34,14 +34,14 @@ class Channel(Protocol):
 
 
 class SessionRequestContext:
-    """A request of a client with a session, which answers requests on the stream of its own request."""
+    """The context of a request from a client with a session, which can be asked on the request's stream."""
 
     takes_input_required = False
 
     def __init__(
         self,
         channel: Channel,
-        notify_later: Notify,  # on the stream of its session
+        notify_later: Notify,  # on the session's stream
         *,
         session: str,
         principal: str | None,
@@ -62,7 +62,7 @@ class SessionRequestContext:
         """Send the client a request.
 
         Raises:
-            JsonRpcError: the client cannot answer, or refuses.
+            JsonRpcError: the client cannot answer or refuses.
         """
         require_capability(method, params, self.capabilities)
         return await self._channel.send_request(method, params)
@@ -77,10 +77,10 @@ class SessionRequestContext:
 
 
 class StatelessRequestContext:
-    """A request of a client without a session, which only ever gets an answer.
+    """The context of a request from a client without a session, which cannot be asked directly.
 
-    Its roots are the endpoint's directory, which saves a round trip. A client without roots gets none:
-    servers prefer roots over their own arguments.
+    Its roots are the endpoint's directory, which saves a round trip. Clients without the roots capability get
+    none, because servers prefer roots over their own arguments.
     """
 
     takes_input_required = True
@@ -106,10 +106,10 @@ class StatelessRequestContext:
         self.roots = roots
 
     async def send_request(self, method: str, params: Params) -> Answer:
-        """Refuse all but roots: only a call that can pause can ask the client.
+        """Answer `roots/list` and refuse everything else: only a call that can pause can ask the client.
 
         Raises:
-            JsonRpcError: the client cannot answer, or not now.
+            JsonRpcError: the client cannot answer, or not during this request.
         """
         require_capability(method, params, self.capabilities)
         if method == ROOTS:
@@ -117,9 +117,9 @@ class StatelessRequestContext:
         raise JsonRpcError(ErrorCode.METHOD_NOT_FOUND, f"`{method}` cannot be asked during this request")
 
     async def notify(self, method: str, params: Params) -> None:
-        """Notify the client about this request; log messages only at the level it asked for.
+        """Notify the client about this request; filter log messages by the level it asked for.
 
-        This era does not announce completed URL elicitations: the client retries when it likes.
+        This era does not announce completed URL elicitations: the client retries on its own.
         """
         is_log = method == "notifications/message"
         if method != ELICITATION_COMPLETE and (
@@ -129,7 +129,7 @@ class StatelessRequestContext:
 
 
 class ClosedRequestContext:
-    """The context for work after a session is over, when no client can answer."""
+    """The context of work after a session has ended, when no client can answer."""
 
     takes_input_required = False
     bound_projects: frozenset[str] | None = frozenset()
@@ -140,8 +140,8 @@ class ClosedRequestContext:
         self.session = session
         self.principal = principal
 
-    async def send_request(self, method: str, params: Params) -> Answer:  # noqa: ARG002 - the interface has them
-        """Refuse.
+    async def send_request(self, method: str, params: Params) -> Answer:  # noqa: ARG002 - part of the interface
+        """Refuse: the client is gone.
 
         Raises:
             JsonRpcError: always.
@@ -156,7 +156,7 @@ def require_capability(method: str, params: Params, capabilities: Mapping[str, A
     """Check that a client declared the capability for a request.
 
     Raises:
-        JsonRpcError: it did not.
+        JsonRpcError: the capability is missing.
     """
     required = _REQUIRED_CAPABILITY.get(method)
     if required is None or required not in capabilities:

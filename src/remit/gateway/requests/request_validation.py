@@ -1,4 +1,4 @@
-"""Checks the form of requests, where Remit itself reads them."""
+"""Validates the request members that Remit itself reads."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -34,10 +34,10 @@ _MEMBERS: Mapping[str, tuple[_Member, ...]] = {
 
 
 def validate_request(method: str, params: Params, era: Era) -> None:
-    """Refuse a method that an era does not have, and parameters of the wrong form.
+    """Reject methods that an era does not have, and invalid parameters.
 
     Raises:
-        JsonRpcError: the request is not valid.
+        JsonRpcError: the request is invalid.
     """
     if method in DOWNSTREAM_ERAS[era].missing_methods:
         raise JsonRpcError(ErrorCode.METHOD_NOT_FOUND, "Method not found", method)

@@ -1,4 +1,4 @@
-"""Clients up to 2025-11-25: they open a session with `initialize`, and answer requests of the server."""
+"""Serves clients up to 2025-11-25, which open a session with `initialize` and answer server requests."""
 
 from remit.gateway.requests.client_request import ClientRequest
 from remit.gateway.requests.downstream_era import EndpointContext
@@ -15,18 +15,18 @@ class SessionDownstream:
     missing_methods = frozenset({"subscriptions/listen", "server/discover"})
     extensions_key = "experimental"
 
-    def answer(self, answer: Answer, method: str) -> Answer:  # noqa: ARG002 - all answers are alike
+    def answer(self, answer: Answer, method: str) -> Answer:  # noqa: ARG002 - the same for all methods
         """Remove members that this era does not know."""
         if not any(name in answer for name in _STATELESS_MEMBERS):
             return answer
         return {name: value for name, value in answer.items() if name not in _STATELESS_MEMBERS}
 
     def error_code(self, code: int) -> int:
-        """Keep the code."""
+        """Return the code unchanged."""
         return code
 
     def context(self, request: ClientRequest, endpoint: EndpointContext) -> SessionRequestContext:  # noqa: ARG002
-        """Describe the caller by its session."""
+        """Create the context from the client's session."""
         session = request.session
         assert session is not None  # noqa: S101 - every request of this era has one
         return SessionRequestContext(
@@ -46,7 +46,7 @@ class SessionDownstream:
         endpoint: EndpointContext,
         work: Work,
     ) -> Answer:
-        """Do the work at once: questions go to the client as requests."""
+        """Run the work directly; questions go to the client as requests."""
         caller = self.context(request, endpoint)
         try:
             return await work(caller)

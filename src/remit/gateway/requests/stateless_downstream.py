@@ -1,4 +1,4 @@
-"""Clients of 2026-07-28: each request carries what the server needs, and answers may ask for input."""
+"""Serves clients of 2026-07-28: each request is self-contained, and answers may ask for input."""
 
 from remit.gateway.requests.client_request import ClientRequest
 from remit.gateway.requests.downstream_era import SERVER_INFO, EndpointContext
@@ -8,7 +8,7 @@ from remit.protocol.constants import CAPABILITIES_KEY, LIST_METHODS, LOG_LEVEL_K
 from remit.protocol.json_rpc import Answer, ErrorCode, Params, as_object
 
 _CACHEABLE = frozenset({*LIST_METHODS, "resources/read", "server/discover"})
-_NO_CACHE = {"ttlMs": 0, "cacheScope": "private"}  # a state may change any list at any time, for one client
+_NO_CACHE = {"ttlMs": 0, "cacheScope": "private"}  # states can change a list at any time, per client
 
 
 class StatelessDownstream:
@@ -27,11 +27,11 @@ class StatelessDownstream:
         return shaped
 
     def error_code(self, code: int) -> int:
-        """Replace the code for a missing resource, which this era dropped."""
+        """Replace the code for a missing resource, which this era does not have."""
         return ErrorCode.INVALID_PARAMS if code == ErrorCode.RESOURCE_NOT_FOUND else code
 
     def context(self, request: ClientRequest, endpoint: EndpointContext) -> StatelessRequestContext:
-        """Describe the caller by the request's own envelope."""
+        """Create the context from the request's envelope."""
         meta = as_object(request.params.get("_meta"))
         level = meta.get(LOG_LEVEL_KEY)
         return StatelessRequestContext(
@@ -47,5 +47,5 @@ class StatelessDownstream:
     async def run(
         self, request: ClientRequest, params: Params, endpoint: EndpointContext, work: Work
     ) -> Answer:
-        """Do the work, and answer with its questions where it has any."""
+        """Run the work, or answer with its questions if it has any."""
         return await endpoint.pending.run(request.method, params, self.context(request, endpoint), work)

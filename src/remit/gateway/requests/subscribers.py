@@ -1,7 +1,7 @@
-"""Notifies clients of changes: sessions, and streams that clients open for the purpose.
+"""Notifies clients of changes, in sessions and on change streams.
 
-A change only says that there is something new to fetch. So each subscriber has a change pending at most once,
-and a client that does not read delays no other.
+A change only announces that there is something new to fetch. So each change is pending at most once per
+subscriber, and a client that does not read does not delay the others.
 """
 
 import logging
@@ -20,7 +20,7 @@ Send = Callable[[EndpointChange], Awaitable[None]]
 
 
 class Subscriber:
-    """One client that is notified of changes."""
+    """A client that receives changes."""
 
     def __init__(
         self, tasks: TaskGroup, send: Send, *, parts: frozenset[ListKind] = frozenset(ListKind)
@@ -30,20 +30,20 @@ class Subscriber:
         self._parts = parts
         self._pending = CoalescingQueue[EndpointChange](limit=MAX_PENDING_CHANGES)
         self._is_sending = True  # until `start`
-        self.uris: set[str] = set()  # of resources that it subscribed to
+        self.uris: set[str] = set()  # subscribed resources
 
     def start(self) -> None:
-        """Start sending, with the changes that are pending."""
+        """Start sending, beginning with pending changes."""
         self._is_sending = False
         if self._pending:
             self._start_sending()
 
     def wants(self, change: EndpointChange) -> bool:
-        """Check whether it subscribed to this change."""
+        """Check whether the client subscribed to this change."""
         return change.part in self._parts if change.uri is None else change.uri in self.uris
 
     def notify(self, change: EndpointChange) -> None:
-        """Send a change soon."""
+        """Queue a change for sending."""
         self._pending.put(change)
         if not self._is_sending:
             self._start_sending()
@@ -72,11 +72,11 @@ class Subscribers:
         return len(self._subscribers)
 
     def add(self, subscriber: Subscriber) -> None:
-        """Notify a subscriber from now on."""
+        """Add a subscriber."""
         self._subscribers.add(subscriber)
 
     def remove(self, subscriber: Subscriber) -> set[str]:
-        """Remove a subscriber, and return the resources that no other one subscribed to."""
+        """Remove a subscriber and return the resources that no other subscriber watches."""
         self._subscribers.discard(subscriber)
         orphaned = {uri for uri in subscriber.uris if not self.include(uri)}
         subscriber.uris.clear()
@@ -87,14 +87,14 @@ class Subscribers:
         return any(uri in subscriber.uris for subscriber in self._subscribers)
 
     def notify(self, change: EndpointChange) -> None:
-        """Notify all subscribers that want a change."""
+        """Notify all subscribers that want this change."""
         for subscriber in list(self._subscribers):
             if subscriber.wants(change):
                 subscriber.notify(change)
 
 
 def notification(change: EndpointChange) -> tuple[str, dict[str, object]]:
-    """Return method and parameters of the notification for a change."""
+    """Return the method and parameters of the notification for a change."""
     if change.uri is not None:
         return "notifications/resources/updated", {"uri": change.uri}
     return f"notifications/{change.part}/list_changed", {}

@@ -1,4 +1,4 @@
-"""The open endpoints of one gateway: each opens when first needed, and closes when others need room."""
+"""Opens endpoints on first use, and closes idle ones to make room."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ from remit.gateway.transports.list_splicing import ListSplicer
 from remit.gateway.transports.sdk_server import SdkServer
 
 MAX_ENDPOINTS = 64
-MAX_SESSIONS = 1000  # of one endpoint
+MAX_SESSIONS = 1000  # per endpoint
 IDLE = 1800.0  # seconds after which an unused session ends
 MAX_BODY = 4 * 2**20
 
@@ -47,7 +47,7 @@ class OpenEndpoint:
         return not self._requests and not self.dispatcher.sessions
 
     async def run(self, *, task_status: TaskStatus[None]) -> None:
-        """Serve until it is over."""
+        """Serve until `over` is set."""
         async with self._sessions.run():
             task_status.started()
             await self.over.wait()
@@ -76,10 +76,10 @@ class EndpointPool:
         return iter(list(self._served.values()))
 
     async def at(self, spec: EndpointSpec) -> OpenEndpoint:
-        """Return an endpoint, and open it first where needed.
+        """Return an endpoint; open it on first use.
 
         Raises:
-            RemitError: there is no such endpoint, or no room for it.
+            RemitError: the endpoint does not exist, or there is no room for it.
         """
         if (served := self._served.get(spec)) is not None:
             return served
@@ -124,7 +124,7 @@ class EndpointPool:
                 task_status.started(served)
         except Exception:
             if not has_started:
-                raise  # to `at`
+                raise  # to the caller of `at`
             _logger.exception("the endpoint of `%s` failed", spec.directory)
         finally:
             self._served.pop(spec, None)

@@ -1,4 +1,4 @@
-"""Checks the `Host` and `Origin` of requests, against DNS rebinding and web pages of others.
+"""Checks the `Host` and `Origin` of requests, to stop DNS rebinding and foreign web pages.
 
 A web page can make a browser send requests to this machine under the page's own host name, but never under
 another name or an address. Pages of other programs on this machine come from another port.
@@ -21,7 +21,7 @@ class HostCheck:
 
     def __init__(self, address: str, others: Iterable[str] = (), origins: Iterable[str] = ()) -> None:
         named = [name.lower() for name in others]
-        # Any other name leads here through a proxy or a tunnel, which others can reach.
+        # Any other name implies a proxy or a tunnel, which other machines can reach.
         self.is_private = is_loopback(address) and all(map(is_loopback, named))
         self._takes_addresses = not is_loopback(address)
         self._names = frozenset({*LOOPBACK, address.lower(), *named})
@@ -33,9 +33,9 @@ class HostCheck:
         return name is not None and (name in self._names or (self._takes_addresses and _is_address(name)))
 
     def allows(self, origin: str | None, host: str) -> bool:
-        """Check that the `Origin` of a request is allowed, or one of our own pages under any name.
+        """Check that the `Origin` of a request is allowed, or is one of our own pages under any name.
 
-        Clients that are not browsers send none. A TLS proxy may change the scheme, but not the port.
+        Clients that are not browsers send no `Origin`. A TLS proxy may change the scheme, but not the port.
         """
         if origin is None or origin in self._origins:
             return True
@@ -48,7 +48,7 @@ class HostCheck:
 
 
 def origin(text: str) -> str | None:
-    """Normalize an origin as browsers do; None where it is invalid."""
+    """Normalize an origin as browsers do; return None if it is invalid."""
     found = _ORIGIN.fullmatch(text.lower())
     if found is None:
         return None
@@ -57,13 +57,13 @@ def origin(text: str) -> str | None:
 
 
 def is_loopback(name: str) -> bool:
-    """Check whether a name or an address is a loopback one."""
+    """Check whether a name or an address is loopback."""
     is_named = name == "localhost" or name.endswith(".localhost")
     return is_named or (_is_address(name) and ip_address(name).is_loopback)
 
 
 def hostname(host: str) -> str | None:
-    """Return the name in a `Host` header; None where it is invalid."""
+    """Return the name in a `Host` header; None if it is invalid."""
     if host.startswith("["):
         name, bracket, rest = host[1:].partition("]")
         return name.lower() if bracket and (not rest or rest.startswith(":")) else None
@@ -72,7 +72,7 @@ def hostname(host: str) -> str | None:
 
 
 def port(host: str) -> str | None:
-    """Return the port in a `Host` header; None where it has none."""
+    """Return the port in a `Host` header; None if it has none."""
     return host.rpartition("]")[2].partition(":")[2] or None
 
 

@@ -1,7 +1,7 @@
-"""The HTTP application: finds the endpoint of a URL, and checks who may reach it.
+"""The HTTP application: maps URLs to endpoints and checks access.
 
-Requests never name a command, a file or a directory: a project is named by its hash or its short name, and
-must be known already. A forbidden endpoint looks like one that does not exist.
+Requests cannot name a command, a file or a directory: they name a known project by its hash or short name. A
+forbidden endpoint looks like one that does not exist.
 """
 
 import json
@@ -40,13 +40,13 @@ Push = Callable[[str, Mapping[str, object]], None]
 
 
 class GatewaySite(NamedTuple):
-    """What the application serves, and for whom."""
+    """The configuration of the application."""
 
     default: EndpointSpec
     project: Project  # of the default endpoint
     hosts: HostCheck
     grants: Callable[[], Sequence[Grant]]
-    projects: Callable[[], Sequence[Project]]  # all known ones
+    projects: Callable[[], Sequence[Project]]  # all known projects
     push: Push  # stores the states that an application reports for a directory
 
 
@@ -73,7 +73,7 @@ class GatewayApp:
             response = await self._answer(scope, receive, send)
         except ClientDisconnect:
             return
-        except TokenError as error:  # without tokens, every request is refused
+        except TokenError as error:  # tokens cannot be checked, so refuse every request
             _logger.error("%s", error)
             response = _refusal(503, "the gateway cannot check who asks")
         if response is not None:
@@ -90,7 +90,7 @@ class GatewayApp:
         grants = self._site.grants()
         grant = _grant(headers.get("authorization"), grants)
         is_push = scope["path"].endswith("/state")
-        self._wants_tokens |= bool(grants)  # for good: revoking the last token must not open the gateway
+        self._wants_tokens |= bool(grants)  # stays set: revoking the last token must not open the gateway
         if grant is None and (is_push or self._wants_tokens):
             return _unauthorized(has_tried="authorization" in headers)
         route = await self._route(scope["path"], grant)
@@ -115,7 +115,7 @@ class GatewayApp:
         return None
 
     async def _route(self, path: str, grant: Grant | None) -> Route | None:
-        """Find the target of a path; None where it does not exist or is not granted."""
+        """Find the target of a path; return None if it does not exist or is not granted."""
         found = _PATH.fullmatch(path)
         if found is None or (found["what"] == "state" and (found["agent"] or found["room"])):
             return None
@@ -181,7 +181,7 @@ def _grant(authorization: str | None, grants: Sequence[Grant]) -> Grant | None:
 
 
 def _reaches(grant: Grant, agent: str | None, *, is_state: bool) -> bool:
-    """Check a grant; states unlock tools, so tokens of agents cannot push them."""
+    """Check a grant; states unlock tools, so agent tokens cannot push them."""
     return not grant.agents if is_state else grant.reaches_agent(agent)
 
 

@@ -20,16 +20,16 @@ from remit.gateway.transports.host_check import HostCheck, is_loopback
 from remit.gateway.transports.http_routes import GatewayApp, GatewaySite
 from remit.gateway.transports.lifecycle import GatewayOpeners, Print, describe_endpoint, run_until_stopped
 
-GRACE = 2  # seconds for requests to end
+GRACE = 2  # seconds for requests to finish
 
 _BACKLOG = 1024
-_EXPOSED_HEADERS = ("Mcp-Session-Id", "WWW-Authenticate")  # that a web page may read
+_EXPOSED_HEADERS = ("Mcp-Session-Id", "WWW-Authenticate")  # readable by web pages
 
-_PROJECTS_SECONDS = 2.0  # for which the list of projects is cached
+_PROJECTS_SECONDS = 2.0  # lifetime of the cached project list
 
 
 class Address(NamedTuple):
-    """Where a gateway listens."""
+    """The address that a gateway listens on."""
 
     host: str
     port: int
@@ -41,7 +41,7 @@ class Address(NamedTuple):
 
 
 class AllowedOrigins(NamedTuple):
-    """What may reach a gateway, besides its own address."""
+    """The hosts and origins that a gateway accepts besides its own address."""
 
     hosts: Sequence[str] = ()  # other names of this machine
     origins: Sequence[str] = ()  # of web pages
@@ -50,7 +50,7 @@ class AllowedOrigins(NamedTuple):
 def serve(
     spec: EndpointSpec, address: Address, allowed: AllowedOrigins, openers: GatewayOpeners, say: Print
 ) -> int:
-    """Serve clients at an address, and return the exit code.
+    """Serve clients at an address and return the exit code.
 
     Raises:
         RemitError: the address is taken, other machines can reach it and there is no token, or the endpoint
@@ -76,7 +76,7 @@ def serve(
             monitor = openers.status_monitor(
                 lambda: [(each.spec, each.dispatcher) for each in endpoints], upstreams, address.url("/mcp")
             )
-            await endpoints.at(spec)  # now, so a mistake shows here and not to the first client
+            await endpoints.at(spec)  # open it now, so an error shows here and not to the first client
             tasks.start_soon(monitor.run)
             say(f"serving {describe_endpoint(spec)} on {address.url('/mcp')}")
             try:
@@ -91,7 +91,7 @@ def serve(
 
 
 async def serve_http(app: ASGIApp, endpoints: EndpointPool, listener: socket.socket) -> None:
-    """Serve clients until cancelled; then give requests a moment to end."""
+    """Serve clients until cancelled, then give requests a moment to finish."""
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -113,10 +113,10 @@ async def serve_http(app: ASGIApp, endpoints: EndpointPool, listener: socket.soc
 
 
 def allow_origins(app: ASGIApp, origins: Collection[str]) -> ASGIApp:
-    """Add CORS headers for web pages of some origins, which the application must accept itself.
+    """Add CORS headers for some origins, which the application must accept itself.
 
     Pages may send any header, because each tool chooses which arguments are repeated in headers. Browsers
-    send no cookies along.
+    send no cookies.
     """
     if not origins:
         return app
@@ -165,7 +165,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
-        """Capture none."""
+        """Leave signals alone."""
         yield
 
     async def serve_shielded(self, listener: socket.socket) -> None:

@@ -1,7 +1,7 @@
 """A JSON-RPC connection to one client over a pair of streams, in the era that the client starts with.
 
-The SDK is not used because each agent session waits for this code to start: importing the SDK takes longer
-than importing the rest of the gateway.
+It does not use the SDK because every agent session waits for this process to start, and importing the SDK
+takes longer than importing the rest of the gateway.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_
 Id = str | int
 Message = Mapping[str, Any]
 
-_CLOSE_SECONDS = 5.0  # to release what belongs to a session
+_CLOSE_SECONDS = 5.0  # to release a session's resources
 
 
 class MessageReader(Protocol):
@@ -54,19 +54,19 @@ class JsonRpcConnection:
         self._writer = writer
         self._tasks = tasks
         self._session: ClientSession | None = None
-        self._era: Era | None = None  # None: the client has not settled on one
+        self._era: Era | None = None  # None until the client settles on one
         self._running: dict[Id, anyio.CancelScope] = {}
-        self._cancelled: set[Id] = set()  # running requests that need no answer any more
+        self._cancelled: set[Id] = set()  # running requests that no longer need an answer
         self._questions: dict[str, _Question] = {}
         self._question_count = 0
 
     async def run(self) -> None:
-        """Serve until the client sends no more."""
+        """Serve until the client closes its stream."""
         async for message in self._reader:
             self._take(message)
 
     async def close(self) -> None:
-        """Release what belongs to the client's session."""
+        """Release the resources of the client's session."""
         if self._session is not None:
             with anyio.move_on_after(_CLOSE_SECONDS, shield=True):
                 await self._dispatcher.close_session(self._session)
@@ -75,7 +75,7 @@ class JsonRpcConnection:
         """Send the client a request.
 
         Raises:
-            JsonRpcError: it refuses, or disconnects.
+            JsonRpcError: the client refuses or disconnects.
         """
         self._question_count += 1
         identity = f"remit-{self._question_count}"
@@ -123,7 +123,7 @@ class JsonRpcConnection:
             self._dispatcher.start_notifying(self._session, self.notify)
 
     def _take_request(self, identity: Id, method: str, params: Params) -> None:
-        """Answer handshakes and pings at once, and start everything else."""
+        """Answer handshakes and pings at once; start a task for everything else."""
         try:
             if method == "initialize":
                 self._answer(identity, self._initialize(params))
@@ -161,9 +161,9 @@ class JsonRpcConnection:
         return {**answer, "instructions": instructions} if instructions else answer
 
     def _era_of(self, method: str, params: Params) -> Era:
-        """Find the era of a request by its envelope.
+        """Determine the era of a request from its envelope.
 
-        `server/discover` settles nothing: a client may give up on it, and use `initialize`.
+        `server/discover` does not fix the era: a client may fall back to `initialize`.
         """
         meta = as_object(params.get("_meta"))
         if VERSION_KEY not in meta:
@@ -187,7 +187,7 @@ class JsonRpcConnection:
         if not self._dispatcher.serves(method):
             raise JsonRpcError(ErrorCode.METHOD_NOT_FOUND, "Method not found", method)
         if method == "subscriptions/listen":
-            self._writer.settle(identity)  # it is answered only when the stream ends
+            self._writer.settle(identity)  # answered only when the stream ends
         self._running[identity] = scope = anyio.CancelScope()
         session = self._session if era is Era.SESSION else None
         request = ClientRequest(identity, method, params, self, era, session)
@@ -210,7 +210,7 @@ class JsonRpcConnection:
         await self._writer.wait_for_room()
 
     def _answer_at_end(self, request: ClientRequest) -> None:
-        """Answer a request that still runs at the end; the end of a stream of changes is not a failure."""
+        """Answer a request that still runs at the end; for a change stream, that is not a failure."""
         if request.method == "subscriptions/listen":
             self._answer(request.id, self._dispatcher.end_of_stream(request))
         else:
@@ -226,7 +226,7 @@ class JsonRpcConnection:
 
 
 async def serve_client(dispatcher: Dispatcher, reader: MessageReader, writer: MessageWriter) -> None:
-    """Serve one client until it sends no more, and then cancel what still runs."""
+    """Serve one client until it closes its stream, then cancel its running requests."""
     tasks = anyio.create_task_group()
     connection = JsonRpcConnection(dispatcher, reader, writer, tasks)
     try:

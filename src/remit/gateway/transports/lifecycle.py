@@ -1,4 +1,4 @@
-"""What every gateway process does: it stops on signals, and publishes its status."""
+"""The lifecycle of a gateway process: it stops on signals and publishes its status."""
 
 import signal
 import sys
@@ -22,14 +22,14 @@ if TYPE_CHECKING:  # loaded where they are opened
     from remit.memory.project_memory import Memory
     from remit.registry import Registry
 
-# On Windows the event loop handles no signals; there the interpreter's own interrupt has to do.
+# The event loop cannot handle signals on Windows, where the interpreter's own interrupt has to do.
 SIGNALS = [] if sys.platform == "win32" else [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
 
-Print = Callable[[str], None]  # to the person who started the gateway, on stderr
+Print = Callable[[str], None]  # to the user, on stderr
 
 
 class GatewayOpeners(NamedTuple):
-    """Opens what a gateway process needs."""
+    """Opens the resources of a gateway process."""
 
     registry: "Callable[[], Registry]"
     memory: "Callable[[str], Memory]"
@@ -44,7 +44,7 @@ class GatewayOpeners(NamedTuple):
         upstreams: UpstreamPool,
         url: str | None = None,
     ) -> StatusMonitor:
-        """Make the monitor of a gateway that starts now."""
+        """Create the status monitor of a gateway that starts now."""
         return StatusMonitor(
             self.status_files(),
             endpoints=endpoints,
@@ -56,10 +56,10 @@ class GatewayOpeners(NamedTuple):
 
 
 def run_until_stopped(work: Callable[[], Awaitable[None]]) -> int:
-    """Do some work until it is done or a signal arrives, and return the exit code.
+    """Run work until it is done or a signal arrives, and return the exit code.
 
     Raises:
-        RemitError: the work failed with it.
+        RemitError: the work raised it.
     """
     try:
         return anyio.run(until_signal, work)
@@ -68,7 +68,7 @@ def run_until_stopped(work: Callable[[], Awaitable[None]]) -> int:
 
 
 async def until_signal(work: Callable[[], Awaitable[None]]) -> int:
-    """Do some work until it is done or a signal arrives, and return the exit code."""
+    """Run work until it is done or a signal arrives, and return the exit code."""
     received = 0
     async with anyio.create_task_group() as tasks:
 
@@ -96,7 +96,7 @@ def describe_endpoint(spec: EndpointSpec) -> str:
 
 
 def _unwrap(error: BaseException) -> BaseException:
-    """Take a single error of Remit out of the groups of task groups; leave any other as it is."""
+    """Unwrap a single Remit error from exception groups; return any other error unchanged."""
     inner = error
     while isinstance(inner, BaseExceptionGroup):
         inner, *others = cast(BaseExceptionGroup[BaseException], inner).exceptions

@@ -21,9 +21,9 @@ from remit.gateway.transports.list_encoding import error_line
 from remit.protocol.json_rpc import ErrorCode, JsonRpcError, as_object
 
 MAX_LINE = 32 * 2**20
-MAX_UNREAD = 4 * 2**20  # bytes that a client leaves unread before its requests have to wait
+MAX_UNREAD = 4 * 2**20  # unread bytes after which a client's requests have to wait
 MAX_READ_AHEAD = 1000  # messages
-DRAIN_SECONDS = 1.5  # to answer pending requests when the client sends no more
+DRAIN_SECONDS = 1.5  # to answer pending requests after the client closes its stream
 
 _CHUNK = 2**18
 
@@ -45,7 +45,7 @@ class LineWriter:
         self.is_broken = False  # the client no longer reads
 
     def write(self, line: bytes) -> None:
-        """Write what the pipe takes at once, and the rest later."""
+        """Write as much as the pipe accepts now, and the rest later."""
         if not self._unread:
             line = line[self._write(line) :]
         if not line or self.is_broken:
@@ -59,7 +59,7 @@ class LineWriter:
 
     @property
     def has_room(self) -> bool:
-        """Whether the client keeps reading."""
+        """Whether the client reads fast enough."""
         return self._room.is_set()
 
     async def wait_for_room(self) -> None:
@@ -72,13 +72,13 @@ class LineWriter:
         self._unanswered.add(identity)
 
     def settle(self, identity: str | int) -> None:
-        """Record that a request has its answer."""
+        """Record that a request was answered."""
         self._unanswered.discard(identity)
         if not self._unanswered:
             self._is_answered.set()
 
     async def wait_until_answered(self) -> None:
-        """Wait until every request has its answer, or the client no longer reads."""
+        """Wait until every request is answered, or the client stops reading."""
         if self._unanswered and not self.is_broken:
             self._is_answered.clear()
             await self._is_answered.wait()
@@ -123,7 +123,7 @@ class LineReader:
         self._loop = asyncio.get_running_loop()
         self._messages: deque[Message] = deque()
         self._has_arrived = asyncio.Event()
-        self._line = bytearray()  # of an incomplete line
+        self._line = bytearray()  # an incomplete line
         self._is_skipping = False  # in a line that is too long
         self._is_reading = False
         self._has_ended = False
@@ -135,7 +135,7 @@ class LineReader:
         return self
 
     async def __anext__(self) -> Message:
-        """Return the next message; the end comes when pending requests are answered or time is up."""
+        """Return the next message; at the end of the stream, first wait briefly for pending answers."""
         await self._writer.wait_for_room()
         while not self._messages:
             if self._has_ended or self._writer.is_broken:

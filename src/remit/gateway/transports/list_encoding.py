@@ -1,4 +1,4 @@
-"""JSON of answers; lists are encoded once, however often clients ask for them."""
+"""Encodes answers as JSON, and each list only once."""
 
 import json
 import math
@@ -7,7 +7,7 @@ from typing import Any, cast
 from remit.gateway.ports import PublishedList
 from remit.protocol.json_rpc import JsonRpcError
 
-# Line ends to Python and to some readers of event streams, but not to JSON.
+# Line separators for Python and some event-stream parsers, but not for JSON.
 _LINE_ENDS = {char.encode(): json.dumps(char)[1:-1].encode() for char in "\x85\u2028\u2029"}
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
@@ -21,7 +21,7 @@ class EncodedList(list[Any]):
 
 
 class EncodedLists:
-    """The latest list of each name, encoded."""
+    """The latest encoded list for each name."""
 
     def __init__(self) -> None:
         self._encoded: dict[str, tuple[list[Any], EncodedList]] = {}
@@ -35,7 +35,7 @@ class EncodedLists:
 
 
 def encode_json(value: object) -> bytes:
-    """Encode a value as JSON on one line, without anything that JSON does not allow."""
+    """Encode a value as valid JSON on one line."""
     try:
         return _ENCODER.encode(value).encode()
     except ValueError:
@@ -49,7 +49,7 @@ def _on_one_line(text: bytes) -> bytes:
 
 
 def encodable(value: Any) -> Any:
-    """Return a value that JSON can express: nearly always the value itself."""
+    """Return a value that JSON can represent: almost always the value itself."""
     try:
         _ENCODER.encode(value).encode()
     except ValueError:
@@ -58,7 +58,7 @@ def encodable(value: Any) -> Any:
 
 
 def result_line(identity: str | int, result: dict[str, Any]) -> bytes:
-    """Write an answer as one line, with the JSON of lists that are already encoded."""
+    """Encode an answer as one line, reusing the JSON of encoded lists."""
     if not any(type(value) is EncodedList for value in result.values()):
         return b'{"jsonrpc":"2.0","id":%b,"result":%b}\n' % (encode_json(identity), encode_json(result))
     parts = [
@@ -69,17 +69,17 @@ def result_line(identity: str | int, result: dict[str, Any]) -> bytes:
 
 
 def error_line(identity: str | int | None, error: JsonRpcError) -> bytes:
-    """Write an error as one line."""
+    """Encode an error as one line."""
     return message_line({"id": identity, "error": error.as_object()})
 
 
 def message_line(message: dict[str, Any]) -> bytes:
-    """Write a message as one line."""
+    """Encode a message as one line."""
     return encode_json({"jsonrpc": "2.0", **message}) + b"\n"
 
 
 def _repaired(value: Any) -> Any:
-    """Replace what JSON cannot express: NaN, infinity and lone surrogates."""
+    """Replace values that JSON cannot represent: NaN, infinity and lone surrogates."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, str):

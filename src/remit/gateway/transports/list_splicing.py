@@ -1,6 +1,6 @@
-"""Inserts encoded lists into responses of the SDK, which would encode them again every time.
+"""Splices encoded lists into SDK responses, since the SDK would encode them again every time.
 
-The SDK writes a placeholder, and the response is sent with the list in its place.
+The SDK writes a placeholder, and the splicer replaces it with the list.
 """
 
 import secrets
@@ -15,7 +15,7 @@ _SCOPE_KEY = "remit.splicing"
 
 
 class ListSplicer:
-    """Sends one HTTP response."""
+    """Sends one HTTP response, with lists in place of their placeholders."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
         self._send = send
@@ -24,7 +24,7 @@ class ListSplicer:
         scope[_SCOPE_KEY] = self
 
     def placeholder_for(self, encoded: EncodedList) -> str:
-        """Make a random placeholder for a list, which no other content can contain."""
+        """Create a random placeholder for a list, which cannot occur in other content."""
         placeholder = f"list:{secrets.token_hex(16)}"
         self._pieces[b'"%b"' % placeholder.encode()] = encoded.json
         return placeholder
@@ -32,7 +32,7 @@ class ListSplicer:
     async def __call__(self, message: Message) -> None:
         """Send a part of the response."""
         if message["type"] == "http.response.start" and "content-length" in MutableHeaders(scope=message):
-            self._start = message  # waits for the body, whose length changes
+            self._start = message  # held back: the length of the body changes
             return
         if message["type"] == "http.response.body" and self._pieces:
             message = {**message, "body": self._filled(message.get("body", b""))}
@@ -49,7 +49,7 @@ class ListSplicer:
 
 
 def splice_lists(answer: Answer, scope: Scope) -> Answer:
-    """Replace encoded lists in an answer by placeholders, where the response can be reached."""
+    """Replace encoded lists in an answer with placeholders, if the response has a splicer."""
     splicer: ListSplicer | None = scope.get(_SCOPE_KEY)
     if splicer is None:
         return answer

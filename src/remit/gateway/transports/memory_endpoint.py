@@ -49,18 +49,18 @@ class MemoryEndpoint:
             raise JsonRpcError(ErrorCode.INVALID_PARAMS, f"Unknown tool: {asked['name']}") from None
 
     async def resources(self) -> PublishedList:
-        """List nothing."""
+        """Return an empty list."""
         return _NOTHING
 
     async def templates(self) -> PublishedList:
-        """List nothing."""
+        """Return an empty list."""
         return _NOTHING
 
     async def prompts(self) -> PublishedList:
-        """List nothing."""
+        """Return an empty list."""
         return _NOTHING
 
-    async def pass_on(self, method: str, asked: Params, caller: RequestContext) -> Answer:  # noqa: ARG002 - the same
+    async def pass_on(self, method: str, asked: Params, caller: RequestContext) -> Answer:  # noqa: ARG002 - part of the interface
         """Refuse: there are no upstreams.
 
         Raises:
@@ -69,7 +69,7 @@ class MemoryEndpoint:
         raise JsonRpcError(ErrorCode.METHOD_NOT_FOUND, "Method not found", method)
 
     def changes(self) -> AbstractAsyncContextManager[AsyncIterator[EndpointChange]]:
-        """Listen to changes, which never come."""
+        """Listen for changes; there are none."""
         return _silence()
 
     async def leave(self, session: str) -> None:
@@ -77,10 +77,10 @@ class MemoryEndpoint:
 
 
 def serve(directory: str, openers: GatewayOpeners, say: Print) -> int:
-    """Serve the memory of this user on the standard streams, and return the exit code.
+    """Serve the user's memory on stdio and return the exit code.
 
     Raises:
-        RemitError: there is no such directory, or the database cannot be used.
+        RemitError: the directory does not exist, or the database cannot be used.
     """
     with openers.memory(directory) as memory:
 
@@ -103,4 +103,4 @@ async def _silence() -> AsyncGenerator[AsyncIterator[EndpointChange]]:
 
 async def _never() -> AsyncGenerator[EndpointChange]:
     await anyio.sleep_forever()
-    yield  # pyright: ignore[reportReturnType] - it is never reached
+    yield  # pyright: ignore[reportReturnType] - never reached

@@ -1,6 +1,6 @@
-"""An endpoint's dispatcher as an SDK server, whose HTTP transport handles every era.
+"""Adapts a dispatcher to an SDK server, whose HTTP transport handles every era.
 
-A middleware answers requests, before the SDK would validate answers and drop unknown members.
+A middleware answers requests, so the SDK does not validate answers and drop unknown members.
 """
 
 from typing import Any, cast
@@ -41,12 +41,12 @@ class SdkServer(Server[Any]):
         self._dispatcher = dispatcher
 
     def create_initialization_options(self, *_: Any, **__: Any) -> Any:
-        """Make the answer to `initialize`."""
+        """Create the answer to `initialize`."""
         self.instructions = self._dispatcher.instructions
         return super().create_initialization_options()
 
     def get_capabilities(self, *_: Any, **__: Any) -> types.ServerCapabilities:
-        """Declare the capabilities for a client with a session."""
+        """Return the capabilities for clients with a session."""
         return types.ServerCapabilities.model_validate(self._dispatcher.capabilities(Era.SESSION))
 
     async def _answer(self, ctx: SdkContext, call_next: CallNext) -> HandlerResult:
@@ -62,7 +62,7 @@ class SdkServer(Server[Any]):
         except JsonRpcError as error:
             raise MCPError(error.code, encodable(str(error)), encodable(error.data)) from None
         if ctx.method not in LIST_METHODS:
-            return encodable(answer)  # the SDK fails on what JSON cannot express
+            return encodable(answer)  # the SDK fails on values that JSON cannot represent
         return answer if ctx.request is None else splice_lists(answer, ctx.request.scope)
 
     async def _initialize(self, ctx: SdkContext, call_next: CallNext) -> HandlerResult:
@@ -109,7 +109,7 @@ class _Channel:
 
 def connection_of(ctx: SdkContext) -> Connection:
     """Return the connection of a request; a stateless request has its own."""
-    # The SDK has no public way to the connection, whose state and end belong to the session.
+    # The SDK has no public access to the connection, which holds the session's state and cleanup.
     return ctx.session._connection  # pyright: ignore[reportPrivateUsage]
 
 
@@ -135,7 +135,7 @@ def _request(ctx: SdkContext) -> ClientRequest:
 
 
 def _check(ctx: SdkContext) -> None:
-    """Refuse what the protocol version does not have, and requests before `initialize`."""
+    """Reject invalid requests, and requests before `initialize`."""
     try:
         validate_client_request(ctx.method, ctx.protocol_version, ctx.params)
     except KeyError:

@@ -52,7 +52,7 @@ class StatusFiles:
 
 
 def resident_megabytes() -> float | None:
-    """Return the resident memory of this process, where the system tells."""
+    """Return the resident memory of this process, if the system reports it."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             pages = int(file.read().split()[1])
@@ -93,7 +93,7 @@ def _is_running(pid: int) -> bool:
 
 
 def _start_time(pid: int) -> str | None:
-    """Return the start time of a process, where the system tells."""
+    """Return the start time of a process, if the system reports it."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             return file.read().rpartition(")")[2].split()[19]

@@ -22,7 +22,7 @@ class StatusWriter(Protocol):
 
 
 class StatusMonitor:
-    """Watches one gateway."""
+    """Publishes the status of one gateway."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class StatusMonitor:
         self._published: object = None
 
     async def run(self) -> None:
-        """Publish each change until cancelled, and then withdraw the status."""
+        """Publish each change until cancelled, then withdraw the status."""
         try:
             while True:
                 self.publish()

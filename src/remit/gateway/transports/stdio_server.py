@@ -1,4 +1,4 @@
-"""Serves one client on the standard streams: the one that started this process.
+"""Serves the client that started this process, on stdio.
 
 While it serves, file descriptor 1 points to stderr, so nothing printed elsewhere in this process can corrupt
 the protocol.
@@ -65,7 +65,7 @@ async def standard_streams() -> AsyncGenerator[tuple[LineReader, LineWriter]]:
 
 @contextmanager
 def _take_over(descriptor: int, stand_in: int) -> Generator[int]:
-    """Move a descriptor elsewhere, with another in its place while the block lasts."""
+    """Duplicate a descriptor, and put another in its place while the block runs."""
     own = os.dup(descriptor)  # children do not inherit it
     os.dup2(stand_in, descriptor)
     os.close(stand_in)
@@ -79,4 +79,4 @@ def _take_over(descriptor: int, stand_in: int) -> Generator[int]:
             if was_blocking:
                 os.set_blocking(own, True)
             os.dup2(own, descriptor)
-            # Not closed: a thread may still read from it, and must not find another file there.
+            # Do not close it: a thread may still read from it and must not hit a reused descriptor.

@@ -24,7 +24,7 @@ class TokenFile:
         self._read: tuple[object, Sequence[Grant]] = (None, ())
 
     def grants(self) -> Sequence[Grant]:
-        """List the grants, and read the file again when it changed.
+        """List the grants; read the file again if it changed.
 
         Raises:
             TokenError: the file cannot be read, so no token can be checked.
@@ -45,7 +45,7 @@ class TokenFile:
         return self._read[1]
 
     def add(self, name: str, *, projects: Sequence[Project], agents: Sequence[str], at: int) -> str:
-        """Make a token, and return it this once.
+        """Create a token and return it; only its hash is stored.
 
         Raises:
             TokenError: the name is taken, or the file cannot be used.
@@ -63,7 +63,7 @@ class TokenFile:
         return token
 
     def revoke(self, name: str) -> bool:
-        """Revoke a token; False where there is none of this name.
+        """Revoke a token; return False if there is none with this name.
 
         Raises:
             TokenError: the file cannot be used.

@@ -1,4 +1,4 @@
-"""What the bearer of a token may reach."""
+"""The grants of gateway tokens."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Grant:
     created_at: int = 0  # Unix milliseconds
 
     def default_project(self, usual: Project) -> Project:
-        """Choose the project of a URL that names none: the grant's only one, where it has one."""
+        """Return the project for a URL that names none: the grant's own if it has exactly one."""
         return self.projects[0] if len(self.projects) == 1 else usual
 
     def reaches(self, project: Project) -> bool:
@@ -31,7 +31,7 @@ class Grant:
         return not self.agents or agent in self.agents
 
     def agent(self, asked: str | None) -> str | None:
-        """Choose the agent: the grant's only one, where the URL names none."""
+        """Return the agent for a URL: the grant's own if the URL names none and it has exactly one."""
         return self.agents[0] if asked is None and len(self.agents) == 1 else asked
 
 
@@ -41,7 +41,7 @@ def digest(token: str) -> str:
 
 
 def find_grant(token: str, grants: Iterable[Grant]) -> Grant | None:
-    """Find the grant of a token, in constant time."""
+    """Find the grant of a token in constant time."""
     made = digest(token)
     found = None
     for grant in grants:
