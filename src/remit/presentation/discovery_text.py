@@ -1,4 +1,4 @@
-"""Discovery: what an agent is told that it found, two lines a tool, inside a budget of tokens."""
+"""Presents search results to an agent, two lines per tool, within a token budget."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ MAX_QUERY = 80
 
 
 class DiscoveryText(NamedTuple):
-    """A found list as text and as data: the same tools in both."""
+    """Search results as text and as data, with the same tools in both."""
 
     text: str
     content: dict[str, object]
 
     @property
     def cost(self) -> int:
-        """What a model pays for it, whichever of both it is shown."""
+        """The tokens that a model pays, for the text or the data, whichever is more."""
         return max(estimate(self.text), estimate(json.dumps(self.content, ensure_ascii=False)))
 
 
 def present(
     found: SearchResults, definitions: Mapping[Key, Definition] | None = None, *, budget: float = TOKEN_BUDGET
 ) -> DiscoveryText:
-    """Tell what a search found; with definitions, each tool's whole description and input schema, too.
+    """Present search results; with definitions, include full descriptions and input schemas.
 
-    What does not fit into the budget, as text or as data, is left out from the end, and both say so.
+    Results that exceed the budget, as text or as data, are dropped from the end, and both forms say so.
     """
     entries = [_entry(item, definitions) for item in found.results]
     count = len(entries)

@@ -6,12 +6,12 @@ from remit.presentation.own_tools import OwnTool
 from remit.presentation.strategies import Presentation
 
 _MOST = 4_000  # characters of all servers' instructions together
-_LEAST = 200  # of each server's, however many there are
+_LEAST = 200  # characters of each server's, however many there are
 _MOST_NAMED = 60  # servers
 
 
 def instructions(presentation: Presentation, servers: Mapping[str, str | None]) -> str | None:
-    """Say how to reach deferred tools and whose they are, and repeat what servers say of themselves."""
+    """Explain how to reach deferred tools, and include the instructions of servers."""
     parts: list[str] = []
     if presentation.deferred and OwnTool.CALL in presentation.own:
         counts = _counts(presentation.deferred_by_server)

@@ -1,4 +1,4 @@
-"""Remit's own tools: how an agent finds the rest, calls it, asks why, and tells of what it has."""
+"""Remit's own tools: find tools, call them, explain them, and report others."""
 
 from enum import StrEnum
 from typing import Any
@@ -9,7 +9,7 @@ _NAME = {"type": "string", "description": "The tool's name, as listed or found."
 
 
 class OwnTool(StrEnum):
-    """Their names."""
+    """The names of Remit's own tools."""
 
     DISCOVER = "discover_tools"
     CALL = "call_tool"

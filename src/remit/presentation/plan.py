@@ -28,7 +28,7 @@ Globs = tuple[Glob, ...]
 
 
 class EndpointChoice(NamedTuple):
-    """What the command line or the URL of an endpoint asks for."""
+    """The options from an endpoint's command line or URL."""
 
     strategy: str | None = None
     agent: str | None = None
@@ -36,27 +36,27 @@ class EndpointChoice(NamedTuple):
 
 
 class ServingPlan(NamedTuple):
-    """What the configuration asks for one endpoint."""
+    """The configuration that applies to one endpoint."""
 
     strategy: Strategy = Strategy.AUTO
     token_budget: int = TOKEN_BUDGET
     own_tools: tuple[str, ...] = OWN_TOOLS
     rooms: Mapping[str, tuple[Room, Globs]] = {}
     pinned: Globs = ()
-    namespaces: tuple[tuple[str, Globs], ...] = ()  # the most specific first
-    running: tuple[tuple[Glob, ServerOptions], ...] = ()  # the strongest last
-    lists_memory: bool = False  # its tools are not held back
+    namespaces: tuple[tuple[str, Globs], ...] = ()  # most specific first
+    running: tuple[tuple[Glob, ServerOptions], ...] = ()  # strongest last
+    lists_memory: bool = False  # memory tools are not held back
 
     def is_pinned(self, tool: Tool) -> bool:
-        """Tell whether a tool is always listed."""
+        """Check whether a tool is always listed."""
         return covers(self.pinned, tool.name)
 
     def holds_back(self, tool: Tool) -> bool:
-        """Tell whether a tool is listed only once it is used or wanted: Remit's own extra tools are."""
+        """Check whether a tool is listed only once it is used or wanted, like Remit's own extra tools."""
         return tool.source == REMIT and not self.lists_memory and not self.is_pinned(tool)
 
     def namespace(self, tool: Tool) -> str:
-        """Name the group that presents a tool: its configured namespace, else its server."""
+        """Return the group that presents a tool: its configured namespace, else its server."""
         given = (name for name, globs in self.namespaces if covers(globs, tool.name))
         return next(given, None) or normalise(tool.server or "")
 
@@ -65,23 +65,23 @@ class ServingPlan(NamedTuple):
         return (room for room, globs in self.rooms.values() if covers(globs, tool.name))
 
     def run(self, server: str, plugin: str | None) -> ServerOptions:
-        """Give the options that a server runs with."""
+        """Return the options that a server runs with."""
         labels = (server, full_label(server, plugin))
         said = [running for whose, running in self.running if any(map(whose.matches, labels))]
         return ServerOptions(*(_last(getattr(each, key) for each in said) for key in ServerOptions._fields))
 
     def is_prefixed(self, server: str, plugin: str | None) -> bool:
-        """Tell whether the names of a server's tools start with the server's name."""
+        """Check whether the names of a server's tools start with the server's name."""
         return not self.running or self.run(server, plugin).prefix is not False
 
     def serving_context(self, context: Context) -> Context:
-        """Give the context in which the gateway decides: it starts servers, and `flat` ignores states."""
+        """Return the context of the gateway's decisions: it starts servers, and `flat` ignores states."""
         requirements = NO_REQUIREMENTS if self.strategy is Strategy.FLAT else context.requirements
         return replace(context, starts_servers=True, requirements=requirements)
 
 
 def make_plan(configuration: Configuration, chosen: EndpointChoice) -> ServingPlan:
-    """Make the plan of an endpoint; the options of its room outrank those of its agent."""
+    """Create the plan of an endpoint; the options of its room outrank those of its agent."""
     presented = list(_options(configuration, chosen))
     budget = _last(each.token_budget for each in presented)
     own = configuration.own_tools
@@ -105,12 +105,12 @@ def make_plan(configuration: Configuration, chosen: EndpointChoice) -> ServingPl
 
 
 def covers(globs: Globs, name: str) -> bool:
-    """Tell whether any pattern matches a tool's canonical name."""
+    """Check whether any pattern matches a tool's canonical name."""
     return any(form.matches(name) for form in globs)
 
 
 def _options(configuration: Configuration, chosen: EndpointChoice) -> Iterator[PresentationOptions]:
-    """List the presentation options that apply to this endpoint, the weakest first."""
+    """Yield the presentation options that apply to this endpoint, weakest first."""
     yield PresentationOptions(configuration.strategy, configuration.token_budget)
     for file, agent in configuration.agents:
         if chosen.agent is not None and glob(agent.name).matches(chosen.agent):
@@ -126,7 +126,7 @@ def _permitted(presentation: PresentationOptions, file: ConfigurationFile) -> Pr
 
 
 def _namespaces(configuration: Configuration) -> Iterator[tuple[str, Globs]]:
-    """List the namespaces of tools, the longest pattern first and, among equals, the nearest file."""
+    """Yield the namespaces of tools, longest pattern first and, among equals, nearest file first."""
     said = [
         (rule.entry.namespace, tool_globs(rule.entry.pattern))
         for rule in reversed(configuration.rules)

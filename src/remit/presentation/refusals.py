@@ -1,4 +1,4 @@
-"""Refusals: what a model is told when a call is not passed on."""
+"""Answers to a model when a call is refused or fails."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ REFUSED = "refused"
 
 
 def refusal(name: str, decision: Decision, *, beside: bool = False) -> dict[str, Any]:
-    """Refuse a call: the gate, the reason, and what would unlock it."""
+    """Refuse a call, with the gate, the reason and how to unlock it."""
     gate = f" by {decision.gate}" if decision.gate is not None else ""
     lines = [f"`{name}` is not available now{gate}: {decision.reason}"]
     lines += [f"unlock: {decision.unlock}"] if decision.unlock else []
@@ -20,7 +20,7 @@ def refusal(name: str, decision: Decision, *, beside: bool = False) -> dict[str,
 def approval_required(
     name: str, decision: Decision, approval: str, *, beside: bool = False
 ) -> dict[str, Any]:
-    """Say that a person has to be asked first, and how that is answered."""
+    """Answer that a call needs approval, and how to approve it."""
     unlock = (
         f"a person can allow this call with `remit approve {approval}`; then call it again with the same "
         "arguments"
@@ -31,13 +31,13 @@ def approval_required(
 
 
 def denied(name: str, decision: Decision, *, beside: bool = False) -> dict[str, Any]:
-    """Say that the person who was asked said no."""
+    """Answer that the user denied a call."""
     lines = [f"`{name}` was not approved: {decision.reason}"]
     return _answer(lines, _told("denied", name, decision), beside)
 
 
 def failure(text: str, hint: str | None = None) -> dict[str, Any]:
-    """Say that a call could not be made."""
+    """Answer that a call failed."""
     words = text if hint is None else f"{text}\nhint: {hint}"
     return {"content": [{"type": "text", "text": words}], "isError": True}
 
@@ -53,6 +53,6 @@ def _told(error: str, name: str, decision: Decision) -> dict[str, Any]:
 
 
 def _answer(lines: list[str], told: dict[str, Any], beside: bool) -> dict[str, Any]:
-    """Answer in words and as data; `beside` where a client would hold that data to the tool's own schema."""
+    """Return text and data; `beside` moves the data to `_meta`, away from the tool's output schema."""
     answer: dict[str, Any] = {"content": [{"type": "text", "text": "\n".join(lines)}], "isError": True}
     return {**answer, "_meta": {META: told}} if beside else {**answer, "structuredContent": told}

@@ -1,7 +1,7 @@
-"""Addresses of resources, and the servers that answer for them.
+"""Maps resource addresses to the servers that serve them.
 
-Two servers may list the same address. The first keeps it; the resource of the other is served under an
-address that names its server, so both can be read.
+Two servers may list the same address. The first keeps it; the other's resource is served under an address
+that names its server, so both can be read.
 """
 
 import re
@@ -12,14 +12,14 @@ from typing import Generic, TypeVar
 from remit.decision.globs import Glob
 from remit.presentation.served_names import group_name
 
-SCHEME = "remit://"  # `remit://SERVER/ADDRESS`, which no server can have for its own
+SCHEME = "remit://"  # `remit://SERVER/ADDRESS`, which no server can claim
 _EXPRESSION = re.compile(r"\{[^{}]*\}")
 
 Named = TypeVar("Named", bound=Hashable)
 
 
 class ResourceAddresses(Generic[Named]):
-    """Maps addresses to servers, and writes each server's addresses as they are served."""
+    """Maps addresses to servers, and returns each server's addresses as they are served."""
 
     def __init__(
         self,
@@ -36,16 +36,16 @@ class ResourceAddresses(Generic[Named]):
             self._owners.setdefault(address, key)
 
     def below(self, key: Named, address: str) -> str:
-        """Write an address under its server's name, needed or not."""
+        """Return an address under its server's name, whether needed or not."""
         return self._below[key] + address
 
     def written(self, key: Named, address: str) -> str:
-        """Write an address as it is served: unchanged, unless another server has the same one."""
+        """Return an address as it is served: unchanged, unless another server has the same one."""
         is_own = self._owners.get(address, key) == key and not address.startswith(SCHEME)
         return address if is_own or key not in self._below else self.below(key, address)
 
     def found(self, address: str) -> tuple[Named, str] | None:
-        """Find the server of an address, and its own spelling; None: no server lists it."""
+        """Find the server of an address, and the address there; None if no server lists it."""
         if address.startswith(SCHEME):
             name, _, own = address.removeprefix(SCHEME).partition("/")
             server = self._servers.get(name)
@@ -55,7 +55,7 @@ class ResourceAddresses(Generic[Named]):
 
 
 def fit(template: str, uri: str) -> int | None:
-    """Count the literal characters of a template that matches an address; None: it does not match.
+    """Count the literal characters of a template that matches an address; None if it does not match.
 
     Any text matches an expression, so no template can make matching slow. Of several templates that match,
     the one with the most literal characters wins.

@@ -1,6 +1,6 @@
-"""Served names: the names of tools and prompts that a model calls, and what each spelling refers to.
+"""The names under which models call tools and prompts, and the spellings that refer to them.
 
-A client puts its own name for Remit before each, and few allow more than 64 characters in all.
+Clients add their own prefix for Remit, and few allow more than 64 characters in total.
 """
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from remit.presentation.plan import ServingPlan
 
 LONGEST = 64 - len(OWN)
-_DIGITS = 8  # of a hash, where a name is shortened or not the only one
+_DIGITS = 8  # of the hash in a shortened or ambiguous name
 
 Named = TypeVar("Named", bound=Hashable)
 
 
 class NameClaim(NamedTuple, Generic[Named]):
-    """A request for a name: the name it gets if that fits and is unique, and its canonical name."""
+    """A request for a name, which is granted if it fits and is unique, with the canonical name."""
 
     key: Named
     name: str
@@ -30,14 +30,14 @@ class NameClaim(NamedTuple, Generic[Named]):
 
 
 def prefix(server: str, plugin: str | None = None) -> str:
-    """Give the prefix of the names of a server's tools."""
+    """Return the name prefix of a server's tools."""
     return server_name(server, plugin)[len(MCP) : -1]
 
 
 def claim_name(
     key: Named, server: str, own_name: str, plugin: str | None, *, is_prefixed: bool
 ) -> NameClaim[Named]:
-    """Claim the usual name: the server's and the tool's, or the tool's alone."""
+    """Claim the default name: server and tool, or the tool alone."""
     canonical = tool_name(server, own_name, plugin)
     return NameClaim(key, canonical.removeprefix(MCP) if is_prefixed else own_name, canonical)
 
@@ -45,12 +45,12 @@ def claim_name(
 def name_tools(
     tools: Iterable["Tool"], definitions: Mapping["Key", "Definition"], plan: "ServingPlan"
 ) -> "ServedNames[Key]":
-    """Name the tools that a gateway serves; none gets the name of one of Remit's own."""
+    """Name the tools that a gateway serves; the names of Remit's own tools are reserved."""
     return ServedNames((_claim(tool, definitions.get(tool.key), plan) for tool in tools), OWN_TOOLS)
 
 
 def own_name(tool: "Tool", definition: "Definition | None") -> str:
-    """Give the name that a tool's own server uses."""
+    """Return the name that a tool has on its server."""
     if definition is not None and definition.tool is not None:
         return definition.tool
     return tool.name.removeprefix(server_name(tool.server or "", tool.plugin)[:-1])
@@ -64,7 +64,7 @@ def _claim(tool: "Tool", definition: "Definition | None", plan: "ServingPlan") -
 
 
 class ServedNames(Generic[Named]):
-    """Assigns each claim a stable name; only a conflict changes it."""
+    """Assigns each claim a stable name, which only a conflict changes."""
 
     def __init__(self, claims: Iterable[NameClaim[Named]], reserved: Collection[str] = ()) -> None:
         self._names: dict[Named, str] = {}
@@ -74,18 +74,18 @@ class ServedNames(Generic[Named]):
         holders = dict.fromkeys(reserved, 1)
         for _, name in wanted:
             holders[name] = holders.get(name, 0) + 1
-        # Shared names come first: else a server could claim the very name that another gets.
+        # Shared names come first, or a server could claim the very name that another one gets.
         for each, name in sorted(wanted, key=lambda pair: holders[pair[1]] == 1):
             is_alone = holders[name] == 1 and name not in self._keys
             self._give(each.key, name if is_alone else self._distinct(name, _identity(each)))
             self._canonical[each.canonical] = None if each.canonical in self._canonical else each.key
 
     def of(self, key: Named) -> str:
-        """Give the name of a key."""
+        """Return the name of a key."""
         return self._names[key]
 
     def get(self, key: Named) -> str | None:
-        """Give the name of a key, if it has one."""
+        """Return the name of a key, or None."""
         return self._names.get(key)
 
     def find(self, name: str) -> Named | None:
@@ -112,7 +112,7 @@ def served_spellings(name: str) -> Sequence[str]:
 
 
 def rest_of(name: str, server: str, plugin: str | None, *, is_prefixed: bool) -> str | None:
-    """Give a server's own name of a tool from the name that a model calls; None: not one of its names."""
+    """Return a tool's name on its server from the name that a model calls; None if it does not match."""
     own = prefix(server, plugin)
     for served in served_spellings(name):
         for before in (MCP + own, own):
@@ -122,7 +122,7 @@ def rest_of(name: str, server: str, plugin: str | None, *, is_prefixed: bool) ->
 
 
 def group_name(name: str, taken: Collection[str] = ()) -> str:
-    """Give a group a name that fits a tool's rules and that no tool has."""
+    """Return a group name that follows the rules for tool names and is not taken."""
     fitting = _fitting(normalise(name), name)
     return _hashed(fitting, name) if fitting in taken else fitting
 

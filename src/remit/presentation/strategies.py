@@ -1,9 +1,9 @@
-"""Strategies: which of the visible tools are listed, and how the others are reached.
+"""Presentation strategies: which visible tools are listed, and how to reach the others.
 
-`present` is the one authority on what the gateway lists; the endpoint, the session context and the costs all
-ask it. A strategy never shows more than is visible. The tools that it leaves out are deferred: a model finds
-them by `discover_tools`, a group or a resource, and calls them by `call_tool`, with the same decision as if
-they were listed.
+`present` alone determines what the gateway lists; the endpoint, the session context and the costs all use it.
+A strategy never shows tools that are not visible. The tools that it leaves out are deferred: a model finds
+them with `discover_tools`, a group or a resource, and calls them with `call_tool`, subject to the same
+decisions as listed tools.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ from remit.presentation.served_names import group_name
 from remit.presentation.tool_items import EMPTY_SCHEMA, Item
 from remit.text.limits import one_line
 
-_MOST_NAMED = 12  # tools that the entry of a group names
+_MOST_NAMED = 12  # tools named in a group's entry
 HOW_TO_CALL = "Call them by `call_tool`."
 _ALWAYS = (OwnTool.WHY, OwnTool.REPORT)
 _FINDING = (OwnTool.DISCOVER, OwnTool.CALL, *_ALWAYS)
@@ -40,11 +40,11 @@ class VisibleTool(NamedTuple):
     tool: Tool
     item: Item
     uses: tuple[int, int] = NEVER
-    is_wanted: bool = False  # its own condition holds: the configuration says that it belongs here now
+    is_wanted: bool = False  # it has a condition of its own, which holds
 
     @property
     def name(self) -> str:
-        """The name that it is served by."""
+        """The served name."""
         return self.item["name"]
 
 
@@ -57,7 +57,7 @@ class ToolGroup(NamedTuple):
 
 
 class Presentation(NamedTuple):
-    """What the gateway lists, and what it defers."""
+    """The tools that the gateway lists and defers."""
 
     entries: Sequence[VisibleTool]
     own: Sequence[OwnTool] = _ALWAYS
@@ -74,12 +74,12 @@ class Presentation(NamedTuple):
 
     @property
     def is_partial(self) -> bool:
-        """Whether tools are left out besides those that are held back until they are used."""
+        """Whether it defers tools other than those that are held back."""
         return any(not each.tool.is_held_back for each in self.deferred)
 
     @property
     def deferred_by_server(self) -> Mapping[str, int]:
-        """How many tools of each server are not listed."""
+        """The number of deferred tools per server."""
         found: dict[str, int] = {}
         for each in self.deferred:
             server = each.tool.server or ""
@@ -88,7 +88,7 @@ class Presentation(NamedTuple):
 
 
 def present(visible: Sequence[VisibleTool], plan: ServingPlan) -> Presentation:
-    """Present the visible tools by the strategy of a plan."""
+    """Present the visible tools with the plan's strategy."""
     shown = STRATEGIES[plan.strategy](visible, plan)
     listed = {each.name for each in shown.entries}
     return shown._replace(
@@ -100,7 +100,7 @@ def present(visible: Sequence[VisibleTool], plan: ServingPlan) -> Presentation:
 def visible_tools(
     decided: Iterable[ToolDecision], items: Mapping[Key, Item], uses: Uses, requirements: Requirements
 ) -> list[VisibleTool]:
-    """Pick the available tools that have an item, in the order of their served names."""
+    """Select the available tools that have an item, sorted by served name."""
     found = [
         VisibleTool(tool, item, uses.get(tool.key, NEVER), bool(requirements.of(tool.name)))
         for tool, decision in decided
@@ -110,15 +110,15 @@ def visible_tools(
 
 
 def show_all(visible: Sequence[VisibleTool], _plan: ServingPlan) -> Presentation:
-    """Show all visible tools that are not held back; `flat` and `state` differ only in what is visible."""
+    """Show all visible tools that are not held back; `flat` and `state` differ only in which are visible."""
     shown = _at_hand(visible)
     return Presentation(shown, _own_beside(shown, visible))
 
 
 def show_what_fits(visible: Sequence[VisibleTool], plan: ServingPlan) -> Presentation:
-    """Show all within the budget, else the pinned, used and wanted tools, and how to find the rest.
+    """Show all tools if they fit the budget, else the pinned, used and wanted ones.
 
-    A tool that is held back takes only the room that is left: using it pushes out nothing that was listed.
+    A tool that is held back takes only the remaining budget, so using it never displaces a listed tool.
     """
     usual = [each for each in visible if not each.tool.is_held_back]
     if sum(map(_cost, usual)) > plan.token_budget:
@@ -134,19 +134,19 @@ def show_what_fits(visible: Sequence[VisibleTool], plan: ServingPlan) -> Present
 
 
 def show_pinned(visible: Sequence[VisibleTool], plan: ServingPlan) -> Presentation:
-    """Show only pinned tools, and how to find the rest."""
+    """Show only pinned tools; the rest can be searched."""
     return Presentation(_pinned(visible, plan), _FINDING, hint=_FIND_MOST)
 
 
 def show_namespaces(visible: Sequence[VisibleTool], plan: ServingPlan) -> Presentation:
-    """Show one entry for each namespace, under a name that no tool has."""
+    """Show one entry per namespace, under a name that no tool has."""
     taken = {*OwnTool, *(each.name for each in visible)}
     groups = namespaces(visible, plan, taken)
     return Presentation(_pinned(visible, plan), (OwnTool.CALL, *_ALWAYS), groups=groups, hint=_OPEN_GROUPS)
 
 
 def show_rooms(visible: Sequence[VisibleTool], plan: ServingPlan) -> Presentation:
-    """Show the rooms as resources, and the tools that are in no room."""
+    """Show rooms as resources, and the tools that are in no room."""
     outside = [each for each in visible if plan.is_pinned(each.tool) or not any(plan.rooms_of(each.tool))]
     shown = _at_hand(outside)
     own = _FINDING if len(shown) < len(outside) else (OwnTool.CALL, *_ALWAYS)
@@ -171,17 +171,17 @@ STRATEGIES: Mapping[Strategy, Callable[[Sequence[VisibleTool], ServingPlan], Pre
 
 
 def _at_hand(visible: Sequence[VisibleTool]) -> Sequence[VisibleTool]:
-    """Leave out tools that are held back, unless they were used here or belong here now."""
+    """Leave out tools that are held back, unless they were used or are wanted."""
     return [each for each in visible if each.uses[0] or each.is_wanted or not each.tool.is_held_back]
 
 
 def _own_beside(shown: Sequence[VisibleTool], visible: Sequence[VisibleTool]) -> Sequence[OwnTool]:
-    """Choose Remit's own tools: those that find and call deferred tools only where there are any."""
+    """Choose Remit's own tools; include search and `call_tool` only if tools are deferred."""
     return _FINDING if len(shown) < len(visible) else _ALWAYS
 
 
 def _used_or_wanted(visible: Sequence[VisibleTool]) -> list[VisibleTool]:
-    """List the tools that were used here, the most used first, and then those that belong here now."""
+    """List the tools that were used here, most used first, then those that are wanted."""
     used = [each for each in visible if each.uses[0]]
     used.sort(key=lambda each: (-each.uses[0], -each.uses[1], each.name))
     return [*used, *(each for each in visible if each.is_wanted)]
@@ -190,7 +190,7 @@ def _used_or_wanted(visible: Sequence[VisibleTool]) -> list[VisibleTool]:
 def namespaces(
     visible: Sequence[VisibleTool], plan: ServingPlan, taken: Collection[str] = ()
 ) -> list[ToolGroup]:
-    """Group tools by their namespaces."""
+    """Group tools by namespace."""
     found: dict[str, list[VisibleTool]] = {}
     for each in visible:
         found.setdefault(group_name(plan.namespace(each.tool), taken), []).append(each)
@@ -210,7 +210,7 @@ def rooms(visible: Sequence[VisibleTool], plan: ServingPlan) -> list[ToolGroup]:
 
 
 def group_item(group: ToolGroup) -> Item:
-    """Write a group as the tool that returns its tools."""
+    """Return a group as a tool that returns the group's tools."""
     named = ", ".join(each.name for each in group.entries[:_MOST_NAMED])
     more = len(group.entries) - _MOST_NAMED
     others = f" and {more} more" if more > 0 else ""
@@ -224,7 +224,7 @@ def group_item(group: ToolGroup) -> Item:
 
 
 def room_resource(group: ToolGroup) -> Item:
-    """Write a room as a resource."""
+    """Return a room as a resource."""
     return {
         "uri": f"{ROOM}{group.name}",
         "name": group.name,
@@ -234,12 +234,12 @@ def room_resource(group: ToolGroup) -> Item:
 
 
 def definitions_of(entries: Iterable[VisibleTool]) -> list[dict[str, Any]]:
-    """List the definitions that a model needs to call tools."""
+    """Return the definitions that a model needs to call tools."""
     return [each.item for each in entries]
 
 
 def in_words(group: ToolGroup) -> str:
-    """Describe the tools of a group, a line each."""
+    """Describe the tools of a group, one per line."""
     lines = [f"- {each.name}: {one_line(each.item.get('description') or '', 160)}" for each in group.entries]
     return "\n".join([f"{group.description}. {HOW_TO_CALL}", *lines])
 

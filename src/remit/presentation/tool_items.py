@@ -1,4 +1,4 @@
-"""Items: tools as lists have them, in the words of their servers."""
+"""Tools as list items, as their servers define them."""
 
 import json
 from typing import Any
@@ -10,7 +10,7 @@ EMPTY_SCHEMA: Item = {"type": "object", "properties": {}}
 
 
 def item(name: str, definition: Definition) -> Item:
-    """Write a tool as a list has it: all that its server says, under the name that it is served by."""
+    """Return the list item of a tool: its server's definition under the served name."""
     if definition.raw is not None:
         return {"name": name, **json.loads(definition.raw)}
     made: Item = {"name": name}
