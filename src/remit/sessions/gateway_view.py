@@ -1,4 +1,4 @@
-"""The client's view of the gateway: which tools it lists in a workspace, and the names that a model calls."""
+"""A client's view of the gateway: the tools it lists, and the names that a model calls."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -14,11 +14,11 @@ from remit.presentation.strategies import Presentation, Uses, present, visible_t
 
 
 class GatewayView(NamedTuple):
-    """What the gateway serves to one client."""
+    """The tools that the gateway serves to one client."""
 
     presentation: Presentation
     names: ServedNames[Key]
-    prefix: str | None  # what the client puts before served names; None: it does not start the gateway
+    prefix: str | None  # the client's prefix of served names; None: it does not start the gateway
 
     @property
     def can_discover(self) -> bool:
@@ -26,7 +26,7 @@ class GatewayView(NamedTuple):
         return self.prefix is not None and self.presentation.can_discover
 
     def name_of(self, tool: Tool) -> str:
-        """Give the name that a model calls a tool by."""
+        """Return the name that a model uses to call a tool."""
         name = self.names.get(tool.key)
         return tool.name if name is None or self.prefix is None else self.prefix + name
 
@@ -38,13 +38,13 @@ def gateway_view(
     uses: Uses,
     definitions: Mapping[Key, Definition],
 ) -> GatewayView:
-    """Work out what the gateway serves in a context; definitions count only for servers without a prefix."""
+    """Return the view of a client; definitions matter only for servers without a prefix."""
     gateway = _gateway(listed, context)
     serving = plan.serving_context(context)
     tools = [item.tool for item in listed if item.tool.kind is Kind.MCP_TOOL and item.tool.agent is None]
     decided = [ToolDecision(tool, decide(tool, serving)) for tool in tools]
     names = name_tools((tool for tool, decision in decided if not decision.frees_name), definitions, plan)
-    # A tool without a known cost was only seen in use: its server did not list it.
+    # A tool without a known cost was only observed in use: its server did not list it.
     items = {
         tool.key: {"name": names.of(tool.key)}
         for tool, decision in decided
@@ -57,7 +57,7 @@ def gateway_view(
 
 
 def _gateway(listed: Sequence[ToolDecision], context: Context) -> Tool | None:
-    """Find the row of Remit itself, as the client would start it."""
+    """Find Remit's own row, as the client would start it."""
     return next(
         (
             item.tool

@@ -1,6 +1,6 @@
-"""The text an agent is given at session start, inside a budget of characters and tokens.
+"""Writes the text that an agent gets at session start, within a budget of characters and tokens.
 
-The same state gives the same bytes: nothing here depends on the time, and every order is total.
+The text is deterministic: nothing depends on the time, and every order is total.
 """
 
 from collections import Counter
@@ -24,14 +24,14 @@ MAX_TOOLS = 10
 MAX_DESCRIPTION = 120
 MAX_STATES = 400  # characters of the line about states
 
-KEEP_TOOLS, KEEP_STATES = 0, 7  # what is told of memory goes after the tools, and before a line on states
+KEEP_TOOLS, KEEP_STATES = 0, 7  # memory's sections rank between these
 
 _ORDER = {kind: rank for rank, kind in enumerate(Kind)}
 _LABELS = {Kind.MCP_SERVER: "MCP: ", Kind.SKILL: "skill: ", Kind.PLUGIN: "plugin: ", Kind.SUBAGENT: "agent: "}
-_NAMED = 2  # tools of a server that are named beside it
-_CAUSES = 3  # reasons why states hide something that are named
+_NAMED = 2  # tools named next to their server
+_CAUSES = 3  # named reasons why states hide tools
 
-Called = Callable[[Tool], str]  # how the model that is told of a tool can call it
+Called = Callable[[Tool], str]  # returns the name that a model can call
 
 
 def tools_section(
@@ -42,15 +42,16 @@ def tools_section(
     called: Called = lambda tool: tool.name,
     more: str = "available",
 ) -> str:
-    """Describe the tools an agent may not know of: what works before what is demoted or stale, then by how
-    often and how recently this project used them; kinds together, a line each.
+    """Describe the tools that an agent may not know, one line each, grouped by kind.
+
+    Active tools come before demoted and stale ones, then those that this project used often and recently.
     """
     known = list(tools)
     familiar = None if familiar is None else with_servers(familiar, known)
     listed = sorted(_displayable(known), key=lambda tool: _rank(tool, familiar))
     lines = _Lines(known, familiar, called)
     most = min(len(listed), MAX_TOOLS)
-    # A name more is worth more than a description: those are there only where all that is listed fits.
+    # Another name is worth more than descriptions, so those appear only if all selected tools fit.
     for count, is_described in ((most, True), *((count, False) for count in range(most, 0, -1))):
         text = lines.write(listed[:count], is_described=is_described)
         if count < len(listed):
@@ -61,7 +62,7 @@ def tools_section(
 
 
 def states_section(listed: Iterable[ToolDecision], snapshot: Snapshot | None) -> str:
-    """Say in one line which states are in force and what they hide; empty where they decide nothing."""
+    """Describe in one line which states hold and what they hide; empty without a snapshot."""
     items = list(listed)
     if snapshot is None:
         return ""
@@ -74,14 +75,14 @@ def states_section(listed: Iterable[ToolDecision], snapshot: Snapshot | None) ->
 
 
 def told_apart(tools: Sequence[Tool], obstacles: "Mapping[Key, str]") -> tuple[list[Tool], dict[str, str]]:
-    """Tell the tools that can be used from the servers that cannot be started, by label and with a reason."""
+    """Split tools into usable ones and servers that cannot be started, by label with the reason."""
     idle = {_whose(tool): obstacles[tool.key] for tool in tools if tool.key in obstacles}
     usable = [tool for tool in tools if _whose(tool) not in idle]
     return usable, {label: reason for (_, label), reason in sorted(idle.items())}
 
 
 def obstacles_section(idle: Mapping[str, str]) -> str:
-    """Say in one line which servers cannot be started, and why."""
+    """Describe in one line which servers cannot be started, and why."""
     said = "; ".join(f"{server} ({reason})" for server, reason in idle.items())
     return one_line(f"Cannot start here: {said}.", MAX_STATES) if idle else ""
 
@@ -91,7 +92,7 @@ def _whose(tool: Tool) -> tuple[str, str]:
 
 
 class _Lines:
-    """Writes a line for each tool."""
+    """Writes one line per tool."""
 
     def __init__(self, known: Sequence[Tool], familiar: Familiar | None, called: Called) -> None:
         self._familiar = familiar
@@ -99,7 +100,7 @@ class _Lines:
         self._used = _most_used(known, familiar or {})
 
     def write(self, tools: Sequence[Tool], *, is_described: bool) -> str:
-        """Write the section: the kind of the first tool first."""
+        """Write the section, starting with the kind of the first tool."""
         kinds = {kind: rank for rank, kind in enumerate(dict.fromkeys(tool.kind for tool in tools))}
         grouped = sorted(tools, key=lambda tool: kinds[tool.kind])
         return "\n".join(["## Available Tools", *(self._line(tool, is_described) for tool in grouped)])
@@ -127,7 +128,7 @@ def _most_used(tools: Sequence[Tool], familiar: Familiar) -> Mapping[tuple[str, 
 
 
 def _displayable(tools: Sequence[Tool]) -> list[Tool]:
-    """Prefer servers to their tools, and leave out what every agent knows."""
+    """Leave out built-in tools, and tools whose server is listed."""
     servers = {owner_of(tool) for tool in tools if tool.kind is Kind.MCP_SERVER}
     return [
         tool

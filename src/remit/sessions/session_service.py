@@ -1,4 +1,4 @@
-"""Sessions: what an agent is told when one begins, what is suggested to it, and what came of it all."""
+"""Session services: the text at session start, and tool suggestions."""
 
 from __future__ import annotations
 
@@ -43,31 +43,31 @@ if TYPE_CHECKING:
     from remit.store.ports import Clock, Store
 
 _MORE = "available: `discover_tools` finds them"
-_FOUND = 3  # results of a search that are weighed
-_NEVER_SUGGESTED = (Kind.BUILTIN, Kind.MCP_SERVER, Kind.PLUGIN)  # known to every agent, or no tool by itself
+_FOUND = 3  # search results to consider
+_NEVER_SUGGESTED = (Kind.BUILTIN, Kind.MCP_SERVER, Kind.PLUGIN)  # known to every agent, or not callable
 
 
 class SessionStart(NamedTuple):
-    """What an agent is told when a session begins, and the states that hold then."""
+    """The text that an agent gets at session start, and the states that hold then."""
 
     text: str
     holding: Sequence[str]
 
 
 class Suggestions(NamedTuple):
-    """What would be suggested, with the names that a model can call."""
+    """The suggestions, with the names that a model can call."""
 
     choice: SuggestionChoice
     names: Callable[[Candidate], str]
 
     @property
     def text(self) -> str:
-        """What is told to the model; empty where nothing is suggested."""
+        """The text for the model; empty if nothing is suggested."""
         return write((each, self.names(each)) for each in self.choice.said)
 
 
 class SessionService:
-    """Tells agents what they need to know, and reports what they did."""
+    """Writes the session context and suggests tools."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class SessionService:
     def start(
         self, context: Context, *, budget: int | None = None, tokens: int | None = None
     ) -> SessionStart:
-        """Write the text that an agent gets at session start, and name the states that hold then.
+        """Return the text that an agent gets at session start, and the states that hold then.
 
         A server that cannot be started is only named, with the reason.
         """
@@ -118,7 +118,7 @@ class SessionService:
         return SessionStart(text, _holding(context))
 
     def suggestions(self, context: Context, *, session_id: str, prompt: str | None = None) -> Suggestions:
-        """Work out which tools to suggest now, and why not others."""
+        """Choose the tools to suggest now, with the reasons for withholding others."""
         context, listed = self._list_tools(context)
         client, workspace = context.client or DEFAULT_CLIENT, context.workspace
         told, sessions = self._states.configuration.told(workspace), self._store.sessions
@@ -146,15 +146,15 @@ class SessionService:
         return Suggestions(choice, name_of)
 
     def suggest(self, context: Context, *, session_id: str, prompt: str | None = None) -> str:
-        """Suggest tools that may help now, and store that; empty where none is likely to."""
+        """Return a text that suggests tools, and store the suggestions; empty if there are none."""
         found = self.suggestions(context, session_id=session_id, prompt=prompt)
-        if said := found.choice.said:  # stored, to not repeat it too often
+        if said := found.choice.said:  # stored, so suggestions are not repeated too often
             client = context.client or DEFAULT_CLIENT
             self._store.sessions.keep_suggestions(said, session_id, context.workspace, client, self._clock())
         return found.text
 
     def sends_a_part(self, listed: Sequence[ToolDecision], context: Context) -> bool:
-        """Tell whether the gateway sends a model only some of the tools that were listed."""
+        """Check whether the gateway lists only some of the tools."""
         return context.starts_servers and self._gateway_view(listed, context).presentation.is_partial
 
     def _gateway_view(self, listed: Sequence[ToolDecision], context: Context) -> GatewayView:

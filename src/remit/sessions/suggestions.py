@@ -1,7 +1,7 @@
-"""Suggestions: a tool that may help now, by what usually follows here, by the prompt, or by a state.
+"""Suggests tools that may help now, based on past calls, the prompt or states.
 
-A suggestion is a hint and never runs anything. It has to be likely enough; two are the most in a session,
-with some calls between them; and what was suggested and not taken up is not said again until it is used.
+A suggestion is a hint and never runs anything. It must be likely enough. There are at most two per session,
+with some calls in between. A suggestion that was not taken up is not repeated until the tool is used.
 """
 
 from collections import Counter
@@ -11,16 +11,16 @@ from itertools import groupby
 from typing import NamedTuple
 
 THRESHOLD = 0.6
-MOST = 2  # in one session
+MOST = 2  # per session
 COOLDOWN = 5  # calls after one suggestion before the next
 ENOUGH_EVENTS = 20  # before anything is learned
-ENOUGH_TIMES = 3  # that a pattern was seen
+ENOUGH_TIMES = 3  # occurrences of a pattern
 LONGEST = 3  # calls that a pattern looks back
-BY_STATE = 0.7  # how likely a tool helps whose state came into force in this session
+BY_STATE = 0.7  # likelihood for a tool whose state became true in this session
 
 
 class Cause(StrEnum):
-    """Where a suggestion comes from, the surest first."""
+    """The cause of a suggestion, most reliable first."""
 
     SEQUENCE = "sequence"
     PROMPT = "prompt"
@@ -36,7 +36,7 @@ class ToolCall(NamedTuple):
 
 
 class CallPattern(NamedTuple):
-    """What was called after what, in this order, and how often."""
+    """A tool that was called after other calls, and how often."""
 
     before: tuple[str, ...]
     tool: str
@@ -45,7 +45,7 @@ class CallPattern(NamedTuple):
 
     @property
     def likelihood(self) -> float:
-        """How likely it is to happen again; a few times are no proof."""
+        """The likelihood that it happens again, which is lower for few occurrences."""
         return self.times / (self.of + 1)
 
 
@@ -68,24 +68,24 @@ class PastSuggestion(NamedTuple):
 
 
 class WithheldSuggestion(NamedTuple):
-    """A candidate that is not said, and why."""
+    """A withheld candidate, and why."""
 
     candidate: Candidate
     reason: str
 
 
 class SuggestionChoice(NamedTuple):
-    """What is said, and what is not."""
+    """The candidates that are suggested, and those that are withheld."""
 
     said: Sequence[Candidate] = ()
     withheld: Sequence[WithheldSuggestion] = ()
 
 
 class SessionCalls(NamedTuple):
-    """What suggestions need to know of the session that they are for."""
+    """The session that suggestions are for."""
 
     session_id: str
-    calls: Sequence[ToolCall] = ()  # of this session, in their order
+    calls: Sequence[ToolCall] = ()  # in order
 
     def calls_after(self, at: int) -> int:
         """Count the calls after a time."""
@@ -93,7 +93,7 @@ class SessionCalls(NamedTuple):
 
 
 def learn(calls: Iterable[ToolCall]) -> list[CallPattern]:
-    """Learn what usually follows what; nothing where too little happened yet."""
+    """Learn call patterns; return none if there are too few calls."""
     listed = sorted(calls, key=lambda call: (call.session_id, call.at))
     if len(listed) < ENOUGH_EVENTS:
         return []
@@ -118,7 +118,7 @@ def learn(calls: Iterable[ToolCall]) -> list[CallPattern]:
 def by_sequence(
     patterns: Iterable[CallPattern], calls: Iterable[ToolCall], *, where: str = "here"
 ) -> list[Candidate]:
-    """Find what usually comes next: of each tool, by the likeliest pattern that the last calls match."""
+    """Find the tools that usually come next, each by the likeliest pattern that the last calls match."""
     steps = _steps(calls)
     found: dict[str, Candidate] = {}
     for pattern in patterns:
@@ -132,7 +132,7 @@ def by_sequence(
 def by_state(
     needing: Mapping[str, Collection[str]], holding: Collection[str], before: Collection[str]
 ) -> list[Candidate]:
-    """Find the tools that need states, by name, and of which one came into force since the session began."""
+    """Find the tools that need a state which became true since the session began."""
     found: list[Candidate] = []
     for tool, states in needing.items():
         if new := sorted(state for state in states if state in holding and state not in before):
@@ -149,7 +149,7 @@ def choose(
     suggestable: Collection[str],
     is_heard: bool = True,
 ) -> SuggestionChoice:
-    """Choose what to say; `suggestable` are the tools that may be used here and now."""
+    """Choose what to suggest; `suggestable` are the tools that are available now."""
     here = [each for each in made if each.session_id == session.session_id]
     said: list[Candidate] = []
     withheld: list[WithheldSuggestion] = []
@@ -171,7 +171,7 @@ def write(said: Iterable[tuple[Candidate, str]]) -> str:
 
 
 def _best(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Order candidates, the likeliest first, and keep the best of each tool."""
+    """Order candidates by likelihood, and keep the best one per tool."""
     order = {cause: rank for rank, cause in enumerate(Cause)}
     ordered = sorted(candidates, key=lambda each: (-each.likelihood, order[each.cause], each.tool, each.why))
     return list({each.tool: each for each in reversed(ordered)}.values())[::-1]
@@ -195,5 +195,5 @@ def _objection(
 
 
 def _steps(calls: Iterable[ToolCall]) -> tuple[str, ...]:
-    """Name the tools of calls in their order; a tool that is called again at once is one step."""
+    """Return the tools of calls in order; repeated calls of one tool are one step."""
     return tuple(name for name, _ in groupby(call.tool for call in calls))
