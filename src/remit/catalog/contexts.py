@@ -1,4 +1,4 @@
-"""Contexts: who asks, from where, started how, and as which agent."""
+"""Creates the contexts in which tools are listed and decided about."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ALL_CLIENTS = "all"
 
 
 class Contexts:
-    """Makes contexts of what exists on this machine."""
+    """Creates contexts from the sources on this machine."""
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
@@ -39,13 +39,13 @@ class Contexts:
         mode: str | None,
         run_context: object,
     ) -> Context:
-        """Make the context of a client's main session.
+        """Create the context of a client's main session.
 
         Raises:
-            NoSuchDirectoryError: there is no such directory.
-            NoSuchFileError: there is no such file of servers.
-            UnknownClientError: no client of this name is supported.
-            ValueError: there is no such mode.
+            NoSuchDirectoryError: the directory does not exist.
+            NoSuchFileError: a file of servers does not exist.
+            UnknownClientError: the client is not supported.
+            ValueError: the mode does not exist.
         """
         if client not in (*self._sources.clients, ALL_CLIENTS):
             known = ", ".join(f"`{name}`" for name in (*self._sources.clients, ALL_CLIENTS))
@@ -70,10 +70,10 @@ class Contexts:
 def for_agent(
     context: Context, agent: str, parents: Sequence[str], listed: Sequence[ToolDecision]
 ) -> Context:
-    """Put one of the agents that were listed to work, below its parents.
+    """Return the context of a listed agent, below its parents.
 
     Raises:
-        AgentError: there is no such agent, or it cannot be put to work as it is defined.
+        AgentError: the agent does not exist, or cannot run as defined.
     """
     profiles = {
         tool.name: tool.profile

@@ -1,4 +1,4 @@
-"""The cost of tools in tokens: of a server by its tools, and of a whole catalog by its visible tools."""
+"""Token costs of tools, servers and whole catalogs."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Costs(NamedTuple):
 
     visible: int = 0
     all: int = 0  # as if every declared tool were visible
-    uncounted: int = 0  # visible servers whose tools are not known
+    uncounted: int = 0  # visible servers whose tools are unknown
 
 
 def charge(tools: Sequence[Tool]) -> list[Tool]:
-    """Give each server the cost of its known tools."""
+    """Set the cost of each server to that of its known tools."""
     sums: dict[int, int] = {}
     owner = _owners(tools)
     for tool in tools:
@@ -35,7 +35,7 @@ def charge(tools: Sequence[Tool]) -> list[Tool]:
 
 
 def add_up(listed: Iterable[ToolDecision]) -> Costs:
-    """Add up the costs of tools; a server's cost is that of its tools, and is not counted again."""
+    """Add up the costs of tools; skip servers, whose cost is that of their tools."""
     visible = everything = uncounted = 0
     for tool, decision in listed:
         if _is_server(tool):
@@ -47,12 +47,12 @@ def add_up(listed: Iterable[ToolDecision]) -> Costs:
 
 
 def is_sent(tool: Tool) -> bool:
-    """Tell whether the definition of a visible tool is sent; one that is held back waits until it is used."""
+    """Check whether a visible tool's definition is sent; a tool that is held back must be used first."""
     return not tool.is_held_back or tool.usage_count > 0
 
 
 def _owners(tools: Sequence[Tool]) -> Callable[[Tool], Tool | None]:
-    """Make the function that finds a tool's server by its place, else by its name."""
+    """Return a function that finds a tool's server by its place, else by its name."""
     by_place: dict[Place, list[Tool]] = {}
     for tool in tools:
         if _is_server(tool):
@@ -60,7 +60,7 @@ def _owners(tools: Sequence[Tool]) -> Callable[[Tool], Tool | None]:
     in_force = servers_in_force(tools)
 
     def owner(tool: Tool) -> Tool | None:
-        # Several, where plugins have servers of one label.
+        # There may be several, if plugins have servers with the same label.
         here = (server for server in by_place.get(_place(tool), ()) if is_covered(tool.name, server.name))
         return next(here, None) or server_of(tool, in_force)
 

@@ -1,4 +1,4 @@
-"""Explanations: why a name is available in a workspace, or is not."""
+"""Explains why a name is available in a workspace, or is not."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ class Explanation(NamedTuple):
     """Why a name is available here, or is not."""
 
     name: str
-    tool: Tool | None  # None: no tool of this name is known here
+    tool: Tool | None  # None: the name is unknown here
     decision: Decision
     gates: Sequence[ExplainedGate] = ()
-    shadowed: Sequence[ToolDecision] = ()  # the other declarations of the same name
-    tools: Sequence[Tool] = ()  # of a server: those that are known
-    suggestions: Sequence[str] = ()  # where the name is not known: names that are, and nearly are it
-    is_assumed: bool = False  # its server is known, and was not asked yet whether it has such a tool
-    obstacle: str | None = None  # of what is visible: why its server cannot be started here
+    shadowed: Sequence[ToolDecision] = ()  # other declarations of the same name
+    tools: Sequence[Tool] = ()  # of a server: its known tools
+    suggestions: Sequence[str] = ()  # similar known names, if the name is unknown
+    is_assumed: bool = False  # its server is known, but not yet whether it has such a tool
+    obstacle: str | None = None  # if visible: why its server cannot be started here
 
 
 def explain_name(name: str, listed: Sequence[ToolDecision], context: Context) -> Explanation:
-    """Explain what a name means among the tools that were listed in a context."""
+    """Explain a name among the tools listed in a context."""
     found = find(name, listed)
     if not found:
         return _unknown(name, [item for item in listed if context.client in (None, item.tool.client)])
@@ -62,7 +62,7 @@ def servers_of(tool: Tool, listed: Sequence[ToolDecision]) -> list[Key]:
 
 
 def _assumed(name: str, item: ToolDecision, context: Context) -> ToolDecision:
-    """Decide about a tool that only its server stands for: what is said of that very tool counts."""
+    """Decide about an unlisted tool of a known server by the tool's own name."""
     server = item.tool
     if server.kind is not Kind.MCP_SERVER or name == server.server:
         return item

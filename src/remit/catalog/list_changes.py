@@ -1,4 +1,4 @@
-"""Differences between two lists of tools: what a person or a program that follows them is told."""
+"""Differences between two lists of tools."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
 
 
 class ListDifference(NamedTuple):
-    """What is other than before."""
+    """The differences between two lists."""
 
     appeared: Sequence[ToolDecision] = ()
-    disappeared: Sequence[ToolDecision] = ()  # each with what is decided about it now
+    disappeared: Sequence[ToolDecision] = ()  # with their current decisions
     changed: Sequence[ToolDecision] = ()
-    states: Mapping[str, StateValue] = {}  # those with another value
+    states: Mapping[str, StateValue] = {}  # with a new value
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is."""
+        """Whether there is no difference."""
         return not any(self)
 
 
 def difference(
     before: Sequence[ToolDecision], after: Sequence[ToolDecision], known: Sequence[ToolDecision]
 ) -> ListDifference:
-    """Compare two lists; of what has disappeared, what is known now tells why."""
+    """Compare two lists; `known` tells why tools disappeared."""
     old, new = _by_key(before), _by_key(after)
     now = _by_key(known)
     return ListDifference(
@@ -42,7 +42,7 @@ def difference(
 
 
 def changed_states(before: Snapshot, after: Snapshot) -> dict[str, StateValue]:
-    """List the states with another value than before; one that is gone is unknown."""
+    """Return the states whose value changed; a removed state is unknown."""
     old = {name: value.truth for name, value in before.states.items()}
     new = {name: value.truth for name, value in after.states.items()}
     names = sorted({*old, *new})
@@ -58,6 +58,6 @@ def _by_key(listed: Sequence[ToolDecision]) -> dict[Key, ToolDecision]:
 
 
 def _told(item: ToolDecision) -> tuple[object, ...]:
-    """What counts as a change: that a tool was used is none."""
+    """Return the parts that count as a change; usage does not."""
     tool = item.tool
     return item.decision, tool.source, tool.status, tool.description, tool.tokens

@@ -1,4 +1,4 @@
-"""Listings: every tool that is known in a workspace, with the decision about it."""
+"""Lists every known tool of a workspace with the decision about it."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from remit.states.state_service import StateService
     from remit.store.ports import Clock, Store
 
-_FILTERED_MS = 2_000  # for which an answer counts: what else a filter goes by, nobody here can see
+_FILTERED_MS = 2_000  # milliseconds to reuse filter results, which may depend on anything
 _NOT_CALLED = (Kind.MCP_SERVER, Kind.PLUGIN)
 _NOBODY = Tool("", Kind.BUILTIN, "", Scope.GLOBAL, "", Authority.HOOK)
 
 
 class _Refused(NamedTuple):
-    """What filters said no to, about what, and when."""
+    """The cached refusals of filters, with their inputs and time."""
 
     asked: tuple[Sequence[Tool], Context]
     at: int
@@ -37,7 +37,7 @@ class _Refused(NamedTuple):
 
 
 class Listings:
-    """Puts what is stored, what the states are and what filters say before `decide`."""
+    """Combines stored tools, states and filters, and decides about each tool."""
 
     def __init__(self, store: Store, states: StateService, clock: Clock) -> None:
         self._store = store
@@ -47,50 +47,50 @@ class Listings:
         self._refused: _Refused | None = None
 
     def add_filter(self, filter: Filter, server: str | None) -> None:
-        """Have a function say which tools may be used, or which of the servers that a pattern names."""
+        """Add a function that filters all tools, or those of servers that match a pattern."""
         self._filterings.append(ServerFilter(filter, None if server is None else glob(server)))
         self._refused = None
 
     @property
     def has_filters(self) -> bool:
-        """Whether functions say which tools may be used."""
+        """Whether there are filters."""
         return bool(self._filterings)
 
     def tools(self, context: Context) -> Sequence[Tool]:
-        """List every tool that is known, without deciding."""
+        """List all known tools, without decisions."""
         tools = adopt(self._store.catalog(context.workspace, context.flags))
         return sorted(charge(self._with_held_back(tools, context)), key=_by_name)
 
     def list(self, context: Context) -> tuple[Context, list[ToolDecision]]:
-        """List every tool with the decision about it, and the context in which that was made."""
+        """List every tool with its decision, and return the context that was used."""
         catalog = self.tools(context)
         context = self._filtered(catalog, self._judging(context))
         return context, [ToolDecision(tool, decide(tool, context)) for tool in catalog]
 
     def callable(self, name: str, context: Context) -> ToolDecision:
-        """Find the one tool that a call would mean; what is no tool by itself cannot be called."""
+        """Find the tool that a call refers to; servers and plugins cannot be called."""
         tools = [item for item in self.list(context)[1] if item.tool.kind not in _NOT_CALLED]
         exact = [item for item in tools if item.tool.name == name]
         found = exact or find(name, tools)
         return min(found, key=closest_to_being_visible, default=ToolDecision(_NOBODY, UNKNOWN))
 
     def definition(self, item: ToolDecision, context: Context) -> Definition | None:
-        """Find what is said of a tool that was listed."""
+        """Find the definition of a listed tool."""
         tool = item.tool
         found = self._store.definitions([tool], context.workspace)
-        # A tool that was only seen goes by its server's label, and not by the one it is stored under.
+        # A tool that was only observed is listed under its server's label, but may be stored under another.
         named = (said for key, said in found.items() if (key[0], key[-1]) == (tool.client, tool.name))
         return found.get(tool.key) or next(named, None)
 
     def _with_held_back(self, tools: Sequence[Tool], context: Context) -> Sequence[Tool]:
-        """Mark the tools that the gateway lists only once they are used or wanted."""
+        """Mark tools that the gateway lists only once they are used or wanted."""
         if all(tool.source != REMIT for tool in tools):
             return tools
         plan = self._states.plan(context)
         return [tool._replace(is_held_back=True) if plan.holds_back(tool) else tool for tool in tools]
 
     def _judging(self, context: Context) -> Context:
-        """Give a context all that decisions go by: a snapshot only where anything needs a state."""
+        """Complete a context for decisions; take a snapshot only if something needs a state."""
         if context.snapshot is not None:
             return context
         context = self._states.with_rules(context)
@@ -98,7 +98,7 @@ class Listings:
         return self._states.with_snapshot(context) if is_needed else context
 
     def _filtered(self, tools: Sequence[Tool], context: Context) -> Context:
-        """Ask the filters about tools, unless nothing that is known here changed since a moment ago."""
+        """Run the filters on tools, or reuse their recent result if the inputs are the same."""
         if not self._filterings:
             return context
         asked, now = (tools, replace(context, refusals=None)), self._clock()

@@ -1,4 +1,4 @@
-"""A catalog in short: what is visible and where it comes from, what is hidden and why, what it costs."""
+"""Summarizes a catalog: visible tools and their origins, hidden ones and the causes, and costs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from remit.decision.tools import Tool
 
 SHADOWED = "shadowed"
-UNTRUSTED = "untrusted"  # where Remit starts it, its user has to trust it
+UNTRUSTED = "untrusted"  # Remit would start it, but the user has not trusted it
 ELSEWHERE = "elsewhere"  # declared for another client
 CAUSES = (  # in the order of a summary; a gate is its own cause unless it has several
     SHADOWED,
@@ -39,25 +39,25 @@ _SCOPES = {scope: rank for rank, scope in enumerate(Scope)}
 
 
 class ScopeSummary(NamedTuple):
-    """What one scope contributes."""
+    """The tools that one scope contributes."""
 
     client: str
     scope: Scope
-    sources: Sequence[str]  # the most telling first
+    sources: Sequence[str]  # most frequent first
     visible: Mapping[Kind, int]
     hidden: int
     costs: Costs
 
 
 class HiddenGroup(NamedTuple):
-    """What is hidden for one cause; a tool is left out where its server is hidden for the same."""
+    """The tools hidden for one cause, except those whose server is hidden for the same one."""
 
     cause: str
     items: Sequence[ToolDecision]
 
 
 class Summary(NamedTuple):
-    """What an overview of a workspace says."""
+    """The overview of a workspace."""
 
     visible: Mapping[Kind, int]
     hidden_count: int
@@ -69,7 +69,7 @@ class Summary(NamedTuple):
 
 
 def summarize(listed: Sequence[ToolDecision], context: Context) -> Summary:
-    """Count and group a catalog; what is declared for other clients is a group of its own and not counted."""
+    """Count and group a catalog; tools of other clients form their own group and are not counted."""
     mine = [item for item in listed if context.client in (None, item.tool.client)]
     return Summary(
         visible=_count(mine),
@@ -107,7 +107,7 @@ def _origin(items: Sequence[ToolDecision]) -> ScopeSummary:
 
 
 def _sources(items: Sequence[ToolDecision]) -> list[str]:
-    """Name where items come from, what says the most first; Remit itself is no file, and comes last."""
+    """List the sources of items, most frequent first; Remit itself is not a file and comes last."""
     found = [source for source, _ in Counter(item.tool.source for item in items).most_common()]
     return sorted(found, key=lambda source: source == REMIT)
 
