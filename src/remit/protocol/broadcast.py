@@ -1,4 +1,4 @@
-"""Broadcasts to listeners of different speed: each pending item waits once, however often it was sent."""
+"""Broadcasts items to listeners, and coalesces repeats for slow ones."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Hashable
 from contextlib import asynccontextmanager
@@ -8,11 +8,11 @@ import anyio
 
 T = TypeVar("T")
 
-MAX_PENDING = 1_000  # different items that a slow listener has not taken yet; later ones are dropped
+MAX_PENDING = 1_000  # distinct items that a slow listener has not received yet; later ones are dropped
 
 
 class CoalescingQueue(Generic[T]):
-    """A bounded queue in arrival order in which an item replaces a pending one with the same key."""
+    """A bounded FIFO queue in which an item replaces a pending one with the same key."""
 
     def __init__(self, key: Callable[[T], Hashable] | None = None, *, limit: int = MAX_PENDING) -> None:
         self._key = key
@@ -45,7 +45,7 @@ class CoalescingQueue(Generic[T]):
 
 
 class Broadcaster(Generic[T]):
-    """Hands items to every listener, without waiting for any of them."""
+    """Delivers items to every listener without waiting for any of them."""
 
     def __init__(self, key: Callable[[T], Hashable] | None = None) -> None:
         self._key = key
@@ -53,17 +53,17 @@ class Broadcaster(Generic[T]):
 
     @property
     def has_listeners(self) -> bool:
-        """Whether anything listens now."""
+        """Whether there are listeners."""
         return bool(self._queues)
 
     def publish(self, item: T) -> None:
-        """Hand an item to every listener."""
+        """Deliver an item to every listener."""
         for queue in self._queues:
             queue.put(item)
 
     @asynccontextmanager
     async def listen(self) -> AsyncGenerator[AsyncIterator[T]]:
-        """Receive items while the block lasts."""
+        """Receive items while the block runs."""
         queue = CoalescingQueue(self._key)
         self._queues.append(queue)
         try:

@@ -11,7 +11,7 @@ class Era(Enum):
     """An era, with its protocol versions from oldest to latest."""
 
     SESSION = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")  # `initialize` opens a session
-    STATELESS = ("2026-07-28",)  # each request carries what the server needs to know
+    STATELESS = ("2026-07-28",)  # each request is self-contained
 
     @property
     def versions(self) -> tuple[str, ...]:
@@ -24,12 +24,12 @@ class Era(Enum):
         return self.value[-1]
 
     def common(self, versions: object) -> str | None:
-        """Choose the latest version that a peer's list also names."""
+        """Return the latest version that a peer's list also includes."""
         if not isinstance(versions, list):
             return None
         return next((version for version in reversed(self.value) if version in versions), None)
 
     @classmethod
     def of(cls, version: object) -> "Era | None":
-        """Find the era of a protocol version; None for an unknown one."""
+        """Find the era of a protocol version; None if it is unknown."""
         return next((era for era in cls if version in era.value), None)

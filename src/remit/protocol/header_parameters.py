@@ -33,7 +33,7 @@ def header_map(schema: object) -> HeaderMap:
 
 
 def schema_fault(schema: object) -> str | None:
-    """Explain why the keywords in a schema are invalid; None where they are not."""
+    """Explain why the keywords in a schema are invalid; None if they are valid."""
     taken: dict[str, str] = {}
     for place, marked in _marked(schema):
         name = marked[_KEYWORD]
@@ -50,7 +50,7 @@ def schema_fault(schema: object) -> str | None:
 
 
 def headers(found: HeaderMap, arguments: Mapping[str, Any]) -> dict[str, str]:
-    """Make the headers for given arguments."""
+    """Return the headers for given arguments."""
     made: dict[str, str] = {}
     for place, name in found.items():
         value: Any = arguments
@@ -64,14 +64,14 @@ def headers(found: HeaderMap, arguments: Mapping[str, Any]) -> dict[str, str]:
 
 
 def header_text(text: str) -> str:
-    """Encode a text for a header."""
+    """Encode text for a header."""
     if _PLAIN.fullmatch(text) and not _ENCODED.fullmatch(text):
         return text
     return f"=?base64?{b64encode(text.encode('utf-8', 'replace')).decode()}?="
 
 
 def _marked(schema: object) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """List the parts of a schema that have the keyword, at any depth."""
+    """Yield the parts of a schema that have the keyword, at any depth."""
     waiting: list[tuple[Path, object]] = [((), schema)]
     while waiting:
         place, part = waiting.pop()

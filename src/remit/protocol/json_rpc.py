@@ -26,7 +26,7 @@ class ErrorCode(IntEnum):
 
 
 class JsonRpcError(Exception):
-    """A JSON-RPC error: one that an upstream answered, passed on unchanged, or one of ours."""
+    """A JSON-RPC error, from an upstream or from Remit itself."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
         super().__init__(message)
@@ -35,18 +35,18 @@ class JsonRpcError(Exception):
 
     @classmethod
     def from_remit(cls, error: RemitError) -> "JsonRpcError":
-        """Translate an error of Remit, with its hint in parentheses."""
+        """Convert a Remit error, with its hint in parentheses."""
         hint = f" ({error.hint})" if error.hint else ""
         return cls(ErrorCode.INTERNAL_ERROR, f"{error}{hint}")
 
     def as_object(self) -> dict[str, Any]:
-        """Write the `error` member of a response."""
+        """Return the `error` member of a response."""
         data = {} if self.data is None else {"data": self.data}
         return {"code": self.code, "message": str(self), **data}
 
 
 def as_object(value: object) -> dict[str, Any]:
-    """Treat a raw JSON value as an object; any other value becomes an empty one."""
+    """Return a raw JSON object as a dict; any other value becomes an empty one."""
     if isinstance(value, dict):
         return cast("dict[str, Any]", value)
     return dict(cast("Mapping[str, Any]", value)) if isinstance(value, Mapping) else {}

@@ -1,9 +1,9 @@
-"""Statistics about calls, and a limit on how often something may happen."""
+"""Call statistics, and a rate limit."""
 
 from collections import deque
 from statistics import quantiles
 
-MAX_TIMES = 512  # calls whose durations count
+MAX_TIMES = 512  # recent calls whose durations count
 
 
 class CallStatistics:
@@ -41,7 +41,7 @@ class TokenBucket:
         self._counted_at = now
 
     def take(self, now: float) -> float:
-        """Take one token, and return how many seconds too early that was: 0 within the limit."""
+        """Take one token, and return the seconds to wait: 0 within the limit."""
         gained = (now - self._counted_at) * self._per_second
         self._tokens = min(self._burst, self._tokens + gained) - 1
         self._counted_at = now
