@@ -1,4 +1,4 @@
-"""Decides when a failed server may be tried again: at once, then ever later, then after a rest.
+"""Decides when to retry a failed server: at once, then with growing delays, then after a rest.
 
 The caller supplies the time, so no clock is involved.
 """
@@ -20,11 +20,11 @@ class CircuitBreaker:
 
     @property
     def is_open(self) -> bool:
-        """Whether it failed so often that it is tried only now and then."""
+        """Whether it failed too often, so retries are rare."""
         return self.failures >= MAX_FAILURES
 
     def wait(self, now: float) -> float:
-        """Return the seconds until the next try; 0 where it is allowed now."""
+        """Return the seconds until the next try; 0 if it is allowed now."""
         return max(0.0, self.resting_until - now)
 
     def failed(self, now: float) -> "CircuitBreaker":
@@ -40,6 +40,6 @@ class CircuitBreaker:
 def _pause(failures: int) -> float:
     if failures >= MAX_FAILURES:
         return REST
-    if failures == 1:  # it may just have been replaced by a newer version of itself
+    if failures == 1:  # it may have been restarted by an update
         return 0.0
     return min(LONGEST_WAIT, FIRST_WAIT * 2 ** (failures - 2))

@@ -30,11 +30,11 @@ class ProcessRecord:
 
 
 class HandshakeRequest(NamedTuple):
-    """What Remit says about itself and its client."""
+    """The client information and capabilities for a handshake."""
 
     client: Params
     capabilities: Params
-    era: Era | None = None  # None: unknown yet
+    era: Era | None = None  # None: not known yet
 
 
 @asynccontextmanager
@@ -47,7 +47,7 @@ async def connect(
 
     Raises:
         JsonRpcError: the server answers with an error.
-        LostError: it is gone.
+        LostError: the connection is lost.
         OSError: it cannot be started.
         ProtocolError: it violates the protocol, or its transport is not supported.
         RefusedError: it refuses with an HTTP status.

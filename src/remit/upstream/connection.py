@@ -1,7 +1,7 @@
 """A connection to one server, over any transport and in any era, with answers as raw JSON.
 
-The SDK's client is not used: it validates answers, so one bad tool spoils a whole list, and one dropped HTTP
-request ends all others.
+It does not use the SDK's client, which validates answers, so one bad tool would spoil a whole list, and in
+which one dropped HTTP request ends all others.
 """
 
 from contextlib import suppress
@@ -21,7 +21,7 @@ from remit.upstream.messaging.pending_requests import PendingRequest
 from remit.upstream.ports import RequestContext
 from remit.upstream.transports.message_transport import MessageTransport
 
-MAX_ITEMS = 10_000  # of one list
+MAX_ITEMS = 10_000  # per list
 MAX_LIST_BYTES = 64 * 2**20  # all the tools of a large server take about one megabyte
 
 _CANCEL_SECONDS = 2.0  # to tell a server that a request is cancelled
@@ -42,12 +42,12 @@ class Connection:
 
     @property
     def era(self) -> UpstreamEra:
-        """How to call the server in its era."""
+        """The adapter for the server's era."""
         return UPSTREAM_ERAS[self.handshake.era]
 
     @property
     def keeps_state(self) -> bool:
-        """Whether the server may remember something between requests."""
+        """Whether the server may keep state between requests."""
         return self.era.keeps_state and self._attached.keeps_state
 
     async def open(
@@ -120,7 +120,7 @@ class Connection:
         return pending.result()
 
     async def pages(self, method: str, field: str) -> list[Any]:
-        """List all pages, with their items as raw JSON; raises what `request` raises.
+        """List the items of all pages as raw JSON; raises what `request` raises.
 
         Raises:
             ProtocolError: the answer is not a list, or the list is too long or endless.
@@ -183,10 +183,10 @@ class Connection:
         return self._transport
 
     async def _cancel(self, pending: PendingRequest) -> None:
-        """Tell the server that a request is cancelled, unless disconnecting says so."""
+        """Notify the server that a request is cancelled, unless disconnecting does that."""
         if pending.is_over or (self.era.cancels_by_disconnecting and self._attached.disconnects):
             return
         params = {"requestId": pending.id, "reason": "nobody waits for it any more"}
         with anyio.move_on_after(_CANCEL_SECONDS, shield=True):
-            with suppress(Exception):  # the server is gone, too
+            with suppress(Exception):  # the server may be gone
                 await self.notify("notifications/cancelled", params)

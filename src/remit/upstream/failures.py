@@ -1,4 +1,4 @@
-"""Explains why a server did not answer: errors of other programs in our words, without secrets."""
+"""Explains why a server did not answer, in our own words and without secrets."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
@@ -29,7 +29,7 @@ def explain(
 
 
 def missing(names: Sequence[str], upstream: Upstream) -> Failure:
-    """Name the variables that a server needs and that are not set."""
+    """Describe the variables that a server needs but that are not set."""
     many = ", ".join(f"`{name}`" for name in names)
     verb = "is" if len(names) == 1 else "are"
     return Failure(
@@ -39,7 +39,7 @@ def missing(names: Sequence[str], upstream: Upstream) -> Failure:
 
 
 def secrets_of(expanded: Expanded, launch: Launch, environment: Mapping[str, str]) -> Iterator[str]:
-    """List the secrets: expanded values, and those in the entry and the environment."""
+    """Yield the secrets: expanded values, and those in the entry and the environment."""
     yield from expanded.values
     for given in (launch, expanded.launch):
         yield from given.env.values()
@@ -52,7 +52,7 @@ def secrets_of(expanded: Expanded, launch: Launch, environment: Mapping[str, str
 
 
 def secrets_of_words(words: Iterable[str]) -> Iterator[str]:
-    """List the secrets in a command's arguments."""
+    """Yield the secrets in a command's arguments."""
     for word in words_of(words):
         if may_be_secret(word.value, word.name):
             yield word.value
@@ -62,7 +62,7 @@ def secrets_of_words(words: Iterable[str]) -> Iterator[str]:
 
 
 def url_secrets(url: str) -> Iterator[str]:
-    """List the secret parts of a URL."""
+    """Yield the secret parts of a URL."""
     try:
         parts = urlsplit(url)
         yield from filter(None, (parts.username, parts.password, parts.query, parts.fragment))

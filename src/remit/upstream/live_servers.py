@@ -35,7 +35,7 @@ class LiveServers:
         self._request = HandshakeRequest(resources.client, {})
 
     def ask(self, upstreams: Sequence[Upstream], on_answer: Callable[[Upstream, Offer], None]) -> list[Offer]:
-        """List the tools of servers, a few at once; a failure is an answer, too.
+        """List the tools of servers, a few at once; a failure counts as an answer.
 
         `on_answer` runs in the caller's thread, so a slow one delays no server.
         """
@@ -92,11 +92,11 @@ class LiveServers:
                 hidden = secrets_of(expanded, upstream.launch, variables)
                 failure = explain(error, record, ready, hidden)
                 return Offer(failure=failure, seconds=time.monotonic() - began)
-        assert offer is not None  # noqa: S101 - else it was an error
+        assert offer is not None  # noqa: S101 - an error returned above
         return offer
 
     def environment(self, ready: Upstream) -> dict[str, str]:
-        """Make the environment of a server."""
+        """Return the environment of a server."""
         return environment(ready, self._resources.variables)
 
 
@@ -129,7 +129,7 @@ def _arriving(answers: Answers) -> Iterator[tuple[int, Offer]]:
 
 @contextmanager
 def _kill_processes(records: Sequence[ProcessRecord]) -> Generator[None]:
-    """Kill processes that still run when even the cleanup is interrupted."""
+    """Kill processes that still run if even the cleanup is interrupted."""
     try:
         yield
     finally:

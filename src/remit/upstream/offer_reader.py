@@ -9,7 +9,7 @@ from remit.upstream.ports import ServerLists
 from remit.upstream.tool_reader import MAX_DEFINITION, read_tools
 from remit.upstream.upstream_model import Offer, ServerExtras, Upstream
 
-_MAX_ITEMS = 10_000  # of each part
+_MAX_ITEMS = 10_000  # per list
 
 
 def read_offer(lists: ServerLists, upstream: Upstream) -> Offer:

@@ -16,7 +16,7 @@ from remit.upstream.upstream_model import Failure, Upstream
 
 
 class RequestContext(Protocol):
-    """A downstream request: whom an upstream works for, and how it can ask that client."""
+    """A downstream request: the client that an upstream works for, and how to reach it."""
 
     @property
     def session(self) -> str: ...  # requests with the same value may share an upstream session
@@ -47,7 +47,7 @@ class RequestContext(Protocol):
     async def notify(self, method: str, params: Params) -> None:
         """Send the client `notifications/progress` or `notifications/message` about this request.
 
-        Also `notifications/elicitation/complete`, perhaps long after the request.
+        Also send `notifications/elicitation/complete`, possibly long after the request.
         """
         ...
 
@@ -99,7 +99,7 @@ class UpstreamNotification(NamedTuple):
 
 
 class UpstreamPool(Protocol):
-    """The upstreams of a gateway, each started when first needed; a failure affects no other."""
+    """The upstreams of a gateway, each started on first use; a failure does not affect the others."""
 
     async def request(
         self, upstream: Upstream, method: str, params: Params, caller: RequestContext

@@ -1,4 +1,4 @@
-"""Supervises one server: which caller gets which session, when it starts, and when it gets a rest."""
+"""Supervises one server: assigns sessions to callers, starts them, and backs off after failures."""
 
 import json
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from remit.upstream.ports import Health, RequestContext, UpstreamStatus
 from remit.upstream.upstream_model import Failure, Sharing, Upstream
 from remit.upstream.upstream_session import SessionKey, UpstreamSession
 
-MAX_SESSIONS = 32  # of one server
+MAX_SESSIONS = 32  # per server
 SHARED = SessionKey()
 
 
@@ -45,25 +45,25 @@ class Supervisor:
         self._starting = anyio.Lock(fast_acquire=True)
         self._freed = anyio.Event()
         self._breaker = CircuitBreaker()
-        self._era: Era | None = None  # None: unknown yet
-        self._is_stateless: bool | None = None  # None: the same
+        self._era: Era | None = None  # None: not known yet
+        self._is_stateless: bool | None = None  # None: not known yet
         self._failure: Failure | None = None
         self._version: str | None = None
         self._failed_starts = 0
         self._lost_subscriptions: dict[SessionKey, set[str]] = {}
 
     def open_session(self, caller: RequestContext | None) -> UpstreamSession | None:
-        """Find a session that takes requests at once."""
+        """Return the open session for a caller, if there is one."""
         session = self._sessions.get(self._key(caller))
         if session is None and caller is None:
             session = next((each for each in self._sessions.values() if each.is_open), None)
         return session if session is not None and session.is_open else None
 
     async def take(self, caller: RequestContext | None) -> UpstreamSession:
-        """Find or start the session for a caller, which must give it back after use.
+        """Return or start the session for a caller, which must give it back after use.
 
         Raises:
-            UpstreamError: the server cannot be started, or is not tried now.
+            UpstreamError: the server cannot be started, or may not be retried yet.
         """
         session = self.open_session(caller)
         if session is not None:
@@ -71,16 +71,16 @@ class Supervisor:
             return session
         failures = self._failed_starts
         async with self._starting:
-            if self._failed_starts > failures:  # others tried meanwhile
+            if self._failed_starts > failures:  # another caller just tried
                 raise self.error(self._failure)
             session = self.open_session(caller) or self._sessions.get(self._key(caller))
             if session is not None and session.is_ending:
-                await session.is_over.wait()  # the next one may need what it holds
+                await session.is_over.wait()  # the next session may need its resources
                 session = None
             session = session or self._adopt(caller) or await self._start(caller)
             session.users += 1
             try:
-                if self._is_stateless is None:  # until it is open, nothing shows whether others may share it
+                if self._is_stateless is None:  # only an open session shows whether others may share it
                     await session.is_settled.wait()
             except BaseException:
                 self.give_back(session)
@@ -96,7 +96,7 @@ class Supervisor:
             raise
 
     def give_back(self, session: UpstreamSession) -> None:
-        """End the use of a session."""
+        """Release a session."""
         session.users -= 1
         session.used_at = anyio.current_time()
         self._freed.set()
@@ -112,7 +112,7 @@ class Supervisor:
         self._breaker = self._breaker.failed(anyio.current_time())
 
     def error(self, failure: Failure | None) -> UpstreamError:
-        """Make the error for a request that failed."""
+        """Create the error for a failed request."""
         found = failure or Failure(reason="was ended", hint="try again")
         return UpstreamError(
             f"`{self.upstream.label}` {found.reason}", hint=found.hint, output=tuple(found.output)
@@ -135,7 +135,7 @@ class Supervisor:
         )
 
     async def end(self, is_meant: Callable[[SessionKey], bool] = lambda _: True) -> None:
-        """End its sessions, or some of them, and wait until they are over."""
+        """End all or some sessions, and wait until they are over."""
         ended = [session for key, session in self._sessions.items() if is_meant(key)]
         for session in ended:
             session.dismiss()
@@ -151,7 +151,7 @@ class Supervisor:
         return SessionKey(session, _canonical(caller.capabilities) if is_bound else "{}")
 
     def _adopt(self, caller: RequestContext | None) -> UpstreamSession | None:
-        """Hand over the session that only listed so far, or end it where the caller cannot use it."""
+        """Reuse the session that has only listed so far, or end it if the caller cannot use it."""
         shared = self._sessions.get(SHARED)
         if caller is None or shared is None or not shared.is_open or self._is_stateless:
             return None
@@ -197,7 +197,7 @@ class Supervisor:
                 self._era = None  # another server may have replaced it
 
     async def _learn(self, session: UpstreamSession) -> None:
-        """Record what an open session shows about the server."""
+        """Record what an open session reveals about the server."""
         await session.is_settled.wait()
         connection = session.connection
         if connection is None:

@@ -1,4 +1,4 @@
-"""Reads tool definitions one by one: a bad one is quarantined with a reason, the others stay."""
+"""Reads tool definitions one by one, and quarantines bad ones with a reason."""
 
 import json
 from collections.abc import Iterable
@@ -101,7 +101,7 @@ def _optional_text(fields: dict[str, object], name: str) -> str | None:
 
 
 def _raw(fields: dict[str, object]) -> str:
-    """Serialize the definition without its name, which differs where the tool is served."""
+    """Serialize the definition without its name, since the served name may differ."""
     return _serialize({key: value for key, value in fields.items() if key != "name"}, sort_keys=False)
 
 

@@ -1,4 +1,4 @@
-"""Upstreams: servers that Remit starts or reaches, and what they answered when asked for their tools."""
+"""Models of upstream servers, and of the lists that they return."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -13,11 +13,11 @@ from remit.decision.scopes import Scope
 from remit.decision.tool_names import tool_name
 from remit.decision.tools import Definition
 
-PATIENCE = 600.0  # seconds; a tool may work for long
+PATIENCE = 600.0  # seconds; a tool may run for long
 
 
 class Sharing(StrEnum):
-    """Which callers use one session of a server."""
+    """Which callers share a session of a server."""
 
     SHARED = "shared"  # all callers: the server remembers nothing about them
     OWN = "own"  # the requests of one caller's session
@@ -31,7 +31,7 @@ class Upstream:
     label: str  # the server's name, as written in the file
     client: str
     launch: Launch = field(repr=False)
-    directory: str  # where it is started, and what it takes for its project
+    directory: str  # its project, and where it starts
     plugin: str | None = None
     source: str  # the file of its entry
     deadline: float = DEADLINE  # seconds to start and connect
@@ -41,7 +41,7 @@ class Upstream:
 
     @property
     def place(self) -> str:
-        """Its working directory."""
+        """The working directory."""
         within = self.launch.cwd
         return os.path.normpath(os.path.join(self.directory, within)) if within else self.directory
 
@@ -51,10 +51,10 @@ class Upstream:
 
 
 def upstream(declaration: Declaration, *, workspace: str, home: str, deadline: float) -> Upstream | None:
-    """Make an upstream from a declared server; None where its entry is unavailable.
+    """Create an upstream from a declared server; None if its entry is unavailable.
 
     Servers that do not belong to the workspace start in the home directory: package runners look for programs
-    in their working directory, and must not find what a project put there.
+    in their working directory, and must not find those of a project.
     """
     if declaration.launch is None or declaration.server is None:
         return None
@@ -91,7 +91,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerExtras:
-    """What a server offers besides its tools, as raw JSON, and its instructions."""
+    """The lists of a server besides its tools, as raw JSON, and its instructions."""
 
     resources: Sequence[Any] = ()
     templates: Sequence[Any] = ()
@@ -102,7 +102,7 @@ class ServerExtras:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """What a server answered; after a failure, its tools are unknown."""
+    """The answer of a server; after a failure, its tools are unknown."""
 
     tools: Sequence[Definition] = ()
     quarantined: Sequence[Quarantined] = ()

@@ -1,4 +1,4 @@
-"""The upstreams of a gateway: each starts when first needed, and serves requests on behalf of callers."""
+"""Starts upstreams on first use, and forwards requests to them."""
 
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Hashable, Sequence
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class LiveUpstreamPool:
-    """Upstreams that are processes and remote servers."""
+    """A pool of processes and remote servers."""
 
     def __init__(self, resources: LaunchResources, tasks: TaskGroup, *, idle: float = IDLE) -> None:
         self._resources = resources
@@ -76,7 +76,7 @@ class LiveUpstreamPool:
         return await self._with_session(supervisor, None, upstream.deadline, work)
 
     def notifications(self) -> AbstractAsyncContextManager[AsyncIterator[UpstreamNotification]]:
-        """Listen to notifications that answer no request."""
+        """Listen for notifications that belong to no request."""
         return self._broadcaster.listen()
 
     def statuses(self) -> list[UpstreamStatus]:
@@ -123,7 +123,7 @@ class LiveUpstreamPool:
         time_limit: float,
         work: Callable[[UpstreamSession], Awaitable[T]],
     ) -> T:
-        """Work through the session for a caller; open an expired one again, once."""
+        """Run work in a caller's session; reopen an expired session once."""
         is_last = False
         while True:
             session = await supervisor.take(caller)
@@ -169,7 +169,7 @@ async def _end(supervisors: Sequence[Supervisor], is_meant: Callable[[SessionKey
 async def _failed(
     supervisor: Supervisor, session: UpstreamSession, error: Exception, time_limit: float
 ) -> UpstreamError:
-    """Explain a failed request; where the connection is gone, wait until its end is known."""
+    """Explain a failed request; if the connection is gone, wait until its session has ended."""
     demultiplexer = session.opened.demultiplexer
     if isinstance(error, TimeoutError) and demultiplexer.fault is None:
         if demultiplexer.heard_at < anyio.current_time() - time_limit and session.opened.keeps_state:
@@ -189,7 +189,7 @@ async def _failed(
 async def open_upstream_pool(
     resources: LaunchResources, *, idle: float = IDLE
 ) -> AsyncGenerator[LiveUpstreamPool]:
-    """Open a pool, and end all its upstreams with the block."""
+    """Open a pool, and end all its upstreams when the block ends."""
     silence_http_loggers()
     try:
         async with anyio.create_task_group() as tasks:

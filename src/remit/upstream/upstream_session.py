@@ -21,10 +21,10 @@ IDLE = 3_600.0  # seconds after which an unused session of one caller ends
 
 
 class SessionKey(NamedTuple):
-    """Which callers share a session."""
+    """Identifies the callers that share a session."""
 
     session: str = ""  # the caller's own; empty: all callers
-    capabilities: str = "{}"  # of the client, where the handshake fixes them
+    capabilities: str = "{}"  # of the client, if the handshake fixes them
 
 
 class UpstreamSession:
@@ -42,7 +42,7 @@ class UpstreamSession:
         self.change_streams: ChangeStreams | None = None
         self.log_level: str | None = None
         self.subscriptions: set[str] = set()  # URIs of resources
-        self.users = 0  # requests under way
+        self.users = 0  # running requests
         self.used_at = anyio.current_time()
         self.is_settled = anyio.Event()  # it is open, or over
         self.is_over = anyio.Event()
@@ -52,18 +52,18 @@ class UpstreamSession:
 
     @property
     def opened(self) -> Connection:
-        """The connection of a session that is open."""
+        """The connection of an open session."""
         assert self.connection is not None  # noqa: S101 - callers get open sessions only
         return self.connection
 
     @property
     def is_open(self) -> bool:
-        """Whether it takes requests."""
+        """Whether it accepts requests."""
         return self.connection is not None and self.connection.demultiplexer.fault is None
 
     @property
     def is_ending(self) -> bool:
-        """Whether it is over, or soon will be."""
+        """Whether it is over, or about to end."""
         is_lost = self.connection is not None and self.connection.demultiplexer.fault is not None
         return self._is_dismissed or is_lost or self.is_over.is_set()
 
@@ -73,7 +73,7 @@ class UpstreamSession:
         return not self.users and not self.subscriptions
 
     def dismiss(self) -> None:
-        """End it, without counting that as a failure."""
+        """End the session, without counting that as a failure."""
         self._is_dismissed = True
         if self.connection is None:
             self._scope.cancel()

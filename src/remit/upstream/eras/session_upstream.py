@@ -1,4 +1,4 @@
-"""Servers up to 2025-11-25: `initialize` opens a session that fixes what both sides can do."""
+"""Calls servers up to 2025-11-25: `initialize` opens a session and fixes the capabilities."""
 
 from typing import TYPE_CHECKING
 
@@ -72,7 +72,7 @@ class SessionUpstream:
         caller: RequestContext,
         time_limit: float,
     ) -> Answer:
-        """Forward a request, after a change of log level where the caller wants another one."""
+        """Forward a request; first set the log level if the caller wants another one."""
         if method == SET_LEVEL:
             session.log_level = params.get("level")
         elif caller.log_level not in (None, session.log_level):
@@ -80,7 +80,7 @@ class SessionUpstream:
         return await session.opened.request(method, params, caller=caller, time_limit=time_limit)
 
     async def set_subscription(self, session: "UpstreamSession", method: str, params: Params) -> Answer:
-        """Pass the request on."""
+        """Forward the request."""
         return await session.opened.request(method, params, time_limit=QUICK_SECONDS)
 
 

@@ -1,4 +1,4 @@
-"""Servers of 2026-07-28: each request carries version, client and capabilities, and nothing is remembered."""
+"""Calls servers of 2026-07-28: each request is self-contained, and servers keep no state."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -32,11 +32,11 @@ async def discover(
 ) -> HandshakeResult | str | None:
     """Ask a server for its description.
 
-    Returns the version to try next where the server names one, and None where it belongs to another era.
+    Returns the version to try next if the server names one, and None if it belongs to another era.
 
     Raises:
-        ProtocolError: it names its versions, and none is common to both sides.
-        RefusedError: it wants a sign-in.
+        ProtocolError: the server names its versions, and Remit knows none of them.
+        RefusedError: the server requires a sign-in.
     """
     params = {"_meta": _envelope(version, client, capabilities)}
     try:
@@ -67,14 +67,14 @@ async def discover(
 
 
 def common_version(error: JsonRpcError) -> str | None:
-    """Choose a version from those that an error says the server supports."""
+    """Choose one of the supported versions that an error names."""
     if error.code != ErrorCode.UNSUPPORTED_PROTOCOL_VERSION:
         return None
     return Era.STATELESS.common(as_object(error.data).get("supported"))
 
 
 class StatelessUpstream:
-    """Calls servers that keep nothing between requests."""
+    """Calls servers that keep no state between requests."""
 
     keeps_state = False
     binds_capabilities = False
@@ -84,7 +84,7 @@ class StatelessUpstream:
         """Do nothing: there is no session to confirm."""
 
     def envelope(self, handshake: HandshakeResult, client: Params, caller: RequestContext | None) -> Answer:
-        """Carry version, client, the caller's capabilities and its log level."""
+        """Return the version, the client, and the caller's capabilities and log level."""
         capabilities = {} if caller is None else dict(caller.capabilities)
         envelope = _envelope(handshake.version, client, capabilities)
         if caller is not None and caller.log_level is not None:
@@ -92,7 +92,7 @@ class StatelessUpstream:
         return envelope
 
     def follow_changes(self, connection: "Connection", on_notification: "OnNotification") -> ChangeStreams:
-        """Listen to changes of the lists."""
+        """Listen for changes of the lists."""
         streams = ChangeStreams(connection, connection.tasks, on_notification)
         streams.follow_lists()
         return streams
@@ -105,8 +105,8 @@ class StatelessUpstream:
         caller: RequestContext,
         time_limit: float,
     ) -> Answer:
-        """Forward a request; where headers that repeat its arguments are missing, look them up first."""
-        if method == SET_LEVEL:  # each request carries its own
+        """Forward a request; if it lacks headers for its arguments, list the tools and try again."""
+        if method == SET_LEVEL:  # each request carries its own level
             return {}
         connection = session.opened
         try:
@@ -118,7 +118,7 @@ class StatelessUpstream:
         return await connection.request(method, params, caller=caller, time_limit=time_limit)
 
     async def set_subscription(self, session: "UpstreamSession", method: str, params: Params) -> Answer:
-        """Open or close the stream of a resource's changes."""
+        """Open or close the change stream of a resource."""
         assert session.change_streams is not None  # noqa: S101 - it was opened with the session
         if method == SUBSCRIBE:
             await session.change_streams.follow_resource(params["uri"])

@@ -1,4 +1,4 @@
-"""What differs between the protocol's eras when Remit calls a server."""
+"""The part of calling servers that differs between protocol eras."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from remit.protocol.era import Era
 from remit.protocol.json_rpc import Answer, Params
 from remit.upstream.ports import RequestContext
 
-if TYPE_CHECKING:  # these use an era themselves
+if TYPE_CHECKING:  # these modules import this one
     from remit.upstream.connection import Connection
     from remit.upstream.messaging.change_streams import ChangeStreams
     from remit.upstream.messaging.demultiplexer import OnNotification
@@ -21,7 +21,7 @@ QUICK_SECONDS = 30.0  # for requests that need no work
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandshakeResult:
-    """What a server says about itself in the handshake."""
+    """The server's answer to the handshake."""
 
     era: Era
     version: str
@@ -43,11 +43,11 @@ class Requester(Protocol):
 
 
 class UpstreamEra(Protocol):
-    """How to call servers of one era after the handshake."""
+    """Calls servers of one era after the handshake."""
 
     @property
     def keeps_state(self) -> bool:
-        """Whether a server may remember something between two requests of a connection."""
+        """Whether a server may keep state between two requests of a connection."""
         ...
 
     @property
@@ -65,13 +65,13 @@ class UpstreamEra(Protocol):
         ...
 
     def envelope(self, handshake: HandshakeResult, client: Params, caller: RequestContext | None) -> Answer:
-        """Make the members of `_meta` that each request carries."""
+        """Return the `_meta` members that each request carries."""
         ...
 
     def follow_changes(
         self, connection: "Connection", on_notification: "OnNotification"
     ) -> "ChangeStreams | None":
-        """Open a stream for changes of the server's lists, where the era needs one."""
+        """Open a stream for changes of the server's lists, if the era needs one."""
         ...
 
     async def forward(
@@ -91,5 +91,5 @@ class UpstreamEra(Protocol):
 
 
 def text_or_none(value: object) -> str | None:
-    """Keep a raw JSON value only where it is text."""
+    """Return a raw JSON value if it is a string, else None."""
     return value if isinstance(value, str) else None

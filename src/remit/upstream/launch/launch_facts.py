@@ -11,7 +11,7 @@ from remit.text.secrets import words_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchFacts:
-    """What the machine shows about the servers of a workspace."""
+    """Facts about the servers of a workspace on this machine."""
 
     variables: frozenset[str] = frozenset()  # names of the set environment variables
     # Members of entries (`command`, `args[0]`) that name missing programs and files.
@@ -28,7 +28,7 @@ class LaunchValue(NamedTuple):
 
 
 def launch_values(launch: Launch) -> Iterator[LaunchValue]:
-    """List the values in an entry, with their places."""
+    """Yield the values in an entry, with their places."""
     if launch.is_remote:
         yield LaunchValue("url", "", launch.url)
     else:

@@ -1,4 +1,4 @@
-"""What every launch of a server shares: variables, the watchdog, and the connector for remote servers."""
+"""The resources that all server launches share."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -18,13 +18,13 @@ if TYPE_CHECKING:  # it imports an HTTP client, which most servers do not need
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class LaunchResources:
-    """Everything that is the same for all servers."""
+    """The variables, the watchdog and the connector for remote servers."""
 
     variables: Mapping[str, str]
     home: str
     client: Params  # Remit's `clientInfo`
     watchdog: Watchdog
-    remote: "Callable[[], RemoteConnector]"  # loads it when first needed
+    remote: "Callable[[], RemoteConnector]"  # loaded on first use
 
     def open_transport(
         self, ready: Upstream, environment: Mapping[str, str], record: ProcessRecord

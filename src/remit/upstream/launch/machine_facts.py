@@ -19,7 +19,7 @@ _EXTENSIONS = ".COM;.EXE;.BAT;.CMD"
 def collect_launch_facts(
     declarations: Sequence[Declaration], workspace: Workspace, machine: Machine
 ) -> LaunchFacts:
-    """Collect what a diagnosis needs to know."""
+    """Collect the facts for a diagnosis."""
     shared = {item.source for item in declarations if item.scope is Scope.PROJECT}
     absent = {
         item.key: tuple(_absent(item.launch, workspace.dir, machine))
@@ -34,7 +34,7 @@ def collect_launch_facts(
 
 
 def _absent(launch: Launch, directory: str, machine: Machine) -> Iterator[str]:
-    """Name the members of an entry whose file is certainly missing."""
+    """Yield the members of an entry whose file is certainly missing."""
     directory = directory if launch.cwd is None else os.path.join(directory, launch.cwd)
     if _is_plain(launch.command) and not _is_program(launch, directory, machine):
         yield "command"

@@ -1,4 +1,4 @@
-"""The environment variables of a server: those its client would give it, without internal ones."""
+"""The environment variables of a server: as its client would set them, without internal ones."""
 
 import re
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ _NEEDED = frozenset(
 
 
 def environment(ready: Upstream, variables: Mapping[str, str]) -> dict[str, str]:
-    """Make the environment of a server whose launch is expanded."""
+    """Return the environment of a server whose launch is expanded."""
     launch = ready.launch
     own = {"CLAUDE_PROJECT_DIR": ready.directory} if ready.client == "claude-code" else {}
     place = {"PWD": ready.place}

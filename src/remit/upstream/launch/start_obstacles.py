@@ -1,4 +1,4 @@
-"""Obstacles that keep a server from starting, found without starting it."""
+"""Finds obstacles that keep a server from starting, without starting it."""
 
 from collections.abc import Iterable, Iterator
 
@@ -24,7 +24,7 @@ def started_servers(resolved: Iterable[Resolved]) -> list[Declaration]:
 def start_obstacles(resolved: Iterable[Resolved], facts: LaunchFacts, *, by_remit: bool) -> dict[Key, str]:
     """Explain why servers cannot start here.
 
-    A missing variable counts only where Remit starts them: clients start them anyway.
+    Missing variables count only if Remit starts the servers: clients start them anyway.
     """
     found = {
         item.key: ", ".join(
@@ -48,7 +48,7 @@ def describe_absence(launch: Launch, place: str) -> str:
 
 
 def is_path(launch: Launch, place: str) -> bool:
-    """Check whether a missing program is given by its path, and not looked up on PATH."""
+    """Check whether a missing program is given as a path, not looked up on PATH."""
     return place != "command" or "/" in launch.command or "\\" in launch.command
 
 

@@ -68,7 +68,7 @@ def _text(launch: Launch, variables: Mapping[str, str], workspace: str, home: st
         "/": os.sep,
     }
     known = {**variables, **launch.variables}
-    if launch.variables:  # a plugin's, which may also name the workspace
+    if launch.variables:  # a plugin's entry may also refer to the workspace
         known["CLAUDE_PROJECT_DIR"] = workspace
     return _Text(launch.syntaxes, known, places if VariableSyntax.WORKSPACE in launch.syntaxes else {})
 

@@ -1,4 +1,4 @@
-"""Streams of changes from stateless servers: one for their lists, and one for each followed resource."""
+"""Change streams from stateless servers: one for their lists, and one per followed resource."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from remit.upstream.connection import Connection
     from remit.upstream.messaging.demultiplexer import OnNotification
 
-MAX_RESOURCES = 200  # that one connection follows at once
-_SHORTEST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0  # seconds until a stream that ended is opened again
+MAX_RESOURCES = 200  # followed per connection
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0  # seconds before an ended stream is reopened
 
 _LISTS = {"tools": "toolsListChanged", "resources": "resourcesListChanged", "prompts": "promptsListChanged"}
 
@@ -66,7 +66,7 @@ class ChangeStreams:
 
 
 class _Stream:
-    """One stream of changes, opened again when it ends."""
+    """One change stream, reopened when it ends."""
 
     def __init__(self, connection: "Connection", wanted: Mapping[str, Any]) -> None:
         self._connection = connection

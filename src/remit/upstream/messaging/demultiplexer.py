@@ -16,9 +16,9 @@ from remit.upstream.messaging.url_elicitations import UrlElicitations
 from remit.upstream.ports import RequestContext
 from remit.upstream.transports.message_transport import MessageTransport
 
-MAX_QUESTIONS_OPEN = 16  # requests of one server that wait for an answer from its callers
-MAX_REPLIES = 1_000  # that a server has asked for and does not read
-BURST, PER_SECOND = 5_000, 500.0  # messages that answer nothing
+MAX_QUESTIONS_OPEN = 16  # requests from one server that wait for a caller's answer
+MAX_REPLIES = 1_000  # pending replies that a server does not read
+BURST, PER_SECOND = 5_000, 500.0  # unsolicited messages
 FLOOD = "floods Remit with messages"
 
 _CHANGES = frozenset(
@@ -46,7 +46,7 @@ class Demultiplexer:
         self.heard_at = anyio.current_time()
 
     def take(self, message: Any, size: int, request: PendingRequest | None = None) -> None:
-        """Route a message that came, perhaps on the stream of a request."""
+        """Route a message, which may come from the stream of a request."""
         if isinstance(message, list):  # a batch, which 2025-03-26 allowed
             self._count()
             for one in cast("list[Any]", message):
@@ -69,7 +69,7 @@ class Demultiplexer:
                 self._take_request(identity, method, params, request or self._latest())
 
     def unreadable(self, number: int | None, fault: Exception) -> None:
-        """Fail the request whose answer is unreadable, or all of them where it is unknown which one."""
+        """Fail the request whose answer is unreadable, or all requests if it is unknown."""
         pending = None if number is None else self.pending.get(number)
         if pending is not None:
             pending.fail(fault)
@@ -102,7 +102,7 @@ class Demultiplexer:
         return next((each for each in reversed(self.pending.values()) if each.caller is not None), None)
 
     def _count(self) -> bool:
-        """Count a message that answers nothing; False when there are too many."""
+        """Count an unsolicited message; return False if there are too many."""
         is_flood = self._bucket.take(anyio.current_time()) > 0
         if is_flood:
             self.lost(ProtocolError(FLOOD))
@@ -140,13 +140,13 @@ class Demultiplexer:
             if (scope := each.questions.get(_hashable(params.get("requestId")))) is not None:
                 scope.cancel()
         ended = self._find(params.get("requestId"))
-        if ended is not None and ended.acknowledged is not None:  # it ends a stream of changes
+        if ended is not None and ended.acknowledged is not None:  # it ends a change stream
             ended.fail(LostError())
 
     def _take_request(
         self, identity: object, method: str, params: Message, request: PendingRequest | None
     ) -> None:
-        """Answer a request of the server through the caller of the request that it belongs to."""
+        """Answer a server's request through the caller of the request that it belongs to."""
         if self._replies >= MAX_REPLIES:
             self.lost(ProtocolError(FLOOD))
         elif method == "ping":

@@ -1,4 +1,4 @@
-"""Forwards requests through an open session, and lists what a server offers."""
+"""Forwards requests through an open session, and reads a server's lists."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -35,7 +35,7 @@ async def forward(
 
 
 async def resubscribe(session: UpstreamSession, uris: Iterable[str], on_notification: OnNotification) -> None:
-    """Subscribe to what a lost session had subscribed to, and report each resource as updated."""
+    """Restore the subscriptions of a lost session, and report each resource as updated."""
     for uri in uris:
         with suppress(JsonRpcError, *FAULTS):
             await _set_subscription(session, SUBSCRIBE, {"uri": uri})
@@ -43,7 +43,7 @@ async def resubscribe(session: UpstreamSession, uris: Iterable[str], on_notifica
 
 
 async def list_parts(connection: Connection, parts: frozenset[str], time_limit: float) -> ServerLists:
-    """List what a server offers; raises what `Connection.pages` raises, for its tools only.
+    """Read a server's lists; raises what `Connection.pages` raises, for its tools only.
 
     Other lists may fail or hang, for example when a server's database is down: the tools still count.
     """
@@ -72,7 +72,7 @@ async def list_parts(connection: Connection, parts: frozenset[str], time_limit: 
 
 
 async def _list(connection: Connection, part: str) -> list[Any]:
-    """List one part where the server declares it; tools always, because some servers forget to."""
+    """List one part if the server declares it; always list tools, which some servers forget to declare."""
     capability = "resources" if part == "templates" else part
     if part != "tools" and capability not in connection.handshake.capabilities:
         return []

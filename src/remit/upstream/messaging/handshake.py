@@ -1,4 +1,4 @@
-"""Finds the era and the version that a server speaks."""
+"""Negotiates the era and the version with a server."""
 
 from collections.abc import Mapping
 
@@ -18,7 +18,7 @@ UPSTREAM_ERAS: Mapping[Era, UpstreamEra] = {
 async def negotiate(
     requester: Requester, client: Params, capabilities: Params, *, era: Era | None = None
 ) -> HandshakeResult:
-    """Try the latest era first, and fall back to sessions; a server known to need a session gets one at once.
+    """Try the latest era first, and fall back to sessions; start with a session if it is known to be needed.
 
     Raises:
         JsonRpcError: the server answers with an error.

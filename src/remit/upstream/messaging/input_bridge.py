@@ -1,4 +1,4 @@
-"""Asks a client with a session what a stateless server wants to know through `input_required` answers."""
+"""Answers the `input_required` questions of stateless servers through clients with a session."""
 
 from collections.abc import Awaitable, Callable
 
@@ -9,8 +9,8 @@ from remit.upstream.messaging.messages import ProtocolError
 from remit.upstream.ports import RequestContext
 
 MAX_ROUNDS = 10
-MAX_QUESTIONS = 16  # of one answer
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 0.25  # seconds, where a server only wants the request again
+MAX_QUESTIONS = 16  # per answer
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 0.25  # seconds, if a server only wants a retry
 
 
 def is_input_required(answer: Answer) -> bool:

@@ -1,4 +1,4 @@
-"""Reads and writes messages as plain JSON of bounded size, and names what can go wrong."""
+"""Reads and writes JSON messages of bounded size, and defines the connection errors."""
 
 import json
 import re
@@ -20,7 +20,7 @@ class ProtocolError(Exception):
 
 
 class LostError(Exception):
-    """The connection to a server is gone, or was given up for a reason in our words."""
+    """The connection to a server is lost or was given up; the text is ours."""
 
 
 class UnreachableError(Exception):
@@ -28,7 +28,7 @@ class UnreachableError(Exception):
 
 
 class DisconnectedError(UnreachableError):
-    """A server was reached, and closed the connection."""
+    """A server was reached, but closed the connection."""
 
 
 class RefusedError(Exception):
@@ -38,7 +38,7 @@ class RefusedError(Exception):
         wants = "" if scope is None else f": it wants the scope `{scope}`"
         super().__init__(f"answers {status} {phrase}".rstrip() + wants)
         self.status = status
-        self.scope = scope  # that the token lacks
+        self.scope = scope  # the scope that the token lacks
 
 
 class SessionExpiredError(RefusedError):
@@ -46,12 +46,12 @@ class SessionExpiredError(RefusedError):
 
 
 def encode(message: Message) -> bytes:
-    """Write a message on one line."""
+    """Encode a message on one line."""
     return json.dumps(message, separators=(",", ":")).encode()
 
 
 def decode(text: bytes | str) -> Any:
-    """Read JSON; invalid UTF-8 costs only the characters it stands for.
+    """Read JSON, and replace invalid UTF-8.
 
     Raises:
         ValueError: the text is not JSON, or is nested too deeply.
@@ -82,7 +82,7 @@ def parse_messages(text: bytes | str) -> Message | list[Message]:
 
 
 def unreadable_answer(line: bytes) -> tuple[bool, int | None]:
-    """Tell an answer that cannot be parsed from noise, and find the number of its request."""
+    """Check whether an invalid line is an answer, and find the number of its request."""
     if not line.lstrip().startswith(b"{") or b'"jsonrpc"' not in line or b'"result"' not in line:
         return False, None
     found = {int(number) for number in _ID.findall(line)}

@@ -1,4 +1,4 @@
-"""Requests that wait for their answer, with the notifications and questions that arrive meanwhile."""
+"""Pending requests, with the notifications and questions that arrive before the answer."""
 
 from collections import deque
 from collections.abc import Callable
@@ -10,8 +10,8 @@ from remit.protocol.json_rpc import Answer, JsonRpcError, Params, as_object
 from remit.upstream.messaging.messages import Message
 from remit.upstream.ports import RequestContext
 
-MAX_NOTIFICATIONS = 256  # that a slow caller has not taken yet; then the oldest are dropped
-_FLUSH_SECONDS = 5.0  # for a caller to take the notifications that came before the answer
+MAX_NOTIFICATIONS = 256  # pending for a slow caller; then the oldest are dropped
+_FLUSH_SECONDS = 5.0  # for a caller to receive the notifications that came before the answer
 
 
 class PendingRequest:
@@ -30,8 +30,8 @@ class PendingRequest:
         self.fault: Exception | None = None
         self.size = 0  # bytes of the answer
         self.arrived = anyio.Event()
-        self.acknowledged: anyio.Event | None = None  # for a stream of changes
-        self.questions: dict[object, anyio.CancelScope] = {}  # requests of the server to the caller
+        self.acknowledged: anyio.Event | None = None  # for a change stream
+        self.questions: dict[object, anyio.CancelScope] = {}  # requests from the server to the caller
         self.is_notifying = False
         self._inbox: deque[tuple[str, Params]] | None = None
         self._notified: anyio.Event | None = None
@@ -40,29 +40,29 @@ class PendingRequest:
 
     @property
     def is_over(self) -> bool:
-        """Whether the answer or a failure is there."""
+        """Whether the answer or a failure has arrived."""
         return self.arrived.is_set()
 
     def within(self, seconds: float | None) -> anyio.CancelScope:
-        """Make the scope to wait in; progress starts its time again."""
+        """Return the scope to wait in; progress restarts its time limit."""
         self._limit = seconds
         self._scope = anyio.CancelScope()
         self.extend()
         return self._scope
 
     def extend(self) -> None:
-        """Start the time again; it stands still while a person is asked."""
+        """Restart the time limit, which pauses while the caller is asked."""
         if self._scope is not None and self._limit is not None:
             is_asking = bool(self.questions)
             self._scope.deadline = float("inf") if is_asking else anyio.current_time() + self._limit
 
     def take_answer(self, message: Message, size: int = 0) -> None:
-        """Take the answer."""
+        """Store the answer."""
         self.answer, self.size = message, size
         self.arrived.set()
 
     def fail(self, fault: Exception) -> None:
-        """Stop waiting."""
+        """Fail the request, unless it is answered."""
         if self.answer is None and self.fault is None:
             self.fault = fault
             self.arrived.set()
@@ -106,7 +106,7 @@ class PendingRequest:
             notified.set()
 
     async def flush(self) -> None:
-        """Wait until the caller has the notifications that came before the answer."""
+        """Wait until the caller has received the notifications that came before the answer."""
         if self.is_notifying and self._notified is not None:
             with anyio.move_on_after(_FLUSH_SECONDS):
                 await self._notified.wait()

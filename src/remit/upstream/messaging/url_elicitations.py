@@ -1,4 +1,4 @@
-"""Remembers which caller was sent to which URL, so only that caller learns when the person is done there.
+"""Remembers which caller was sent to which URL, so only that caller is notified of the completion.
 
 A server names a URL in `elicitation/create`, or in an error that requires a visit first.
 """
@@ -11,7 +11,7 @@ from remit.protocol.json_rpc import ErrorCode, as_object
 from remit.upstream.messaging.messages import Message
 from remit.upstream.ports import RequestContext
 
-MAX_ELICITATIONS = 256  # of one connection; people leave pages open and never come back
+MAX_ELICITATIONS = 256  # per connection; users may never come back to a page
 
 
 class UrlElicitations:
@@ -21,7 +21,7 @@ class UrlElicitations:
         self._callers: OrderedDict[str, RequestContext] = OrderedDict()
 
     def note(self, params: Mapping[str, Any], caller: RequestContext) -> None:
-        """Remember the caller of an elicitation, where it names a URL."""
+        """Remember the caller of an elicitation, if it names a URL."""
         identity = params.get("elicitationId")
         if params.get("mode") == "url" and isinstance(identity, str):
             self._callers[identity] = caller
@@ -38,6 +38,6 @@ class UrlElicitations:
                 self.note(as_object(each), caller)
 
     def pop_completed(self, params: Mapping[str, Any]) -> RequestContext | None:
-        """Find and forget the caller of a completed elicitation."""
+        """Remove and return the caller of a completed elicitation."""
         identity = params.get("elicitationId")
         return self._callers.pop(identity, None) if isinstance(identity, str) else None

@@ -30,7 +30,7 @@ class BearerAuth(httpx2.Auth):
     async def async_auth_flow(
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        """Send a request, with a refreshed token where the old one has expired or is rejected."""
+        """Send a request; refresh the token if it has expired or is rejected."""
         used = self._token
         if not used.is_expired(time.time()):
             response = yield _authorize(request, used)
@@ -74,7 +74,7 @@ def _authorize(request: httpx2.Request, token: StoredToken) -> httpx2.Request:
 
 
 def _refresh_request(token: StoredToken) -> httpx2.Request:
-    """Make the refresh request, with the client's secret as its registration says."""
+    """Create the refresh request, with the client secret as registered."""
     data = {
         "grant_type": "refresh_token",
         "refresh_token": token.refresh_token or "",

@@ -1,4 +1,4 @@
-"""The page on this machine where the browser arrives after a sign-in, with the code."""
+"""The local callback page, which receives the code after a sign-in."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -18,11 +18,11 @@ CallbackParams = dict[str, str]
 
 
 class CallbackPage:
-    """Takes the parameters of the callback."""
+    """Receives the parameters of the callback."""
 
     def __init__(self, port: int, host: str = LOOPBACK) -> None:
         self.url = f"http://{host}:{port}{PATH}"
-        self.state: str | None = None  # that the callback must carry
+        self.state: str | None = None  # required in the callback
         self._params: CallbackParams = {}
         self._has_arrived = anyio.Event()
 
@@ -59,7 +59,7 @@ class CallbackPage:
 
 @asynccontextmanager
 async def serve_callback_page(port: int = 0, host: str = LOOPBACK) -> AsyncGenerator[CallbackPage]:
-    """Serve the page while the block lasts.
+    """Serve the page while the block runs.
 
     Raises:
         OSError: the port is taken.

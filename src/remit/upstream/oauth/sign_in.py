@@ -33,7 +33,7 @@ TIME_LIMIT = 300.0  # seconds for a person to sign in
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ClientRegistration:
-    """Remit's OAuth client for a server, where it is registered by hand."""
+    """Remit's OAuth client for a server, if it is registered manually."""
 
     client_id: str | None = None  # None: register dynamically
     client_secret: str | None = None
@@ -43,7 +43,7 @@ class ClientRegistration:
 
 
 def registration_for(launch: Launch, given: ClientRegistration) -> ClientRegistration:
-    """Use the client that the user gives, or else the one in the entry."""
+    """Return the user's client registration, else the one in the entry."""
     known = launch.registered
     if given.client_id is not None or known is None:
         return given
@@ -149,7 +149,7 @@ def _provider(
 
 
 async def _send_ping(launch: Launch, provider: OAuthClientProvider) -> str | None:
-    """Send a request that triggers the sign-in, and return the reason where the server still refuses."""
+    """Send a request that triggers the sign-in; return the reason if the server still refuses."""
     logging.getLogger("mcp").addHandler(logging.NullHandler())  # it would report errors twice
     headers = {"mcp-protocol-version": Era.SESSION.latest, "content-type": "application/json"}
     ping = encode({"jsonrpc": "2.0", "id": 1, "method": "ping"})
@@ -184,7 +184,7 @@ def _stored_token(label: str, provider: OAuthClientProvider) -> StoredToken:
 
 
 class _WiderMetadata(OAuthClientMetadata):
-    """Adds a scope to those that the SDK finds, when it registers and when it asks the user."""
+    """Adds a scope to those that the SDK finds, for registration and consent."""
 
     _extra_scope: str = PrivateAttr(default="")
 
@@ -195,7 +195,7 @@ class _WiderMetadata(OAuthClientMetadata):
 
 
 class _FixedRegistration:
-    """Gives the SDK a client that is already registered; the tokens are stored elsewhere."""
+    """Gives the SDK a client that is already registered; tokens are stored elsewhere."""
 
     def __init__(self, registration: ClientRegistration, url: str) -> None:
         self._known = (

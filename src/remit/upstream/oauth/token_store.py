@@ -1,6 +1,6 @@
-"""Stores OAuth tokens in the system's keyring or, where there is none, in files only the user can read.
+"""Stores OAuth tokens in the system keyring or, if there is none, in files that only the user can read.
 
-Never in the database, which people copy and share.
+Tokens never go into the database, which people copy and share.
 """
 
 import importlib
@@ -28,14 +28,14 @@ class StoredToken:
     client_id: str = ""
     client_secret: str | None = None
     client_method: str | None = None  # how the client authenticates
-    resource: str | None = None  # that the token is for
-    scope: str | None = None  # where the server named it
+    resource: str | None = None  # the resource that it is for
+    scope: str | None = None  # if the server named it
 
     def __repr__(self) -> str:
         return "StoredToken()"
 
     def is_expired(self, now: float) -> bool:
-        """Check whether it has expired, or nearly so."""
+        """Check whether the token has expired, or is about to."""
         return self.expires_at is not None and now >= self.expires_at - 10
 
 
@@ -47,7 +47,7 @@ class TokenStore(Protocol):
         ...
 
     def save(self, url: str, token: StoredToken) -> None:
-        """Store a token, and replace an earlier one.
+        """Store a token, replacing an earlier one.
 
         Raises:
             OSError: it cannot be written.
@@ -55,7 +55,7 @@ class TokenStore(Protocol):
         ...
 
     def forget(self, url: str) -> bool:
-        """Delete the token of a server; False where there was none."""
+        """Delete the token of a server; return False if there was none."""
         ...
 
 
@@ -74,7 +74,7 @@ class FileTokenStore:
             return None
 
     def save(self, url: str, token: StoredToken) -> None:
-        """Store a token, and replace an earlier one.
+        """Store a token, replacing an earlier one.
 
         Raises:
             OSError: it cannot be written.
@@ -82,7 +82,7 @@ class FileTokenStore:
         private_files.write(self._path(url), json.dumps(asdict(token)))
 
     def forget(self, url: str) -> bool:
-        """Delete the token of a server; False where there was none."""
+        """Delete the token of a server; return False if there was none."""
         try:
             os.remove(self._path(url))
         except OSError:
@@ -94,7 +94,7 @@ class FileTokenStore:
 
 
 class KeyringTokenStore:
-    """Tokens in the system's keyring, or in files where the keyring fails."""
+    """Tokens in the system keyring, or in files if the keyring fails."""
 
     def __init__(self, keyring: Any, files: FileTokenStore) -> None:
         self._keyring = keyring
@@ -109,7 +109,7 @@ class KeyringTokenStore:
         return self._files.load(url)
 
     def save(self, url: str, token: StoredToken) -> None:
-        """Store a token, and replace an earlier one.
+        """Store a token, replacing an earlier one.
 
         Raises:
             OSError: it cannot be written.
@@ -124,7 +124,7 @@ class KeyringTokenStore:
             self._files.forget(url)
 
     def forget(self, url: str) -> bool:
-        """Delete the token of a server; False where there was none."""
+        """Delete the token of a server; return False if there was none."""
         was_stored = self._files.forget(url)
         with suppress(Exception):
             if self._keyring.get_password(SERVICE, token_name(url)) is not None:
@@ -134,17 +134,17 @@ class KeyringTokenStore:
 
 
 def open_token_store(directory: str) -> TokenStore:
-    """Open the keyring where the package `keyring` is installed and finds one, else the files."""
+    """Open the keyring if the `keyring` package is installed and finds one, else the files."""
     files = FileTokenStore(directory)
     try:
         keyring: Any = importlib.import_module("keyring")
         return KeyringTokenStore(keyring, files) if keyring.get_keyring().priority >= 1 else files
-    except Exception:  # keyring errors have no other base class
+    except Exception:  # keyring errors have no common base class
         return files
 
 
 def token_name(url: str) -> str:
-    """Name a server's token without its URL, which may be secret."""
+    """Hash a server's URL, which may be secret, into the name of its token."""
     return sha256(url.encode()).hexdigest()[:32]
 
 

@@ -1,4 +1,4 @@
-"""Runs the `headersHelper` of an entry, a command that prints HTTP headers; trusted with the entry."""
+"""Runs the `headersHelper` command of a trusted entry, which prints HTTP headers."""
 
 import sys
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ MAX_OUTPUT = 65_536  # bytes
 
 
 async def run_headers_helper(ready: Upstream, environment: Mapping[str, str]) -> dict[str, str]:
-    """Run the command, and return its headers.
+    """Run the command and return its headers.
 
     Raises:
         ProtocolError: it fails, takes too long, or prints something other than headers.

@@ -1,4 +1,4 @@
-"""The HTTP client for remote servers, and its errors in words that do not contain the URL."""
+"""The HTTP client for remote servers, with error messages that do not contain the URL."""
 
 import os
 import re
@@ -39,7 +39,7 @@ _CAUSES: Mapping[type[BaseException], str] = {
 
 
 def open_http_client(headers: Mapping[str, str], auth: httpx2.Auth | None = None) -> httpx2.AsyncClient:
-    """Make the client for one server; callers limit how long an answer may take."""
+    """Create the client for one server; callers limit the time of an answer."""
     return httpx2.AsyncClient(
         headers={"Accept-Encoding": "identity", **headers},
         timeout=httpx2.Timeout(CONNECT_SECONDS, read=None, pool=None),
@@ -81,7 +81,7 @@ async def send_within_origin(
     content: bytes | None,
     headers: Mapping[str, str],
 ) -> AsyncGenerator[httpx2.Response]:
-    """Send a request, and follow redirects only within its origin: it may carry secrets.
+    """Send a request; follow redirects only within its origin, since it may carry secrets.
 
     Raises:
         UnreachableError: the server cannot be reached.
@@ -106,7 +106,7 @@ async def send_within_origin(
 
 
 def refused_error(response: httpx2.Response) -> RefusedError:
-    """Make the error for a refused request, with the missing scope where the server names one."""
+    """Create the error for a refused request, with the missing scope if the server names one."""
     status, phrase = response.status_code, response.reason_phrase
     challenge = response.headers.get("www-authenticate", "") if status == 403 else ""
     found = _SCOPE.search(challenge) if _LACKS_SCOPE.search(challenge) else None
@@ -117,7 +117,7 @@ async def read_body(response: httpx2.Response) -> tuple[Message | list[Message],
     """Read a whole response.
 
     Raises:
-        ProtocolError: it is too long, or not valid.
+        ProtocolError: it is too long or invalid.
     """
     pieces: list[bytes] = []
     size = 0

@@ -1,6 +1,6 @@
-"""The streamable HTTP transport: each request is one POST, and its answer comes on its own stream.
+"""The streamable HTTP transport: each request is one POST with its own response stream.
 
-Requests share only the HTTP client, so a dropped one affects no other.
+Requests share only the HTTP client, so a dropped one does not affect the others.
 """
 
 from collections.abc import AsyncGenerator, Iterable, Mapping
@@ -123,7 +123,7 @@ class HttpTransport:
             self._check(response)
 
     def use_handshake(self, handshake: HandshakeResult) -> None:
-        """Send the version with each request, and listen where there is a session."""
+        """Send the version with each request, and listen if there is a session."""
         self._handshake = handshake
         if self._session is not None:
             self._tasks.start_soon(self._listen)
@@ -135,7 +135,7 @@ class HttpTransport:
                 self._tools[name] = header_map(as_object(tool).get("inputSchema"))
 
     async def _listen(self) -> None:
-        """Receive messages that answer no request, where the server has a stream for them."""
+        """Receive unsolicited messages, if the server has a stream for them."""
         stream, failures = EventStream(), 0
         while self._session is not None and failures <= _RETRIES:
             again = {} if stream.last is None else {_LAST_EVENT: stream.last}
@@ -179,7 +179,7 @@ class HttpTransport:
                 request.take_answer(one, size)
 
     async def _take_error(self, response: httpx2.Response, request: PendingRequest) -> bool:
-        """Take a JSON-RPC error that comes with an HTTP error status."""
+        """Accept a JSON-RPC error that comes with an HTTP error status."""
         if not response.headers.get("content-type", "").lower().startswith("application/json"):
             return False
         try:

@@ -1,4 +1,4 @@
-"""The interfaces of transports: what carries messages to a server, and what receives them."""
+"""The interfaces of transports and of message receivers."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Protocol
@@ -15,11 +15,11 @@ class MessageReceiver(Protocol):
     """Receives messages from a server, without waiting."""
 
     def take(self, message: Any, size: int, request: PendingRequest | None = None) -> None:
-        """Take a message, perhaps from the stream of a request."""
+        """Receive a message, which may come from the stream of a request."""
         ...
 
     def unreadable(self, number: int | None, fault: Exception) -> None:
-        """Report an unreadable answer, with its request's number where known."""
+        """Report an unreadable answer, with its request's number if known."""
         ...
 
     def lost(self, fault: Exception) -> None:
@@ -69,7 +69,7 @@ class MessageTransport(Protocol):
         ...
 
     async def close(self) -> None:
-        """End the session on the server, where there is one."""
+        """End the session on the server, if there is one."""
         ...
 
 

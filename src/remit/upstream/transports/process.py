@@ -1,4 +1,4 @@
-"""Server processes: their streams, the end of their stderr, and a reliable end of the whole process group.
+"""Runs server processes: their streams, the tail of stderr, and the end of the whole process group.
 
 The SDK's transport kills a server's children only when the server itself hangs, and lets stderr through to
 the terminal.
@@ -75,7 +75,7 @@ class ServerProcess:
         Raises:
             OSError, anyio.BrokenResourceError, anyio.ClosedResourceError: the process no longer reads.
         """
-        assert self._process.stdin is not None  # noqa: S101 - the same
+        assert self._process.stdin is not None  # noqa: S101 - it is opened as a pipe
         await self._process.stdin.send(text)
 
     async def drain_stderr(self) -> None:
@@ -117,7 +117,7 @@ class ServerProcess:
                 await anyio.sleep(_POLL)
 
     def _signal(self, number: int) -> bool:
-        """Send a signal to the process group; False when it is gone."""
+        """Send a signal to the process group; return False if it is gone."""
         if sys.platform == "win32":
             if self._process.returncode is None and number:
                 self._process.kill()
@@ -141,7 +141,7 @@ class ServerProcess:
 async def start_process(
     words: Sequence[str], *, env: Mapping[str, str], cwd: str, watchdog: Watchdog | None = None
 ) -> AsyncGenerator[ServerProcess]:
-    """Start a process, and end it and its children with the block.
+    """Start a process; end it and its children when the block ends.
 
     Raises:
         OSError: it cannot be started.

@@ -1,4 +1,4 @@
-"""Opens transports to remote servers, with stored tokens; loaded when first needed."""
+"""Opens transports to remote servers, with stored tokens; loaded on first use."""
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
@@ -72,7 +72,7 @@ def parse_url(url: str) -> httpx2.URL:
     """Parse a URL.
 
     Raises:
-        ProtocolError: it is not valid.
+        ProtocolError: it is invalid.
     """
     try:
         return httpx2.URL(url)

@@ -23,7 +23,7 @@ from remit.upstream.transports.message_transport import MessageReceiver
 from remit.upstream.transports.process import ServerProcess
 
 MAX_NOISE = 2**20  # bytes in a row that are not messages; some servers print logs to stdout
-BATCH = 16  # messages to take before other tasks run
+BATCH = 16  # messages to process before other tasks run
 NOISE = "writes something else than messages"
 
 
@@ -59,7 +59,7 @@ class StdioTransport:
             raise LostError from None
 
     def use_handshake(self, handshake: HandshakeResult) -> None:
-        """Do nothing: all eras use this transport alike."""
+        """Do nothing: all eras use this transport in the same way."""
 
     def learn(self, tools: Iterable[Any]) -> None:
         """Do nothing: there are no headers."""
