@@ -39,7 +39,7 @@ class BearerAuth(httpx2.Auth):
         async with self._refreshing:
             if self._token is used:  # else another request has refreshed it
                 kept = await run_sync(self._tokens.load, self._url)
-                if kept is not None and kept.access_token != used.access_token:  # another process has
+                if kept is not None and kept.access_token != used.access_token:  # by another process
                     self._token = kept
                 elif used.refresh_token is not None:
                     response = yield _refresh_request(used)
