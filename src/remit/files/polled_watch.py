@@ -1,38 +1,53 @@
-"""Waits for changes in directories with `watchfiles`, where the system has no inotify."""
+"""Waits for changes in directories with `watchfiles`, on systems without inotify."""
 
+import time
 from collections.abc import Collection
 from threading import Event
 
-from watchfiles._rust_notify import RustNotify
+from watchfiles import watch
+
+_POLL = 50  # milliseconds between two looks of `watchfiles`
 
 
 class PolledWatch:
-    """Watches some directories; it looks again at short intervals.
+    """Watches some directories, but not those below them.
 
     Raises:
-        OSError: the machine has no more watches to give.
+        OSError: the system has no watches left.
     """
 
     def __init__(self, directories: Collection[str]) -> None:
         self._stopped = Event()
-        self._notify = RustNotify([*directories], False, False, 0, False, True)
+        self._changes = watch(
+            *directories,
+            watch_filter=None,
+            stop_event=self._stopped,
+            rust_timeout=_POLL,
+            yield_on_timeout=True,
+            recursive=False,
+            ignore_permission_denied=True,
+        )
+        next(self._changes, None)  # starts watching
 
-    def wait(self, seconds: float, *, quiet: float, most: float) -> set[str]:
-        """Wait for changes, and name the paths; gather more until none comes for a while, or it took long.
+    def wait(self, seconds: float, *, quiet: float, most: float) -> set[str]:  # noqa: ARG002 - `watch` gathers
+        """Wait for changes and return their paths, or nothing after a time.
 
         Raises:
-            KeyboardInterrupt: the user wants no more of it.
+            KeyboardInterrupt: the user interrupts the wait.
         """
-        grouped, step, timeout = (max(1, int(1000 * each)) for each in (most, quiet, seconds))
-        changed = self._notify.watch(grouped, step, timeout, self._stopped)
-        if changed == "signal":
-            raise KeyboardInterrupt
-        return set() if isinstance(changed, str) else {path for _, path in changed}
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            changes = next(self._changes, None)
+            if changes is None:
+                break
+            if changes:
+                return {path for _, path in changes}
+        return set()
 
     def wake(self) -> None:
         """End the wait, from any thread."""
         self._stopped.set()
 
     def close(self) -> None:
-        """Watch no more."""
-        self._notify.close()
+        """Stop watching."""
+        self._changes.close()

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import anyio
-from anyio import CapacityLimiter, from_thread, to_thread
+from anyio import CapacityLimiter, to_thread
 
 from remit.errors import RemitError
 from remit.gateway.change_tracker import ChangeSignal, ChangeTracker
@@ -26,7 +26,7 @@ from remit.protocol.broadcast import Broadcaster
 if TYPE_CHECKING:
     from remit.scanning.ports import Notifier
 
-FALLBACK = 10.0  # seconds between two checks while nothing is reported
+FALLBACK = 3.0  # seconds between two checks while nothing is reported
 _TRIES = 3  # checks in a row, if each finds other directories to watch
 _log = logging.getLogger("remit.gateway")
 
@@ -89,8 +89,16 @@ class ChangeFeed:
     async def watch_files(self) -> None:
         """Check for changes whenever files or the store change, from the first listener on, until stopped."""
         await self._heard.wait()
-        self._notifier = self._open_notifier()
-        await to_thread.run_sync(self._wait_for_changes, self._notifier, limiter=CapacityLimiter(1))
+        notifier = self._notifier = self._open_notifier()
+        thread = CapacityLimiter(1)
+        while not notifier.is_stopped:
+            for _ in range(_TRIES):
+                places = await self._look_for_places()
+                if not await to_thread.run_sync(notifier.watch, places, limiter=thread):
+                    break
+            while not await to_thread.run_sync(_is_notified, notifier, limiter=thread):
+                if notifier.is_stopped or await self._look():
+                    break
 
     async def _look(self) -> bool:
         """Announce changes, and return whether the lists have a new catalog."""
@@ -117,15 +125,6 @@ class ChangeFeed:
         except RemitError as error:
             _log.warning("changes of files are found out late: %s", error)
         return self._places
-
-    def _wait_for_changes(self, notifier: "Notifier") -> None:
-        while not notifier.is_stopped:
-            for _ in range(_TRIES):
-                if not notifier.watch(from_thread.run(self._look_for_places)):
-                    break
-            while not notifier.is_stopped and not _is_notified(notifier):
-                if from_thread.run(self._look):
-                    break
 
 
 def _is_notified(notifier: "Notifier") -> bool:
