@@ -20,11 +20,11 @@ pytestmark = pytest.mark.skipif(
 REMIT = """
 import signal, sys
 import anyio
-from support.upstream_pools import Noting, links, speaking, tool, upstream
+from support.upstream_pools import RecordingCaller, open_pool, tool, two_era_launch, upstream
 
 async def main(note: str, ends: bool) -> None:
-    async with links() as made:
-        await made.request(upstream(speaking("old", note)), "tools/call", tool("echo"), Noting())
+    async with open_pool() as pool:
+        await pool.request(upstream(two_era_launch("old", note)), "tools/call", tool("echo"), RecordingCaller())
         print("ready", flush=True)
         if not ends:
             await anyio.sleep_forever()
