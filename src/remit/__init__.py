@@ -1,6 +1,6 @@
 """Remit gives every AI agent exactly the tools it should have, and can always say why."""
 
-TYPE_CHECKING = False  # as type checkers read it; `typing` itself is not needed to import this package
+TYPE_CHECKING = False  # type checkers recognize the name; importing `typing` takes time
 if TYPE_CHECKING:
     from remit.bootstrap import open_registry
     from remit.decision.context import Context
@@ -47,7 +47,7 @@ _HOMES = {
     "filter_tools": "remit.search.tool_filter",
     "open_registry": "remit.bootstrap",
     "record_use": "remit.hooks.hook_context",
-    # For those who define tools in Python; named one by one, and not by `import *`.
+    # For defining tools in Python; not part of `import *`.
     "ToolRegistry": "remit.python_tools.tool_registry",
     "location_scope": "remit.python_tools.decorators",
     "requires": "remit.python_tools.decorators",
@@ -56,7 +56,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    # Loaded when asked for: a hook process imports this package and has milliseconds.
+    # Imported on demand: a hook process imports this package and has only milliseconds.
     if name in _HOMES:
         from importlib import import_module
 

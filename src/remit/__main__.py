@@ -1,16 +1,16 @@
-"""The command `remit`: a hook's event goes the short way, everything else to the command line."""
+"""The command `remit`: handles hook events directly, and everything else in the command line."""
 
 import atexit
 import gc
 import sys
 
-_ALLOCATIONS = 100_000  # between two looks for garbage: to load a command makes nearly as many
+_ALLOCATIONS = 100_000  # between garbage collections: loading a command makes nearly as many
 
 
 def main() -> None:
-    """Run what was asked for; a hook has milliseconds, and never loads the command line."""
+    """Run the command; a hook has only milliseconds, so it never loads the command line."""
     gc.set_threshold(_ALLOCATIONS)
-    atexit.register(gc.freeze)  # what is left at the end goes with the process: nobody need look for it
+    atexit.register(gc.freeze)  # skip the collection at exit
     if sys.argv[1:] == ["hook"]:
         from remit.hooks.hook_command import main as run
     else:

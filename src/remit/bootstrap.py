@@ -1,4 +1,4 @@
-"""Puts the parts together; the one place that imports late, so that nobody pays for what they do not use."""
+"""Wires the parts together, and imports each one late, so a command loads only the parts it uses."""
 
 import os
 import sys
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from remit.upstream.upstream_model import Offer, Upstream
 
 
-MEMORY_PATIENCE = 5.0  # seconds that a write of memory waits for others before it is queued
+MEMORY_PATIENCE = 5.0  # seconds that a write to memory waits for a locked database before it is queued
 
 
 def read_trial(folder: str) -> "EvaluationSet":
-    """Read a folder of tools and of queries whose answers are known.
+    """Read a folder of tools, and of queries with known answers.
 
     Raises:
-        BadFileError: a line is not what it should be.
-        NoSuchDirectoryError: there is no such folder.
+        BadFileError: a line is invalid.
+        NoSuchDirectoryError: the folder does not exist.
         NoSuchFileError: one of its two files is missing.
     """
     from remit.search.evaluation_folder import read_evaluation_folder
@@ -51,10 +51,10 @@ def read_trial(folder: str) -> "EvaluationSet":
 
 
 def open_registry() -> "Registry":
-    """Open the registry of this user on this machine.
+    """Open this user's registry.
 
     Raises:
-        BadVariableError: a variable that names a directory cannot be used.
+        BadVariableError: a variable that names a directory is invalid.
         StoreError: the database cannot be used.
     """
     from remit.registry import Registry
@@ -68,11 +68,11 @@ def open_registry() -> "Registry":
 
 
 def open_memory(directory: str = ".") -> "Memory":
-    """Open the memory of this user on this machine, for whoever works in a directory.
+    """Open this user's memory for a directory.
 
     Raises:
-        BadVariableError: a variable that names a directory cannot be used.
-        NoSuchDirectoryError: there is no such directory.
+        BadVariableError: a variable that names a directory is invalid.
+        NoSuchDirectoryError: the directory does not exist.
         StoreError: the database cannot be used.
     """
     from remit.files.checkout import locate
@@ -83,7 +83,7 @@ def open_memory(directory: str = ".") -> "Memory":
 
 
 def memory_at(path: str, engine: SearchEngine, workspace: "Workspace", clock: "Clock") -> "Memory":
-    """Open the memory in a database; what cannot be written there now waits in a folder beside it."""
+    """Open the memory in a database; writes that fail are queued in a directory next to it."""
     from remit.memory.project_memory import Memory
     from remit.memory.write_queue import WriteQueue
     from remit.store.approval_store import SqliteApprovals
@@ -109,7 +109,7 @@ def open_states(
     clock: "Clock | None" = None,
     now_ns: "Callable[[], int]" = time.time_ns,
 ) -> "StateService":
-    """Make ready to read Remit's own configuration, and the states, as this user on this machine."""
+    """Open the service for states and for Remit's own configuration."""
     from remit.configuration.configuration_service import ConfigurationService
     from remit.configuration.toml_files import TomlFiles
     from remit.states.detectors.local_detectors import LocalDetectors
@@ -121,10 +121,10 @@ def open_states(
 
 
 def open_personal_file(workspace: "Workspace") -> "PersonalFile":
-    """Read the user's own configuration file in a project, to change it.
+    """Open the user's personal configuration file in a project for editing.
 
     Raises:
-        BadFileError: it cannot be read.
+        BadFileError: the file cannot be read.
     """
     from remit.configuration.personal_file import PersonalFile
 
@@ -132,17 +132,17 @@ def open_personal_file(workspace: "Workspace") -> "PersonalFile":
 
 
 def diagnose(registry: "Registry", context: "Context") -> "list[Finding]":
-    """Name what is wrong with the configuration of a workspace, and how to mend it."""
+    """List the problems in the configuration of a workspace, with their fixes."""
     from remit.doctor import diagnosis
 
     return diagnosis.diagnose(registry.examine(context))
 
 
 def open_installer() -> "Installer":
-    """Make ready to put Remit into clients, as this user on this machine.
+    """Open the installer, which adds Remit to clients.
 
     Raises:
-        BadVariableError: a variable that names a directory cannot be used.
+        BadVariableError: a variable that names a directory is invalid.
     """
     from remit.clients.install_targets import ClientTargets
     from remit.install.installer import Installer
@@ -155,7 +155,7 @@ def open_installer() -> "Installer":
 
 
 def own_command() -> list[str]:
-    """The words that start this very Remit, from any directory."""
+    """Return the command that starts this installation of Remit from any directory."""
     import sysconfig
 
     from remit.decision.launch import program
@@ -169,35 +169,35 @@ def own_command() -> list[str]:
 
 
 def open_notifier() -> "Notifier":
-    """Make ready to watch directories on this machine."""
+    """Open a notifier that watches directories."""
     from remit.files.directory_watcher import DirectoryNotifier
 
     return DirectoryNotifier()
 
 
 def open_upstreams() -> "Upstreams":
-    """Make ready to start and reach servers, as this user on this machine."""
+    """Open the live servers, to list their tools."""
     from remit.upstream.live_servers import LiveServers
 
     return LiveServers(_launch_resources())
 
 
 def open_tokens() -> "TokenFile":
-    """Make ready to look after the tokens of the gateway's clients."""
+    """Open the file of the gateway's tokens."""
     from remit.gateway.transports.token_file import TokenFile
 
     return TokenFile(os.path.dirname(database_path(_machine())))
 
 
 def open_status_files() -> "StatusFiles":
-    """Make ready to say, or to see, which gateways run."""
+    """Open the files in which gateways publish their status."""
     from remit.gateway.transports.status_files import StatusFiles
 
     return StatusFiles(os.path.dirname(database_path(_machine())))
 
 
 def gateway_openers() -> "GatewayOpeners":
-    """Collect what a gateway process opens."""
+    """Return the functions that a gateway process opens its parts with."""
     from remit.gateway.transports.lifecycle import GatewayOpeners
 
     return GatewayOpeners(
@@ -212,15 +212,15 @@ def gateway_openers() -> "GatewayOpeners":
 
 @asynccontextmanager
 async def open_endpoint(spec: "EndpointSpec", upstreams: "UpstreamPool") -> "AsyncGenerator[Endpoint]":
-    """Serve an endpoint, with a registry of its own, until the context is left.
+    """Serve an endpoint, with its own registry, until the block ends.
 
     Raises:
-        AgentError: there is no such agent, or it cannot be put to work as it is defined.
-        NoSuchDirectoryError: there is no such directory.
+        AgentError: the agent does not exist, or its definition is invalid.
+        NoSuchDirectoryError: the directory does not exist.
         StoreError: the database cannot be used.
-        UnknownClientError: no client of this name is supported.
-        UnknownRoomError: no room of this name is declared.
-        ValueError: there is no such mode or strategy.
+        UnknownClientError: the client is not supported.
+        UnknownRoomError: the room is not declared.
+        ValueError: the mode or strategy does not exist.
     """
     from remit.gateway.open_endpoint import EndpointResources, serve_endpoint
 
@@ -237,7 +237,7 @@ def _read_offer(lists: "ServerLists", upstream: "Upstream") -> "Offer":
 
 @asynccontextmanager
 async def open_upstream_pool() -> "AsyncGenerator[UpstreamPool]":
-    """Make ready to pass requests on to servers, as this user on this machine; all end with the block."""
+    """Open a pool that forwards requests to servers; they stop when the block ends."""
     from remit.upstream.upstream_pool import open_upstream_pool
 
     async with open_upstream_pool(_launch_resources()) as upstreams:
@@ -254,12 +254,12 @@ def sign_in(
     port: int = 0,
     scope: str | None = None,
 ) -> None:
-    """Sign in to a remote server through the browser, and keep that for this user.
+    """Sign in to a remote server in the browser, and store the token.
 
-    A scope is asked for beside what the server wants at least, and what was granted before.
+    A given scope is requested in addition to the server's required scopes and those granted before.
 
     Raises:
-        SignInError: it came to nothing; the error says why.
+        SignInError: the sign-in failed.
     """
     from remit.upstream.oauth.sign_in import ClientRegistration, expand_remote, registration_for, sign_in
     from remit.upstream.oauth.token_store import open_token_store
@@ -277,10 +277,10 @@ def sign_in(
 
 
 def sign_out(upstream: "Upstream") -> bool:
-    """Forget that this user signed in to a server; False where nothing was kept.
+    """Delete the stored token of a server; return False if there is none.
 
     Raises:
-        SignInError: it is no remote server.
+        SignInError: the server is not remote.
     """
     from remit.upstream.oauth.sign_in import expand_remote
     from remit.upstream.oauth.token_store import open_token_store
@@ -313,7 +313,7 @@ def _open_remote(directory: str) -> "RemoteConnector":
 
 
 def database_path(machine: "Machine") -> str:
-    """Name the file of the database."""
+    """Return the path of the database."""
     return os.path.join(_data_directory(machine), settings.DATABASE)
 
 

@@ -1,46 +1,46 @@
 """Every error Remit raises on purpose.
 
 RemitError
-├── AgentError                an agent cannot be put to work as it is defined
-├── ApprovalError             something cannot be approved, or not any more
-│   └── UnknownApprovalError  nothing of this name was asked here
-├── ArtifactError             an artifact of memory, or a call about it, breaks a rule
-│   └── UnknownArtifactError  no artifact of this name is kept here
-├── BadFileError              a file that was named holds something else than it should
-├── BadVariableError          an environment variable cannot be used
-├── ConditionError            a condition cannot be read
-├── EmbeddingError            texts cannot be turned into vectors
-├── InstallError              Remit cannot be put into a client, or taken out of it
+├── AgentError                the agent does not exist, or its definition is invalid
+├── ApprovalError             the call cannot be approved
+│   └── UnknownApprovalError  the approval does not exist
+├── ArtifactError             an artifact, or a call about it, breaks a rule
+│   └── UnknownArtifactError  the artifact does not exist
+├── BadFileError              the content of a file is invalid
+├── BadVariableError          an environment variable is invalid
+├── ConditionError            a condition is invalid
+├── EmbeddingError            texts cannot be embedded
+├── InstallError              Remit cannot be installed in a client or removed from it
 │   ├── FileChangeError       a client's file cannot be changed safely
-│   └── NotInstalledError     nothing of Remit is in this client
-├── NoSuchDirectoryError      the directory asked about cannot be used
-├── NoSuchFileError           a file that was named does not exist
-├── NotApprovedError          a write needs a person's approval, and has none
-├── PolicyError               a policy cannot be what it is said to be
-├── ScopeError                a call names no project, or one that does not exist
-├── SignInError               a server cannot be signed in to
-├── StateError                states cannot be what they are said to be
-│   └── UnknownStateError     no state of this name is declared here
-├── ServingError              the gateway cannot be started as it was asked for
-├── TokenError                a token cannot be made, or the tokens cannot be read
-├── ToolError                 a tool cannot be made of what it is to be made of
-│   ├── ArgumentsError        a tool was called with arguments that it does not take
-│   └── HiddenToolError       a tool that was called is hidden, or is none
-├── UnknownClientError        no client of this name is supported
-├── UnknownProjectError       nothing is stored about this project
-├── UnknownRoomError          no room of this name is declared here
-├── UnknownServerError        no server of this name is known here
-├── UpstreamError             a server cannot be reached, or does not answer as the protocol asks
+│   └── NotInstalledError     Remit is not installed in the client
+├── NoSuchDirectoryError      the directory does not exist or cannot be used
+├── NoSuchFileError           the file does not exist
+├── NotApprovedError          a write to memory needs approval
+├── PolicyError               a policy is invalid or cannot be changed
+├── ScopeError                a call names no project, or a project that does not exist
+├── SignInError               the sign-in to a server failed
+├── StateError                a state, or a value for it, is invalid
+│   └── UnknownStateError     the state is not declared
+├── ServingError              the gateway cannot start, or cannot serve another endpoint
+├── TokenError                a token cannot be created, or the tokens cannot be read
+├── ToolError                 a tool is invalid or failed
+│   ├── ArgumentsError        a tool does not accept the arguments of a call
+│   └── HiddenToolError       the called tool is hidden or does not exist
+├── UnknownClientError        the client is not supported
+├── UnknownProjectError       nothing is stored about the project
+├── UnknownRoomError          the room is not declared
+├── UnknownServerError        the server is not known here
+├── UpstreamError             a server is unreachable or violates the protocol
 └── StoreError
     ├── StoreUnavailableError   the database cannot be opened, read or written
-    │   └── StoreTimeoutError   an answer took longer than it may
-    ├── StoreCorruptError       the database is damaged, or is something else
-    └── StoreTooNewError        a newer Remit made this database
+    │   └── StoreTimeoutError   a query took too long
+    ├── StoreCorruptError       the database is damaged or not a Remit database
+    └── StoreTooNewError        a newer version of Remit created the database
 """
 
 
 class RemitError(Exception):
-    """Something that was asked for cannot be done."""
+    """The base of all errors that Remit raises on purpose."""
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
@@ -48,19 +48,19 @@ class RemitError(Exception):
 
 
 class AgentError(RemitError):
-    """An agent cannot be put to work as it is defined."""
+    """The agent does not exist, or its definition is invalid."""
 
 
 class ApprovalError(RemitError):
-    """Something cannot be approved, or not any more."""
+    """The call cannot be approved."""
 
 
 class UnknownApprovalError(ApprovalError):
-    """Nothing of this name was asked here."""
+    """The approval does not exist."""
 
 
 class ArtifactError(RemitError):
-    """An artifact of memory, or a call about it, breaks a rule; `field` names where, `rule` says which."""
+    """An artifact, or a call about it, breaks a rule: `field` must be `rule`."""
 
     def __init__(self, field: str, rule: str, got: str, *, hint: str | None = None) -> None:
         super().__init__(f"`{field}` must be {rule}, and is {got}", hint=hint)
@@ -70,19 +70,19 @@ class ArtifactError(RemitError):
 
 
 class UnknownArtifactError(ArtifactError):
-    """No artifact of this name is kept here."""
+    """The artifact does not exist."""
 
 
 class BadFileError(RemitError):
-    """A file that was named holds something else than it should."""
+    """The content of a file is invalid."""
 
 
 class BadVariableError(RemitError):
-    """An environment variable cannot be used."""
+    """An environment variable is invalid."""
 
 
 class ConditionError(RemitError):
-    """A condition cannot be read, at a line and a column of its text; both count from 1."""
+    """A condition is invalid at a line and column, which count from 1."""
 
     def __init__(self, message: str, *, line: int = 1, column: int = 1, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
@@ -91,11 +91,11 @@ class ConditionError(RemitError):
 
 
 class EmbeddingError(RemitError):
-    """Texts cannot be turned into vectors."""
+    """Texts cannot be embedded."""
 
 
 class InstallError(RemitError):
-    """Remit cannot be put into a client, or taken out of it."""
+    """Remit cannot be installed in a client or removed from it."""
 
 
 class FileChangeError(InstallError):
@@ -103,19 +103,19 @@ class FileChangeError(InstallError):
 
 
 class NotInstalledError(InstallError):
-    """Nothing of Remit is in this client."""
+    """Remit is not installed in the client."""
 
 
 class NoSuchDirectoryError(RemitError):
-    """The directory asked about cannot be used."""
+    """The directory does not exist or cannot be used."""
 
 
 class NoSuchFileError(RemitError):
-    """A file that was named does not exist."""
+    """The file does not exist."""
 
 
 class NotApprovedError(RemitError):
-    """A write needs a person's approval, and has none; `approval_id` names what waits for it."""
+    """A write to memory needs approval; `approval_id` identifies the pending one."""
 
     def __init__(self, message: str, *, approval_id: str | None, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
@@ -123,63 +123,63 @@ class NotApprovedError(RemitError):
 
 
 class PolicyError(RemitError):
-    """A policy cannot be what it is said to be."""
+    """A policy is invalid or cannot be changed."""
 
 
 class ScopeError(RemitError):
-    """A call names no project, or one that does not exist."""
+    """A call names no project, or a project that does not exist."""
 
 
 class SignInError(RemitError):
-    """A server cannot be signed in to."""
+    """The sign-in to a server failed."""
 
 
 class StateError(RemitError):
-    """States cannot be what they are said to be."""
+    """A state, or a value for it, is invalid."""
 
 
 class ServingError(RemitError):
-    """The gateway cannot be started as it was asked for."""
+    """The gateway cannot start, or cannot serve another endpoint."""
 
 
 class TokenError(RemitError):
-    """A token cannot be made, or the tokens cannot be read."""
+    """A token cannot be created, or the tokens cannot be read."""
 
 
 class UnknownStateError(StateError):
-    """No state of this name is declared here."""
+    """The state is not declared."""
 
 
 class ToolError(RemitError):
-    """A tool cannot be made of what it is to be made of."""
+    """A tool is invalid or failed."""
 
 
 class ArgumentsError(ToolError):
-    """A tool was called with arguments that it does not take."""
+    """A tool does not accept the arguments of a call."""
 
 
 class HiddenToolError(ToolError):
-    """A tool that was called is hidden here and now, or is none at all."""
+    """The called tool is hidden or does not exist."""
 
 
 class UnknownClientError(RemitError):
-    """No client of this name is supported."""
+    """The client is not supported."""
 
 
 class UnknownProjectError(RemitError):
-    """Nothing is stored about this project."""
+    """Nothing is stored about the project."""
 
 
 class UnknownRoomError(RemitError):
-    """No room of this name is declared here."""
+    """The room is not declared."""
 
 
 class UnknownServerError(RemitError):
-    """No server of this name is known here."""
+    """The server is not known here."""
 
 
 class UpstreamError(RemitError):
-    """A server cannot be reached, or does not answer as the protocol asks; what it wrote last comes along."""
+    """A server is unreachable or violates the protocol; `output` holds its last lines."""
 
     def __init__(self, message: str, *, hint: str | None = None, output: tuple[str, ...] = ()) -> None:
         super().__init__(message, hint=hint)
@@ -195,12 +195,12 @@ class StoreUnavailableError(StoreError):
 
 
 class StoreTimeoutError(StoreUnavailableError):
-    """An answer took longer than it may."""
+    """A query took too long."""
 
 
 class StoreCorruptError(StoreError):
-    """The database is damaged, or is something else."""
+    """The database is damaged or not a Remit database."""
 
 
 class StoreTooNewError(StoreError):
-    """A newer Remit made this database."""
+    """A newer version of Remit created the database."""

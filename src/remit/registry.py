@@ -1,8 +1,7 @@
-"""The registry: everything an application may ask of Remit.
+"""The registry: the main interface of Remit for applications.
 
-The registry scans, lists, explains and searches. Everything else hangs off its parts: `states`, `trust`,
-`usage` and so on. Each part is imported when it is first used, because a command lives for a tenth of a
-second and needs few of them. This module and `bootstrap` are the places that import late.
+The registry scans, lists, explains and searches. Its parts do the rest: `states`, `trust`, `usage` and so on.
+Each part is imported on first use, because a command runs for a tenth of a second and needs few of them.
 """
 
 from __future__ import annotations
@@ -87,15 +86,15 @@ class Registry:
     ) -> Context:
         """Make the context of a client that works in a directory.
 
-        For a subagent, `parents` names the agents above it, the nearest first. Without a `mode`, the mode of
-        the machine's configuration counts. Filters receive `run_context` unchanged.
+        For a subagent, `parents` names the agents above it, nearest first. Without a `mode`, the machine's
+        configuration determines it. Filters receive `run_context` unchanged.
 
         Raises:
-            AgentError: there is no such agent, or its definition is invalid.
-            NoSuchDirectoryError: there is no such directory.
-            NoSuchFileError: there is no such file of servers.
+            AgentError: the agent does not exist, or its definition is invalid.
+            NoSuchDirectoryError: the directory does not exist.
+            NoSuchFileError: a file of servers does not exist.
             UnknownClientError: the client is not supported.
-            ValueError: there is no such mode.
+            ValueError: the mode does not exist.
         """
         context = self._contexts.make(
             directory,
@@ -108,14 +107,14 @@ class Registry:
         return context if agent is None else for_agent(context, agent, parents, self.tools(context))
 
     def as_agent(self, name: str | None, context: Context) -> Context:
-        """Make the context of an agent that a client names; an unknown agent counts by its name."""
+        """Make the context of an agent that a client names; an unknown agent has only its name."""
         return agent_context(name, [item.tool for item in self.tools(context)] if name else [], context)
 
     def add_filter(self, filter: Filter, *, server: str | None = None) -> None:
-        """Let a function decide which tools may be used, or which of the servers that match a pattern.
+        """Add a function that decides which tools may be used; `server` limits it to matching servers.
 
-        The function may be async; it receives a `FilterContext` and the tool. If it raises, takes too long or
-        returns anything except true, the tool is hidden.
+        The function may be async; it receives a `FilterContext` and the tool. The tool is hidden if the
+        function raises, takes too long or returns anything except true.
         """
         self._listings.add_filter(filter, server)
 
@@ -131,7 +130,7 @@ class Registry:
         self._scanner.refresh(context)
 
     def follow(self, context: Context, notifier: Notifier) -> ChangeWatcher:
-        """Iterate over changes, with `for` or `async for`: at each turn, the tools may be different."""
+        """Iterate with `for` or `async for`: each iteration means that the tools may have changed."""
         from remit.scanning.change_watcher import ChangeWatcher
 
         return ChangeWatcher(context, self._scanner, self.states, self._store, notifier)
@@ -141,9 +140,9 @@ class Registry:
         return self._listed(context)[1]
 
     def explain(self, name: str, context: Context) -> Explanation:
-        """Explain why a tool is available here, or is not.
+        """Explain why a tool is available or unavailable here.
 
-        A tool of another project gets the same answer as one that does not exist.
+        A tool of another project gets the same answer as a tool that does not exist.
         """
         context, listed = self._listed(context)
         explained = explain_name(name, listed, context)
@@ -166,7 +165,7 @@ class Registry:
         return self.configuration.check(tools, TOOLS, context.workspace)
 
     def clients(self, context: Context) -> list[ClientPresence]:
-        """List the clients that have files here, and how many servers these declare; stores nothing."""
+        """List the clients that have files here, with the number of servers they declare; store nothing."""
         return self._scanner.presences(context)
 
     def examine(self, context: Context) -> list[ClientSetup]:
@@ -176,9 +175,9 @@ class Registry:
         return SetupReader(self._scanner, self._listings, self._clock).read(context)
 
     def decide_call(self, call: ClientCall, context: Context) -> tuple[Decision, StateWatch | None]:
-        """Decide about a call that a client makes itself, and list the states that the decision depends on.
+        """Decide about a call that a client makes itself, and return the states that the decision depends on.
 
-        None for these: only another snapshot can tell whether the decision still holds.
+        These are None if only a new snapshot can tell whether the decision still holds.
         """
         self.refresh(context)
         context = self.states.with_rules(context)
@@ -192,7 +191,7 @@ class Registry:
         return context.starts_servers and self.sessions.sends_a_part(listed, context)
 
     def session_context(self, context: Context, *, budget: int | None = None) -> str:
-        """Write the text that an agent gets at session start, in at most `budget` characters."""
+        """Return the text that an agent gets at session start, in at most `budget` characters."""
         return self.sessions.start(context, budget=budget).text
 
     def search(
@@ -216,10 +215,10 @@ class Registry:
             )
 
     def searcher(self, context: Context, *, in_memory: bool = False, is_hurried: bool = False) -> Searcher:
-        """Prepare many searches among the tools of a context, as they are now.
+        """Prepare many searches among the current tools of a context.
 
-        In memory, a search is many times faster, and the preparation takes a moment for each thousand tools.
-        In a hurry, new tools get no vector, which may take long: they are found by their words.
+        With `in_memory`, searches are many times faster, but the preparation takes longer with more tools.
+        With `is_hurried`, new tools are not embedded, which may take long, and are found by words only.
         """
         self.refresh(context)
         note = self._search.read(context.workspace, is_hurried=is_hurried)
@@ -227,10 +226,10 @@ class Registry:
         return self._search.searcher(listed, context.workspace, note, in_memory=in_memory)
 
     def index(self, context: Context, on_progress: Callable[[Progress], None] = lambda _: None) -> int:
-        """Index the tools that are new here, and return how many they are.
+        """Index the new tools of a context, and return their number.
 
         Raises:
-            EmbeddingError: the tools cannot be embedded now; they are still found by their words.
+            EmbeddingError: the tools cannot be embedded now; search still finds them by words.
         """
         self.refresh(context)
         return self._search.index(context.workspace, lambda done, total: on_progress(Progress(done, total)))
@@ -249,7 +248,7 @@ class Registry:
 
     @cached_property
     def approvals(self) -> ApprovalService:
-        """Calls that need a person's approval, and the answers."""
+        """Calls that need approval, and the answers."""
         from remit.policy.approval_service import ApprovalService
 
         return ApprovalService(self._store.approvals, self._clock, self._callable, self._listings.definition)
@@ -263,7 +262,7 @@ class Registry:
 
     @cached_property
     def catalog(self) -> CatalogSource:
-        """The parts of a catalog, for those that keep one in memory."""
+        """The parts of a catalog, for callers that keep one in memory."""
         from remit.scanning.catalog_source import CatalogSource
 
         return CatalogSource(
@@ -272,21 +271,21 @@ class Registry:
 
     @cached_property
     def projects(self) -> ProjectRecords:
-        """The projects that something is stored about."""
+        """The projects in the store."""
         from remit.scanning.project_records import ProjectRecords
 
         return ProjectRecords(self._store, self._sources)
 
     @cached_property
     def servers(self) -> LiveListing:
-        """The servers in force, to start or reach them and list their tools."""
+        """The active servers, to connect to them and list their tools."""
         from remit.scanning.live_listing import LiveListing
 
         return LiveListing(self._store, self._scanner, self._listings, self._clock)
 
     @cached_property
     def sessions(self) -> SessionService:
-        """What agents get at session start, and suggestions during one."""
+        """Context for agents at session start, and suggestions during a session."""
         from remit.sessions.session_service import SessionService
 
         return SessionService(
@@ -300,14 +299,14 @@ class Registry:
 
     @cached_property
     def trust(self) -> TrustService:
-        """The servers of a project that are started only with the user's trust."""
+        """The servers of a project that start only with the user's trust."""
         from remit.trust.trust_service import TrustService
 
         return TrustService(self._store, self._scanner, self._clock)
 
     @cached_property
     def usage(self) -> UsageService:
-        """Records of what agents used, and reports on it."""
+        """Usage records and reports."""
         from remit.usage.usage_service import UsageService
 
         return UsageService(self._store, self._scanner, self.states, self._clock, self.tools)
@@ -319,7 +318,7 @@ class Registry:
         return SearchService(self._store.documents, self._engine)
 
     def _listed(self, context: Context) -> tuple[Context, list[ToolDecision]]:
-        """List every tool as the files are now, with the context that was decided in."""
+        """Refresh and list every tool, with the context of the decisions."""
         self.refresh(context)
         return self._listings.list(context)
 

@@ -1,6 +1,6 @@
-"""Where Remit keeps its own data, and who makes the vectors of its search.
+"""Settings from environment variables: Remit's data directory, and the embedding provider.
 
-The platform's directories are worked out here: importing a library for it takes longer than recording a use.
+The platform's directories are computed here: importing a library for them takes longer than recording a use.
 """
 
 import os
@@ -11,10 +11,10 @@ from typing import NamedTuple
 from remit.errors import BadVariableError
 
 DATABASE = "remit.db"
-MODELS = {"static": "static-1", "onnx": "onnx-1", "none": None}  # another name for other weights
+MODELS = {"static": "static-1", "onnx": "onnx-1", "none": None}  # new weights need a new name
 PROVIDERS = tuple(MODELS)
 FUSIONS = ("score", "rank")
-KEY = "REMIT_EMBEDDINGS_KEY"  # ours alone: no server that is started gets it
+KEY = "REMIT_EMBEDDINGS_KEY"  # never passed to servers
 
 # No user and password, and no fragment.
 _URL = r"(?ai)https?://(?:[\w.-]+|\[[\da-f:.]+\])(?::(\d{1,5}))?(?:/[!\"$-~]*)?"
@@ -22,7 +22,7 @@ _LAST_PORT = 65535
 
 
 class Embeddings(NamedTuple):
-    """Who turns texts into vectors."""
+    """The embedding provider."""
 
     provider: str  # one of `PROVIDERS`, or the URL of an endpoint
     model: str = ""  # of the endpoint
@@ -30,7 +30,7 @@ class Embeddings(NamedTuple):
 
     @property
     def name(self) -> str | None:
-        """What their vectors go by; None where there are none."""
+        """The name that identifies its vectors; None if it makes none."""
         if self.provider in MODELS:
             return MODELS[self.provider]
         host = self.provider.split("/")[2]
@@ -41,7 +41,7 @@ class Embeddings(NamedTuple):
 
 
 def data_directory(variables: Mapping[str, str], platform: str, home: str) -> str:
-    """Name the directory of Remit's data: `REMIT_HOME`, else the platform's place for user data."""
+    """Return Remit's data directory: `REMIT_HOME`, else the platform's directory for user data."""
     if given := variables.get("REMIT_HOME"):
         return given
     if platform == "win32":
@@ -52,15 +52,15 @@ def data_directory(variables: Mapping[str, str], platform: str, home: str) -> st
 
 
 def embeddings(variables: Mapping[str, str]) -> Embeddings:
-    """Read who makes the vectors: the bundled table, unless the variables say otherwise.
+    """Read the embedding provider; the default is the bundled table.
 
     Raises:
-        BadVariableError: they name no provider, or an endpoint without a model.
+        BadVariableError: the provider is unknown, or an endpoint has no model.
     """
     provider = (variables.get("REMIT_EMBEDDINGS") or PROVIDERS[0]).strip()
     if provider in PROVIDERS:
         return Embeddings(provider)
-    if not _is_url(provider):  # the value is not repeated: it may hold a password
+    if not _is_url(provider):  # the message omits the value, which may contain a password
         raise BadVariableError(
             "`REMIT_EMBEDDINGS` is neither a provider nor a URL that can be used",
             hint="set it to `static`, `onnx`, `none` or an http(s) URL without user, password and fragment",
@@ -75,10 +75,10 @@ def embeddings(variables: Mapping[str, str]) -> Embeddings:
 
 
 def fuses_ranks(variables: Mapping[str, str]) -> bool:
-    """Read whether words and meaning are fused by rank, and not by score.
+    """Tell whether word and vector results are fused by rank instead of score.
 
     Raises:
-        BadVariableError: the variable names no way to fuse them.
+        BadVariableError: the value is unknown.
     """
     given = variables.get("REMIT_FUSION") or FUSIONS[0]
     if given not in FUSIONS:
