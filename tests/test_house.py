@@ -11,7 +11,7 @@ MODULES = sorted(ROOT.rglob("*.py"))
 SHARED = {"__init__", "ports"}  # basenames that every package may have
 FULL = {ROOT / "__init__.py", ROOT / "clients/__init__.py"}  # the only ones that export
 MOST_AT_THE_TOP = 8
-MOST_IN_A_FOLDER = 26
+MOST_IN_A_FOLDER = 27
 LONGEST = 400  # lines
 
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from remit.catalog.contexts import DEFAULT_CLIENT, Contexts, for_agent
 from remit.catalog.explanation import Explanation, explain_name, servers_of
 from remit.catalog.listing import Listings
-from remit.decision.defaults import DEFAULT_LIMIT
 from remit.decision.direct_calls import agent_context, decide_call
 from remit.scanning.scanner import ClientPresence, Progress, Scanner, ScanResult
+from remit.settings import DEFAULT_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

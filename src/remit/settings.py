@@ -20,6 +20,10 @@ KEY = "REMIT_EMBEDDINGS_KEY"  # never passed to servers
 _URL = r"(?ai)https?://(?:[\w.-]+|\[[\da-f:.]+\])(?::(\d{1,5}))?(?:/[!\"$-~]*)?"
 _LAST_PORT = 65535
 
+DEFAULT_LIMIT = 20  # results of a search
+MAX_LIMIT = 50
+DEADLINE = 30.0  # seconds; a runner such as `npx` may need to download the server first
+
 
 class Embeddings(NamedTuple):
     """The embedding provider."""

@@ -4,7 +4,7 @@ import pytest
 
 from remit.clients.claude_code import CLIENT, parse_project_file, parse_state_file
 from remit.clients.parsing.client_reader import ConfigFile, ParsedFile, read_client
-from remit.decision.client_reading import ClientReading
+from remit.decision.declarations import ClientReading
 from remit.decision.projects import View
 from remit.decision.scopes import Scope
 from remit.files.bounded_reader import Machine

@@ -4,9 +4,8 @@ import pytest
 
 from remit.clients.codex import CLIENT
 from remit.clients.parsing.client_reader import read_client
-from remit.decision.client_reading import ClientReading
 from remit.decision.client_settings import ClientSettings
-from remit.decision.declarations import Resolved
+from remit.decision.declarations import ClientReading, Resolved
 from remit.decision.kinds import ConfigStatus
 from remit.decision.launch import Launch, references
 from remit.decision.projects import View

@@ -4,9 +4,8 @@ import pytest
 
 from remit.clients.gemini_cli import CLIENT
 from remit.clients.parsing.client_reader import read_client
-from remit.decision.client_reading import ClientReading
 from remit.decision.client_settings import ClientSettings
-from remit.decision.declarations import Declaration
+from remit.decision.declarations import ClientReading, Declaration
 from remit.decision.kinds import ConfigStatus
 from remit.decision.launch import Transport
 from remit.decision.projects import View

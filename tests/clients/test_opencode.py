@@ -6,8 +6,8 @@ import pytest
 from remit.clients.opencode import CLIENT, parse_servers
 from remit.clients.parsing.client_reader import ParsedFile, read_client
 from remit.clients.parsing.entry_fields import EntryFields
-from remit.decision.client_reading import ClientReading
 from remit.decision.client_settings import ClientSettings
+from remit.decision.declarations import ClientReading
 from remit.decision.projects import View
 from remit.decision.resolve import resolve
 from remit.files.bounded_reader import Machine

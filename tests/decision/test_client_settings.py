@@ -2,12 +2,11 @@ from dataclasses import replace
 
 import pytest
 
-from remit.decision.client_settings import ClientSettings
+from remit.decision.client_settings import ClientSettings, url_matches
 from remit.decision.declarations import Declaration
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.launch import Launch, Transport
 from remit.decision.scopes import Scope
-from remit.decision.server_matchers import url_matches
 from remit.decision.settings_rules import (
     NEVER_ASKS,
     ApprovalPrompt,

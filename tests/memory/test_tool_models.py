@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from remit.errors import ArtifactError
+from remit.memory.artifact_models import ARTIFACTS
 from remit.memory.artifacts import SHAPES, Artifact, ArtifactKind, Relation
 from remit.memory.scope_gate import SAVING_TOOLS, TOOLS, MemoryScope
 from remit.memory.tool_models import (
-    ARTIFACTS,
     TOOL_MODELS,
     MemorySurface,
     RelatedEntity,

@@ -22,10 +22,9 @@ from hypothesis import strategies as st
 from remit.bootstrap import open_states
 from remit.catalog.summary import summarize
 from remit.cli import json_output
-from remit.decision.client_reading import ClientReading
 from remit.decision.client_reports import CallOutcome, ReportedTool
 from remit.decision.decide import UNKNOWN
-from remit.decision.declarations import Declaration
+from remit.decision.declarations import ClientReading, Declaration
 from remit.decision.kinds import Authority, Kind, ToolStatus
 from remit.decision.launch import Launch
 from remit.decision.projects import View, Workspace, identify

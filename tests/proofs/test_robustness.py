@@ -21,8 +21,7 @@ from remit.bootstrap import open_states
 from remit.catalog.summary import summarize
 from remit.cli import json_output
 from remit.clients import CLIENTS
-from remit.decision.client_reading import ClientReading
-from remit.decision.declarations import Declaration
+from remit.decision.declarations import ClientReading, Declaration
 from remit.decision.kinds import ToolStatus
 from remit.files.bounded_reader import FileError, Machine
 from remit.files.formats import parse_json, parse_jsonc, parse_toml, parse_yaml

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from remit.decision.client_reading import ClientReading
 from remit.decision.client_reports import CallOutcome, ReportedTool
-from remit.decision.declarations import Declaration, Resolved
+from remit.decision.declarations import ClientReading, Declaration, Resolved
 from remit.decision.kinds import Authority, ConfigStatus
 from remit.decision.projects import View
 from remit.decision.tools import Definition

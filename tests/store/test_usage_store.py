@@ -5,10 +5,9 @@ from itertools import permutations
 
 import pytest
 
-from remit.decision.client_reading import ClientReading
 from remit.decision.client_reports import CallOutcome, ReportedTool
 from remit.decision.client_settings import ClientSettings
-from remit.decision.declarations import Declaration
+from remit.decision.declarations import ClientReading, Declaration
 from remit.decision.kinds import Authority
 from remit.decision.projects import LaunchFlags, View, Workspace
 from remit.decision.resolve import resolve

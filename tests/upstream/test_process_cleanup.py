@@ -24,7 +24,8 @@ from support.upstream_pools import RecordingCaller, open_pool, tool, two_era_lau
 
 async def main(note: str, ends: bool) -> None:
     async with open_pool() as pool:
-        await pool.request(upstream(two_era_launch("old", note)), "tools/call", tool("echo"), RecordingCaller())
+        server = upstream(two_era_launch("old", note))
+        await pool.request(server, "tools/call", tool("echo"), RecordingCaller())
         print("ready", flush=True)
         if not ends:
             await anyio.sleep_forever()

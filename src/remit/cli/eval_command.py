@@ -11,11 +11,11 @@ import click
 from remit.bootstrap import read_trial
 from remit.cli import render
 from remit.cli.options import JSON
-from remit.decision.defaults import MAX_LIMIT
 from remit.errors import EmbeddingError
 from remit.search.engine import PROVIDERS, open_engine, providers
 from remit.search.evaluation import EvaluationSet, RankingMetrics, mean, measure, percentile
 from remit.search.tool_collection import ToolCollection
+from remit.settings import MAX_LIMIT
 
 _MEASURES = ("recall@1", "recall@5", "recall@10", "ndcg@10", "mrr")
 _TIMES = ("p50_ms", "p95_ms")

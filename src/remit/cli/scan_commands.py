@@ -10,8 +10,8 @@ from remit.catalog.summary import summarize
 from remit.cli import first_screen, json_output, render, server_output
 from remit.cli.options import ERRORS_FOUND, JSON, PROJECT, WorkspaceOptions, for_a_workspace, known_names
 from remit.cli.search_commands import index
-from remit.decision.defaults import DEADLINE
 from remit.decision.problems import Severity
+from remit.settings import DEADLINE
 
 
 def _seconds(_context: click.Context, _parameter: click.Parameter, value: float) -> float:

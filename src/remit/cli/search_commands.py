@@ -12,11 +12,11 @@ import click
 from remit.bootstrap import open_registry
 from remit.cli import json_output, render, server_output
 from remit.cli.options import NOTHING_DONE, WorkspaceOptions, for_a_workspace, for_an_agent
-from remit.decision.defaults import DEFAULT_LIMIT, MAX_LIMIT
 from remit.decision.scopes import Scope
 from remit.errors import EmbeddingError
 from remit.presentation.discovery_text import present
 from remit.search.search_service import BY_WORDS_ALONE
+from remit.settings import DEFAULT_LIMIT, MAX_LIMIT
 
 if TYPE_CHECKING:
     from remit.decision.context import Context

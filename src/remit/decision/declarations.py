@@ -1,12 +1,14 @@
 """Declarations: entries of clients' configuration files before they are resolved."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from remit.decision.agents import AgentProfile
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.launch import Launch
+from remit.decision.problems import Problem
 from remit.decision.scopes import Scope
+from remit.decision.settings_rules import ASKS_AT_A_TERMINAL, ClientBehavior, SettingsRule
 
 Key = tuple[str | None, ...]  # identifies a row
 
@@ -62,3 +64,32 @@ class Changes:
     added: Sequence[Declaration] = ()
     removed: Sequence[Declaration] = ()
     changed: Sequence[Declaration] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientReading:
+    """The declarations and rules in a client's files, and the inputs they came from."""
+
+    client: str
+    declarations: Sequence[Declaration]
+    rules: Sequence[SettingsRule] = ()
+    inputs: dict[str, str]  # each file or variable that was read, with its fingerprint
+    unreadable: frozenset[str] = frozenset()  # files that exist but are invalid
+    lost: frozenset[Scope] = (
+        frozenset()
+    )  # scopes that an unreadable file contributes to, whose declarations may be incomplete
+    problems: Sequence[Problem] = ()
+    files: Sequence[str] = ()  # existing files
+    behavior: ClientBehavior = ASKS_AT_A_TERMINAL
+    own_rules: Sequence[
+        SettingsRule
+    ] = ()  # rules that Remit wrote, which the client follows and Remit ignores
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredReading:
+    """The stored content of files that cannot be read."""
+
+    declarations: Sequence[Declaration]
+    rules: Sequence[SettingsRule]
+    denied: Mapping[Key, bool]  # whether a policy denied each declaration

@@ -8,7 +8,6 @@ from remit.configuration.merged_configuration import Transition
 from remit.decision.context import Context
 from remit.decision.decide import ToolDecision
 from remit.decision.declarations import Declaration, Key
-from remit.decision.defaults import DEADLINE
 from remit.decision.globs import tool_globs
 from remit.decision.kinds import Kind
 from remit.decision.tool_names import server_name
@@ -18,6 +17,7 @@ from remit.memory.own_server import is_own, own_upstream
 from remit.presentation.plan import ServingPlan
 from remit.presentation.served_names import NameClaim, ServedNames, claim_name, name_tools
 from remit.presentation.tool_items import Item, item
+from remit.settings import DEADLINE
 from remit.upstream.upstream_model import PATIENCE, ServerExtras, Sharing, Upstream, upstream
 
 

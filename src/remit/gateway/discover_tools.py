@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 from remit.decision.decide import ToolDecision
-from remit.decision.defaults import DEFAULT_LIMIT, MAX_LIMIT
 from remit.decision.scopes import Scope
 from remit.decision.snapshot import Snapshot
 from remit.decision.tools import Tool
@@ -18,6 +17,7 @@ from remit.protocol.json_rpc import Answer
 from remit.registry import Registry
 from remit.search.ranking import SearchResults
 from remit.search.search_service import Searcher
+from remit.settings import DEFAULT_LIMIT, MAX_LIMIT
 
 
 class ToolDiscovery:

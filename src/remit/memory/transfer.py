@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Annotated, Any, NamedTuple, cast
 
 from remit.errors import ArtifactError, BadFileError
+from remit.memory.artifact_models import checked_content
 from remit.memory.artifacts import (
     ArtifactKind,
     ArtifactStatus,
@@ -27,7 +28,6 @@ from remit.memory.checked_model import (
     choice,
 )
 from remit.memory.ports import Home, MemoryStore
-from remit.memory.tool_models import checked_content
 from remit.memory.value_checks import checked_id, checked_whole, shown
 
 FORMAT = {"remit_memory": 1}

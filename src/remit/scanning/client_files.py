@@ -14,8 +14,7 @@ from remit.files.file_stamps import FileStamps
 from remit.install.record_path import record_path
 
 if TYPE_CHECKING:
-    from remit.decision.client_reading import ClientReading
-    from remit.decision.declarations import Declaration
+    from remit.decision.declarations import ClientReading, Declaration
     from remit.decision.projects import View, Workspace
     from remit.upstream.launch.launch_facts import LaunchFacts
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from remit.decision.client_reading import ClientReading
-    from remit.decision.declarations import Declaration
+    from remit.decision.declarations import ClientReading, Declaration
     from remit.decision.projects import View, Workspace
     from remit.files.file_stamps import FileStamps
     from remit.upstream.launch.launch_facts import LaunchFacts

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from remit.decision.client_reading import ClientReading
     from remit.decision.context import Context
     from remit.decision.decide import ToolDecision
-    from remit.decision.declarations import Changes, Key, Resolved
+    from remit.decision.declarations import Changes, ClientReading, Key, Resolved
     from remit.decision.problems import Problem
     from remit.decision.projects import View
     from remit.scanning.ports import Sources

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from remit.decision.client_reading import ClientReading, StoredReading
 from remit.decision.client_settings import ClientSettings
-from remit.decision.declarations import Changes, Declaration, Resolved
+from remit.decision.declarations import Changes, ClientReading, Declaration, Resolved, StoredReading
 from remit.decision.kinds import Kind
 from remit.decision.problems import Problem
 from remit.decision.projects import View

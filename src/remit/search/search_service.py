@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from remit.decision.defaults import DEFAULT_LIMIT, MAX_LIMIT
 from remit.decision.scopes import Scope
 from remit.errors import EmbeddingError
 from remit.search.documents import parse_query, query_parts
 from remit.search.name_matches import NameMatches
 from remit.search.ranking import Fusion, Hit, RankedTool, RankFusion, SearchResults, rank
+from remit.settings import DEFAULT_LIMIT, MAX_LIMIT
 
 if TYPE_CHECKING:
     from remit.decision.decide import ToolDecision

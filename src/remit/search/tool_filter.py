@@ -6,13 +6,13 @@ from fnmatch import fnmatchcase
 from threading import Lock
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from remit.decision.defaults import DEFAULT_LIMIT, MAX_LIMIT
 from remit.search.conversation import weighted_texts
 from remit.search.engine import open_engine
 from remit.search.given_tools import GivenTool, read_tool
 from remit.search.ports import Engine
 from remit.search.search_service import Searcher
 from remit.search.tool_collection import ToolCollection, VectorCache
+from remit.settings import DEFAULT_LIMIT, MAX_LIMIT
 
 AnyTool = TypeVar("AnyTool")
 Patterns = tuple[str, ...]

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from remit.configuration.config_model import StoredConfiguration, StoredFile
-    from remit.decision.client_reading import ClientReading, StoredReading
     from remit.decision.client_reports import CallOutcome, ReportedTool
-    from remit.decision.declarations import Changes, Declaration, Key, Resolved
+    from remit.decision.declarations import Changes, ClientReading, Declaration, Key, Resolved, StoredReading
     from remit.decision.problems import Problem
     from remit.decision.projects import LaunchFlags, Project, View, Workspace
     from remit.decision.scopes import Scope

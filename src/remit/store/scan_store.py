@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.decision.client_reading import ClientReading, StoredReading
-from remit.decision.declarations import Changes, Declaration, Key, Resolved
+from remit.decision.declarations import Changes, ClientReading, Declaration, Key, Resolved, StoredReading
 from remit.decision.kinds import ConfigStatus
 from remit.decision.projects import DEFAULT_FLAGS, View
 from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule

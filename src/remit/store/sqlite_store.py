@@ -18,9 +18,8 @@ from remit.store.tool_rows import find_or_add_tool
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from remit.decision.client_reading import ClientReading, StoredReading
     from remit.decision.client_reports import CallOutcome, ReportedTool
-    from remit.decision.declarations import Changes, Key, Resolved
+    from remit.decision.declarations import Changes, ClientReading, Key, Resolved, StoredReading
     from remit.decision.projects import LaunchFlags, View
     from remit.decision.scopes import Scope
     from remit.decision.tools import Definition, Tool

@@ -7,11 +7,11 @@ from enum import StrEnum
 from typing import Any
 
 from remit.decision.declarations import Declaration, Key
-from remit.decision.defaults import DEADLINE
 from remit.decision.launch import Launch
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import tool_name
 from remit.decision.tools import Definition
+from remit.settings import DEADLINE
 
 PATIENCE = 600.0  # seconds; a tool may run for long
 

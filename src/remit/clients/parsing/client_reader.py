@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from remit.clients.parsing.entry_fields import EntryError, EntryFields
 from remit.clients.parsing.server_entries import ServerEntry
-from remit.decision.client_reading import ClientReading
-from remit.decision.declarations import Declaration
+from remit.decision.declarations import ClientReading, Declaration
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.launch import Launch, VariableSyntax
 from remit.decision.problems import Problem
