@@ -16,7 +16,7 @@ from typing import cast
 
 from remit import __version__
 from remit.conditions.condition import Condition, condition
-from remit.decision.snapshot import Snapshot, StateValue
+from remit.decision.state_snapshot import Snapshot, StateValue
 from run import figure, timed
 
 RESULTS = Path(__file__).parent / "results" / "conditions.json"

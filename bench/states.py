@@ -17,7 +17,7 @@ from remit.decision.decision_index import DecisionIndex
 from remit.decision.kinds import Authority, ConfigStatus, Kind
 from remit.decision.requirements import Requirement, Requirements
 from remit.decision.scopes import Scope
-from remit.decision.snapshot import Snapshot, StateValue
+from remit.decision.state_snapshot import Snapshot, StateValue
 from remit.decision.tools import Tool
 from remit.files.bounded_reader import Machine
 from remit.files.checkout import locate

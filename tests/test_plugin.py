@@ -6,7 +6,7 @@ from typing import Any
 
 from remit import __version__
 from remit.clients.install_targets import HOOKS
-from remit.install.own_entries import starts
+from remit.install.remit_entries import starts
 
 PLUGIN = Path(__file__).parent.parent / "plugin"
 

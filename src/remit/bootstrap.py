@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from remit.scanning.ports import Notifier, Upstreams
     from remit.search.evaluation import EvaluationSet
     from remit.states.state_service import StateService
-    from remit.store.memory_sign_search import SignIndex
+    from remit.store.binary_vector_search import SignIndex
     from remit.store.ports import Clock, Store
     from remit.upstream.launch.launch_resources import LaunchResources
     from remit.upstream.ports import ServerLists, UpstreamPool
@@ -145,8 +145,8 @@ def open_installer() -> "Installer":
         BadVariableError: a variable that names a directory is invalid.
     """
     from remit.clients.install_targets import ClientTargets
+    from remit.install.install_record_store import InstallRecords
     from remit.install.installer import Installer
-    from remit.install.record_store import InstallRecords
     from remit.scanning.client_files import ClientFiles
 
     machine = _machine()
@@ -322,7 +322,7 @@ def _data_directory(machine: "Machine") -> str:
 
 
 def _open_codes(width: int) -> "SignIndex":
-    from remit.search.sign_index import NumpySignIndex
+    from remit.search.binary_vector_index import NumpySignIndex
 
     return NumpySignIndex(width)
 

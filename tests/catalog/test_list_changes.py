@@ -5,7 +5,7 @@ from dataclasses import replace
 from remit.catalog.list_changes import ListDifference, changed_states, difference
 from remit.decision.decide import Decision, ToolDecision, Verdict
 from remit.decision.gates import Gate
-from remit.decision.snapshot import Snapshot, StateValue
+from remit.decision.state_snapshot import Snapshot, StateValue
 from remit.decision.tools import Tool
 from support.builders import server
 

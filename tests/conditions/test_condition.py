@@ -6,7 +6,7 @@ import pytest
 
 from remit.conditions.condition import Condition, condition
 from remit.conditions.shorthand import LocationScope, StateScope
-from remit.decision.snapshot import Snapshot, StateValue
+from remit.decision.state_snapshot import Snapshot, StateValue
 from remit.errors import ConditionError
 
 HERE = Snapshot(

@@ -3,7 +3,7 @@ import pytest
 from remit.conditions.condition import condition
 from remit.conditions.failure_reasons import needs
 from remit.conditions.shorthand import LocationScope, StateScope
-from remit.decision.snapshot import Snapshot, StateValue
+from remit.decision.state_snapshot import Snapshot, StateValue
 
 HERE = Snapshot(
     states={

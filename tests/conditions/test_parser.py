@@ -23,7 +23,7 @@ from remit.conditions.syntax import (
     Variable,
     walk,
 )
-from remit.decision.snapshot import Snapshot
+from remit.decision.state_snapshot import Snapshot
 from remit.errors import ConditionError
 
 A, B, C = Variable(("a",)), Variable(("b",)), Variable(("c",))

@@ -12,7 +12,7 @@ from remit.configuration.layers import combine
 from remit.configuration.merged_configuration import Configuration, Transition
 from remit.configuration.state_unlock import state_unlock
 from remit.decision.projects import Workspace, identify
-from remit.decision.snapshot import StateValue
+from remit.decision.state_snapshot import StateValue
 from support.builders import SHOP
 
 HOME = "/home/ada/.config/remit/remit.toml"

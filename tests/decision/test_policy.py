@@ -19,7 +19,7 @@ from remit.decision.gates import Gate
 from remit.decision.globs import glob, tool_globs
 from remit.decision.kinds import Kind
 from remit.decision.policy_rules import ConfigLocation, ListTarget, Mode, ToolList
-from remit.decision.snapshot import Snapshot
+from remit.decision.state_snapshot import Snapshot
 from remit.decision.tools import Tool
 from support.builders import context, server
 

@@ -14,7 +14,7 @@ from remit.decision.decision_index import DecisionIndex
 from remit.decision.gates import Gate
 from remit.decision.kinds import ConfigStatus
 from remit.decision.requirements import Dependencies, Requirement, Requirements
-from remit.decision.snapshot import Snapshot, StateValue
+from remit.decision.state_snapshot import Snapshot, StateValue
 from remit.decision.tools import Tool
 from support.builders import context, server
 

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from remit.decision.globs import glob
 from remit.decision.kinds import Kind
-from remit.decision.snapshot import Snapshot, StateValue
+from remit.decision.state_snapshot import Snapshot, StateValue
 from remit.decision.tools import Tool
 from remit.policy.callbacks import FilterContext, ServerFilter, filter_context
 from support.builders import SHOP, context, server

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from remit.configuration.config_model import Room, Strategy
 from remit.decision.globs import tool_globs
 from remit.decision.tool_names import REMIT
-from remit.presentation.own_tools import DEFINITIONS, OwnTool
 from remit.presentation.plan import ServingPlan
+from remit.presentation.remit_tools import DEFINITIONS, OwnTool
 from remit.presentation.strategies import (
     NEVER,
     STRATEGIES,

@@ -22,7 +22,7 @@ from remit.conditions.printer import write
 from remit.conditions.satisfiability import contradiction
 from remit.conditions.syntax import CelType, Node
 from remit.conditions.type_check import type_complaints
-from remit.decision.snapshot import JsonValue, Snapshot, StateValue
+from remit.decision.state_snapshot import JsonValue, Snapshot, StateValue
 from remit.errors import ConditionError
 from support.condition_writer import MEMBERS, STATES, STRINGS, TypedWriter, Writer
 

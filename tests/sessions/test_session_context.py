@@ -6,7 +6,7 @@ from remit.decision.decide import Decision, ToolDecision, Verdict
 from remit.decision.gates import Gate
 from remit.decision.kinds import Authority, Kind, ToolStatus
 from remit.decision.scopes import Scope
-from remit.decision.snapshot import Snapshot, StateValue
+from remit.decision.state_snapshot import Snapshot, StateValue
 from remit.decision.tools import Tool
 from remit.sessions.session_context import (
     MAX_STATES,

@@ -12,7 +12,7 @@ import pytest
 from remit.decision.context import Context
 from remit.decision.decide import Verdict
 from remit.decision.gates import Gate
-from remit.decision.snapshot import StateValue
+from remit.decision.state_snapshot import StateValue
 from remit.errors import StateError, UnknownStateError
 from remit.registry import Registry
 from remit.upstream.upstream_model import Offer, Upstream

@@ -10,7 +10,7 @@ from remit.decision.decide import UNKNOWN, Decision, ExplainedGate, ToolDecision
 from remit.decision.gate_rules import GateResult
 from remit.decision.gates import Gate
 from remit.decision.kinds import Kind
-from remit.decision.lookup import closest_to_being_visible, find, suggest
+from remit.decision.tool_lookup import closest_to_being_visible, find, suggest
 from remit.decision.tool_names import is_covered, spellings
 
 if TYPE_CHECKING:

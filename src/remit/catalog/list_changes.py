@@ -9,7 +9,7 @@ from remit.decision.decide import UNKNOWN, ToolDecision
 
 if TYPE_CHECKING:
     from remit.decision.declarations import Key
-    from remit.decision.snapshot import Snapshot, StateValue
+    from remit.decision.state_snapshot import Snapshot, StateValue
 
 
 class ListDifference(NamedTuple):

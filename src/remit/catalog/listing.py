@@ -12,8 +12,8 @@ from remit.decision.decide import UNKNOWN, ToolDecision, decide
 from remit.decision.globs import glob
 from remit.decision.inherited_status import adopt
 from remit.decision.kinds import Authority, Kind
-from remit.decision.lookup import closest_to_being_visible, find
 from remit.decision.scopes import Scope
+from remit.decision.tool_lookup import closest_to_being_visible, find
 from remit.decision.tool_names import REMIT
 from remit.decision.tools import Definition, Tool
 from remit.policy.callbacks import Filter, ServerFilter

@@ -16,8 +16,8 @@ from remit.decision.kinds import COULD_RUN, ConfigStatus
 from remit.decision.problems import Severity
 from remit.errors import RemitError
 from remit.files.text_diff import TextDifference, differences
+from remit.install.install_record import SERVER
 from remit.install.installer import FileChange, Installer
-from remit.install.record import SERVER
 from remit.registry import Registry
 from remit.text.redaction import HIDDEN, redact_url
 from remit.text.secrets import may_be_secret

@@ -103,9 +103,9 @@ def serve(
     # Imported late: no other command needs the server.
     openers = gateway_openers()
     if memory:
-        from remit.gateway.transports import memory_endpoint
+        from remit.gateway.transports import project_memory_endpoint
 
-        sys.exit(memory_endpoint.serve(spec.directory, openers, _say))
+        sys.exit(project_memory_endpoint.serve(spec.directory, openers, _say))
     if address is None:
         from remit.gateway.transports import stdio_server
 

@@ -15,7 +15,7 @@ from remit.catalog.summary import Summary, summarize
 from remit.cli import json_output, render
 from remit.decision.context import Context, shorten
 from remit.decision.decide import ToolDecision
-from remit.decision.snapshot import Snapshot
+from remit.decision.state_snapshot import Snapshot
 from remit.errors import RemitError, StoreError
 
 if TYPE_CHECKING:

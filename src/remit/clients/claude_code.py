@@ -7,7 +7,7 @@ from remit.clients.claude.claude_entries import NAME, read_entry
 from remit.clients.claude.claude_plugins import read_plugins, read_plugins_among_skills
 from remit.clients.claude.claude_settings import parse_settings, read_answers, read_trust, state_key
 from remit.clients.claude.markdown_tools import read_tool_folders
-from remit.clients.claude.own_settings import is_narrowed, read_install
+from remit.clients.claude.remit_settings import is_narrowed, read_install
 from remit.clients.parsing import platform_paths
 from remit.clients.parsing.client_reader import (
     Client,

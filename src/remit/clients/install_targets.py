@@ -13,7 +13,7 @@ from remit.decision.launch import references
 from remit.files.bounded_reader import FileError, Machine, read_text, require_text
 from remit.files.formats import parse_commented_json, parse_json
 from remit.files.safe_changes import LIMIT, change_file, missing_directories, read_exactly, remove_empty
-from remit.install.record import SERVER, Edit, Format, TargetFile, unserved_servers
+from remit.install.install_record import SERVER, Edit, Format, TargetFile, unserved_servers
 
 # The events a hook receives, and its timeout; a hook that does not answer blocks nothing.
 HOOKS: Mapping[str, Mapping[str, Any]] = {

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from remit.conditions.path_patterns import PathError, PathPattern, matches, matches_name
 from remit.conditions.syntax import TYPES, CelType, Operator
-from remit.decision.snapshot import JsonValue
+from remit.decision.state_snapshot import JsonValue
 
 _ORDERS: dict[Operator, Callable[[Any, Any], bool]] = {
     Operator.LESS: lt,

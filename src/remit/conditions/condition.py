@@ -8,7 +8,7 @@ from remit.conditions.failure_reasons import explain
 from remit.conditions.parser import parse
 from remit.conditions.shorthand import LocationScope, StateScope, of_location, of_states
 from remit.conditions.syntax import And, CelType, Literal, Node, State, Variable, walk
-from remit.decision.snapshot import Snapshot, StateValue
+from remit.decision.state_snapshot import Snapshot, StateValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,7 +37,7 @@ from remit.conditions.syntax import (
     TextTest,
     Variable,
 )
-from remit.decision.snapshot import JsonValue, Snapshot
+from remit.decision.state_snapshot import JsonValue, Snapshot
 
 
 def evaluate(node: Node, snapshot: Snapshot) -> JsonValue:

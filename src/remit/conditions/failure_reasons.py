@@ -24,7 +24,7 @@ from remit.conditions.syntax import (
     Variable,
     children,
 )
-from remit.decision.snapshot import Snapshot
+from remit.decision.state_snapshot import Snapshot
 
 _OPPOSITE = {
     Operator.EQUAL: Operator.DIFFERENT,

@@ -28,7 +28,7 @@ from remit.conditions.syntax import (
     Variable,
     walk,
 )
-from remit.decision.snapshot import JsonValue, Snapshot
+from remit.decision.state_snapshot import JsonValue, Snapshot
 
 TRUE, FALSE, FAILED = 1, 2, 4  # bit flags of possible answers
 OPEN = TRUE | FALSE | FAILED

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from remit.conditions.path_patterns import PathPattern
-from remit.decision.snapshot import JsonValue
+from remit.decision.state_snapshot import JsonValue
 
 NOWHERE = -1  # position of a node without text
 

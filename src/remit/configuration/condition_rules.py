@@ -16,7 +16,7 @@ from remit.configuration.config_model import (
 )
 from remit.configuration.merged_configuration import Configuration, ToolRule
 from remit.decision.requirements import Dependencies
-from remit.decision.snapshot import Implications, Snapshot, StateValue
+from remit.decision.state_snapshot import Implications, Snapshot, StateValue
 from remit.errors import ConditionError, StateError
 from remit.text.spelling import did_you_mean
 

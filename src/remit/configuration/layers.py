@@ -27,7 +27,7 @@ from remit.configuration.merged_configuration import (
     ToolRule,
     TrustRequest,
 )
-from remit.decision.snapshot import Implications
+from remit.decision.state_snapshot import Implications
 from remit.errors import StateError
 
 Value = TypeVar("Value")

@@ -11,7 +11,7 @@ from remit.configuration.config_model import (
     StateEntry,
     ToolEntry,
 )
-from remit.decision.snapshot import Implications
+from remit.decision.state_snapshot import Implications
 
 VARIABLES = "[env]"  # subject under which the list of variables is trusted, which no state can have
 

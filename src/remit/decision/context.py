@@ -13,7 +13,7 @@ from remit.decision.requirements import NO_REQUIREMENTS, Requirements
 
 if TYPE_CHECKING:
     from remit.decision.declarations import Key
-    from remit.decision.snapshot import Snapshot
+    from remit.decision.state_snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from remit.decision.context import Context
 from remit.decision.decide import CATALOG_GATES, SNAPSHOT_GATES, Decision, ToolDecision, decide_by
 from remit.decision.gates import Gate
 from remit.decision.requirements import Requirement, ToolRequirements
-from remit.decision.snapshot import Snapshot
+from remit.decision.state_snapshot import Snapshot
 from remit.decision.tools import Tool
 
 _ORDER = list(Gate)

@@ -13,9 +13,9 @@ from remit.decision.context import Context
 from remit.decision.decide import Decision, ToolDecision, Verdict, decide
 from remit.decision.inherited_status import adopt
 from remit.decision.kinds import STARTERS, Authority, ConfigStatus, Kind
-from remit.decision.lookup import closest_to_being_visible
 from remit.decision.policy_rules import Mode
 from remit.decision.scopes import Scope
+from remit.decision.tool_lookup import closest_to_being_visible
 from remit.decision.tool_names import classify, server_rows
 from remit.decision.tools import Tool
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from remit.decision.globs import Glob, tool_globs
 
 if TYPE_CHECKING:
-    from remit.decision.snapshot import Snapshot, StateValue
+    from remit.decision.state_snapshot import Snapshot, StateValue
 
 
 class Dependencies(NamedTuple):

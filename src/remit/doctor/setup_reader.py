@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from remit.catalog.listing import Listings
 from remit.decision.context import Context
 from remit.doctor.findings import ClientSetup
-from remit.memory.own_server import is_own
+from remit.memory.memory_server import is_own
 from remit.scanning.scanner import Scanner
 
 if TYPE_CHECKING:

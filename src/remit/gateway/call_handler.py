@@ -18,13 +18,13 @@ from remit.gateway.endpoint_catalog import CallTarget, EndpointCatalog
 from remit.gateway.inventory import Inventory, ResolvedCall
 from remit.gateway.inventory_refresh import InventoryRefresher
 from remit.gateway.memory_upstream import MemoryUpstream
-from remit.gateway.own_tool_handler import OwnToolHandler
 from remit.gateway.registry_worker import RegistryWorker
+from remit.gateway.remit_tool_handler import OwnToolHandler
 from remit.gateway.resource_routing import ResourceRouter
 from remit.policy.approval_service import Permit, principal_of
 from remit.policy.audit import AuditEntry, AuditOutcome
 from remit.presentation import refusals
-from remit.presentation.own_tools import OwnTool
+from remit.presentation.remit_tools import OwnTool
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
 from remit.upstream.ports import RequestContext, UpstreamPool
 

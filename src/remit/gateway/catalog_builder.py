@@ -13,7 +13,7 @@ from remit.decision.kinds import Kind
 from remit.decision.tool_names import server_name
 from remit.decision.tools import Definition, Tool
 from remit.gateway.endpoint_catalog import EndpointCatalog, PromptKey
-from remit.memory.own_server import is_own, own_upstream
+from remit.memory.memory_server import is_own, own_upstream
 from remit.presentation.plan import ServingPlan
 from remit.presentation.served_names import NameClaim, ServedNames, claim_name, name_tools
 from remit.presentation.tool_items import Item, item

@@ -6,12 +6,12 @@ from typing import Any
 
 from remit.decision.decide import ToolDecision
 from remit.decision.scopes import Scope
-from remit.decision.snapshot import Snapshot
+from remit.decision.state_snapshot import Snapshot
 from remit.decision.tools import Tool
 from remit.gateway.endpoint_catalog import EndpointCatalog
-from remit.gateway.own_tool_calls import BadArgumentsError, answer, text_of
 from remit.gateway.published_lists import PublishedLists
 from remit.gateway.registry_worker import RegistryWorker
+from remit.gateway.remit_tool_calls import BadArgumentsError, answer, text_of
 from remit.presentation.discovery_text import TOKEN_BUDGET, present
 from remit.protocol.json_rpc import Answer
 from remit.registry import Registry

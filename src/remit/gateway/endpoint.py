@@ -10,14 +10,14 @@ from remit.gateway.call_handler import CallHandler
 from remit.gateway.change_feed import ChangeFeed
 from remit.gateway.current_lists import CurrentLists
 from remit.gateway.inventory_refresh import InventoryRefresher
-from remit.gateway.own_tool_calls import BadArgumentsError, arguments_of, open_group, text_of
 from remit.gateway.ports import EndpointChange, ListKind, PublishedList
 from remit.gateway.published_lists import PublishedLists
+from remit.gateway.remit_tool_calls import BadArgumentsError, arguments_of, open_group, text_of
 from remit.gateway.resource_routing import ResourceRouter
-from remit.memory.own_server import instructions as about_memory
+from remit.memory.memory_server import instructions as about_memory
 from remit.presentation.instructions import instructions
-from remit.presentation.own_tools import DEFINITIONS, OwnTool
 from remit.presentation.refusals import failure
+from remit.presentation.remit_tools import DEFINITIONS, OwnTool
 from remit.presentation.served_names import prefix, served_spellings
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
 from remit.upstream.ports import RequestContext, UpstreamPool

@@ -9,8 +9,8 @@ from remit.decision.decide import Decision, ToolDecision, decide
 from remit.decision.declarations import Declaration, Key
 from remit.decision.globs import Glob
 from remit.decision.kinds import Kind
-from remit.decision.lookup import closest_to_being_visible
-from remit.decision.snapshot import Snapshot
+from remit.decision.state_snapshot import Snapshot
+from remit.decision.tool_lookup import closest_to_being_visible
 from remit.decision.tool_names import MCP, spellings, tool_name
 from remit.decision.tools import Definition, Tool
 from remit.presentation.plan import ServingPlan

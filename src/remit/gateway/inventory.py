@@ -12,7 +12,7 @@ from remit.decision.decision_index import DecisionIndex
 from remit.decision.declarations import Declaration, Key, Resolved
 from remit.decision.globs import glob, tool_globs
 from remit.decision.policy_rules import ConfigLocation, ListTarget, ToolList
-from remit.decision.snapshot import Snapshot
+from remit.decision.state_snapshot import Snapshot
 from remit.decision.tool_names import MCP, OWN
 from remit.errors import UnknownRoomError
 from remit.files.file_stamps import FileStamps

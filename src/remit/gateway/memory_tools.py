@@ -17,7 +17,7 @@ from remit.errors import (
     StoreError,
     UnknownArtifactError,
 )
-from remit.memory.own_server import tool_definitions
+from remit.memory.memory_server import tool_definitions
 from remit.memory.results import BatchSaveResult, SaveStatus
 from remit.memory.scope_gate import MAX_ID, TOOLS
 from remit.policy.approvals import Approval

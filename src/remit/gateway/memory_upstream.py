@@ -11,7 +11,7 @@ from remit.decision.tool_names import MEMORY_SERVER
 from remit.errors import RemitError
 from remit.gateway.approval_prompt import ask_person, can_elicit
 from remit.gateway.memory_tools import MemoryTools, refused, result
-from remit.memory.own_server import tool_definitions
+from remit.memory.memory_server import tool_definitions
 from remit.memory.scope_gate import TOOLS
 from remit.presentation.served_names import prefix
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object

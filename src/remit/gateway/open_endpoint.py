@@ -22,9 +22,9 @@ from remit.gateway.endpoint import LiveEndpoint
 from remit.gateway.inventory import Inventory
 from remit.gateway.inventory_refresh import InventoryRefresher, OfferReader
 from remit.gateway.memory_upstream import MemoryUpstream
-from remit.gateway.own_tool_handler import OwnToolHandler
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.registry_worker import RegistryWorker
+from remit.gateway.remit_tool_handler import OwnToolHandler
 from remit.gateway.resource_routing import ResourceRouter
 from remit.presentation.plan import EndpointChoice
 from remit.registry import Registry

@@ -12,7 +12,7 @@ from remit.decision.kinds import Kind
 from remit.decision.tool_names import full_label
 from remit.gateway.endpoint_catalog import EndpointCatalog
 from remit.gateway.ports import EndpointChange, ListKind, PublishedList
-from remit.presentation.own_tools import DEFINITIONS
+from remit.presentation.remit_tools import DEFINITIONS
 from remit.presentation.resource_addresses import ResourceAddresses
 from remit.presentation.strategies import (
     ROOM,

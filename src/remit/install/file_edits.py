@@ -7,7 +7,7 @@ from remit.files import json_edits, toml_edits
 from remit.files.json_positions import JsonText, JsonTextError
 from remit.files.splices import Splice, SpliceError, Step, apply, undo
 from remit.files.toml_edits import TomlTextError
-from remit.install.record import Edit, EditedFile, Format, WrittenKey, digest
+from remit.install.install_record import Edit, EditedFile, Format, WrittenKey, digest
 
 T = TypeVar("T")
 

@@ -20,10 +20,17 @@ from remit.install.file_edits import (
     is_in_place,
     remove_edits,
 )
-from remit.install.own_entries import own_keys, starts
+from remit.install.install_record import (
+    SERVER,
+    EditedFile,
+    Format,
+    InstallRecord,
+    TargetFile,
+    unserved_servers,
+)
+from remit.install.install_record_store import InstallRecords
 from remit.install.ports import InstallTargets
-from remit.install.record import SERVER, EditedFile, Format, InstallRecord, TargetFile, unserved_servers
-from remit.install.record_store import InstallRecords
+from remit.install.remit_entries import own_keys, starts
 
 if TYPE_CHECKING:
     from remit.scanning.ports import Sources

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from remit.decision.declarations import Declaration
-    from remit.install.record import TargetFile
+    from remit.install.install_record import TargetFile
 
 
 class InstallTargets(Protocol):

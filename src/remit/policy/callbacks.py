@@ -8,7 +8,7 @@ from remit.decision.agents import Agent
 from remit.decision.context import Context
 from remit.decision.globs import Glob
 from remit.decision.projects import Project
-from remit.decision.snapshot import Snapshot
+from remit.decision.state_snapshot import Snapshot
 from remit.decision.tool_names import full_label
 from remit.decision.tools import Tool
 

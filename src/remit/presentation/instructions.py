@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from remit.presentation.own_tools import OwnTool
+from remit.presentation.remit_tools import OwnTool
 from remit.presentation.strategies import Presentation
 
 _MOST = 4_000  # characters of all servers' instructions together

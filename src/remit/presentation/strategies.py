@@ -14,8 +14,8 @@ from remit.decision.decide import ToolDecision
 from remit.decision.declarations import Key
 from remit.decision.requirements import Requirements
 from remit.decision.tools import Tool
-from remit.presentation.own_tools import OwnTool
 from remit.presentation.plan import ServingPlan
+from remit.presentation.remit_tools import OwnTool
 from remit.presentation.served_names import group_name
 from remit.presentation.tool_items import EMPTY_SCHEMA, Item
 from remit.text.limits import one_line

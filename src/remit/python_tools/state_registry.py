@@ -10,7 +10,7 @@ from typing import Generic, NamedTuple, TypeVar
 from remit.conditions.check import LOCATION, Vocabulary, check
 from remit.conditions.condition import Condition, condition
 from remit.conditions.shorthand import LocationScope, StateScope
-from remit.decision.snapshot import Implications, Snapshot, StateValue
+from remit.decision.state_snapshot import Implications, Snapshot, StateValue
 from remit.errors import StateError
 
 Detect = Callable[[], bool | None] | Callable[[], Awaitable[bool | None]]

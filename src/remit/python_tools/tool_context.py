@@ -11,7 +11,7 @@ from remit.conditions.syntax import CelType
 from remit.configuration.condition_rules import ENTITIES, VARIABLES
 from remit.decision.context import Context
 from remit.decision.projects import Workspace, identify
-from remit.decision.snapshot import Implications, Snapshot, StateValue
+from remit.decision.state_snapshot import Implications, Snapshot, StateValue
 from remit.errors import UnknownStateError
 from remit.python_tools.state_registry import DetectedState, StateAwareRegistry
 from remit.states.location import check_location

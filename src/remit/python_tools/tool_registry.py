@@ -14,10 +14,10 @@ from remit.decision.context import Context
 from remit.decision.decide import UNKNOWN, Decision, ExplainedGate, ToolDecision, Verdict, decide, explain
 from remit.decision.gate_rules import GateResult
 from remit.decision.gates import Gate
-from remit.decision.lookup import suggest
 from remit.decision.policy import Policy
 from remit.decision.requirements import Requirements
-from remit.decision.snapshot import Snapshot
+from remit.decision.state_snapshot import Snapshot
+from remit.decision.tool_lookup import suggest
 from remit.errors import HiddenToolError, ToolError
 from remit.python_tools.decorators import DefinedTool, options_of
 from remit.python_tools.function_tools import define

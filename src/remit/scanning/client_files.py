@@ -11,7 +11,7 @@ from remit.clients import CLIENTS, load
 from remit.files.bounded_reader import Machine, are_unchanged
 from remit.files.checkout import locate
 from remit.files.file_stamps import FileStamps
-from remit.install.record_path import record_path
+from remit.install.install_record_path import record_path
 
 if TYPE_CHECKING:
     from remit.decision.declarations import ClientReading, Declaration

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from remit.decision.context import Context
 from remit.decision.decide import Decision, ToolDecision, decide
 from remit.decision.kinds import Kind
-from remit.decision.lookup import closest_to_being_visible, find
+from remit.decision.tool_lookup import closest_to_being_visible, find
 from remit.decision.tool_names import REMIT
 from remit.errors import UnknownServerError, UpstreamError
 from remit.scanning.scanner import Progress

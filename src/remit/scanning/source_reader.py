@@ -13,7 +13,7 @@ from remit.decision.problems import Problem
 from remit.decision.projects import View
 from remit.decision.resolve import resolve
 from remit.decision.tool_names import REMIT
-from remit.memory.own_server import is_own, own_offer, resolve_own_server
+from remit.memory.memory_server import is_own, own_offer, resolve_own_server
 from remit.scanning.scanner import ClientPresence
 
 if TYPE_CHECKING:

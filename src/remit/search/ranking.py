@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from remit.decision.decide import Decision, ToolDecision
 from remit.decision.kinds import Kind, ToolStatus
-from remit.decision.lookup import closest_to_being_visible
+from remit.decision.tool_lookup import closest_to_being_visible
 from remit.decision.tools import Tool
 from remit.search.documents import query_words
 from remit.search.name_matches import NameMatch

@@ -11,7 +11,7 @@ from remit.configuration.session_settings import MAX_CHARACTERS
 from remit.decision.decide import ToolDecision
 from remit.decision.gates import Gate
 from remit.decision.kinds import Kind, ToolStatus
-from remit.decision.snapshot import Snapshot
+from remit.decision.state_snapshot import Snapshot
 from remit.decision.tool_names import full_label
 from remit.decision.tools import Tool
 from remit.text.limits import one_line

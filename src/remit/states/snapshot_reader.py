@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from remit.configuration.config_model import Detector, DetectorKind, StateEntry, base_dirs
 from remit.configuration.file_parser import LOCATION, WORKFLOW
-from remit.decision.snapshot import Snapshot, StateValue
+from remit.decision.state_snapshot import Snapshot, StateValue
 from remit.states.observations import Observation, StoredObservation, StoredStates
 
 if TYPE_CHECKING:

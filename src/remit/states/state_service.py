@@ -11,7 +11,7 @@ from remit.configuration.config_model import DetectorKind, base_dirs
 from remit.configuration.file_parser import LOCATION, WORKFLOW
 from remit.configuration.state_unlock import state_unlock
 from remit.decision.requirements import Dependencies
-from remit.decision.snapshot import Snapshot
+from remit.decision.state_snapshot import Snapshot
 from remit.errors import StateError, UnknownStateError
 from remit.presentation.plan import EndpointChoice, ServingPlan, make_plan
 from remit.states.location import check_location
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from remit.configuration.merged_configuration import Configuration, DeclaredState
     from remit.decision.context import Context
     from remit.decision.projects import Workspace
-    from remit.decision.snapshot import StateValue
+    from remit.decision.state_snapshot import StateValue
     from remit.states.detectors.local_detectors import LocalDetectors
     from remit.store.ports import Clock, StateStore
 

@@ -10,8 +10,8 @@ from remit.memory.ports import Home
 from remit.search.documents import QueryTerms
 from remit.search.ports import Vector
 from remit.search.ranking import Hit
+from remit.store.binary_vector_search import OpenSignIndex, SignSearch
 from remit.store.database import Database
-from remit.store.memory_sign_search import OpenSignIndex, SignSearch
 
 MANY = 5_000  # artifacts; a larger project probably has most of them
 _MATCHES = 8_000  # matching artifacts; words that match more carry little information

@@ -30,10 +30,10 @@ from remit.search.documents import QueryTerms
 from remit.search.ports import Vector
 from remit.search.ranking import Hit
 from remit.store.approval_store import use_up
+from remit.store.binary_vector_search import OpenSignIndex
 from remit.store.database import Database, Row
 from remit.store.document_store import extension
 from remit.store.memory_index import MANY, MemoryIndex
-from remit.store.memory_sign_search import OpenSignIndex
 
 _GLOBAL = ""
 _MOST_ALIKE = 50  # decisions that share the most words with a new one

@@ -10,7 +10,7 @@ from remit.decision.problems import Severity
 from remit.decision.scopes import Scope
 from remit.decision.settings_rules import Effect, SettingsLevel
 from remit.doctor.findings import ClientSetup, Finding, finding_about
-from remit.install.record import SERVER, is_served
+from remit.install.install_record import SERVER, is_served
 
 
 def missing_remit(setup: ClientSetup) -> Iterator[Finding]:

@@ -14,13 +14,13 @@ import anyio
 from anyio.abc import TaskGroup
 
 from remit.errors import RemitError
+from remit.gateway.eras.downstream_era import DownstreamEra, EndpointContext
+from remit.gateway.eras.session_downstream import SessionDownstream
+from remit.gateway.eras.stateless_downstream import StatelessDownstream
 from remit.gateway.ports import Endpoint, EndpointChange, EndpointSpec, ListKind, PublishedList
 from remit.gateway.requests.client_request import ClientRequest, ClientSession
-from remit.gateway.requests.downstream_era import DownstreamEra, EndpointContext
 from remit.gateway.requests.pending_elicitations import PendingElicitations
 from remit.gateway.requests.request_contexts import ClosedRequestContext, Notify
-from remit.gateway.requests.session_downstream import SessionDownstream
-from remit.gateway.requests.stateless_downstream import StatelessDownstream
 from remit.gateway.requests.subscribers import Subscriber, Subscribers, notification
 from remit.gateway.transports.list_encoding import EncodedLists
 from remit.protocol.constants import ENVELOPE_KEYS, SUBSCRIPTION_KEY

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 import anyio
 from anyio.abc import TaskGroup
 
+from remit.gateway.eras.downstream_era import SERVER_INFO
 from remit.gateway.requests.client_request import ClientRequest, ClientSession
 from remit.gateway.requests.dispatcher import Dispatcher
-from remit.gateway.requests.downstream_era import SERVER_INFO
 from remit.gateway.requests.request_validation import validate_request
 from remit.gateway.transports.list_encoding import error_line, message_line, result_line
 from remit.protocol.constants import CAPABILITIES_KEY, VERSION_KEY

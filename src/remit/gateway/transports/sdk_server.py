@@ -13,9 +13,9 @@ from mcp.shared.dispatcher import DispatchContext
 from mcp.shared.exceptions import MCPError
 from mcp_types.methods import validate_client_request
 
+from remit.gateway.eras.downstream_era import SERVER_INFO
 from remit.gateway.requests.client_request import ClientRequest, ClientSession
 from remit.gateway.requests.dispatcher import Dispatcher
-from remit.gateway.requests.downstream_era import SERVER_INFO
 from remit.gateway.transports.list_encoding import encodable
 from remit.gateway.transports.list_splicing import splice_lists
 from remit.protocol.constants import LIST_METHODS

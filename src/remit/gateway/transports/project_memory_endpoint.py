@@ -11,7 +11,7 @@ from remit.gateway.memory_upstream import call_memory
 from remit.gateway.ports import EndpointChange, EndpointSpec, PublishedList
 from remit.gateway.transports.lifecycle import GatewayOpeners, Print, run_until_stopped
 from remit.gateway.transports.stdio_server import serve_stdio
-from remit.memory.own_server import instructions
+from remit.memory.memory_server import instructions
 from remit.memory.project_memory import Memory
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params
 from remit.upstream.ports import RequestContext

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remit.search.sign_index import NumpySignIndex
+from remit.search.binary_vector_index import NumpySignIndex
 
 Row = tuple[int, str, int, bytes]
 CODES = st.binary(min_size=3, max_size=3)

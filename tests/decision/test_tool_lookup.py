@@ -2,7 +2,7 @@ import pytest
 
 from remit.decision.decide import ToolDecision, decide
 from remit.decision.kinds import Kind, ToolStatus
-from remit.decision.lookup import closest_to_being_visible, find, suggest
+from remit.decision.tool_lookup import closest_to_being_visible, find, suggest
 from remit.decision.tools import Tool
 from support.builders import context, server
 

@@ -10,10 +10,10 @@ import pytest
 from remit.memory.artifacts import ArtifactKind, ArtifactStatus, artifact
 from remit.memory.ports import Home
 from remit.memory.scope_gate import MemoryScope
+from remit.search.binary_vector_index import NumpySignIndex
 from remit.search.documents import parse_query
 from remit.search.ports import Vector
 from remit.search.ranking import Hit
-from remit.search.sign_index import NumpySignIndex
 from remit.store.database import Database
 from remit.store.memory_store import SqliteMemory
 from support.databases import run_sql

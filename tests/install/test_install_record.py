@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from remit.decision.launch import Launch, Transport
 from remit.files.splices import Splice
 from remit.install.file_edits import EditableText, UneditableError, apply_edits, is_in_place, remove_edits
-from remit.install.record import Edit, Format, InstallRecord, WrittenKey, read, unserved_servers, write
+from remit.install.install_record import (
+    Edit,
+    Format,
+    InstallRecord,
+    WrittenKey,
+    read,
+    unserved_servers,
+    write,
+)
 from support.builders import declared
 
 ENTRY = {"command": "/opt/remit", "args": ["serve"]}

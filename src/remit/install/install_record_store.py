@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from remit.errors import FileChangeError
 from remit.files.safe_changes import change_file, read_exactly, remove_empty
-from remit.install.record import InstallRecord, read, write
-from remit.install.record_path import record_path
+from remit.install.install_record import InstallRecord, read, write
+from remit.install.install_record_path import record_path
 
 if TYPE_CHECKING:
     from remit.files.bounded_reader import Machine

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any, cast
 
 from remit.decision.launch import program
-from remit.install.record import SERVER, Edit, WrittenKey
+from remit.install.install_record import SERVER, Edit, WrittenKey
 
 _CALL = 3  # words of `serve --client NAME`
 

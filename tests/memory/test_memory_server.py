@@ -7,7 +7,7 @@ from remit.decision.kinds import ConfigStatus
 from remit.decision.launch import Launch
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import MEMORY_SERVER, REMIT
-from remit.memory.own_server import (
+from remit.memory.memory_server import (
     is_own,
     own_offer,
     own_server,

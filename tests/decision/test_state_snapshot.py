@@ -3,7 +3,7 @@ from itertools import pairwise
 
 import pytest
 
-from remit.decision.snapshot import Implications, Snapshot, StateKind, StateValue
+from remit.decision.state_snapshot import Implications, Snapshot, StateKind, StateValue
 from remit.errors import StateError
 
 YES, NO, HUNG = (

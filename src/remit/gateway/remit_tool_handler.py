@@ -3,10 +3,10 @@
 from remit.gateway.current_lists import CurrentLists
 from remit.gateway.discover_tools import ToolDiscovery
 from remit.gateway.inventory import Inventory
-from remit.gateway.own_tool_calls import BadArgumentsError, arguments_of, report, text_of, why
 from remit.gateway.registry_worker import RegistryWorker
-from remit.presentation.own_tools import OwnTool
+from remit.gateway.remit_tool_calls import BadArgumentsError, arguments_of, report, text_of, why
 from remit.presentation.refusals import failure
+from remit.presentation.remit_tools import OwnTool
 from remit.protocol.json_rpc import Answer, Params
 
 

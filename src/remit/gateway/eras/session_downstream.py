@@ -1,7 +1,7 @@
 """Serves clients up to 2025-11-25, which open a session with `initialize` and answer server requests."""
 
+from remit.gateway.eras.downstream_era import EndpointContext
 from remit.gateway.requests.client_request import ClientRequest
-from remit.gateway.requests.downstream_era import EndpointContext
 from remit.gateway.requests.pending_elicitations import Work
 from remit.gateway.requests.request_contexts import SessionRequestContext
 from remit.protocol.json_rpc import Answer, Params

@@ -1,7 +1,7 @@
 import pytest
 
-from remit.install.own_entries import own_keys, starts
-from remit.install.record import Edit, WrittenKey
+from remit.install.install_record import Edit, WrittenKey
+from remit.install.remit_entries import own_keys, starts
 
 WANTED = {"type": "stdio", "command": "/new/remit", "args": ["serve", "--client", "claude-code"]}
 SERVER = Edit(("mcpServers", "remit"), WANTED)

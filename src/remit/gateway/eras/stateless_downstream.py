@@ -1,7 +1,7 @@
 """Serves clients of 2026-07-28: each request is self-contained, and answers may ask for input."""
 
+from remit.gateway.eras.downstream_era import SERVER_INFO, EndpointContext
 from remit.gateway.requests.client_request import ClientRequest
-from remit.gateway.requests.downstream_era import SERVER_INFO, EndpointContext
 from remit.gateway.requests.pending_elicitations import Work
 from remit.gateway.requests.request_contexts import StatelessRequestContext
 from remit.protocol.constants import CAPABILITIES_KEY, LIST_METHODS, LOG_LEVEL_KEY, SERVER_KEY

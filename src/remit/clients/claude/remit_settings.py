@@ -6,8 +6,8 @@ from remit.clients.parsing.client_reader import FILE_LIMIT, ClientReader
 from remit.clients.parsing.entry_fields import EntryError, EntryFields
 from remit.files.bounded_reader import FileError, Machine, read_text
 from remit.files.formats import parse_json, parse_jsonc
-from remit.install.record import SERVER, EditedFile, InstallRecord, WrittenKey, read
-from remit.install.record_path import record_path
+from remit.install.install_record import SERVER, EditedFile, InstallRecord, WrittenKey, read
+from remit.install.install_record_path import record_path
 
 ALLOWED = "allowedMcpServers"
 
