@@ -1,4 +1,4 @@
-"""Approvals: asked for by those who would call a tool, answered by a person, used once."""
+"""The approval service: requests, answers and consumes approvals of tool calls."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from remit.policy.approvals import (
 if TYPE_CHECKING:
     from remit.store.ports import ApprovalStore, Clock
 
-MOST_WAITING = 1_000  # calls in one project: more than anybody answers
-_KEPT = 86_400_000  # milliseconds for which an approval is remembered after its end
+MOST_WAITING = 1_000  # pending approvals in one project
+_KEPT = 86_400_000  # milliseconds for which an approval is kept after it expires
 
 
 class Permit(NamedTuple):
@@ -34,11 +34,11 @@ class Permit(NamedTuple):
 
     is_allowed: bool
     decision: Decision
-    approval: Approval | None = None  # the one that was used for it, or that it waits for
+    approval: Approval | None = None  # the consumed or the pending one
 
 
 class ApprovalService:
-    """Asks a person about calls; the answer counts for that very call, once, for a while."""
+    """Asks a person to approve calls; an approval counts for exactly one call, once, until it expires."""
 
     def __init__(
         self,
@@ -61,11 +61,11 @@ class ApprovalService:
         principal: str | None = None,
         lifetime: float = LIFETIME,
     ) -> Permit:
-        """Tell whether a call may go ahead now; one that needs approval uses it up, or asks for it.
+        """Tell whether a call may go ahead; if it needs approval, consume or request it.
 
         Raises:
-            ApprovalError: the arguments are nothing that JSON could write, the lifetime is no time, or
-                too many calls wait already.
+            ApprovalError: the arguments are not valid JSON, the lifetime is out of range, or too many
+                approvals are pending.
         """
         found = self._find(name, context)
         decision = found.decision
@@ -86,10 +86,10 @@ class ApprovalService:
         principal: str | None = None,
         lifetime: float = LIFETIME,
     ) -> Approval:
-        """Ask for approval of a call; what was asked before, and is not used up, is not asked again.
+        """Request approval of a call, or return the unused request for the same call.
 
         Raises:
-            ApprovalError: the call needs none, would not be allowed with one, or too many wait already.
+            ApprovalError: the call needs no approval, is not allowed at all, or too many are pending.
         """
         found = self._find(name, context)
         if found.decision.verdict is not Verdict.ASK:
@@ -105,10 +105,10 @@ class ApprovalService:
         *,
         principal: str | None = None,
     ) -> Approval | None:
-        """Use up the approval of a call; None where there is none, or the tool is not to be asked about now.
+        """Consume the approval of a call; None if there is none, or the tool needs no approval now.
 
         Raises:
-            ApprovalError: the arguments are nothing that JSON could write.
+            ApprovalError: the arguments are not valid JSON.
         """
         found = self._find(name, context)
         if found.decision.verdict is not Verdict.ASK:
@@ -117,14 +117,14 @@ class ApprovalService:
         return self._store.use(binding, context.workspace, self._clock())
 
     def waiting(self, context: Context) -> list[Approval]:
-        """List what waits for an answer in the project, the oldest first."""
+        """List the pending approvals of the project, oldest first."""
         return list(self._store.waiting(context.workspace, self._clock()))
 
     def find(self, id: str, context: Context) -> Approval:
-        """Find what was asked in the project.
+        """Find an approval in the project.
 
         Raises:
-            UnknownApprovalError: nothing was.
+            UnknownApprovalError: the approval does not exist.
         """
         found = self._store.approval(id, context.workspace)
         if found is None:
@@ -134,11 +134,11 @@ class ApprovalService:
         return found
 
     def answer(self, id: str, context: Context, *, approve: bool) -> Approval:
-        """Say yes or no to what was asked, for a person.
+        """Approve or deny a pending approval, on behalf of a person.
 
         Raises:
-            UnknownApprovalError: nothing of this name was asked.
-            ApprovalError: it was answered before, or it is too late.
+            UnknownApprovalError: the approval does not exist.
+            ApprovalError: it is already answered or expired.
         """
         at = self._clock()
         answered = self._store.answer(id, context.workspace, at, is_approved=approve)
@@ -151,7 +151,7 @@ class ApprovalService:
         return answered
 
     def status(self, approval: Approval) -> ApprovalStatus:
-        """Tell what became of an approval, by now."""
+        """Return the current status of an approval."""
         return approval.status(self._clock())
 
     def _request(
@@ -201,7 +201,7 @@ def request_approval(
     at: int,
     lifetime: float = LIFETIME,
 ) -> Approval | None:
-    """Ask for approval, unless the same call was asked about before; None where too many calls wait."""
+    """Request approval, or return the earlier request for the same call; None if too many are pending."""
     wanted = Approval(
         id=os.urandom(5).hex(),
         binding=binding,
@@ -214,7 +214,7 @@ def request_approval(
 
 
 def principal_of(context: Context) -> str:
-    """Name who calls, as far as a context tells: the client, and the agents down to the one that calls."""
+    """Name the caller: the client, then the agents down to the calling one."""
     agent = context.agent
     chain = () if agent is None else (*(each.name for each in reversed(agent.parents)), agent.name)
     return " > ".join((context.client or "all", *chain))

@@ -1,4 +1,4 @@
-"""Approvals: a person's word for one call of a tool, bound to all that the person saw."""
+"""Approvals: a person's consent to one call of a tool, bound to the exact caller, tool and arguments."""
 
 import json
 import re
@@ -13,15 +13,15 @@ from remit.errors import ApprovalError
 from remit.text.redaction import HIDDEN, redact
 from remit.text.secrets import may_be_secret, names_a_secret, secrets_in
 
-LIFETIME = 300.0  # seconds in which an approval is to be given and used
+LIFETIME = 300.0  # seconds from the request within which an approval must be given and used
 LONGEST = 86_400.0
-CLOCK_ERROR = 60_000  # milliseconds: what was asked for later than that, a clock says that was set back since
+CLOCK_ERROR = 60_000  # milliseconds: if the request is further in the future, the clock was set back
 _MOST_SHOWN = 20_000  # characters
 _DEEPEST = 32
 
 
 class ApprovalStatus(StrEnum):
-    """What became of it."""
+    """The status of an approval."""
 
     WAITING = "waiting"
     APPROVED = "approved"
@@ -31,20 +31,20 @@ class ApprovalStatus(StrEnum):
 
 
 class Binding(NamedTuple):
-    """What an approval is for: whoever calls, the tool as it is defined, and the very arguments."""
+    """The call that an approval is for: the caller, the tool's definition and the exact arguments."""
 
     principal: str
     tool: str
-    definition: str  # digests, as is the next
-    arguments: str
+    definition: str  # digest
+    arguments: str  # digest
 
 
 class Approval(NamedTuple):
-    """What a person was asked, and the answer."""
+    """A request for approval, and the answer."""
 
     id: str
     binding: Binding
-    shown: str  # the arguments for a person to read, without secrets
+    shown: str  # readable arguments, without secrets
     reason: str
     requested_at: int
     expires_at: int
@@ -52,7 +52,7 @@ class Approval(NamedTuple):
     used_at: int | None = None
 
     def status(self, at: int) -> ApprovalStatus:
-        """Tell what became of it, at a time."""
+        """Return its status at a time."""
         if self.used_at is not None:
             return ApprovalStatus.USED
         if self.is_approved is False:
@@ -63,10 +63,10 @@ class Approval(NamedTuple):
 
 
 def digest_of_arguments(arguments: Mapping[str, object]) -> str:
-    """Tell one call's arguments from another's, whatever the order of their keys.
+    """Return the digest of a call's arguments, independent of key order.
 
     Raises:
-        ApprovalError: they are nothing that JSON could write.
+        ApprovalError: the arguments are not valid JSON.
     """
     try:
         text = json.dumps(dict(arguments), sort_keys=True, allow_nan=False, separators=(",", ":"))
@@ -76,13 +76,13 @@ def digest_of_arguments(arguments: Mapping[str, object]) -> str:
 
 
 def digest_of_definition(definition: Definition | None) -> str:
-    """Tell one definition of a tool from another, in all that its server says."""
+    """Return the digest of a tool's complete definition."""
     content = {} if definition is None else asdict(definition)
     return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def readable(arguments: Mapping[str, object]) -> str:
-    """Write arguments for the person who judges them; what may be a secret is hidden."""
+    """Format arguments for the person who approves them, with possible secrets hidden."""
     text = json.dumps(_shown(dict(arguments), "", 0), ensure_ascii=False)
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}... ({len(text):,} characters)"
 
@@ -102,5 +102,5 @@ def _shown(value: object, name: str, depth: int) -> object:
     plain = redact(value, secrets_in(value, name))
     if plain != value:
         return plain
-    # By the word: one that looks random would else hide all that is written around it from who judges it.
+    # Word by word: one random-looking word must not hide the text around it.
     return re.sub(r"\S+", lambda word: HIDDEN if may_be_secret(word[0], name) else word[0], value)

@@ -1,4 +1,4 @@
-"""The audit log: one entry for each call through the gateway, and for each that a hook denied.
+"""The audit log: one entry per call through the gateway, and per call that a hook denied.
 
 Entries never contain arguments or results.
 """
@@ -20,17 +20,17 @@ _PRUNE_EVERY = 60_000  # milliseconds
 
 
 class AuditOutcome(StrEnum):
-    """What became of a call."""
+    """The outcome of a call."""
 
     DONE = "done"
-    FAILED = "failed"  # the tool says so itself
-    ERROR = "error"  # its server answers with an error
+    FAILED = "failed"  # the tool reported a failure
+    ERROR = "error"  # the server returned an error
     UNREACHABLE = "unreachable"
     REFUSED = "refused"
     WAITING = "waiting"  # for a person's approval
-    UNKNOWN = "unknown"  # there is no such tool
+    UNKNOWN = "unknown"  # the tool does not exist
     CANCELLED = "cancelled"
-    ASKS_BACK = "asks_back"  # the caller is to answer a question first
+    ASKS_BACK = "asks_back"  # the server needs more input from the caller first
 
 
 class AuditEntry(NamedTuple):
@@ -67,5 +67,5 @@ class AuditLog:
             self._pruned_at = at
 
     def last(self, context: Context, *, limit: int = 100) -> Sequence[AuditEntry]:
-        """List the last calls in the project, the newest first."""
+        """List the last calls in the project, newest first."""
         return self._store.audit(context.workspace, limit)

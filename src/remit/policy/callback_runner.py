@@ -1,4 +1,4 @@
-"""Asks filters, plain or async, about all tools at once, within a time limit; who does not answer says no."""
+"""Runs sync and async filters for all tools, within a time limit; a filter that does not answer refuses."""
 
 import asyncio
 import threading
@@ -10,23 +10,23 @@ from remit.decision.declarations import Key
 from remit.decision.tools import Tool
 from remit.policy.callbacks import FilterContext, ServerFilter, filter_context
 
-TIMEOUT = 5.0  # seconds that all filters together may take
+TIMEOUT = 5.0  # seconds for all filters together
 
 
 def refusals(
     filterings: Sequence[ServerFilter], tools: Sequence[Tool], context: Context, timeout: float = TIMEOUT
 ) -> Mapping[Key, str]:
-    """Ask every filter about every tool that it concerns, and say why tools are refused."""
+    """Run every filter on the tools it concerns, and return the reasons of refused tools."""
     asked = _Asked(filterings, tools, context)
     asked.start()
     asked.join(timeout)
     late = f"its filter did not answer within {timeout:g} s"
-    answers = dict(asked.answers)  # a copy: one that hangs may answer yet
+    answers = dict(asked.answers)  # copied: a late filter may still answer
     return {tool.key: refusal for tool in tools if (refusal := answers.get(tool.key, late)) is not None}
 
 
 class _Asked(threading.Thread):
-    """All filters at work, which can be left behind when one hangs; its caller may have a loop of its own."""
+    """Runs all filters in a thread, because one may hang and the caller may have a running event loop."""
 
     def __init__(self, filterings: Sequence[ServerFilter], tools: Sequence[Tool], context: Context) -> None:
         super().__init__(daemon=True)
@@ -45,7 +45,7 @@ class _Asked(threading.Thread):
         await asyncio.gather(*waiting)
 
     def _plain(self, tool: Tool) -> Awaitable[None] | None:
-        """Ask the filters about a tool, up to the first whose answer has to be waited for."""
+        """Run the filters of a tool, up to the first that must be awaited."""
         context = self._contexts[tool.server]
         concerned = [each for each in self._filterings if each.concerns(tool)]
         for at, each in enumerate(concerned):

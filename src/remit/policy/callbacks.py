@@ -1,4 +1,4 @@
-"""Filters: functions of an application that say, before anything is decided, which tools may be used."""
+"""Filters: an application's functions that determine, before any decision, which tools may be used."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from remit.decision.tools import Tool
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterContext:
-    """What a filter may look at, beside the tool."""
+    """The context that a filter receives with a tool."""
 
     project: Project
     workspace: str  # its directory
@@ -30,25 +30,25 @@ Filter = Callable[[FilterContext, Tool], bool] | Callable[[FilterContext, Tool],
 
 
 class ServerFilter(NamedTuple):
-    """A filter, and the servers whose tools it is asked about."""
+    """A filter, and the servers that it applies to."""
 
     filter: Filter
-    server: Glob | None = None  # None: all, and what is of no server
+    server: Glob | None = None  # None: all tools, including those without a server
 
     @property
     def name(self) -> str:
-        """What the filter is called in reasons."""
+        """The filter's name in reasons."""
         return getattr(self.filter, "__name__", type(self.filter).__name__)
 
     def concerns(self, tool: Tool) -> bool:
-        """Tell whether it is asked about a tool."""
+        """Tell whether the filter applies to a tool."""
         if self.server is None:
             return True
         labels = () if tool.server is None else (tool.server, full_label(tool.server, tool.plugin))
         return any(map(self.server.matches, labels))
 
     def refusal(self, answer: object) -> str | None:
-        """Say why a tool is refused, by what the filter answered; only a plain yes is one."""
+        """Return the reason of a refusal; None only if the filter returned exactly `True`."""
         if answer is True:
             return None
         if answer is False:
@@ -56,12 +56,12 @@ class ServerFilter(NamedTuple):
         return f"the filter `{self.name}` answered neither true nor false, but {type(answer).__name__}"
 
     def failure(self, error: BaseException) -> str:
-        """Say that the filter failed, without what it said: that may be anything."""
+        """Return the reason after an exception, without its message, which may contain anything."""
         return f"the filter `{self.name}` failed: {type(error).__name__}"
 
 
 def filter_context(context: Context, server: str | None) -> FilterContext:
-    """Make what filters see of a context, for the tools of one server."""
+    """Make the context that filters receive for the tools of one server."""
     snapshot = context.snapshot or Snapshot()
     return FilterContext(
         project=context.workspace.project,

@@ -1,4 +1,4 @@
-"""Trust: which servers Remit starts only with its user's word, because others can edit what they run."""
+"""The trust rule: Remit starts a project's servers only with the user's trust, since others can edit them."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ if TYPE_CHECKING:
 
 
 class ServerTrust(NamedTuple):
-    """A server that needs trust, with what it would run."""
+    """A server that needs trust, with its declaration."""
 
-    declaration: Declaration  # its launch is in memory, where its file could be read
+    declaration: Declaration  # includes the launch if its file is readable
     config_status: ConfigStatus
-    trusted_digest: str | None  # of the entry that was trusted last
+    trusted_digest: str | None  # of the last trusted entry
 
     @property
     def is_trusted(self) -> bool:
-        """Whether the entry as it stands is the one that was trusted."""
+        """Whether the current entry is trusted."""
         return self.trusted_digest is not None and self.trusted_digest == self.declaration.digest
 
     @property
     def is_changed(self) -> bool:
-        """Whether another entry was trusted than the one that stands there now."""
+        """Whether the entry changed after it was trusted."""
         return self.trusted_digest is not None and not self.is_trusted
 
 
 def needs_trust(
     kind: Kind, scope: Scope, project_hash: str | None, source: str, workspace: Workspace
 ) -> bool:
-    """Tell whether a server or its tool comes with a project, and not from the user's own files.
+    """Tell whether a server, or its tool, comes from a project instead of the user's own files.
 
-    What lies in the repository is others' to edit, whatever its client calls it.
+    Others can edit any file in the repository, whatever scope the client gives it.
     """
     if kind not in (Kind.MCP_SERVER, Kind.MCP_TOOL) or project_hash is None:
         return False

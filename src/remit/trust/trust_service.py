@@ -1,4 +1,4 @@
-"""Trusting: the servers of a project that are only started with the user's trust."""
+"""The trust service: the servers of a project that start only with the user's trust."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class TrustService:
-    """Lists the servers that need the user's trust, and keeps what is trusted."""
+    """Lists the servers that need the user's trust, and grants and revokes it."""
 
     def __init__(self, store: Store, scanner: Scanner, clock: Clock) -> None:
         self._store = store
@@ -25,10 +25,10 @@ class TrustService:
         self._clock = clock
 
     def servers(self, context: Context, names: Sequence[str] = ()) -> list[ServerTrust]:
-        """List the servers of this project, or those that are named, that are only started when trusted.
+        """List the servers of this project that need trust, or the named ones among them.
 
         Raises:
-            UnknownServerError: no such server has a given name.
+            UnknownServerError: a name matches none of these servers.
         """
         trusts = self._store.servers.trusts(context.workspace)
         found = [
@@ -48,13 +48,13 @@ class TrustService:
         return [item for item in found if not names or any(map(item.declaration.is_called, names))]
 
     def grant(self, servers: Iterable[ServerTrust], context: Context) -> None:
-        """Let servers be started, as they were declared when they were listed."""
+        """Trust servers, as declared when they were listed."""
         for item in servers:
-            if item.declaration.launch is not None:  # else nobody could see what it would run
+            if item.declaration.launch is not None:  # else the user could not see what it would run
                 self._store.servers.trust(item.declaration, context.workspace, self._clock())
 
     def revoke(self, servers: Iterable[ServerTrust], context: Context) -> None:
-        """Let servers be started no more."""
+        """Revoke the trust of servers."""
         for item in servers:
             self._store.servers.revoke(item.declaration, context.workspace)
 

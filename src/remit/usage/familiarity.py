@@ -1,7 +1,7 @@
-"""Usage: how often and how recently a project used its tools, and what that makes of them.
+"""Familiarity: how often and how recently a project used its tools.
 
-Weights fall to a half in a week. They are counted back from the newest use and not from now: they fall
-together, so the order of tools changes only when one is used.
+Weights halve in a week. They decay relative to the newest use instead of the current time, so the order of
+tools changes only when a tool is used.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ from remit.decision.tools import Tool
 
 HOUR = 3_600_000  # milliseconds
 HALF_LIFE = 7 * 24  # hours
-SHOWN = 90 * 24 * HOUR  # before the newest use; what is older weighs nothing
+SHOWN = 90 * 24 * HOUR  # before the newest use; older uses do not count
 
 ToolPlace = tuple[str, str, str, str, str]
 
@@ -28,7 +28,7 @@ class HourlyUse(NamedTuple):
 
 
 class Familiarity(NamedTuple):
-    """How well a project knows a tool."""
+    """How much a project uses a tool."""
 
     uses: int = 0
     failures: int = 0
@@ -41,12 +41,12 @@ Familiar = Mapping[ToolPlace, Familiarity]
 
 
 def place_of(tool: Tool) -> ToolPlace:
-    """Say which row a tool is, whatever server it was adopted by."""
+    """Return the key of a tool's row, independent of the server that adopted it."""
     return tool.client, tool.kind, tool.scope, tool.dir or "", tool.name
 
 
 def familiarities(tallies: Iterable[HourlyUse]) -> dict[ToolPlace, Familiarity]:
-    """Add up what was used, by tool."""
+    """Sum up uses by tool."""
     listed = list(tallies)
     newest = max((each.hour for each in listed), default=0)
     found: dict[ToolPlace, Familiarity] = {}
@@ -59,7 +59,7 @@ def familiarities(tallies: Iterable[HourlyUse]) -> dict[ToolPlace, Familiarity]:
 
 
 def with_servers(familiar: Familiar, tools: Sequence[Tool]) -> dict[ToolPlace, Familiarity]:
-    """Give each server the familiarity of its tools."""
+    """Add each server with the total familiarity of its tools."""
     sums: dict[tuple[str, str], Familiarity] = {}
     for tool in tools:
         if tool.kind is Kind.MCP_TOOL and (known := familiar.get(place_of(tool))):
@@ -73,7 +73,7 @@ def with_servers(familiar: Familiar, tools: Sequence[Tool]) -> dict[ToolPlace, F
 
 
 def owner_of(tool: Tool) -> tuple[str, str]:
-    """Name the server of a tool, or a server itself."""
+    """Return the client and name of a tool's server, or of a server itself."""
     return tool.client, normalise(tool.server or "")
 
 

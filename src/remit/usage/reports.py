@@ -1,4 +1,4 @@
-"""Reports on use: what was used how often, what never was, and what could be switched off."""
+"""Usage reports: used and unused tools, and proposals to switch tools off."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -10,8 +10,8 @@ from remit.decision.tools import Tool, demotion_reason
 from remit.usage.familiarity import ToolPlace, owner_of, place_of
 
 DAY = 86_400_000  # milliseconds
-PATIENCE = 14  # days for which a tool may lie unused before it is proposed to be switched off
-ENOUGH_SESSIONS = 5  # that went by without it
+PATIENCE = 14  # days without a use before a tool is proposed
+ENOUGH_SESSIONS = 5  # sessions without a use before a tool is proposed
 
 
 class Total(NamedTuple):
@@ -21,34 +21,34 @@ class Total(NamedTuple):
     uses: int
     failures: int
     last_used_at: int
-    mean_ms: float | None = None  # of a call, where that is known
+    mean_ms: float | None = None  # of a call, if known
 
 
 class SessionUse(NamedTuple):
-    """What happened in one session."""
+    """The usage of one session."""
 
     session_id: str
     started_at: int
     ended_at: int | None
     calls: int
     failures: int
-    tools: int  # different ones
+    tools: int  # distinct
 
 
 class ProjectUse(NamedTuple):
-    """What happened in one project; no tool is named."""
+    """The usage of one project, without the names of tools."""
 
     path: str
     hash: str
     uses: int
     failures: int
     last_used_at: int
-    tools: int  # different ones
+    tools: int  # distinct
     sessions: int
 
 
 class ToolUse(NamedTuple):
-    """A tool, and how it was used here."""
+    """A tool, and its usage here."""
 
     tool: Tool
     uses: int = 0
@@ -58,26 +58,26 @@ class ToolUse(NamedTuple):
 
 
 class UsageReport(NamedTuple):
-    """What a project used, and what it did not."""
+    """The used and unused tools of a project."""
 
-    used: Sequence[ToolUse]  # the most used first
-    unused: Sequence[ToolUse]  # of what is visible, the dearest first; a server stands for its tools
+    used: Sequence[ToolUse]  # most used first
+    unused: Sequence[ToolUse]  # visible ones, most expensive first; a server represents its tools
     sessions: Sequence[SessionUse]
-    unused_tokens: int  # what the visible unused ones cost in each request
+    unused_tokens: int  # cost of the visible unused tools per request
 
 
 class PruneProposal(NamedTuple):
-    """Something that could be switched off, and why."""
+    """A proposal to switch off a tool, and the reason."""
 
-    name: str  # as a rule would name it
+    name: str  # as written in a rule
     reason: str
-    tokens: int | None  # that each request would be shorter by
+    tokens: int | None  # saved in each request
 
 
 def usage(
     listed: Iterable[ToolDecision], totals: Iterable[Total], sessions: Sequence[SessionUse]
 ) -> UsageReport:
-    """Put together what was used of what is known here."""
+    """Combine the known tools with their usage."""
     items = list(listed)
     by_place = {total.place: total for total in totals}
     uses = [_use(item.tool, by_place) for item in items if not _is_whole(item.tool)]
@@ -99,7 +99,7 @@ def usage(
 
 
 def proposals(found: UsageReport, *, now: int) -> list[PruneProposal]:
-    """Propose to switch off what lay unused for long, and what only fails; the most to gain first."""
+    """Propose to switch off tools that are unused for long or only fail, largest savings first."""
     sessions_after = sorted(each.started_at for each in found.sessions)
     proposed: list[PruneProposal] = []
     for each in found.unused:
@@ -117,7 +117,7 @@ def proposals(found: UsageReport, *, now: int) -> list[PruneProposal]:
 
 
 def _heads(idle: Sequence[ToolUse]) -> list[ToolUse]:
-    """Leave out the tools of a server that is among them as a whole."""
+    """Drop the tools of servers that are listed themselves."""
     whole = {owner_of(each.tool) for each in idle if each.tool.kind is Kind.MCP_SERVER}
     return [each for each in idle if each.tool.kind is not Kind.MCP_TOOL or owner_of(each.tool) not in whole]
 
@@ -132,9 +132,9 @@ def _is_whole(tool: Tool) -> bool:
 
 
 def _is_weighed(tool: Tool) -> bool:
-    """Tell whether something is gained where a tool is switched off.
+    """Tell whether switching a tool off saves anything.
 
-    A built-in is the client's, a plugin is what it brings, and what is held back costs nothing.
+    Built-ins belong to the client, a plugin only costs what it contains, and held-back tools cost nothing.
     """
     return tool.kind not in (Kind.BUILTIN, Kind.PLUGIN) and is_sent(tool)
 

@@ -79,7 +79,7 @@ class UsageService:
         """Store an agent's description of one of its tools, for this project.
 
         Raises:
-            ValueError: the scope is `managed`, which only an administrator's files give.
+            ValueError: the scope is `managed`, which is reserved for an administrator's files.
         """
         if scope is Scope.MANAGED:
             raise ValueError("an agent cannot report a tool as managed")
@@ -94,7 +94,7 @@ class UsageService:
         )
 
     def report(self, context: Context) -> UsageReport:
-        """Report what was used here, and which available tools never were."""
+        """Report the usage here, and the available tools that were never used."""
         client, workspace = context.client or DEFAULT_CLIENT, context.workspace
         own = [item for item in self._list_tools(context) if context.client in (None, item.tool.client)]
         sessions = self._store.sessions
@@ -105,7 +105,7 @@ class UsageService:
         return self._store.sessions.projects()
 
     def proposals(self, context: Context) -> list[PruneProposal]:
-        """Propose tools to switch off here: those unused for long, and those that only fail."""
+        """Propose to switch off tools here that are unused for long or only fail."""
         return proposals(self.report(context), now=self._clock())
 
     def prune_events(self, *, before: int) -> None:
@@ -121,7 +121,7 @@ class UsageService:
         server: str | None = None,
         scope: Scope | None = None,
     ) -> ReportedTool:
-        # The default view tells where a tool belongs.
+        # The default view determines where a tool belongs.
         self._scanner.refresh(replace(context, flags=DEFAULT_FLAGS))
         self._states.configuration.current(context.workspace)  # a success may change a state
         return ReportedTool(
