@@ -1,4 +1,4 @@
-"""The parts of a catalog, and whether they changed, for those that keep one in memory."""
+"""The parts of a catalog, and cheap change checks, for callers that keep one in memory."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 class CatalogConfiguration(NamedTuple):
-    """What Remit's own files say."""
+    """Remit's own configuration, applied to a context."""
 
     configuration: Configuration
     context: Context  # with the rules for states and policy
-    files: Sequence[str]  # all that count, whether they exist or not
-    said: object  # equal where reading the files again gave the same
+    files: Sequence[str]  # including missing ones
+    said: object  # compares equal if reading the files again gave the same result
 
 
 class CatalogSource:
@@ -49,27 +49,27 @@ class CatalogSource:
         self._listings = listings
 
     def inputs(self, context: Context) -> Mapping[str, str]:
-        """Map what the last scan looked at to the fingerprints it found."""
+        """Map the inputs of the last scan to their fingerprints."""
         return self._scanner.inputs(context)
 
     def are_unchanged(self, inputs: Mapping[str, str]) -> bool:
-        """Tell whether a scan that found these inputs would find them again."""
+        """Tell whether all inputs still have these fingerprints."""
         return self._sources.is_unchanged(inputs)
 
     def stamps(self, inputs: Iterable[str]) -> FileStamps:
-        """Stamp files and variables as they are now, to check often whether they changed."""
+        """Stamp files and variables, to check cheaply and often whether they changed."""
         return self._sources.stamps(inputs)
 
     def places(self, context: Context) -> list[str]:
-        """Name the files and directories that a catalog and the states depend on, and those of the store."""
+        """List the files and directories that the catalog and the states depend on, and the store's files."""
         return [*self._scanner.paths(context), *self._states.paths(context), *self._store.files()]
 
     def revision(self) -> int:
-        """Count the changes of stored tools and trust; uses and states do not count."""
+        """Return the revision of stored tools and trust, which usage and states do not change."""
         return self._store.catalog_revision()
 
     def resolved(self, context: Context) -> Sequence[Resolved]:
-        """Read everything again, and return it with the entries, which are never stored."""
+        """Read and resolve everything again, including launches, which are never stored."""
         return self._scanner.resolved(context)
 
     def configured(self, context: Context) -> CatalogConfiguration:
@@ -81,7 +81,7 @@ class CatalogSource:
         )
 
     def tools(self, context: Context) -> Sequence[Tool]:
-        """List every known tool, without deciding."""
+        """List every known tool, without decisions."""
         return self._listings.tools(context)
 
     def definitions(self, tools: Iterable[Tool], context: Context) -> Mapping[Key, Definition]:
@@ -89,9 +89,9 @@ class CatalogSource:
         return self._store.definitions(tools, context.workspace)
 
     def listing(self, context: Context) -> tuple[Context, list[ToolDecision]]:
-        """List every tool with its decision, and the context that was decided in.
+        """List every tool with its decision, and return the context of the decisions.
 
-        A context that has a snapshot is taken as it is.
+        A context with a snapshot is used unchanged.
         """
         return self._listings.list(context)
 
@@ -101,13 +101,13 @@ class CatalogSource:
         return self._listings.has_filters
 
     def uses_here(self, context: Context) -> Mapping[Key, tuple[int, int]]:
-        """Map the keys of tools to how often the project used them, and when last."""
+        """Map the keys of tools to their number of uses in the project, and the last use."""
         return self._store.uses_here(context.workspace)
 
     def extras(self, context: Context) -> Mapping[Key, ServerExtras]:
-        """Map the keys of servers to what they offer besides tools."""
+        """Map the keys of servers to their offers other than tools."""
         return self._store.servers.extras(context.workspace)
 
     def keep(self, declaration: Declaration, offer: Offer, context: Context) -> None:
-        """Store what a server answered."""
+        """Store a server's offer."""
         self._store.servers.keep(declaration, offer, context.workspace, self._clock())

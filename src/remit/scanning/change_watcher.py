@@ -1,7 +1,7 @@
-"""Following: says that what is in force in a workspace may have changed; whoever follows then decides anew.
+"""The change watcher: reports that the available tools of a workspace may have changed.
 
-Files are watched only to be fast. What no file tells (a variable, a pushed state, an answer that expires) is
-found by looking again, at a modest interval.
+Watching files makes it fast. It finds other changes (a variable, a pushed state, an expired result) by
+checking at an interval.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from remit.states.state_service import StateService
     from remit.store.ports import Store
 
-STEP_SECONDS = 0.1  # between two looks at whether others wrote into the store, which take microseconds
-STEPS = 10  # after which everything is looked at, whatever was noticed
+STEP_SECONDS = 0.1  # between two checks for writes to the store, which take microseconds
+STEPS = 10  # between two full checks
 
 
 class _Seen(NamedTuple):
-    """All that decisions follow from, beside the clients' files."""
+    """The inputs of decisions, except the clients' files."""
 
     revision: int
     context: Context  # with the rules, and a snapshot of the states
 
 
 class ChangeWatcher:
-    """Follows one context; what its own registry writes is no news to it.
+    """Watches one context, ignoring the writes of its own registry.
 
-    Each turn of `for` and of `async for` means that something may have changed since the turn before; the
-    first comes at once. Between two turns only the watching is in a thread of its own.
+    Each iteration of `for` or `async for` means that something may have changed since the previous one; the
+    first comes at once. With `async for`, only the waiting runs in another thread.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class ChangeWatcher:
             while not self._notifier.is_stopped:
                 if self.look():
                     yield
-                    self._watch()  # what was decided about now may depend on other places
+                    self._watch()  # the new decisions may depend on other paths
                 for _ in range(STEPS):
                     if self._notifier.wait(STEP_SECONDS) or self._is_written:
                         break
@@ -58,13 +58,13 @@ class ChangeWatcher:
             self.stop()
 
     async def __aiter__(self) -> AsyncIterator[None]:
-        import asyncio  # every command and hook loads this module, and few follow
+        import asyncio  # imported late: not needed by `for`
 
         try:
             while not self._notifier.is_stopped:
                 if self.look():
                     yield
-                    self._watch()  # what was decided about now may depend on other places
+                    self._watch()  # the new decisions may depend on other paths
                 for _ in range(STEPS):
                     if await asyncio.to_thread(self._notifier.wait, STEP_SECONDS) or self._is_written:
                         break
@@ -72,12 +72,12 @@ class ChangeWatcher:
             self.stop()
 
     def stop(self) -> None:
-        """End the following, from whatever thread."""
+        """Stop watching, from any thread."""
         self._notifier.stop()
 
     def look(self) -> bool:
-        """Tell whether anything may have changed since the last look; at first, everything may have."""
-        self._watch()  # before anything is looked at, so that nothing falls in between
+        """Tell whether anything may have changed since the last check; always true at first."""
+        self._watch()  # first, so no change is missed
         seen = _Seen(self._store.revision(), self._states.with_snapshot(self._context))
         before, self._seen = self._seen, seen
         return seen != before or not self._scanner.is_current(self._context)

@@ -1,4 +1,4 @@
-"""The clients' files on this machine, as the registry asks for them."""
+"""The clients' files on this machine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ClientFiles:
-    """Reads the files of every client that Remit knows."""
+    """Reads the files of every supported client."""
 
     def __init__(self, machine: Machine, *, now_ns: Callable[[], int] = time.time_ns) -> None:
         self._machine = machine
@@ -33,34 +33,34 @@ class ClientFiles:
         return locate(directory)
 
     def canonical(self, path: str) -> str:
-        """Write the path of something that may no longer exist as it was stored when it did."""
+        """Return a path as it was stored; it may no longer exist."""
         return os.path.realpath(os.path.expanduser(path))
 
     def exists(self, path: str) -> bool:
-        """Tell whether there is a file or directory of this path."""
+        """Tell whether a file or directory exists."""
         return os.path.exists(path)
 
     def is_unchanged(self, inputs: Mapping[str, str]) -> bool:
-        """Tell whether every file and variable is as a scan found it."""
+        """Tell whether all inputs still have these fingerprints."""
         return are_unchanged(inputs, self._machine, now_ns=self._now_ns())
 
     def stamps(self, inputs: Iterable[str]) -> FileStamps:
-        """Remember how files and variables are now, to look often whether that changed."""
+        """Stamp files and variables, to check cheaply and often whether they changed."""
         return FileStamps(inputs, self._machine, now_ns=self._now_ns())
 
     def read(self, view: View) -> ClientReading:
-        """Read all that one client's files say for a workspace."""
-        from remit.clients.parsing.client_reader import read_client  # mostly, nothing changed
+        """Read one client's files for a workspace."""
+        from remit.clients.parsing.client_reader import read_client  # imported late: files rarely change
 
         return read_client(load(view.client), view, self._machine, now_ns=self._now_ns())
 
     def examine(self, declarations: Sequence[Declaration], workspace: Workspace) -> LaunchFacts:
-        """Find out what a diagnosis must know of the machine, without starting anything."""
+        """Collect facts about this machine for a diagnosis, without starting anything."""
         from remit.upstream.launch.machine_facts import collect_launch_facts
 
         return collect_launch_facts(declarations, workspace, self._machine)
 
     def leaves_servers(self, client: str) -> bool:
-        """Tell whether a client loads Remit in place of its servers, because Remit was put into it."""
-        # Without a record nothing was put into it, and its module need not be loaded.
+        """Tell whether a client loads Remit instead of its servers, because Remit is installed in it."""
+        # Without an install record, the client's module need not be loaded.
         return self.exists(record_path(client, self._machine)) and load(client).leaves_servers(self._machine)

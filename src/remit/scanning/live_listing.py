@@ -1,4 +1,4 @@
-"""Connecting: which servers may be asked for their tools, and keeping what they answer."""
+"""The live listing: connects to the servers that may be started, and stores the tools they list."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class ServerListing(NamedTuple):
-    """A server that was to be asked for its tools; without an offer, the decision says why it was not."""
+    """A server and its offer; without an offer, it was skipped."""
 
     tool: Tool
     decision: Decision
@@ -34,12 +34,12 @@ class ServerListing(NamedTuple):
 
     @property
     def why_not(self) -> str:
-        """Why it was not asked, where it was not."""
+        """The reason why the server was skipped."""
         return "its file cannot be read now" if self.decision.is_available else self.decision.reason
 
 
 class LiveListing:
-    """Starts or reaches servers, and keeps the tools they list."""
+    """Connects to servers, and stores the tools they list."""
 
     def __init__(self, store: Store, scanner: Scanner, listings: Listings, clock: Clock) -> None:
         self._store = store
@@ -56,13 +56,13 @@ class LiveListing:
         deadline: float = DEADLINE,
         on_progress: Callable[[Progress], None] = lambda _: None,
     ) -> list[ServerListing]:
-        """Ask the servers in force here, or those that are named.
+        """List the tools of the active servers, or of the named ones.
 
         Raises:
-            UnknownServerError: no server of a given name is known here.
-            ValueError: the deadline is no time.
+            UnknownServerError: a named server is not known here.
+            ValueError: the deadline is not positive.
         """
-        if not deadline > 0:  # nor is it when it is not a number
+        if not deadline > 0:  # also rejects NaN
             raise ValueError("a deadline is a number of seconds above 0")
         declared = {item.declaration.key: item.declaration for item in self._scanner.resolved(context)}
         context, listed = self._listings.list(replace(context, starts_servers=True))
@@ -91,11 +91,11 @@ class LiveListing:
         return [ServerListing(tool, decision, offers.get(tool.key)) for tool, decision in chosen]
 
     def find(self, name: str, context: Context) -> Upstream:
-        """Find the server of a name that may be started or reached here.
+        """Find a server by name, ready to connect to.
 
         Raises:
-            UnknownServerError: no server of this name is known here.
-            UpstreamError: it may not be started, or its entry cannot be read now.
+            UnknownServerError: the server is not known here.
+            UpstreamError: the server may not be started, or its entry cannot be read now.
         """
         declared = {item.declaration.key: item.declaration for item in self._scanner.resolved(context)}
         context, listed = self._listings.list(replace(context, starts_servers=True))
@@ -111,15 +111,14 @@ class LiveListing:
 
 
 def _as_decided(item: ToolDecision, declared: dict[Key, Declaration]) -> Declaration | None:
-    """Find the entry that was decided about; None where it may not be started, or is another one by now."""
+    """Find the declaration of a decision; None if the server may not start, or its entry changed since."""
     found = declared.get(item.tool.key) if item.decision.is_available else None
     return found if found is not None and found.digest == item.tool.digest else None
 
 
 def _to_connect(listed: Sequence[ToolDecision], names: Sequence[str], context: Context) -> list[ToolDecision]:
-    """Choose the servers to ask: the named ones, else all in force and those that only wait for trust."""
-    # What only one agent brings along is started by that agent's client.
-    # What Remit itself brings along need not be asked.
+    """Choose the servers to list: the named ones, else all active ones and those that only need trust."""
+    # The client starts the servers that an agent declares, and Remit knows its own tools.
     servers = [
         item
         for item in listed

@@ -1,4 +1,4 @@
-"""What scanning needs from outside: the clients' files, notifications of changes, and live servers."""
+"""The ports of scanning: the clients' files, change notifications, and live servers."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ class Sources(Protocol):
 
     def examine(self, declarations: Sequence[Declaration], workspace: Workspace) -> LaunchFacts: ...
 
-    def leaves_servers(self, client: str) -> bool: ...  # to Remit, which starts them in its place
+    def leaves_servers(self, client: str) -> bool: ...  # to Remit, which starts them instead
 
 
 class Notifier(Protocol):
-    """Tells at once that something happened at places, as far as it can; nobody may rely on it."""
+    """Reports changes at paths quickly, on a best-effort basis: it may miss some."""
 
     @property
     def is_stopped(self) -> bool: ...
 
-    def watch(self, places: Collection[str]) -> bool: ...  # whether other directories are watched now
+    def watch(self, places: Collection[str]) -> bool: ...  # whether the watched directories changed
 
     def wait(self, seconds: float) -> bool: ...
 
@@ -50,7 +50,7 @@ class Notifier(Protocol):
 
 
 class Upstreams(Protocol):
-    """Servers that are started or reached for real."""
+    """Connections to live servers."""
 
     def ask(
         self, upstreams: Sequence[Upstream], on_answer: Callable[[Upstream, Offer], None]

@@ -1,4 +1,4 @@
-"""The projects that something is stored about."""
+"""The projects in the store."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ProjectRecords:
-    """Finds, lists and erases what is stored about projects."""
+    """Finds, lists and erases stored projects."""
 
     def __init__(self, store: Store, sources: Sources) -> None:
         self._store = store
@@ -26,7 +26,7 @@ class ProjectRecords:
         """Find a project by its hash, or by a directory in it.
 
         Raises:
-            UnknownProjectError: nothing is stored about it.
+            UnknownProjectError: nothing is stored about the project.
         """
         clean = storable(name)
         found = None
@@ -43,11 +43,11 @@ class ProjectRecords:
         return self._store.projects()
 
     def forget(self, project: Project) -> None:
-        """Erase everything that is stored about a project."""
+        """Erase everything stored about a project."""
         self._store.forget(project)
 
     def _project_path(self, directory: str) -> str:
         try:
             return self._sources.locate(directory).project.path
-        except NoSuchDirectoryError:  # a project may be forgotten after its directory is gone
+        except NoSuchDirectoryError:  # the directory of a stored project may be gone
             return self._sources.canonical(directory)

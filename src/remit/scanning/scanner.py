@@ -1,6 +1,6 @@
-"""The scanner: reads the clients' files for a workspace, again only when they changed.
+"""The scanner: reads the clients' files for a workspace when they changed.
 
-Parsing and resolving are in `source_reader`, which most commands never load: nothing changed.
+Parsing and resolving are in `source_reader`, which is loaded only when something changed.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 
 class ScanResult(NamedTuple):
-    """What a scan found, and what is known now."""
+    """The changes and problems that a scan found, and all tools."""
 
     changes: Changes
     problems: Sequence[Problem]
     tools: Sequence[ToolDecision]
-    is_first: bool = False  # nothing was known of this workspace before
+    is_first: bool = False  # this workspace was never scanned before
 
 
 class ClientPresence(NamedTuple):
-    """The files of one client that concern a workspace."""
+    """The files of one client for a workspace."""
 
     client: str
-    files: Sequence[str]  # those that exist
+    files: Sequence[str]  # existing ones
     servers: int
     problems: int
 
@@ -65,7 +65,7 @@ class Scanner:
         self._clock = clock
 
     def clients(self, context: Context) -> Sequence[str]:
-        """Name the clients that a context is about."""
+        """List the clients of a context."""
         return self._sources.clients if context.client is None else (context.client,)
 
     def is_first(self, context: Context) -> bool:
@@ -73,11 +73,11 @@ class Scanner:
         return not any(self._store.inputs(view) for view in self._views(context))
 
     def scan(self, context: Context) -> Changes:
-        """Read and store everything again, and return what changed."""
+        """Read and store everything again, and return the changes."""
         return self._reader.scan(self._views(context), is_served=context.starts_servers)[0]
 
     def refresh(self, context: Context) -> None:
-        """Read and store what changed since the last scan of this workspace."""
+        """Read and store the clients whose files changed since the last scan of this workspace."""
         for view in self._changed(context):
             self._reader.scan([view], is_served=context.starts_servers)
 
@@ -95,11 +95,11 @@ class Scanner:
         return {name: fingerprint for inputs in found for name, fingerprint in inputs.items()}
 
     def resolved(self, context: Context) -> list[Resolved]:
-        """Read and store everything again, and return it with the entries, which are never stored."""
+        """Read, resolve and store everything again, and return it with launches, which are never stored."""
         return self._reader.scan(self._views(context), is_served=context.starts_servers)[1]
 
     def readings(self, context: Context) -> Mapping[str, tuple[ClientReading, list[Resolved]]]:
-        """Read everything again, and store it once all is read; by client."""
+        """Read everything again, then store it; return the readings by client."""
         return self._reader.readings(self._views(context))
 
     def problems(self, context: Context) -> list[Problem]:
@@ -107,15 +107,15 @@ class Scanner:
         return [problem for view in self._views(context) for problem in self._store.problems(view)]
 
     def presences(self, context: Context) -> list[ClientPresence]:
-        """List the clients with their files here; stores nothing."""
+        """List the clients with their files here; store nothing."""
         return self._reader.presences(self._views(context))
 
     def facts(self, resolved: Sequence[Resolved], context: Context) -> LaunchFacts:
-        """Look up on this machine what the launch of servers depends on."""
+        """Collect the facts about this machine that the launch of servers depends on."""
         return self._sources.examine([item.declaration for item in resolved], context.workspace)
 
     def obstacles(self, context: Context, servers: Collection[Key] | None = None) -> Mapping[Key, str]:
-        """Explain why servers, or some of them, cannot be started here; starts none of them."""
+        """Explain which servers cannot start here, without starting any."""
         from remit.upstream.launch.start_obstacles import start_obstacles
 
         declared = self._reader.last_resolved(self._views(context))

@@ -1,4 +1,4 @@
-"""Reads the clients' files and stores what they declare; for a broken file, its last valid version."""
+"""Reads and stores the declarations in the clients' files; a broken file keeps its last valid version."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class SourceReader:
-    """Reads, resolves and stores views: what one client's files declare for one workspace."""
+    """Reads, resolves and stores views; a view is one client in one workspace."""
 
     def __init__(self, store: Store, sources: Sources, clock: Clock) -> None:
         self._store = store
@@ -31,9 +31,9 @@ class SourceReader:
         self._last: dict[View, tuple[Mapping[str, str], list[Resolved]]] = {}  # with its inputs
 
     def scan(self, views: Iterable[View], *, is_served: bool) -> tuple[Changes, list[Resolved]]:
-        """Read and store one view after the other; return what changed, and what was read.
+        """Read and store each view; return the changes and the resolved declarations.
 
-        For a gateway, which serves them, Remit's own server is added.
+        With `is_served`, for a gateway, add Remit's own server.
         """
         changes: list[Changes] = []
         found: list[Resolved] = []
@@ -49,18 +49,18 @@ class SourceReader:
         return together, found
 
     def readings(self, views: Iterable[View]) -> Mapping[str, tuple[ClientReading, list[Resolved]]]:
-        """Read everything, and store it once all is read; by client."""
+        """Read everything, then store it; return the readings by client."""
         found = {view: self._read(view) for view in views}
         for view, (reading, resolved) in found.items():
             self._save(reading, resolved, view)
         return {view.client: read for view, read in found.items()}
 
     def last_resolved(self, views: Iterable[View]) -> list[Resolved]:
-        """Return what the last scan resolved, from memory where this process read it; stores nothing."""
+        """Return the result of the last scan, from memory if this process read it; store nothing."""
         return [item for view in views for item in self._last_resolved(view)]
 
     def presences(self, views: Iterable[View]) -> list[ClientPresence]:
-        """List the clients with their files; stores nothing."""
+        """List the clients with their files; store nothing."""
         return [_presence(self._sources.read(view)) for view in views]
 
     def _last_resolved(self, view: View) -> list[Resolved]:
@@ -68,7 +68,7 @@ class SourceReader:
         return resolved if inputs and inputs == self._store.inputs(view) else self._read(view)[1]
 
     def _save(self, reading: ClientReading, resolved: Sequence[Resolved], view: View) -> Changes:
-        """Store what was read, and the tools of Remit's own server."""
+        """Store a reading, and the tools of Remit's own server."""
         changes = self._store.save(reading, resolved, view, self._clock())
         for declaration in filter(is_own, (*changes.added, *changes.changed)):
             self._store.servers.keep(declaration, own_offer(), view.workspace, self._clock())
@@ -76,7 +76,7 @@ class SourceReader:
 
     def _read(self, view: View, *, is_served: bool = False) -> tuple[ClientReading, list[Resolved]]:
         reading, resolved = self._read_files(view)
-        # A gateway that ran here once may run again: its own server must not come and go with it.
+        # Once a gateway ran here, its own server stays listed, even between runs.
         is_known = is_served or self._store.is_resolved(REMIT, view)
         own = resolve_own_server(view.client, resolved, is_served=is_known)
         resolved = resolved if own is None else [*resolved, own]
@@ -108,7 +108,7 @@ def _presence(reading: ClientReading) -> ClientPresence:
 def _completed(reading: ClientReading, stored: StoredReading) -> list[Declaration]:
     """Add the stored declarations of unreadable files.
 
-    Where an unreadable file leads to the other files of a scope, only what is stored of that scope counts.
+    If an unreadable file refers to other files of a scope, only the stored declarations of that scope count.
     """
     replaced = reading.lost & {item.scope for item in stored.declarations}
     read = [item for item in reading.declarations if item.scope not in replaced]
