@@ -1,8 +1,8 @@
 """Finds the project and workspace of a directory, by reading git's own files.
 
-The rules are those of Claude Code, so that the keys of its `projects` are ours: the nearest `.git`, whatever
-it is, marks a checkout; a linked worktree belongs to its main checkout, but only when that checkout's records
-point back at it, so that a planted `.git` file cannot claim another project's tools.
+The rules are those of Claude Code, to match the keys of its `projects`: the nearest `.git`, a file or a
+directory, marks a checkout. A linked worktree belongs to its main checkout only if that checkout's records
+point back at it, so a planted `.git` file cannot claim another project's tools.
 """
 
 import errno
@@ -13,7 +13,7 @@ from remit.decision.projects import Workspace, identify
 from remit.decision.scopes import ancestors
 from remit.errors import NoSuchDirectoryError
 
-_MAX_LINK = 8192  # bytes of a `.git` file that are read
+_MAX_LINK = 8192  # bytes of a `.git` file
 
 
 def locate(directory: str) -> Workspace:

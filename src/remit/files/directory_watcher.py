@@ -1,4 +1,4 @@
-"""Watches directories for changes, as reported by the operating system."""
+"""Watches directories for changes reported by the operating system."""
 
 import os
 import stat
@@ -13,18 +13,18 @@ from remit.decision.scopes import ancestors
 
 if sys.platform == "linux":
     from remit.files.inotify import Inotify as UsualWatch
-else:  # pragma: no cover - of other systems
+else:  # pragma: no cover - other systems
     from remit.files.polled_watch import PolledWatch as UsualWatch
 
 MOST_DIRECTORIES = 1_000
-_GROUPED = 0.15  # seconds for which changes are gathered, at most
-_QUIET = 0.03  # seconds without a change that end the gathering
+_GROUPED = 0.15  # seconds: longest time to collect changes
+_QUIET = 0.03  # seconds without a change that end the collection
 
-Directories = dict[str, int]  # with what the file system knows each by: a new one may have an old name
+Directories = dict[str, int]  # with inode numbers: a directory may be replaced by one of the same name
 
 
 class DirectoryWatch(Protocol):
-    """Some watched directories."""
+    """A watch on some directories."""
 
     def wait(self, seconds: float, *, quiet: float, most: float) -> set[str]: ...
 
@@ -34,31 +34,28 @@ class DirectoryWatch(Protocol):
 
 
 class DirectoryNotifier:
-    """Tells of what happens at places: in the directories around them, and of a directory, in it.
+    """Reports changes at paths, and of the entries directly in a directory.
 
-    A directory is watched, and not a file, because editors put new files in the place of old ones; and it is
-    not watched with all below it, because that may be a whole machine.
+    It watches directories instead of files, because editors replace files. It does not watch recursively,
+    because a directory may contain the whole file system.
     """
 
     def __init__(self, open: Callable[[Collection[str]], DirectoryWatch] = UsualWatch) -> None:
         self._open = open
         self._stopped = Event()
-        self._lock = Lock()  # one thread waits, and another may stop it
+        self._lock = Lock()  # one thread waits while another may stop it
         self._places: frozenset[str] = frozenset()
-        self._ways: frozenset[str] = frozenset()  # the places with the directories that lead to them
+        self._ways: frozenset[str] = frozenset()  # the places with their parent directories
         self._directories: Directories = {}
         self._watching: DirectoryWatch | None = None
 
     @property
     def is_stopped(self) -> bool:
-        """Whether nothing will be told any more."""
+        """Whether the notifier was stopped."""
         return self._stopped.is_set()
 
     def watch(self, places: Collection[str]) -> bool:
-        """Watch these places from now on, and no others; tell whether other directories are watched now.
-
-        A place may not exist yet.
-        """
+        """Watch exactly these paths, which need not exist; tell whether the watched directories changed."""
         if self.is_stopped:
             return False
         self._name(frozenset(places))
@@ -67,16 +64,16 @@ class DirectoryNotifier:
             return False
         self._directories = directories
         watching = None
-        with suppress(OSError, RuntimeError):  # without watches, callers look again after a while
+        with suppress(OSError, RuntimeError):  # without watches, callers poll
             watching = self._open([*directories])
         self._replace(watching)
         return True
 
     def wait(self, seconds: float) -> bool:
-        """Wait until something happens at one of the places, though not longer than that, and tell if it did.
+        """Wait for a change for at most this long, and tell whether one happened.
 
         Raises:
-            KeyboardInterrupt: the user wants no more of it.
+            KeyboardInterrupt: the user interrupts the wait.
         """
         watching = self._watching
         if watching is None or self.is_stopped:
@@ -89,7 +86,7 @@ class DirectoryNotifier:
         return any(map(self._concerns, changed))
 
     def stop(self) -> None:
-        """Watch no more; whoever waits, from whatever thread, waits no longer."""
+        """Stop watching, and end any wait, from any thread."""
         with self._lock:
             self._stopped.set()
             if self._watching is not None:
@@ -112,7 +109,7 @@ class DirectoryNotifier:
 
 
 def _led_to(places: Collection[str]) -> frozenset[str]:
-    """Name the places as they are without links: what happens to a file happens where it really is."""
+    """Resolve links: the system reports changes at the real path."""
     real = {folder: os.path.realpath(folder) for folder in {os.path.dirname(place) for place in places}}
     return frozenset(
         os.path.realpath(place)
@@ -123,7 +120,7 @@ def _led_to(places: Collection[str]) -> frozenset[str]:
 
 
 def _directories(places: Collection[str]) -> Directories:
-    """Find the directories to watch: each place that is one, and the nearest around each that exists."""
+    """Find the directories to watch: the places that are directories, and each place's nearest parent."""
     known: dict[str, int | None] = {}
     for place in places:
         _number(place, known)
@@ -135,7 +132,7 @@ def _directories(places: Collection[str]) -> Directories:
 
 
 def _number(path: str, known: dict[str, int | None]) -> int | None:
-    """Tell a directory's number in its file system; None: it is none."""
+    """Return the inode number of a directory; None for anything else."""
     if path not in known:
         try:
             found = os.stat(path)

@@ -27,12 +27,12 @@ else:
 
 @contextmanager
 def file_lock(path: str) -> Generator[None]:
-    """Hold an exclusive lock on a file; it ends with the process.
+    """Hold an exclusive lock on a file; the lock ends with the process.
 
-    What is locked is a file beside it, which stays: the file itself is replaced when it is written.
+    The lock is a separate file, which remains, because writing replaces the file itself.
 
     Raises:
-        OSError: there is no place for the lock, or others keep it for too long.
+        OSError: the lock file cannot be created, or other processes hold the lock for too long.
     """
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     descriptor = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)

@@ -1,6 +1,6 @@
 """Parsers of configuration files: JSON, JSONC, TOML and YAML, with limits and error positions.
 
-TOML and YAML are loaded when a file needs them: importing either takes longer than most commands.
+The TOML and YAML libraries are imported on demand: importing either takes longer than most commands.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any, cast
 from remit.files.bounded_reader import FileError
 from remit.files.json_comments import without_comments, without_trailing_commas
 
-MAX_DEPTH = 200  # of nested lists and objects, where a parser has no bound of its own
+MAX_DEPTH = 200  # of nested lists and objects, for parsers without a limit
 
 _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
@@ -23,7 +23,7 @@ def parse_json(text: str) -> object:
     """Parse JSON as JavaScript does: the last duplicate key wins, and `NaN` is invalid.
 
     Raises:
-        FileError: it is not usable JSON; so do the other parsers of theirs.
+        FileError: the text is invalid; the other parsers raise it too.
     """
     if not text.strip():
         raise FileError("the file is empty")

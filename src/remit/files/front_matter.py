@@ -1,7 +1,7 @@
 """Front matter: the fields between two lines of `---` at the top of a Markdown file.
 
-Most of it is plain lines of `key: value`, which are read here; what needs more of YAML is given to the
-library, and what is no YAML is read line by line, as Claude Code does it.
+Most files have only plain `key: value` lines, which are parsed here. The library parses other YAML. Invalid
+YAML is read line by line, as in Claude Code.
 """
 
 import re

@@ -1,6 +1,6 @@
 """Waits for changes in directories with Linux's inotify, without waking up while nothing happens.
 
-`watchfiles` looks twenty times a second whether something happened; an idle gateway must not.
+`watchfiles` polls twenty times a second, which an idle gateway must not do.
 """
 
 import ctypes
@@ -12,15 +12,15 @@ from collections.abc import Iterable
 
 _IN_CHANGES = 0x2 | 0x4 | 0x8 | 0x40 | 0x80 | 0x100 | 0x200 | 0x400 | 0x800  # content, names, and itself
 _IN_ONLYDIR = 0x01000000
-_EVENT = struct.Struct("iIII")  # watch, mask, cookie, length of the name that follows
+_EVENT = struct.Struct("iIII")  # watch, mask, cookie, length of the following name
 _BUFFER = 2**16
 
 
 class Inotify:
-    """Watches some directories; not what is in directories below them.
+    """Watches some directories, but not those below them.
 
     Raises:
-        OSError: the machine has no more watches to give.
+        OSError: the system has no watches left.
     """
 
     def __init__(self, directories: Iterable[str]) -> None:
@@ -37,7 +37,7 @@ class Inotify:
             self._add(path)
 
     def wait(self, seconds: float, *, quiet: float, most: float) -> set[str]:
-        """Wait for changes, and name the paths; gather more until none comes for a while, or it took long."""
+        """Wait for changes; collect their paths until `quiet` seconds without one, or for `most` seconds."""
         found: set[str] = set()
         if not self._is_ready(seconds):
             return found
@@ -54,7 +54,7 @@ class Inotify:
         os.write(self._woken, b"x")
 
     def close(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         files, self._files = self._files, ()
         for file in files:
             os.close(file)
@@ -86,7 +86,7 @@ class Inotify:
                 self._libc.inotify_add_watch(self._file, os.fsencode(path), _IN_CHANGES | _IN_ONLYDIR)
             )
         except (FileNotFoundError, NotADirectoryError, PermissionError):
-            return  # it is gone since, or must not be read
+            return  # removed since, or not readable
         self._paths[watch] = path
 
     def _checked(self, result: int) -> int:

@@ -1,6 +1,4 @@
-"""JSON as people write it: with comments and trailing commas, which are blanked so that all else keeps its
-place.
-"""
+"""Replaces comments and trailing commas in JSON with spaces, so positions stay the same."""
 
 import re
 

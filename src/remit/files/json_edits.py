@@ -1,8 +1,7 @@
 """Edits JSON in place: sets or removes a member or item and keeps every other character.
 
-The text may be written by any hand: indented or in one line, with any line ends, with a byte order mark, and
-where its format allows them with comments and trailing commas. What is put in follows that hand; comments
-are never touched.
+The text may have any formatting: indented or on one line, with any line endings, with a byte order mark, and
+with comments and trailing commas if the format allows them. New values follow that formatting; comments stay.
 """
 
 import json
@@ -21,7 +20,7 @@ def put(document: JsonText, path: Path, value: object) -> list[Splice]:
     """Set a member, creating missing parent objects.
 
     Raises:
-        JsonTextError: something on the way to it is no object.
+        JsonTextError: a parent on the path is not an object.
     """
     found = document.find(path)
     if found is not None:
@@ -44,7 +43,7 @@ def add(document: JsonText, path: Path, item: object) -> list[Splice]:
     """Append an item to a list, creating a missing list.
 
     Raises:
-        JsonTextError: something on the way is no object, or what stands there is no list.
+        JsonTextError: a parent on the path is not an object, or the value is not a list.
     """
     found = document.find(path)
     if found is None:

@@ -48,7 +48,7 @@ class JsonText:
         """Parse a text.
 
         Raises:
-            JsonTextError: it is no JSON, or no object.
+            JsonTextError: the text is not JSON, or not an object.
         """
         self.text = text
         self.is_lenient = lenient

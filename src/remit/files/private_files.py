@@ -9,7 +9,7 @@ def write(path: str, text: str) -> None:
     """Replace a file atomically, readable by its user only.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     beside = f"{path}.{secrets.token_hex(4)}"

@@ -9,7 +9,7 @@ from contextlib import suppress
 from remit.errors import FileChangeError
 from remit.files.bounded_reader import FileError, read_bytes
 
-LIMIT = 256 * 2**20  # bytes: a client may keep its history with its servers
+LIMIT = 256 * 2**20  # bytes: a client may store its history in the same file as its servers
 TRIES = 8
 
 
@@ -17,7 +17,7 @@ def read_exactly(path: str) -> str | None:
     """Read a file so it can be written back byte for byte; None if it does not exist.
 
     Raises:
-        FileChangeError: it cannot be read.
+        FileChangeError: the file cannot be read.
     """
     try:
         data = read_bytes(os.path.realpath(path), limit=LIMIT)
@@ -31,10 +31,10 @@ def read_exactly(path: str) -> str | None:
 def change_file(path: str, change: Callable[[str | None], str | None]) -> None:
     """Replace a file's text with the result of a function; None means no file.
 
-    The function is asked again when somebody writes to the file before the change is in place.
+    The function runs again if another program writes to the file before the change is in place.
 
     Raises:
-        FileChangeError: the file cannot be read or replaced, or is written to again and again.
+        FileChangeError: the file cannot be read or replaced, or other programs keep writing to it.
     """
     real = os.path.realpath(path)  # change the target of a link
     for _ in range(TRIES):

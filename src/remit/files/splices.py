@@ -23,7 +23,7 @@ def apply(text: str, step: Step) -> str:
     """Apply one step.
 
     Raises:
-        MisplacedError: the text does not hold what would be taken out.
+        SpliceError: the text does not contain the part to replace.
     """
     parts: list[str] = []
     done = 0
@@ -56,6 +56,6 @@ def undo(text: str, steps: Sequence[Step]) -> str:
     """Undo steps, last first.
 
     Raises:
-        MisplacedError: the text is not what the steps made of another.
+        SpliceError: the text is not the result of the steps.
     """
     return apply_all(text, map(inverse, reversed(steps)))

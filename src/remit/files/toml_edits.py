@@ -1,7 +1,7 @@
 """Edits TOML in place: appends or removes one table and keeps every other character.
 
-Headers are told by their look, so every edit is held to what a parser makes of the text before and after it:
-where the difference is not exactly the one table, nothing is done.
+A pattern finds the headers, so every edit is verified with a parser: it fails unless the content before and
+after differs in exactly the one table.
 """
 
 import json
@@ -36,7 +36,7 @@ def table(text: str, path: Path) -> tuple[object] | None:
     """Return the value at a path in a tuple; None if there is none.
 
     Raises:
-        TomlTextError: the text is no TOML.
+        TomlTextError: the text is not TOML.
     """
     found: object = _parsed(text)
     for key in path:
@@ -47,10 +47,10 @@ def table(text: str, path: Path) -> tuple[object] | None:
 
 
 def put_table(text: str, path: Path, values: Mapping[str, str | Sequence[str]]) -> list[Splice]:
-    """Append a table of strings and lists of strings, if its path does not exist.
+    """Append a table of strings and lists of strings.
 
     Raises:
-        TomlTextError: the text is no TOML, or has no room for a table of this path.
+        TomlTextError: the text is not TOML, or a table cannot be added at this path.
     """
     newline = "\r\n" if "\r\n" in text else "\n"
     written = (f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items())
@@ -72,7 +72,7 @@ def take_table(text: str, path: Path) -> list[Splice]:
     """Remove a table and its subtables, if it exists.
 
     Raises:
-        TomlTextError: the text is no TOML, or has the table in another form than under headers of its own.
+        TomlTextError: the text is not TOML, or the table is not written under its own headers.
     """
     if table(text, path) is None:
         return []
@@ -107,7 +107,7 @@ def _checked(text: str, step: list[Splice], expected: dict[str, Any], path: Path
 def _blocks(text: str, path: Path) -> Iterator[tuple[int, int]]:
     """Find the tables at and below a path, each from its header to the end of its last line.
 
-    The last one of the text takes the empty lines before it along; what is between two tables stays.
+    A table at the end of the text includes the empty lines before it; the lines between two tables stay.
     """
     headers: list[tuple[int, list[str]]] = [*_headers(text), (len(text), [])]
     for (start, name), (end, _) in pairwise(headers):
