@@ -170,7 +170,7 @@ class ClientTargets:
         """Return the files to edit, with the edits.
 
         Raises:
-            BadVariableError: a variable that says where files lie cannot be used.
+            BadVariableError: a variable that locates files is invalid.
         """
         for variable in PLACES[client].variables:
             require_text(variable, self._machine.variables)

@@ -1,4 +1,4 @@
-"""klaude: four server files, of which the most specific wins, and agents."""
+"""klaude: four server files, where the most specific wins, and agents."""
 
 import os
 

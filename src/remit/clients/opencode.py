@@ -128,7 +128,7 @@ def parse_config(text: str) -> object:
     """Parse a file; an empty one is an empty object.
 
     Raises:
-        FileError: it is not usable JSON with comments.
+        FileError: the text is not valid JSON with comments.
     """
     return parse_jsonc(text) if text.strip() else {}
 
@@ -136,8 +136,8 @@ def parse_config(text: str) -> object:
 def parse_servers(top: EntryFields, into: ParsedFile) -> dict[str, object]:
     """Read the servers of one file, before merging.
 
-    Each must be whole, or only switch one of a weaker file on or off. They stand under `mcp`, or in the
-    newer layout under `mcp.servers`.
+    Each entry must be complete, or only enable or disable a server of a weaker file. Entries are under `mcp`,
+    or in the newer layout under `mcp.servers`.
     """
     found: dict[str, object] = {}
     for name, entry in _entries(top.fields("mcp")).items():

@@ -1,6 +1,6 @@
 """Diagnoses a client's configuration in a workspace: each problem and its fix.
 
-An ordered table of small checks; each looks at the whole setup and names what it found.
+Each check in an ordered table looks at the whole setup and yields findings.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -47,7 +47,7 @@ class EditableText:
         """Return the value at a path in a tuple; None if there is none.
 
         Raises:
-            UneditableError: the text is not what it should be; so do the others.
+            UneditableError: the text is invalid; the other methods raise it too.
         """
         if self._format is Format.TOML:
             return self._try(lambda: toml_edits.table(self.text, path))
@@ -120,7 +120,7 @@ def is_in_place(text: str | None, format: Format, changes: Sequence[Edit]) -> bo
     """Tell whether a text contains all edits.
 
     Raises:
-        UneditableError: the text is not what it should be.
+        UneditableError: the text is invalid.
     """
     if text is None:
         return not changes
@@ -143,7 +143,7 @@ def apply_edits(
     """Apply edits to a text, or to a new file, and record how to undo them.
 
     Raises:
-        UneditableError: the text is not what it should be, or has no room for a change.
+        UneditableError: the text is invalid, or an edit does not fit.
     """
     before = _EMPTY[format] if text is None else text
     document = EditableText(before, format)
@@ -175,7 +175,7 @@ def remove_edits(text: str, file: EditedFile) -> RemovedEdits:
     """Remove edits: restore every byte if nothing else changed, else remove key by key.
 
     Raises:
-        UneditableError: the text is no longer what it should be.
+        UneditableError: the text is invalid.
     """
     if digest(text) == file.before:
         return RemovedEdits(text, is_exact=True)

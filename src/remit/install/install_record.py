@@ -1,7 +1,7 @@
 """The record of an install: Remit's edits in a client's files, and the previous content.
 
-The record of it holds no more of a file than what was replaced, so that no secret is copied; and of a text
-that nobody else wrote to since, every byte can be restored from it.
+The record holds only the replaced parts of a file, so it copies no secrets. If nothing else changed the file
+since, every byte can be restored from it.
 """
 
 import json
@@ -139,7 +139,7 @@ def read(text: str) -> InstallRecord:
     """Read a record.
 
     Raises:
-        ValueError: it is none, or one of a newer Remit.
+        ValueError: the text is not a record, or a newer version of Remit wrote it.
     """
     try:
         content = json.loads(text)

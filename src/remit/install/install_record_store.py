@@ -24,7 +24,7 @@ class InstallRecords:
         """Read a client's record; None without one.
 
         Raises:
-            FileChangeError: it cannot be read.
+            FileChangeError: the record cannot be read.
         """
         path = record_path(client, self._machine)
         text = read_exactly(path)

@@ -70,7 +70,7 @@ class Installer:
         """Find a client by a common name.
 
         Raises:
-            InstallError: Remit cannot be put into it.
+            InstallError: Remit cannot be installed in it.
         """
         client = ALIASES.get(name, name)
         if client not in self._places.clients:
@@ -98,8 +98,8 @@ class Installer:
         """Return the changes that an install would make.
 
         Raises:
-            FileChangeError: a file cannot be read, or is broken.
-            InstallError: another server is called as Remit would be.
+            FileChangeError: a file cannot be read, or is invalid.
+            InstallError: another server has Remit's name.
         """
         record = self._record(client)
         return [
@@ -111,8 +111,8 @@ class Installer:
         """Install Remit in a client; record the previous content before changing any file.
 
         Raises:
-            FileChangeError: a file cannot be read or written, or is broken.
-            InstallError: another server is called as Remit would be.
+            FileChangeError: a file cannot be read or written, or is invalid.
+            InstallError: another server has Remit's name.
         """
         self.plan(client)  # fails before anything is changed
         done: list[FileChange] = []
@@ -126,8 +126,8 @@ class Installer:
         """Return the changes that an uninstall would make.
 
         Raises:
-            FileChangeError: a file cannot be read, or is broken.
-            NotInstalledError: there is nothing to take out.
+            FileChangeError: a file cannot be read, or is invalid.
+            NotInstalledError: Remit is not installed.
         """
         return [self._taken(file, self._places.read(file.path)) for file in self._installed(client)]
 
@@ -136,7 +136,7 @@ class Installer:
 
         Raises:
             FileChangeError: a file cannot be changed; its part of the record stays.
-            NotInstalledError: there is nothing to take out.
+            NotInstalledError: Remit is not installed.
         """
         done: list[FileChange] = []
         failure: FileChangeError | None = None

@@ -1,6 +1,6 @@
 """Claude Code's plugins: which are enabled here, and where they are installed.
 
-What counts is whether the settings switch a plugin on; a record of its installation only says where it lies.
+The settings decide whether a plugin is enabled; its installation record only locates it.
 """
 
 import os

@@ -31,7 +31,7 @@ def parse_settings(
 ) -> None:
     """Read a `settings.json`; as in the client, an approval of a wrong type invalidates the file.
 
-    What Remit itself narrowed in it is read as it was before.
+    A list that Remit narrowed is read as it was before the install.
     """
     settings = before_install(written, own)
     found = list(_approvals(settings))

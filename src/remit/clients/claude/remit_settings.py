@@ -30,7 +30,7 @@ def read_install(reader: ClientReader, client: str) -> InstallRecord | None:
 def before_install(settings: EntryFields, own: EditedFile | None) -> EntryFields:
     """Return the settings as they were before Remit narrowed the list of allowed servers.
 
-    A list from which Remit's own server was taken out is somebody else's.
+    A list without Remit's own server was written by someone else, and stays unchanged.
     """
     key = _narrowing(own)
     if key is None or not _names_remit(settings):
@@ -45,7 +45,7 @@ def before_install(settings: EntryFields, own: EditedFile | None) -> EntryFields
 def is_narrowed(client: str, path: str, machine: Machine) -> bool:
     """Tell whether the list that Remit narrowed is still in the client's settings.
 
-    Of settings that cannot be read now, the record is believed.
+    If the settings cannot be read now, the record decides.
     """
     try:
         text = read_text(record_path(client, machine), limit=FILE_LIMIT)

@@ -225,7 +225,7 @@ def read_client(client: Client, view: View, machine: Machine, *, now_ns: int) ->
     """Read a client's files for a workspace.
 
     Raises:
-        BadVariableError: a variable that says where files lie cannot be used.
+        BadVariableError: a variable that locates files is invalid.
     """
     reader = ClientReader(view, machine, now_ns=now_ns)
     reader.look_at(HOME)

@@ -1,7 +1,7 @@
 """Type-checked access to the fields of config files that others write.
 
-Written by hand: a client rewrites its files in every run, so this is on the way of most commands, and
-importing a validation library would take longer than all of them. No error ever shows a field's value.
+Written by hand: a client rewrites its files in every run, so most commands parse them, and importing a
+validation library would take longer than the command itself. No error shows a field's value.
 """
 
 from typing import cast
@@ -61,7 +61,7 @@ class EntryFields:
         return [value] if isinstance(value, str) else self.texts(name)
 
     def flag(self, name: str) -> bool | None:
-        """Read true or false; None where it is missing."""
+        """Read true or false; None if missing."""
         value = self._fields.get(name)
         if value is not None and not isinstance(value, bool):
             raise EntryError(f"{name}: expected true or false, found {_kind(value)}")
@@ -74,7 +74,7 @@ class EntryFields:
         return {key: _text(value, f"{name}, item {at}") for at, (key, value) in pairs}
 
     def scalars(self, name: str) -> dict[str, str]:
-        """Read an object of strings and numbers, in which null leaves a name out; a missing one is empty."""
+        """Read an object of strings and numbers, skipping nulls; a missing one is empty."""
         return {
             key: str(value) if _is_number(value) else _text(value, f"{name}.{key}")
             for key, value in self.fields(name).items()
@@ -82,11 +82,11 @@ class EntryFields:
         }
 
     def is_object(self, name: str) -> bool:
-        """Tell whether a field is there and is an object."""
+        """Tell whether a field exists and is an object."""
         return isinstance(self._fields.get(name), dict)
 
     def is_list(self, name: str) -> bool:
-        """Tell whether a field is there and is a list."""
+        """Tell whether a field exists and is a list."""
         return isinstance(self._fields.get(name), list)
 
 

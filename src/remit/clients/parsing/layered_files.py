@@ -1,4 +1,4 @@
-"""Clients that merge their files: the merged entry of each server, and which file it counts for."""
+"""Clients that merge their files: the merged entry of each server, and the file that declares it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,10 +29,10 @@ def declare_layers(
 ) -> None:
     """Declare the servers of each file, weakest first, merged with the weaker files.
 
-    The strongest file that names a server has the last word, so there the server is declared as the client
-    has it, and only there a mistake in it is noted. Weaker files declare it too, so that it is known in
-    workspaces that the strongest file does not reach; but not where their scope would beat the strongest's.
-    What a project's file has a part in is the project's, whoever has the last word: others can edit it.
+    The strongest file that names a server declares it as the client merges it, and only there a mistake is
+    recorded. Weaker files declare it too, for workspaces that the strongest file does not apply to, unless
+    their scope would win over the strongest's. A server that a project's file contributes to belongs to the
+    project, even if another file is stronger, because others can edit it.
     """
     strongest = {name: layer.origin for layer in layers if layer.counts for name in layer.servers}
     whole: dict[str, object] = {}

@@ -28,7 +28,7 @@ def waiting_servers(setup: ClientSetup) -> Iterator[Finding]:
 def failed_servers(setup: ClientSetup) -> Iterator[Finding]:
     """Find servers whose last connection failed, with their current entries.
 
-    Of one that cannot be started at all, what is in the way is said already.
+    Other checks report servers that cannot start at all.
     """
     hindered = start_obstacles(setup.resolved, setup.facts, by_remit=True)
     for declaration in setup.in_force:
