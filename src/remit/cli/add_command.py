@@ -42,7 +42,7 @@ def add(words: Sequence[str]) -> None:
         )
     way = "add-json" if words[-1].lstrip().startswith("{") else "add"
     command = [program, "--settings", json.dumps(leave_for(words)), "mcp", way, *words]
-    done = subprocess.run(command)  # noqa: S603 - the user's own words, for the user's own client
+    done = subprocess.run(command)  # noqa: S603 - the user's own command
     if done.returncode == 0 and "project" in words:
         sys.stderr.write(
             "hint: approve it when the client starts here next, then let Remit start it: `remit trust`\n"

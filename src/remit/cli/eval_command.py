@@ -79,7 +79,7 @@ def run(trial: EvaluationSet, collection: ToolCollection, name: str) -> SearchFi
             found = searcher.search(question.text, limit=MAX_LIMIT, min_score=0)
             times.append(1000 * (time.perf_counter() - start))
             if found.note is not None:
-                raise EmbeddingError(found.note)  # the figures would not be the provider's
+                raise EmbeddingError(found.note)  # the figures would be of words alone
             places = [item.tool.document_id or 0 for item in found.results]
             measures.append(measure(places, question.relevant))
             advance(len(times))

@@ -43,7 +43,7 @@ CAUSES = {
     Gate.DANGER: "Too dangerous for the mode",
     ELSEWHERE: "Declared for other clients",
 }
-_WAYS = {UNTRUSTED: "look at them with `remit trust`"}  # for groups whose items have their own
+_WAYS = {UNTRUSTED: "look at them with `remit trust`"}  # for groups whose items have their own hints
 _NEXT = "next: `remit why NAME` explains one, `remit tools --all` lists them all"
 
 

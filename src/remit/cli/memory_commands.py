@@ -1,4 +1,4 @@
-"""The command `remit memory`: shows, exports, imports and cleans up project memory."""
+"""`remit memory`: shows, exports, imports and cleans up project memory."""
 
 import sys
 from collections.abc import Callable, Sequence

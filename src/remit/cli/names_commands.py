@@ -1,4 +1,4 @@
-"""The commands `remit names`: the name tree of a package, its scopes, and a generated server."""
+"""`remit names`: the name tree of a package, its scopes, and a generated server."""
 
 import os
 import sys

@@ -56,7 +56,7 @@ def out(text: str = "") -> None:
 
 
 def text(content: str) -> None:
-    """Write a text with a line break, which no token budget counts."""
+    """Write a text and a line break, which does not count toward a budget."""
     sys.stdout.write(f"{content}\n" if content else "")
 
 

@@ -81,7 +81,7 @@ def entries(found: Sequence[ServerTrust], context: Context, *, to_stderr: bool =
 
 
 def trusted(found: Sequence[ServerTrust]) -> None:
-    """Print what is trusted now."""
+    """Print whether each server is trusted now."""
     for item in found:
         word = "trusted" if item.is_trusted else "not trusted"
         render.out(f"{word}: {render.printable(item.declaration.server or item.declaration.name)}")

@@ -103,7 +103,7 @@ def _settle(registry: Registry, context: Context, found: TrustCandidates, *, rev
 
 
 def _show(found: TrustCandidates, context: Context, *, to_stderr: bool = False) -> None:
-    """Show what each would do."""
+    """Show what each candidate would do."""
     if found.servers or not found.states:
         server_output.entries(found.servers, context, to_stderr=to_stderr)
     stream = sys.stderr if to_stderr else sys.stdout
@@ -115,7 +115,7 @@ def _show(found: TrustCandidates, context: Context, *, to_stderr: bool = False) 
 
 
 def _tell(found: TrustCandidates) -> None:
-    """Print what is trusted now."""
+    """Print whether each candidate is trusted now."""
     if found.servers or not found.states:
         server_output.trusted(found.servers)
     for item in found.states:

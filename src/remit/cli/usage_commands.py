@@ -1,4 +1,4 @@
-"""The commands `hook`, `usage`, `prune` and `suggest`."""
+"""`remit hook`, `remit usage`, `remit prune` and `remit suggest`."""
 
 import difflib
 import sys

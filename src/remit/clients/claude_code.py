@@ -126,7 +126,7 @@ def _declare_servers(
 
 
 def parse_state_file(top: EntryFields, into: ParsedFile, workspace: Workspace) -> None:
-    """Read `~/.claude.json`: the user's servers, and this project's local ones with what is switched off."""
+    """Read `~/.claude.json`: the user's servers, this project's local servers, and the disabled ones."""
     key = state_key(workspace.project.path)
     here = f'projects["{key}"]'
     user = origin(NAME, into.source, workspace, Scope.GLOBAL, place="mcpServers")

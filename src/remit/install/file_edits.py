@@ -28,7 +28,7 @@ class RemovedEdits(NamedTuple):
     """A text after removing Remit's edits."""
 
     text: str
-    is_exact: bool  # byte for byte what it was before
+    is_exact: bool  # equal to the text before the install, byte for byte
     left: Sequence[str] = ()  # keys that others changed since, so something remains
 
 

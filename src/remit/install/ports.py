@@ -1,4 +1,4 @@
-"""What the installer needs: the clients it can edit, and their files."""
+"""The port of the installer: the clients it can edit, and their files."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class AuditLog:
         self._pruned_at = 0
 
     def add(self, entries: Sequence[AuditEntry], context: Context) -> None:
-        """Store entries, and drop those that are too old or too many."""
+        """Store entries, and drop old ones beyond the limits of age and number."""
         at = self._clock()
         self._store.add_audit(entries, context.workspace, at)
         if at - self._pruned_at > _PRUNE_EVERY:

@@ -57,7 +57,7 @@ class Progress(NamedTuple):
 
 
 class Scanner:
-    """Reads the clients' files for a workspace, and stores what they declare."""
+    """Reads the clients' files for a workspace, and stores their declarations."""
 
     def __init__(self, store: Store, sources: Sources, clock: Clock) -> None:
         self._store = store

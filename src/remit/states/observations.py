@@ -17,7 +17,7 @@ class Observation(NamedTuple):
 class StoredObservation(NamedTuple):
     """A stored observation; times are Unix milliseconds."""
 
-    mark: str  # identifies what was detected, and how
+    mark: str  # digest of the detector, its directories and its file
     observation: Observation
     at: int  # 0: never
     until: int
