@@ -11,9 +11,6 @@ from remit.conditions.count_comparison import Comparison
 from remit.configuration.config_model import (
     AccessLists,
     ConfigurationContent,
-    Detector,
-    DetectorKind,
-    GitFact,
     PresentationOptions,
     RequiredLocation,
     RequiredStates,
@@ -21,6 +18,7 @@ from remit.configuration.config_model import (
     ServerOptions,
     ToolEntry,
 )
+from remit.configuration.detector_kinds import Detector, DetectorKind, GitFact
 from remit.configuration.file_parser import read
 
 

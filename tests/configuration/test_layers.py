@@ -9,8 +9,7 @@ from remit.configuration.condition_rules import mistakes_in, mistakes_of, vocabu
 from remit.configuration.config_model import ConfigurationFile, ConfigurationLayer, LoadedFile, base_dirs
 from remit.configuration.file_parser import read
 from remit.configuration.layers import combine
-from remit.configuration.merged_configuration import Configuration, Transition
-from remit.configuration.state_unlock import state_unlock
+from remit.configuration.merged_configuration import Configuration, Transition, state_unlock
 from remit.decision.projects import Workspace, identify
 from remit.decision.state_snapshot import StateValue
 from support.builders import SHOP

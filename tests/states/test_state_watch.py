@@ -5,7 +5,7 @@ import json
 import pytest
 
 from remit.conditions.count_comparison import Comparison
-from remit.configuration.config_model import Detector, DetectorKind, GitFact
+from remit.configuration.detector_kinds import Detector, DetectorKind, GitFact
 from remit.states.state_watch import StateWatch, WatchedState, read_watch
 
 WATCHED = [

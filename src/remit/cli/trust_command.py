@@ -12,11 +12,11 @@ import click
 from remit.bootstrap import open_registry
 from remit.cli import json_output, render, server_output
 from remit.cli.options import WorkspaceOptions, confirm, for_a_workspace, known_names
-from remit.configuration.config_model import ASKS_GIT, DetectorKind
 from remit.decision.context import Context, shorten
 from remit.errors import UnknownServerError
 
 if TYPE_CHECKING:
+    from remit.configuration.detector_kinds import Detector
     from remit.configuration.merged_configuration import TrustRequest
     from remit.registry import Registry
     from remit.trust.trust_rule import ServerTrust
@@ -136,14 +136,15 @@ def _lines(item: TrustRequest, context: Context) -> Iterator[str]:
     )
     source = shorten(item.file.path, context)
     yield f"{item.title} ({item.file.layer}, {source}): {word}"
-    detector = item.detector
-    if detector is not None and detector.kind is DetectorKind.COMMAND:
-        yield f"  runs    {shlex.join(detector.argv)}"
-    elif detector is not None and detector.kind is DetectorKind.HTTP:
-        yield f"  reaches {detector.url}"
-    elif detector is not None and detector.fact in ASKS_GIT:
-        yield "  runs    git status"
+    if item.detector is not None:
+        yield from _action(item.detector)
     yield from (f"  {reason}" for reason in item.reasons)
+
+
+def _action(detector: Detector) -> Iterator[str]:
+    action = detector.action
+    if action is not None:
+        yield f"  {action.verb:<7} {shlex.join(detector.argv) or detector.url or action.command}"
 
 
 def _tool(item: TrustRequest) -> json_output.Shape:

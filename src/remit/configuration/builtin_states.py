@@ -4,12 +4,10 @@ from remit.configuration.config_model import (
     ConfigurationContent,
     ConfigurationFile,
     ConfigurationLayer,
-    Detector,
-    DetectorKind,
-    GitFact,
     LoadedFile,
     StateEntry,
 )
+from remit.configuration.detector_kinds import Detector, DetectorKind, GitFact
 
 _FILE, _DIRECTORY = DetectorKind.FILE, DetectorKind.DIRECTORY
 

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from remit.conditions.count_comparison import Comparison
+from remit.configuration.detector_kinds import Detector
 from remit.decision.projects import Workspace
 
-Scalar = str | int | float | bool
 KeyPath = tuple[str, ...]  # the keys that lead to a value
 
 
@@ -29,36 +28,6 @@ OF_A_PROJECT = frozenset(
 )  # in the repository, so others may edit them
 
 
-class DetectorKind(StrEnum):
-    """How a state is detected, which is also the key that declares the detector."""
-
-    FILE = "file"
-    DIRECTORY = "directory"
-    GLOB = "glob"
-    GIT = "git"
-    ENV = "env"
-    VALUE = "value"
-    COMMAND = "command"
-    HTTP = "http"
-    ENTITIES = "entities"
-    PUSH = "push"
-
-
-class GitFact(StrEnum):
-    """Facts about a git checkout that states can use."""
-
-    REPOSITORY = "repository"
-    BRANCH = "branch"
-    DETACHED = "detached"
-    MERGING = "merging"
-    REBASING = "rebasing"
-    DIRTY = "dirty"
-    CLEAN = "clean"
-
-
-ASKS_GIT = frozenset({GitFact.DIRTY, GitFact.CLEAN})  # these run git
-
-
 class Strategy(StrEnum):
     """How the gateway presents visible tools; `presentation.strategies` has a function for each."""
 
@@ -69,38 +38,6 @@ class Strategy(StrEnum):
     ROOMS = "rooms"
     MANIFEST = "manifest"
     SEARCH = "search"
-
-
-class Detector(NamedTuple):
-    """How to detect a state; only the fields for its kind are set."""
-
-    kind: DetectorKind
-    paths: tuple[str, ...] = ()  # files or directories, any of which is enough
-    glob: str = ""
-    amount: Comparison | None = None  # the expected count
-    fact: GitFact | None = None
-    branch: str = ""  # a pattern
-    variable: str = ""
-    equals: Scalar | None = None  # None: any value
-    keys: KeyPath = ()  # the keys of a value in a file
-    argv: tuple[str, ...] = ()
-    exits: tuple[int, ...] = (0,)
-    url: str = ""
-    statuses: tuple[int, ...] = ()  # empty: any 2xx
-    database: str = ""
-    table: str = ""
-    timeout: float = 0.0  # seconds
-    lifetime: float = 0.0  # seconds to cache a result
-
-    @property
-    def runs(self) -> bool:
-        """Whether it runs a program or connects to a server."""
-        return self.kind in (DetectorKind.COMMAND, DetectorKind.HTTP) or self.fact in ASKS_GIT
-
-    @property
-    def counts(self) -> bool:
-        """Whether it provides a count for conditions."""
-        return self.kind is DetectorKind.ENTITIES or self.amount is not None
 
 
 class StateEntry(NamedTuple):

@@ -25,11 +25,10 @@ from remit.configuration.config_model import (
 )
 from remit.configuration.file_parser import read
 from remit.configuration.layers import Trusted, combine
-from remit.configuration.merged_configuration import Configuration, TrustRequest
+from remit.configuration.merged_configuration import Configuration, TrustRequest, state_unlock
 from remit.configuration.policy_compiler import CompiledPolicy, compile_policy
 from remit.configuration.session_settings import SessionSettings, violations
 from remit.configuration.session_settings import session_settings as tell
-from remit.configuration.state_unlock import state_unlock
 from remit.decision.problems import Problem, Severity
 from remit.decision.requirements import NO_REQUIREMENTS, Requirement, Requirements
 

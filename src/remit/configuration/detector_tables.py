@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 from remit.conditions.count_comparison import SOME, Comparison, comparison
-from remit.configuration.config_model import ASKS_GIT, Detector, DetectorKind, GitFact
+from remit.configuration.detector_kinds import Detector, DetectorKind, GitFact
 from remit.configuration.table_fields import TableFields, listed
 from remit.text.secrets import may_be_secret, names_a_secret
 
@@ -12,24 +12,6 @@ _MOST_PATHS = 20
 _MOST_ARGUMENTS = 50
 _LONGEST = 60.0  # longest timeout of a detector, in seconds
 _A_DAY = 86_400.0
-_TIMEOUT = 2.0
-_LIFETIMES = {  # seconds to cache the results of expensive detectors
-    DetectorKind.GLOB: 2.0,
-    DetectorKind.ENTITIES: 2.0,
-    DetectorKind.GIT: 2.0,
-    DetectorKind.COMMAND: 30.0,
-    DetectorKind.HTTP: 30.0,
-    DetectorKind.PUSH: 60.0,
-}
-_TIMED = (DetectorKind.COMMAND, DetectorKind.HTTP, DetectorKind.GIT, DetectorKind.GLOB, DetectorKind.ENTITIES)
-BELONGS = {  # the options of each detector
-    DetectorKind.GLOB: ("count", "timeout", "lifetime"),
-    DetectorKind.GIT: ("timeout", "lifetime"),
-    DetectorKind.COMMAND: ("exit", "timeout", "lifetime"),
-    DetectorKind.HTTP: ("status", "timeout", "lifetime"),
-    DetectorKind.ENTITIES: ("count", "timeout", "lifetime"),
-    DetectorKind.PUSH: ("lifetime",),
-}
 
 
 def read_detector(fields: TableFields) -> Detector | None:
@@ -46,11 +28,9 @@ def read_detector(fields: TableFields) -> Detector | None:
 
 
 def _timed(fields: TableFields, found: Detector) -> Detector:
-    lifetime = _LIFETIMES.get(found.kind, 0.0)
-    if found.kind is DetectorKind.GIT and found.fact not in ASKS_GIT:
-        lifetime = 0.0
+    lifetime = 0.0 if found.reads_git_files else found.traits.lifetime
     return found._replace(
-        timeout=fields.seconds("timeout", _TIMEOUT if found.kind in _TIMED else 0.0, _LONGEST),
+        timeout=fields.seconds("timeout", found.traits.timeout, _LONGEST),
         lifetime=fields.seconds("lifetime", lifetime, _A_DAY),
     )
 

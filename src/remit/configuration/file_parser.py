@@ -6,7 +6,6 @@ from remit.configuration.config_model import (
     AccessLists,
     ConfigurationContent,
     ConfigurationMistake,
-    DetectorKind,
     PresentationOptions,
     RequiredLocation,
     RequiredStates,
@@ -17,7 +16,8 @@ from remit.configuration.config_model import (
     Strategy,
     ToolEntry,
 )
-from remit.configuration.detector_tables import BELONGS, is_showable, read_detector
+from remit.configuration.detector_kinds import TRAITS, DetectorKind
+from remit.configuration.detector_tables import is_showable, read_detector
 from remit.configuration.table_fields import TableFields, listed
 from remit.text.spelling import did_you_mean
 
@@ -112,7 +112,7 @@ def _state(name: str, fields: TableFields) -> StateEntry:
 
 
 def _beside(fields: TableFields) -> tuple[str, ...]:
-    return tuple(key for kind in fields.given(DetectorKind) for key in BELONGS.get(DetectorKind(kind), ()))
+    return tuple(key for kind in fields.given(DetectorKind) for key in TRAITS[DetectorKind(kind)].options)
 
 
 def is_state_name(name: str) -> bool:

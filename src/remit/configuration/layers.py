@@ -14,7 +14,6 @@ from remit.configuration.config_model import (
     OF_A_PROJECT,
     ConfigurationFile,
     ConfigurationLayer,
-    DetectorKind,
     LoadedFile,
     StateEntry,
     Strategy,
@@ -165,15 +164,9 @@ def _runs(entry: StateEntry, file: ConfigurationFile) -> Iterator[str]:
 
     A program in the user's own file may still run code from the workspace; a URL there does not.
     """
-    detector = entry.detector
-    if detector is None or not detector.runs:
-        return
-    if detector.kind is DetectorKind.COMMAND:
-        yield "it runs a program"
-    elif detector.kind is DetectorKind.GIT:
-        yield "it starts git, which runs what the repository's settings name"
-    elif file.layer in OF_A_PROJECT:
-        yield "it reaches a server"
+    action = None if entry.detector is None else entry.detector.action
+    if action is not None and (action.is_program or file.layer in OF_A_PROJECT):
+        yield action.reason
 
 
 def digest(entry: StateEntry) -> str:

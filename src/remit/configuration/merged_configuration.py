@@ -3,14 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from remit.configuration.config_model import (
-    AccessLists,
-    ConfigurationFile,
-    Detector,
-    Room,
-    StateEntry,
-    ToolEntry,
-)
+from remit.configuration.config_model import AccessLists, ConfigurationFile, Room, StateEntry, ToolEntry
+from remit.configuration.detector_kinds import Detector
 from remit.decision.state_snapshot import Implications
 
 VARIABLES = "[env]"  # subject under which the list of variables is trusted, which no state can have
@@ -127,3 +121,18 @@ class Configuration(NamedTuple):
         for state in self.states.values():
             for patterns, truth in ((state.entry.on, True), (state.entry.off, False)):
                 yield from (Transition(pattern, state.entry.name, truth) for pattern in patterns)
+
+
+def state_unlock(state: DeclaredState) -> str | None:
+    """Explain how to make a state true; None if unknown."""
+    entry = state.entry
+    if not state.may_run:
+        return f"look at it with `remit trust {entry.name}`, and trust it"
+    if entry.kind == "workflow":
+        return _by_hand(entry)
+    return None if entry.detector is None else entry.detector.traits.unlock(entry.name, entry.detector)
+
+
+def _by_hand(entry: StateEntry) -> str:
+    tools = f", or let {' or '.join(entry.on)} succeed" if entry.on else ""
+    return f"run `remit state set {entry.name}`{tools}"

@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Iterable
 from math import isfinite
 from typing import TypeVar, cast
 
-from remit.configuration.config_model import ConfigurationMistake, KeyPath, Scalar
+from remit.configuration.config_model import ConfigurationMistake, KeyPath
+from remit.configuration.detector_kinds import Scalar
 from remit.text.spelling import did_you_mean
 
 Read = TypeVar("Read")

@@ -3,7 +3,6 @@
 import json
 from hashlib import sha256
 
-from remit.configuration.config_model import DetectorKind
 from remit.hooks.hook_context import HookContext
 from remit.states.detectors.local_detectors import LocalDetectors, LocalLook
 from remit.states.state_watch import StateWatch, WatchedState
@@ -24,7 +23,7 @@ def _state(watched: WatchedState, look: LocalLook, known: "_StoredStates") -> ob
     detector = watched.detector
     if detector is None:
         return [known.workflow.get(watched.name)]
-    if detector.kind is DetectorKind.PUSH:
+    if detector.is_pushed:
         return [known.pushed.get(watched.name)]
     if detector.lifetime:
         return known.observed.get(watched.name)

@@ -6,7 +6,8 @@ import json
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from remit.configuration.config_model import Detector, DetectorKind, StateEntry, base_dirs
+from remit.configuration.config_model import StateEntry, base_dirs
+from remit.configuration.detector_kinds import Detector
 from remit.configuration.file_parser import LOCATION, WORKFLOW
 from remit.decision.state_snapshot import Snapshot, StateValue
 from remit.states.observations import Observation, StoredObservation, StoredStates
@@ -67,7 +68,7 @@ class SnapshotReader:
             return None
         if not state.may_run:
             return Observation(None, _untrusted(entry.name))
-        if detector.kind is DetectorKind.PUSH:
+        if detector.is_pushed:
             return _pushed_value(entry, moment)
         bases = base_dirs(state.file, moment.workspace)
         basis = moment.look.basis(detector, bases)

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.configuration.config_model import DetectorKind, base_dirs
+from remit.configuration.config_model import base_dirs
+from remit.configuration.detector_kinds import DetectorKind
 from remit.configuration.file_parser import LOCATION, WORKFLOW
-from remit.configuration.state_unlock import state_unlock
+from remit.configuration.merged_configuration import state_unlock
 from remit.decision.requirements import Dependencies
 from remit.decision.state_snapshot import Snapshot
 from remit.errors import StateError, UnknownStateError

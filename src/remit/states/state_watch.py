@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 from remit.conditions.count_comparison import Comparison
-from remit.configuration.config_model import Detector, DetectorKind, GitFact
-
-_OF_A_FILE = (DetectorKind.VALUE, DetectorKind.ENTITIES)  # a result holds until the file changes
+from remit.configuration.detector_kinds import Detector, DetectorKind, GitFact
 
 
 class WatchedState(NamedTuple):
@@ -22,7 +20,7 @@ class WatchedState(NamedTuple):
     @property
     def is_quick(self) -> bool:
         """Whether its value can be read quickly, from the detector or the store."""
-        return self.detector is None or self.detector.kind not in _OF_A_FILE
+        return self.detector is None or not self.detector.traits.is_of_file
 
 
 class StateWatch(NamedTuple):

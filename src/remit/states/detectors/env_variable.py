@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from remit.configuration.config_model import Detector
+from remit.configuration.detector_kinds import Detector
 from remit.decision.projects import Workspace
 from remit.files.bounded_reader import Machine
 from remit.states.observations import Observation

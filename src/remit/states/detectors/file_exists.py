@@ -4,7 +4,7 @@ import os
 import stat
 from collections.abc import Sequence
 
-from remit.configuration.config_model import Detector, DetectorKind
+from remit.configuration.detector_kinds import Detector, DetectorKind
 from remit.decision.projects import Workspace
 from remit.files.bounded_reader import FileError, Machine
 from remit.states.detectors.project_files import look

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
-from remit.configuration.config_model import Detector, Scalar
+from remit.configuration.detector_kinds import Detector, Scalar
 from remit.decision.projects import Workspace
 from remit.files.bounded_reader import FileError, Machine, read_text
 from remit.files.formats import parse_json, parse_toml, parse_yaml

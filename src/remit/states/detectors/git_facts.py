@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from remit.configuration.config_model import Detector, GitFact
+from remit.configuration.detector_kinds import Detector, GitFact
 from remit.decision.globs import glob
 from remit.decision.projects import Workspace
 from remit.decision.scopes import ancestors, is_at_or_below

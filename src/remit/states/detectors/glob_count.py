@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from remit.conditions.count_comparison import SOME, Comparison
-from remit.configuration.config_model import Detector
+from remit.configuration.detector_kinds import Detector
 from remit.decision.globs import Glob, glob
 from remit.decision.projects import Workspace
 from remit.files.bounded_reader import FileError, Machine

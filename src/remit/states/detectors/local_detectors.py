@@ -7,7 +7,7 @@ from functools import cached_property
 from importlib import import_module
 from itertools import takewhile
 
-from remit.configuration.config_model import Detector, DetectorKind
+from remit.configuration.detector_kinds import Detector
 from remit.decision.projects import Workspace
 from remit.files.bounded_reader import FileError, Machine, fingerprint
 from remit.states.detectors.git_facts import GitFacts, git_facts, git_files, observe_git
@@ -16,22 +16,8 @@ from remit.states.observations import Observation
 from remit.text.secrets import may_be_secret
 
 MOST_SECONDS = 5.0  # total for all detectors of a look that need no trust
-_OF_A_FILE = (DetectorKind.VALUE, DetectorKind.ENTITIES)
 
 Detect = Callable[[Detector, Sequence[str], Workspace, Machine], Observation]
-
-
-_MODULES = {  # loaded on demand, because most states need no detector
-    DetectorKind.FILE: "file_exists",
-    DetectorKind.DIRECTORY: "file_exists",
-    DetectorKind.GLOB: "glob_count",
-    DetectorKind.GIT: "git_changes",  # facts from git's own files need no module
-    DetectorKind.ENV: "env_variable",
-    DetectorKind.VALUE: "file_value",
-    DetectorKind.COMMAND: "command_exit",
-    DetectorKind.HTTP: "http_status",
-    DetectorKind.ENTITIES: "entity_count",
-}
 
 
 class LocalDetectors:
@@ -85,9 +71,9 @@ class LocalLook:
 
     def _detect(self, detector: Detector, bases: Sequence[str]) -> Observation:
         try:
-            if detector.kind is DetectorKind.GIT and not detector.runs:
+            if detector.reads_git_files:
                 return observe_git(detector, self._git, self._workspace)
-            name = _module_of(detector)
+            name = detector.traits.module
             if name not in self._loaded:
                 self._loaded[name] = _load(name)
             return self._loaded[name](detector, bases, self._workspace, self._machine)
@@ -96,7 +82,7 @@ class LocalLook:
 
     def basis(self, detector: Detector, bases: Sequence[str]) -> str | None:
         """Return the fingerprint of the file that a result depends on, if it depends on a single file."""
-        if detector.kind not in _OF_A_FILE or not detector.paths:
+        if not detector.traits.is_of_file or not detector.paths:
             return None
         try:
             places = [where for where, _ in look(detector.paths[0], bases, self._workspace)][:1]
@@ -106,7 +92,7 @@ class LocalLook:
 
     def places(self, detector: Detector, bases: Sequence[str]) -> Iterator[str]:
         """List the files and directories that a result depends on."""
-        if detector.kind is DetectorKind.GIT:
+        if detector.fact is not None:
             yield from git_files(self._workspace)
         below = [path.removesuffix("/").split("/") for path in (*detector.paths, detector.database) if path]
         if detector.glob:
@@ -140,8 +126,3 @@ class LocalLook:
 def _load(name: str) -> Detect:
     """Import the module of a detector."""
     return import_module(f"remit.states.detectors.{name}").detect
-
-
-def _module_of(detector: Detector) -> str:
-    """Return the module name of a detector."""
-    return _MODULES[detector.kind]
