@@ -1,12 +1,10 @@
 """Writes the reference pages that are generated from the code."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
+from click.testing import CliRunner
 
 from remit.cli.app import COMMANDS, app
 
@@ -40,9 +38,8 @@ def _names(above: str, group: click.Group) -> Iterator[str]:
 
 
 def _help(name: str) -> str:
-    environment = {**os.environ, "COLUMNS": "80"}
-    words = [sys.executable, "-m", *name.split(), "--help"]
-    return subprocess.run(words, env=environment, capture_output=True, text=True, check=True).stdout.strip()
+    program, *words = name.split()
+    return CliRunner().invoke(app, [*words, "--help"], prog_name=program, terminal_width=78).output.strip()
 
 
 if __name__ == "__main__":

@@ -20,9 +20,9 @@ from remit.search.evaluation import percentile
 from support.downstream import NEW, OLD, PATIENCE, Downstream, downstream
 from support.processes import Listener, Reached, ServedProject, server_command
 
-CLIENTS = int(os.environ.get("REMIT_PROOF_CLIENTS", "10"))
+CLIENTS = int(os.environ.get("REMIT_PROOF_CLIENTS", "6"))
 SECONDS = float(os.environ.get("REMIT_PROOF_SECONDS", "0"))  # 0: a few rounds
-CALLS = int(os.environ.get("REMIT_PROOF_CALLS", "60"))  # of healthy upstreams, to be timed
+CALLS = int(os.environ.get("REMIT_PROOF_CALLS", "30"))  # of healthy upstreams, to be timed
 ROUNDS = 5
 HEALTHY = 15
 FAULTS = ("hang", "crash", "garbage", "long-line", "drip")
