@@ -26,7 +26,7 @@ from remit.protocol.broadcast import Broadcaster
 if TYPE_CHECKING:
     from remit.scanning.ports import Notifier
 
-FALLBACK = 3.0  # seconds between two checks while nothing is reported
+FALLBACK = 10.0  # seconds between two checks while nothing is reported
 _TRIES = 3  # checks in a row, if each finds other directories to watch
 _log = logging.getLogger("remit.gateway")
 
