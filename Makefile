@@ -54,8 +54,14 @@ test-clients: $(VENV)/.test build/clients/.installed $(SERVERS)/.slice $(OFFICIA
 	REMIT_TEST_OFFICIAL="$(CURDIR)/$(OFFICIAL)" REMIT_TEST_SERVERS="$(CURDIR)/$(SERVERS)" \
 	REMIT_TEST_LAYOUTS=$(LAYOUTS) $(BIN)/python -m pytest --numprocesses 2 tests/real_clients
 
-attack: $(VENV)/.test build/clients/.installed ## Attack Remit with hostile repositories and servers, in the real Claude Code too
-	REMIT_TEST_CLAUDE="$(CLIENT_BIN)/claude" $(BIN)/python -m pytest --numprocesses 2 tests/attacks
+REPOSITORIES ?= 1000
+TRACES ?= 100
+
+attack: $(VENV)/.test build/clients/.installed ## Attack Remit with REPOSITORIES hostile repositories, TRACES under strace, and with servers, in the real Claude Code too
+	@command -v strace >/dev/null || { test "$$(id -u)" = 0 && apt-get install --quiet=2 --yes strace >/dev/null; } \
+		|| echo "skipped: traces need strace, which is not installed"
+	REMIT_TEST_CLAUDE="$(CLIENT_BIN)/claude" REMIT_ATTACK_REPOSITORIES=$(REPOSITORIES) REMIT_ATTACK_TRACES=$(TRACES) \
+	$(BIN)/python -m pytest --numprocesses 2 tests/attacks
 
 build/clients/.installed: Makefile
 	mkdir -p build/clients

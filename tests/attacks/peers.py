@@ -61,8 +61,13 @@ class Server:
     @property
     def entry(self) -> dict[str, object]:
         """How a client's file declares it."""
-        args = ["-IS", str(self._program), self.name, str(self._tools), str(self._log)]
-        return {"command": sys.executable, "args": args}
+        command, *args = self.words
+        return {"command": command, "args": args}
+
+    @property
+    def words(self) -> list[str]:
+        """The words of its command."""
+        return [sys.executable, "-IS", str(self._program), self.name, str(self._tools), str(self._log)]
 
     @property
     def was_started(self) -> bool:

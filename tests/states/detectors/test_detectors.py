@@ -518,6 +518,21 @@ def test_entities_are_counted_in_files_lists_and_tables(shop: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("is_in_use", [True, False])
+def test_counting_rows_leaves_nothing_next_to_a_database(shop: Path, is_in_use: bool) -> None:
+    connection: Any = apsw.Connection(str(shop / "a?b#%.db"))
+    connection.execute(
+        "pragma journal_mode = wal; create table posts (id); insert into posts values (1)"
+    ).fetchall()
+    if not is_in_use:
+        connection.close()
+    before = {path.name: path.stat().st_mtime_ns for path in shop.iterdir()}
+    counted = Detector(DetectorKind.ENTITIES, database="a?b#%.db", table="posts", timeout=5)
+    assert observe(counted, shop) == Observation(True, "there are 1", 1)
+    assert {path.name: path.stat().st_mtime_ns for path in shop.iterdir()} == before
+    connection.close()
+
+
 def test_a_view_that_never_ends_is_not_counted(shop: Path) -> None:
     endless = (
         "create view posts as with recursive n(x) as (select 1 union all select x + 1 from n) select x from n"

@@ -57,11 +57,21 @@ def _is_plain(path: str) -> bool:
         return True
 
 
+def _address(path: str) -> str:
+    """Return the URI by which SQLite opens a database and leaves no file next to it."""
+    with open(path, "rb") as opened:
+        is_wal = opened.read(20)[18:] == b"\x02\x02"
+    is_idle = is_wal and not os.path.exists(f"{path}-wal")  # SQLite would make one
+    escaped = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    return f"file:{escaped}?{'immutable' if is_idle else 'readonly_shm'}=1"
+
+
 def _count(path: str, detector: Detector) -> int:
     """Count the rows of a table in an untrusted database, read-only and with a time limit."""
     deadline = time.monotonic() + detector.timeout
     try:
-        connection: Any = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        connection: Any = apsw.Connection(_address(path), flags=flags)
         try:
             connection.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS)
             connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)

@@ -10,8 +10,9 @@ import subprocess
 import sys
 from contextlib import suppress
 
-_SHELL = "/bin/sh"
-_SCRIPT = """
+SHELL = "/bin/sh"
+SCRIPT = """
+PATH=/usr/bin:/bin
 trap '' HUP INT TERM
 groups=
 while read -r line; do groups=$line; done
@@ -62,7 +63,7 @@ class Watchdog:
         reading, self._pipe = os.pipe()
         try:
             self._shell = subprocess.Popen(  # noqa: S603 - the script is ours
-                [_SHELL, "-c", _SCRIPT],
+                [SHELL, "-c", SCRIPT],
                 stdin=reading,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

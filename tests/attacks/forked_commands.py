@@ -1,0 +1,234 @@
+"""Runs the command `remit` in forks of one process that has it loaded: a real process each, in milliseconds.
+
+Every command has its own directory, variables and streams, and a deadline. What it does to the outside is
+noted as Python's audit events tell it: programs, connections, and names it changes.
+
+Run as a program, this module is the process that forks; nothing of it imports pytest.
+"""
+
+import json
+import os
+import pkgutil
+import pty
+import resource
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+CRASHED = 70  # the exit code of a command that raised
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_STARTS = ("subprocess.Popen", "os.exec", "os.posix_spawn", "os.spawn", "os.system", "os.fork", "os.forkpty")
+_CONNECTIONS = ("socket.connect", "socket.sendto", "socket.sendmsg", "socket.bind", "socket.getaddrinfo")
+_CHANGES = {  # and how many of the arguments are paths
+    **{f"os.{name}": 1 for name in ("mkdir", "rmdir", "remove", "truncate", "chmod", "chown", "utime")},
+    **{f"os.{name}": 2 for name in ("rename", "link", "symlink")},
+}
+
+
+class Done(NamedTuple):
+    """What came of a command."""
+
+    words: Sequence[str]
+    code: int  # negative: the signal that ended it
+    stdout: str
+    stderr: str
+    seconds: float  # of processor time
+    megabytes: int  # beyond what the loaded command takes
+    is_late: bool
+    acts: Sequence[Sequence[str]]  # kind (`start`, `connect`, `write`), audit event, what it was about
+
+    def __str__(self) -> str:
+        told = f"remit {' '.join(self.words)}\nexit code {self.code}, {self.seconds:.1f} s, {self.acts}"
+        return f"{told}\n{self.stdout[-2_000:]}\n{self.stderr[-4_000:]}"
+
+
+class ForkServer:
+    """The process that forks."""
+
+    def __init__(self, process: subprocess.Popen[bytes], folder: Path) -> None:
+        self._process, self._folder = process, folder
+
+    def run(
+        self,
+        words: Sequence[str],
+        *,
+        cwd: Path,
+        environment: Mapping[str, str],
+        stdin: bytes = b"",
+        deadline: float = 60.0,
+        on_terminal: bool = False,
+    ) -> Done:
+        """Run the command with these words."""
+        if self._process.stdin is None or self._process.stdout is None:
+            raise RuntimeError("the process that forks has no streams")
+        (self._folder / "stdin").write_bytes(stdin)
+        asked = {
+            "words": words,
+            "cwd": str(cwd),
+            "environment": dict(environment),
+            "folder": str(self._folder),
+            "deadline": deadline,
+            "on_terminal": on_terminal,
+        }
+        self._process.stdin.write(json.dumps(asked).encode() + b"\n")
+        self._process.stdin.flush()
+        told = json.loads(self._process.stdout.readline())
+        read = {name: (self._folder / name).read_bytes() for name in ("stdout", "stderr", "acts")}
+        return Done(
+            words=words,
+            stdout=read["stdout"].decode(errors="surrogateescape"),
+            stderr=read["stderr"].decode(errors="surrogateescape"),
+            acts=[json.loads(line) for line in read["acts"].splitlines()],
+            **told,
+        )
+
+
+@contextmanager
+def forking() -> Generator[ForkServer]:
+    """Start the process that forks."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        subprocess.Popen(
+            [sys.executable, __file__],
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        ) as process,
+    ):
+        yield ForkServer(process, Path(folder))
+        process.communicate()
+
+
+def serve() -> None:
+    """Answer requests until stdin ends."""
+    _load()
+    output = os.dup(1)
+    os.dup2(2, 1)  # only answers go to the reader
+    loaded = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for line in iter(sys.stdin.buffer.readline, b""):
+        asked: dict[str, Any] = json.loads(line)
+        told = _answer(asked, loaded)
+        os.write(output, json.dumps(told).encode() + b"\n")
+
+
+def _load() -> None:
+    import remit
+
+    # The onnx runtime starts threads, and what forks may have none.
+    names = [module.name for module in pkgutil.walk_packages(remit.__path__, "remit.")]
+    for name in names:
+        if not name.endswith(("__main__", "onnx_embedder")):
+            import_module(name)
+
+
+def _answer(asked: Mapping[str, Any], loaded: int) -> dict[str, object]:
+    folder = Path(asked["folder"])
+    for name in ("stdout", "stderr", "acts"):
+        (folder / name).write_bytes(b"")
+    terminal, theirs = pty.openpty() if asked["on_terminal"] else (None, None)
+    pid = os.fork()
+    if pid == 0:
+        _become(asked, folder, theirs)
+    if terminal is not None and theirs is not None:
+        os.close(theirs)
+    is_late = _wait(pid, terminal, folder / "stdout", asked["deadline"])
+    _, status, used = os.wait4(pid, 0)
+    return {
+        "code": os.waitstatus_to_exitcode(status),
+        "seconds": used.ru_utime + used.ru_stime,
+        "megabytes": max(0, used.ru_maxrss - loaded) // 1024,
+        "is_late": is_late,
+    }
+
+
+def _wait(pid: int, terminal: int | None, path: Path, deadline: float) -> bool:
+    """Wait until a command has ended, and end it when it is late."""
+    ended = os.pidfd_open(pid)
+    until = time.monotonic() + deadline
+    watched = [ended] if terminal is None else [ended, terminal]
+    with path.open("ab") as opened:
+        while True:
+            ready, _, _ = select.select(watched, [], [], max(0.0, until - time.monotonic()))
+            if terminal is not None and terminal in ready:
+                try:
+                    opened.write(os.read(terminal, 65_536))
+                    continue
+                except OSError:  # nobody holds the other side any more
+                    watched.remove(terminal)
+            if ended in ready or not ready:
+                break
+    if not ready:
+        os.kill(pid, signal.SIGKILL)
+    for descriptor in (ended, terminal):
+        if descriptor is not None:
+            os.close(descriptor)
+    return not ready
+
+
+def _become(asked: Mapping[str, Any], folder: Path, terminal: int | None) -> NoReturn:
+    """Be the command."""
+    code = CRASHED
+    try:
+        os.dup2(os.open(folder / "stdin", os.O_RDONLY), 0)
+        os.dup2(os.open(folder / "stdout", os.O_WRONLY) if terminal is None else terminal, 1)
+        os.dup2(os.open(folder / "stderr", os.O_WRONLY), 2)
+        acts = os.open(folder / "acts", os.O_WRONLY | os.O_APPEND)
+        os.environ.clear()
+        os.environ.update(asked["environment"])
+        os.chdir(asked["cwd"])
+        sys.argv = ["remit", *asked["words"]]
+        sys.stdin = TextIOWrapper(os.fdopen(0, "rb"), encoding="utf-8")
+        sys.stdout = TextIOWrapper(os.fdopen(1, "wb"), encoding="utf-8", line_buffering=terminal is not None)
+        sys.stderr = TextIOWrapper(os.fdopen(2, "wb"), encoding="utf-8", write_through=True)
+        sys.addaudithook(lambda event, values: _note(acts, event, values))
+        from remit.__main__ import main
+
+        main()
+        code = 0
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(code)
+
+
+def _note(acts: int, event: str, values: tuple[Any, ...]) -> None:
+    if (told := _act(event, values)) is not None:
+        os.write(acts, json.dumps([told[0], event, *map(_text, told[1])]).encode() + b"\n")
+
+
+def _act(event: str, values: tuple[Any, ...]) -> tuple[str, Sequence[object]] | None:
+    if event == "open":
+        path, _, flags = values
+        is_writing = isinstance(flags, int) and flags & _WRITING
+        return ("write", [path]) if is_writing and not isinstance(path, int) else None
+    if event in _STARTS:
+        return "start", values[:2]
+    if event in _CONNECTIONS:
+        return "connect", values[1:]
+    if event in _CHANGES:
+        return "write", values[: _CHANGES[event]]
+    return None
+
+
+def _text(value: object) -> str:
+    if isinstance(value, int | tuple | list):  # a descriptor, an address, a command
+        return str(value)  # pyright: ignore[reportUnknownArgumentType] - of anything
+    return os.path.abspath(os.fsdecode(value) if isinstance(value, bytes) else str(value))
+
+
+if __name__ == "__main__":
+    serve()
