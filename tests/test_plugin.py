@@ -1,33 +1,20 @@
-"""The plugin for Claude Code says what `remit install` writes."""
+"""The plugin for Claude Code brings words, and starts nothing."""
 
 import json
 from pathlib import Path
-from typing import Any
 
 from remit import __version__
-from remit.clients.install_targets import HOOKS
-from remit.install.remit_entries import starts
 
 PLUGIN = Path(__file__).parent.parent / "plugin"
-
-
-def read(name: str) -> Any:
-    return json.loads((PLUGIN / name).read_text(encoding="utf-8"))
+STARTING = ("hooks", ".mcp.json", ".lsp.json", "bin", "monitors", "settings.json")
 
 
 def test_the_plugin_has_the_version_of_the_package() -> None:
-    assert read(".claude-plugin/plugin.json")["version"] == __version__
+    manifest = json.loads((PLUGIN / ".claude-plugin/plugin.json").read_text(encoding="utf-8"))
+    assert manifest["version"] == __version__
+    assert not {"hooks", "mcpServers", "lspServers"} & manifest.keys()
 
 
-def test_the_plugin_registers_the_hooks_that_an_install_does() -> None:
-    handlers = {event: groups[0]["hooks"][0] for event, groups in read("hooks/hooks.json")["hooks"].items()}
-    assert handlers == {
-        event: {"type": "command", "command": "remit", "args": ["hook"], **details}
-        for event, details in HOOKS.items()
-    }
-
-
-def test_the_plugins_server_is_remit_itself() -> None:
-    entry = read(".mcp.json")["mcpServers"]["remit"]
-    assert starts(entry, "serve")
-    assert entry["alwaysLoad"] is True
+def test_the_plugin_starts_no_program() -> None:
+    assert [name for name in STARTING if (PLUGIN / name).exists()] == []
+    assert not [path for path in PLUGIN.rglob("*.md") if "allowed-tools" in path.read_text(encoding="utf-8")]

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -6,7 +7,7 @@ from remit.decision.client_settings import ClientSettings
 from remit.decision.context import Context
 from remit.decision.decide import UNKNOWN
 from remit.decision.gates import Gate
-from remit.decision.kinds import Kind
+from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.resolve import resolve
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import REMIT
@@ -191,11 +192,25 @@ def test_a_server_whose_name_looks_odd_is_found_by_it(
 def test_remits_own_entry_is_kept_as_a_row_and_hidden(
     sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    sandbox.write(shop / ".mcp.json", servers(remit={"command": "remit", "args": ["serve"]}))
-    assert (
-        registry.explain("remit", at(registry, shop)).decision.reason
-        == "declared in .mcp.json, is Remit itself"
-    )
+    sandbox.install_gateway()
+    reason = registry.explain("remit", at(registry, shop)).decision.reason
+    assert reason == "declared in ~/.claude.json, is Remit itself"
+
+
+def test_an_entry_that_looks_like_the_gateway_is_judged_like_any_other_and_never_served(
+    sandbox: Sandbox, shop: Path, registry: Registry
+) -> None:
+    sandbox.install_gateway()
+    lookalike = {"command": "/opt/python", "args": ["-I", "-m", "remit", "serve"]}
+    sandbox.write(shop / ".mcp.json", servers(remit=lookalike, other={"command": "uvx remit serve"}))
+    here = at(registry, shop)
+    rows = [tool for tool, _ in registry.tools(here) if tool.server == "remit"]
+    assert {tool.scope: tool.config_status for tool in rows} == {
+        Scope.PROJECT: ConfigStatus.NESTED,
+        Scope.GLOBAL: ConfigStatus.ITSELF,
+    }
+    served = replace(here, starts_servers=True)
+    assert "starts another gateway of Remit" in registry.explain("remit", served).decision.reason
 
 
 def test_two_workspaces_share_local_tools_and_keep_their_own_files_apart(
@@ -302,7 +317,7 @@ def test_what_a_broken_file_switched_off_stays_off_in_a_directory_never_seen_bef
     off = {"disabledMcpServers": ["wiki"], "disabledMcpjsonServers": ["scale"]}
     sandbox.write(
         sandbox.home / ".claude.json",
-        {**servers("wiki", remit={"command": "remit", "args": ["serve"]}), "projects": {str(shop): off}},
+        {**servers("wiki"), "projects": {str(shop): off}},
     )
     sandbox.write(shop / ".mcp.json", servers("till"))
     registry.scan(at(registry, shop))

@@ -4,6 +4,7 @@ import atexit
 import gc
 import sys
 
+_INSTALLED = 3  # words of `hook --install FILE`
 _ALLOCATIONS = 100_000  # between garbage collections: loading a command makes nearly as many
 
 
@@ -11,11 +12,15 @@ def main() -> None:
     """Run the command; a hook has only milliseconds, so it never loads the command line."""
     gc.set_threshold(_ALLOCATIONS)
     atexit.register(gc.freeze)  # skip the collection at exit
-    if sys.argv[1:] == ["hook"]:
-        from remit.hooks.hook_command import main as run
+    words = sys.argv[1:]
+    if words == ["hook"] or (words[:2] == ["hook", "--install"] and len(words) == _INSTALLED):
+        from remit.hooks.hook_command import main as answer
+
+        answer(*words[2:])
     else:
         from remit.cli.app import main as run
-    run()
+
+        run()
 
 
 if __name__ == "__main__":

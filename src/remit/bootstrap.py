@@ -145,27 +145,40 @@ def open_installer() -> "Installer":
         BadVariableError: a variable that names a directory is invalid.
     """
     from remit.clients.install_targets import ClientTargets
+    from remit.configuration.file_paths import machine_path
+    from remit.install.ground import ground_of
     from remit.install.install_record_store import InstallRecords
     from remit.install.installer import Installer
     from remit.scanning.client_files import ClientFiles
 
     machine = _machine()
-    places = ClientTargets(machine, own_command())
-    return Installer(places, InstallRecords(machine), ClientFiles(machine), _now)
+    places = ClientTargets(machine, own_command)
+    ground = ground_of(machine.home, _data_directory(machine), machine_path(machine), machine.variables)
+    return Installer(places, InstallRecords(machine), ClientFiles(machine), _now, ground)
 
 
 def own_command() -> list[str]:
-    """Return the command that starts this installation of Remit from any directory."""
-    import sysconfig
+    """Return the command that starts this installation of Remit, whatever the directory and the variables.
 
-    from remit.decision.launch import program
+    `-I` also ignores packages installed with `pip install --user`. For those, the other flags do the same:
+    Python finds them through the home directory, which no repository can set.
 
-    started = os.path.abspath(sys.argv[0])
-    script = os.path.join(sysconfig.get_path("scripts"), "remit.exe" if os.name == "nt" else "remit")
-    for path in (started, script):
-        if program(path) == "remit" and os.access(path, os.X_OK) and os.path.isfile(path):
-            return [path]
-    return [sys.executable, "-m", "remit"]
+    Raises:
+        InstallError: Python does not find this installation without variables.
+    """
+    import subprocess
+
+    from remit.errors import InstallError
+
+    for flags in (["-I"], ["-E", "-P"]):
+        command = [sys.executable, *flags]
+        found = subprocess.run([*command, "-c", "import remit"], cwd=os.sep, capture_output=True)  # noqa: S603
+        if found.returncode == 0:
+            return [*command, "-m", "remit"]
+    raise InstallError(
+        f"{sys.executable} finds this Remit only with `PYTHONPATH` or in the current directory",
+        hint="install it (`uv tool install remit`, `pipx install remit`), and run that one",
+    )
 
 
 def open_notifier() -> "Notifier":

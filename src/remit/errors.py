@@ -12,6 +12,7 @@ RemitError
 ├── EmbeddingError            texts cannot be embedded
 ├── InstallError              Remit cannot be installed in a client or removed from it
 │   ├── FileChangeError       a client's file cannot be changed safely
+│   ├── InstallRecordError    the install record that a process was started with cannot be used
 │   └── NotInstalledError     Remit is not installed in the client
 ├── NoSuchDirectoryError      the directory does not exist or cannot be used
 ├── NoSuchFileError           the file does not exist
@@ -100,6 +101,17 @@ class InstallError(RemitError):
 
 class FileChangeError(InstallError):
     """A client's file cannot be changed safely."""
+
+
+class InstallRecordError(InstallError):
+    """The install record that a process was started with cannot be used."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        client = path.replace("\\", "/").rpartition("/")[2].removesuffix(".json")
+        super().__init__(
+            f"the install record {path} {reason}",
+            hint=f"run `remit install {client}` to repair it, or `remit uninstall {client}` to remove Remit",
+        )
 
 
 class NotInstalledError(InstallError):

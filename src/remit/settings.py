@@ -15,6 +15,8 @@ MODELS = {"static": "static-1", "onnx": "onnx-1", "none": None}  # new weights n
 PROVIDERS = tuple(MODELS)
 FUSIONS = ("score", "rank")
 KEY = "REMIT_EMBEDDINGS_KEY"  # never passed to servers
+KEY_FILE = "REMIT_EMBEDDINGS_KEY_FILE"
+_MAX_KEY = 10_000  # characters
 
 # No user and password, and no fragment.
 _URL = r"(?ai)https?://(?:[\w.-]+|\[[\da-f:.]+\])(?::(\d{1,5}))?(?:/[!\"$-~]*)?"
@@ -75,7 +77,30 @@ def embeddings(variables: Mapping[str, str]) -> Embeddings:
             "`REMIT_EMBEDDINGS` is a URL, and `REMIT_EMBEDDINGS_MODEL` names no model of it",
             hint="set `REMIT_EMBEDDINGS_MODEL` to a model that the endpoint has",
         )
-    return Embeddings(provider, model, (variables.get(KEY) or "").strip() or None)
+    return Embeddings(provider, model, _key(variables))
+
+
+def _key(variables: Mapping[str, str]) -> str | None:
+    """Read the key of an endpoint: from its own variable, or from a private file that a variable names.
+
+    Raises:
+        BadVariableError: the file cannot be read, or others can read it too.
+    """
+    given, path = (variables.get(KEY) or "").strip(), variables.get(KEY_FILE)
+    if given or not path:
+        return given or None
+    try:
+        with open(path, encoding="utf-8", errors="replace") as opened:
+            if os.name == "posix" and os.fstat(opened.fileno()).st_mode & 0o077:
+                raise BadVariableError(
+                    f"`{KEY_FILE}` names a file that others can read", hint=f"run `chmod 600 {path}`"
+                )
+            return opened.read(_MAX_KEY).strip() or None
+    except OSError as error:
+        raise BadVariableError(
+            f"`{KEY_FILE}` names a file that cannot be read: {error.strerror}",
+            hint="write the key alone into that file",
+        ) from None
 
 
 def fuses_ranks(variables: Mapping[str, str]) -> bool:

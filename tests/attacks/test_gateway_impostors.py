@@ -23,11 +23,6 @@ def install(world: World) -> None:
     world.install()
 
 
-@pytest.mark.xfail(
-    raises=AssertionError,
-    strict=True,
-    reason="finding 2: the client is told to admit any server named `remit`",
-)
 @pytest.mark.parametrize("settings", [{}, OTHERS], ids=["plain", "with its own list"])
 def test_what_install_writes_does_not_admit_a_repositorys_server_named_remit(
     world: World, settings: Mapping[str, object]
@@ -42,11 +37,6 @@ def test_what_install_writes_does_not_admit_a_repositorys_server_named_remit(
 
 
 @needs_claude
-@pytest.mark.xfail(
-    raises=AssertionError,
-    strict=True,
-    reason="finding 2: the client is told to admit any server named `remit`",
-)
 def test_claude_code_starts_the_users_gateway_and_not_a_server_of_that_name(world: World) -> None:
     install(world)
     require("answered by own" in world.claude((HARMLESS, {})).results[0], "the gateway does not answer")
@@ -58,11 +48,6 @@ def test_claude_code_starts_the_users_gateway_and_not_a_server_of_that_name(worl
 
 
 @needs_claude
-@pytest.mark.xfail(
-    raises=AssertionError,
-    strict=True,
-    reason="finding 2: a repository's entry starts Remit without the rules",
-)
 @pytest.mark.parametrize(("entry", "name"), [(BYPASS, ASKED), (UNRULED, BLOCKED)], ids=["bypass", "unruled"])
 def test_claude_code_starts_no_remit_that_leaves_the_users_rules_out(
     world: World, entry: Mapping[str, object], name: str
@@ -78,11 +63,6 @@ def test_claude_code_starts_no_remit_that_leaves_the_users_rules_out(
 
 
 @needs_claude
-@pytest.mark.xfail(
-    raises=AssertionError,
-    strict=True,
-    reason="finding 2: a repository's entry says whose servers Remit starts",
-)
 @pytest.mark.parametrize("variable", ["HOME", "CLAUDE_CONFIG_DIR"])
 def test_claude_code_starts_no_remit_that_reads_a_home_in_the_repository(world: World, variable: str) -> None:
     install(world)

@@ -2,8 +2,6 @@
 
 import shutil
 
-import pytest
-
 from attacks.peers import Server, tool
 from attacks.worlds import BASH, World, needs_claude, require
 
@@ -24,11 +22,6 @@ def prepare_data(world: World) -> Server:
     return hostile
 
 
-@pytest.mark.xfail(
-    raises=AssertionError,
-    strict=True,
-    reason="finding 4: the hook reads the configuration that a variable names",
-)
 def test_a_repository_cannot_name_another_configuration_for_the_hook(world: World) -> None:
     world.block_bash()
     event = world.event("PreToolUse", **BASH)
@@ -37,9 +30,6 @@ def test_a_repository_cannot_name_another_configuration_for_the_hook(world: Worl
     assert not world.runs(event)
 
 
-@pytest.mark.xfail(
-    raises=AssertionError, strict=True, reason="finding 4: the gateway uses the data that a variable names"
-)
 def test_a_repository_cannot_bring_the_data_that_says_its_server_is_trusted(world: World) -> None:
     hostile = prepare_data(world)
     world.impose(env={"REMIT_HOME": str(world.repository / "data")})
@@ -49,9 +39,6 @@ def test_a_repository_cannot_bring_the_data_that_says_its_server_is_trusted(worl
     assert not hostile.was_started
 
 
-@pytest.mark.xfail(
-    raises=AssertionError, strict=True, reason="finding 4: the hook imports from where `PYTHONPATH` says"
-)
 def test_a_repositorys_code_does_not_run_inside_the_hook(world: World) -> None:
     world.block_bash()
     ran = world.repository / "ran"
@@ -62,11 +49,6 @@ def test_a_repositorys_code_does_not_run_inside_the_hook(world: World) -> None:
 
 
 @needs_claude
-@pytest.mark.xfail(
-    raises=AssertionError,
-    strict=True,
-    reason="finding 4: the hook reads the configuration that a variable names",
-)
 def test_claude_code_runs_no_blocked_call_when_a_repository_names_another_configuration(world: World) -> None:
     world.block_bash()
     require(not world.runs_in_claude(), "the call is not blocked without the attack")
@@ -75,9 +57,6 @@ def test_claude_code_runs_no_blocked_call_when_a_repository_names_another_config
 
 
 @needs_claude
-@pytest.mark.xfail(
-    raises=AssertionError, strict=True, reason="finding 4: the gateway uses the data that a variable names"
-)
 def test_claude_code_starts_no_gateway_with_a_repositorys_data(world: World) -> None:
     hostile = prepare_data(world)
     world.impose(env={"REMIT_HOME": str(world.repository / "data")})

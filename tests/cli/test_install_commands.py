@@ -104,7 +104,9 @@ def test_install_registers_hooks_and_one_server_and_leaves_the_others_to_it(ada:
     ada.run("install", "claude-code", "--yes")
     state, settings = read(ada.state), read(ada.settings)
     entry = state["mcpServers"]["remit"]
-    assert entry["args"][-3:] == ["serve", "--client", "claude-code"]
+    installed = ["--install", str(ada.record)]
+    assert entry["args"] == ["-I", "-m", "remit", "serve", "--client", "claude-code", *installed]
+    assert "env" not in entry
     assert entry["alwaysLoad"] is True
     assert os.path.isabs(entry["command"])
     assert os.access(entry["command"], os.X_OK)
@@ -112,7 +114,8 @@ def test_install_registers_hooks_and_one_server_and_leaves_the_others_to_it(ada:
     for event, groups in settings["hooks"].items():
         (handler,) = groups[-1]["hooks"]
         assert handler["command"] == entry["command"]
-        assert handler["args"][-1] == "hook"
+        assert handler["args"] == ["-I", "-m", "remit", "hook", *installed]
+        assert handler.get("onFailure") == ("block" if event == "PreToolUse" else None)
         is_answered = event not in (
             "PostToolUse",
             "PostToolUseFailure",
@@ -122,7 +125,9 @@ def test_install_registers_hooks_and_one_server_and_leaves_the_others_to_it(ada:
         assert handler.get("async", False) is not is_answered
     assert settings["hooks"]["PreToolUse"][0]["matcher"] == "Bash"
     # Which Remit cannot reach: one over a WebSocket.
-    assert settings["allowedMcpServers"] == [{"serverName": "remit"}, {"serverName": "wire"}]
+    own = {"serverCommand": [entry["command"], *entry["args"]]}
+    assert settings["allowedMcpServers"] == [own, {"serverName": "wire"}]
+    assert settings["disabledMcpjsonServers"] == ["remit"]
 
 
 def test_no_declaration_of_a_server_is_changed(ada: Ada) -> None:
@@ -224,7 +229,7 @@ def test_without_its_record_an_install_is_made_anew_and_remit_sees_all_servers_a
     ada.run("install", "claude-code", "--yes")
     installed = read(ada.settings)
     ada.record.unlink()
-    assert ada.visible() == ["wire"]  # which the list names; nobody knows what else it hides
+    assert ada.visible() == ["remit", "wire"]  # which the list admits; nobody knows what else it hides
     ada.run("install", "claude-code", "--yes")
     assert read(ada.settings) == installed
     assert ada.visible() == ["git", "wire"]
@@ -370,7 +375,9 @@ def test_servers_of_other_projects_that_the_client_knows_are_shown_too(ada: Ada)
 
 
 def test_doctor_names_a_list_that_lets_the_client_load_a_server_beside_remit(ada: Ada) -> None:
-    ada.sandbox.write(ada.shop / ".claude/settings.json", {"allowedMcpServers": [{"serverName": "git"}]})
+    ada.sandbox.write(
+        ada.shop / ".claude/settings.json", {"allowedMcpServers": [{"serverCommand": ["run-git"]}]}
+    )
     ada.run("install", "claude-code", "--yes")
     told = ada.run("doctor", code=1)  # whose programs do not exist
     assert "`allowedMcpServers` in .claude/settings.json adds to Remit's list" in told
@@ -389,7 +396,7 @@ def test_a_broken_record_is_named_and_nothing_is_let_through(ada: Ada) -> None:
     ada.record.write_text("{")
     told = ada.sandbox.remit("tools", cwd=ada.shop)
     assert "claude-code.json" in told.stderr
-    assert ada.visible() == ["wire"]
+    assert ada.visible() == ["remit", "wire"]
     assert "move it away" in ada.run("uninstall", "claude-code", "--yes", code=2)
 
 
@@ -468,7 +475,7 @@ def test_codex_hands_remit_the_variables_that_its_servers_name(sandbox: Sandbox)
     file = sandbox.write(sandbox.home / ".codex/config.toml", text)
     assert sandbox.remit("install", "codex", "--yes").returncode == 0
     entry = tomllib.loads(file.read_text())["mcp_servers"]["remit"]
-    assert entry["env_vars"] == ["A_TOKEN", "B_TOKEN", "REMIT_HOME"]
+    assert entry["env_vars"] == ["A_TOKEN", "B_TOKEN"]
     assert "nothing was changed" in sandbox.remit("install", "codex", "--yes").stdout
 
 

@@ -48,7 +48,6 @@ def test_a_hostile_pattern_takes_no_time() -> None:
         ("mcp__deploy", "mcp__deploy__*"),
         ("deploy__start", "mcp__deploy__start"),  # as the gateway serves it
         ("mcp__remit__deploy__start", "mcp__deploy__start"),  # as a client calls that
-        ("mcp__plugin_remit_remit__deploy__*", "mcp__deploy__start"),
         ("mcp__supernal__requirement.*", "mcp__supernal__requirement_list"),
         ("requirement.*", "requirement.list"),
         ("/commit", "/commit"),

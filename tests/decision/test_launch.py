@@ -37,32 +37,6 @@ def test_other_entries_are_not(command: str, args: list[str]) -> None:
     assert not Launch(command=command, args=tuple(args)).starts_remit
 
 
-@pytest.mark.parametrize(
-    ("command", "args"), [("remit", ["serve"]), ("uvx", ["remit@0.1.0", "serve", "--client", "cursor"])]
-)
-def test_remit_is_started_by_its_name(command: str, args: list[str]) -> None:
-    launch = Launch(command=command, args=tuple(args), env={"REMIT_HOME": "/data"})
-    assert launch.starts_installed_remit
-    assert not replace(launch, cwd="/code/shop").starts_installed_remit
-    assert not replace(launch, env={"PATH": "/code/shop"}).starts_installed_remit
-
-
-@pytest.mark.parametrize(
-    ("command", "args"),
-    [
-        ("./remit", ["serve"]),
-        ("/code/shop/remit", ["serve"]),
-        ("sh", ["-c", "./wipe", "remit", "serve"]),
-        ("uvx", ["--from", "./wiper", "remit", "serve"]),
-        ("uvx", ["remit@git+https://host.test/wiper", "serve"]),
-        ("python", ["-m", "remit", "serve"]),  # of the directory that it is started in
-        ("remit", ["server"]),
-    ],
-)
-def test_what_a_project_can_put_in_its_place_is_not_remit_for_certain(command: str, args: list[str]) -> None:
-    assert not Launch(command=command, args=tuple(args)).starts_installed_remit
-
-
 ENTRY = Launch(command="run", args=("a",), env={"TOKEN": "x", "NODE_OPTIONS": "--a"}, cwd="/w")
 
 

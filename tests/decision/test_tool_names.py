@@ -88,7 +88,6 @@ def test_a_servers_row_covers_its_tools_and_no_others() -> None:
         "mcp__git__commit",
         "git__commit",
         "mcp__remit__git__commit",
-        "mcp__plugin_remit_remit__git__commit",  # where Remit is a plugin
     ],
 )
 def test_the_canonical_the_served_and_the_clients_form_mean_one_tool(written: str) -> None:

@@ -17,6 +17,7 @@ from remit.decision.kinds import Kind
 from remit.decision.tool_names import MEMORY_SERVER, REMIT
 from remit.files.bounded_reader import Machine
 from remit.gateway.endpoint import LiveEndpoint
+from remit.install.ground import Ground
 from remit.install.install_record_store import InstallRecords
 from remit.install.installer import Installer
 from remit.scanning.client_files import ClientFiles
@@ -158,9 +159,9 @@ async def _check_installed(
 ) -> None:
     _declare(sandbox, shop, held)
     machine = Machine(home=str(sandbox.home), variables=sandbox.variables, root=str(sandbox.root / "machine"))
-    installer = Installer(
-        ClientTargets(machine, ["/opt/remit"]), InstallRecords(machine), ClientFiles(machine), lambda: 1
-    )
+    targets = ClientTargets(machine, lambda: ["/opt/remit"])
+    ground = Ground(str(sandbox.home))
+    installer = Installer(targets, InstallRecords(machine), ClientFiles(machine), lambda: 1, ground)
     installer.install("claude-code")
     stocks: dict[str, ServerLists | Exception] = {label: ServerLists(tools=[offered("do")]) for label in held}
     with sandbox.registry() as registry:

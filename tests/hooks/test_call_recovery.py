@@ -105,14 +105,10 @@ def test_a_call_through_the_gateway_is_left_to_that_where_it_failed(
 ) -> None:
     with sandbox.registry() as registry:
         registry.usage.report_tool("mcp__ledger__post", registry.at(str(shop)))
-    for prefix in ("mcp__remit__", "mcp__plugin_remit_remit__"):
-        written(transcript, f"{prefix} failed", name=f"{prefix}ledger__post", ok=False)
-        written(transcript, f"{prefix} done", name=f"{prefix}ledger__post")
+    written(transcript, "failed", name="mcp__remit__ledger__post", ok=False)
+    written(transcript, "done", name="mcp__remit__ledger__post")
     sandbox.hook(told("SessionEnd", shop, transcript))
-    assert run_sql(sandbox.database, CALLS) == [
-        ("mcp__remit__ done", "mcp__ledger__post", 1),
-        ("mcp__plugin_remit_remit__ done", "mcp__ledger__post", 1),
-    ]
+    assert run_sql(sandbox.database, CALLS) == [("done", "mcp__ledger__post", 1)]
 
 
 def test_what_was_before_the_session_began_here_is_not_counted(

@@ -89,8 +89,6 @@ def test_what_the_gateway_is_to_call_is_meant_however_it_is_written(name: str) -
     told = event(tool_name="mcp__remit__call_tool", tool_input={"name": name})
     assert told.tool == "mcp__remit__git__commit"
     assert event(tool_name="mcp__remit__call_tool").tool is None
-    plugins = event(tool_name="mcp__plugin_remit_remit__call_tool", tool_input={"name": name})
-    assert plugins.tool == "mcp__plugin_remit_remit__git__commit"
 
 
 def test_what_a_tool_is_given_is_read_through_the_gateway() -> None:

@@ -111,11 +111,10 @@ def test_a_call_counts_once_however_often_it_is_told(sandbox: Sandbox, shop: Pat
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-@pytest.mark.parametrize("own", ["mcp__remit__", "mcp__plugin_remit_remit__"])
 def test_a_call_that_the_gateway_tells_of_too_counts_once(
-    sandbox: Sandbox, shop: Path, is_first: bool, own: str
+    sandbox: Sandbox, shop: Path, is_first: bool
 ) -> None:
-    through = told("PostToolUse", shop, tool_name=f"{own}ledger__search", tool_use_id="t1")
+    through = told("PostToolUse", shop, tool_name="mcp__remit__ledger__search", tool_use_id="t1")
     with sandbox.registry() as registry:
         registry.usage.record("mcp__ledger__search", registry.at(str(shop)), call_id="t0")
     if is_first:
@@ -284,12 +283,11 @@ def test_a_tool_that_lacks_a_state_is_denied_until_the_state_holds(sandbox: Sand
     assert sandbox.hook(call)["permissionDecision"] == "deny"
 
 
-@pytest.mark.parametrize("own", ["mcp__remit__", "mcp__plugin_remit_remit__"])
 def test_for_remits_own_tools_the_hook_speaks_only_of_an_agents_narrower_rules(
-    sandbox: Sandbox, shop: Path, own: str
+    sandbox: Sandbox, shop: Path
 ) -> None:
     sandbox.write(shop / "remit.toml", '[agents.auditor]\nblock = ["mcp__ledger__*"]\n')
-    call = told("PreToolUse", shop, tool_name=f"{own}ledger__search")
+    call = told("PreToolUse", shop, tool_name="mcp__remit__ledger__search")
     with sandbox.registry() as registry:
         registry.usage.report_tool("mcp__ledger__search", registry.at(str(shop)))
     assert sandbox.hook(call) == {}

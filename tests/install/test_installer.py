@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from remit.clients.install_targets import ClientTargets
 from remit.errors import FileChangeError, InstallError
 from remit.files.bounded_reader import Machine
+from remit.install.ground import Ground
 from remit.install.install_record_store import InstallRecords
 from remit.install.installer import Installer
 from remit.scanning.client_files import ClientFiles
@@ -30,10 +31,13 @@ FILES = {
 }
 
 
+GROUND = Ground("/home/ada", "/home/ada/.local/share/remit", "/home/ada/.config/remit/remit.toml")
+
+
 def installer(home: Path) -> Installer:
     machine = Machine(home=str(home), variables={}, root=str(home / "machine"))
-    places = ClientTargets(machine, ["/opt/remit"])
-    return Installer(places, InstallRecords(machine), ClientFiles(machine), lambda: 1)
+    places = ClientTargets(machine, lambda: ["/opt/remit"])
+    return Installer(places, InstallRecords(machine), ClientFiles(machine), lambda: 1, GROUND)
 
 
 def bytes_of(home: Path) -> dict[str, bytes]:
@@ -124,8 +128,8 @@ def test_what_the_client_writes_while_remit_is_installed_is_kept(tmp_path: Path)
                 content = json.loads(state.read_text())
                 state.write_text(json.dumps({**content, "numStartups": content["numStartups"] + 1}, indent=2))
 
-    places = ClientTargets(machine, ["/opt/remit"])
-    Installer(places, Busy(machine), ClientFiles(machine), lambda: 1).install("claude-code")
+    places = ClientTargets(machine, lambda: ["/opt/remit"])
+    Installer(places, Busy(machine), ClientFiles(machine), lambda: 1, GROUND).install("claude-code")
     content = json.loads(state.read_text())
     assert content["numStartups"] == 6
     assert content["mcpServers"].keys() == {"git", "remit"}

@@ -112,7 +112,6 @@ STRANGE: tuple[Any, ...] = (
     "mcp____",
     "mcp__remit__",
     "mcp__remit__call_tool",
-    "mcp__plugin_remit_remit__call_tool",
     "mcp__ledger__*",
     "mcp__ledger__fetch",
     "Edit",

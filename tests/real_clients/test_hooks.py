@@ -56,7 +56,7 @@ class Machine:
 
     def register(self, hooks: Mapping[str, object]) -> None:
         tools = ["Skill", "Read", "Write", "Edit", "Bash"]
-        servers = [f"mcp__{name}" for name in ("ledger", "abacus", "press", "remit", "plugin_remit_remit")]
+        servers = [f"mcp__{name}" for name in ("ledger", "abacus", "press", "remit")]
         permissions = {"allow": [*tools, *servers]}
         settings = {"hooks": hooks, "enableAllProjectMcpServers": True, "permissions": permissions}
         self.sandbox.write(self.sandbox.home / ".claude/settings.json", settings)
@@ -213,19 +213,6 @@ def test_a_call_that_the_gateway_refused_is_no_use(machine: Machine) -> None:
     assert run_sql(machine.sandbox.database, "select tool, outcome from audit") == [
         ("mcp__ledger__search", "waiting")
     ]
-
-
-def test_as_a_plugin_remits_tools_have_its_name_and_count_as_what_they_are(machine: Machine) -> None:
-    machine.register({})
-    ledger = {"command": sys.executable, "args": [str(machine.server), "search"]}
-    machine.sandbox.write(machine.sandbox.home / ".claude.json", {"mcpServers": {"ledger": ledger}})
-    shop = machine.project("shop")
-    done = machine.session(
-        shop, ("mcp__plugin_remit_remit__ledger__search", {}), options=["--plugin-dir", str(PLUGIN)]
-    )
-    assert "mcp__plugin_remit_remit__ledger__search" in done.tools
-    assert "it was called" in done.results[0]
-    assert run_sql(machine.sandbox.database, COUNTED) == [("mcp__ledger__search", "toolu_01", 1)]
 
 
 def test_no_use_is_lost_with_the_hooks_that_nobody_waits_for(machine: Machine) -> None:

@@ -233,9 +233,14 @@ def test_what_is_not_in_force_is_not_started(sandbox: Sandbox, shop: Path, note:
 
 
 def test_remit_itself_is_never_an_upstream(sandbox: Sandbox, shop: Path) -> None:
-    sandbox.write(sandbox.home / ".claude.json", servers(remit={"command": "remit", "args": ["serve"]}))
+    sandbox.install_gateway()
+    sandbox.write(shop / ".mcp.json", servers(other={"command": "remit", "args": ["serve"]}))
     with sandbox.registry() as registry:
-        assert connect(registry, registry.at(str(shop))) == {}
+        at = registry.at(str(shop))
+        trust(registry, at)
+        (found,) = connect(registry, at).values()
+    assert found.offer is None
+    assert "starts another gateway of Remit" in found.decision.reason
 
 
 def test_only_the_servers_that_are_named_are_asked(sandbox: Sandbox, shop: Path) -> None:

@@ -40,11 +40,6 @@ def test_with_the_gateway_a_servers_tools_are_called_through_it() -> None:
     assert (found.name_of(COMMIT), found.name_of(DEPLOY)) == ("mcp__remit__git__commit", "deploy")
 
 
-def test_a_plugins_gateway_has_the_plugins_name_before_what_it_serves() -> None:
-    plugin = REMIT._replace(name="mcp__plugin_remit_remit__*", plugin="remit", scope=Scope.PLUGIN)
-    assert view(plugin, COMMIT).name_of(COMMIT) == "mcp__plugin_remit_remit__git__commit"
-
-
 def test_a_tool_that_the_gateway_may_not_start_keeps_its_own_name() -> None:
     untrusted = COMMIT._replace(is_trusted=False)
     assert view(REMIT, untrusted).name_of(untrusted) == "mcp__git__commit"

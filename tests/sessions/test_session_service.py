@@ -148,11 +148,8 @@ def test_states_and_what_they_hide_are_told_in_a_line(
 def test_with_the_gateway_tools_are_named_as_they_are_called_through_it(
     sandbox: Sandbox, registry: Registry, shop: Path
 ) -> None:
-    state = {
-        **servers("wiki"),
-        "mcpServers": {"wiki": {"command": "w"}, "remit": {"command": "remit", "args": ["serve"]}},
-    }
-    sandbox.write(sandbox.home / ".claude.json", state)
+    sandbox.install_gateway("wiki")
+    sandbox.provide("wiki")
     here = registry.at(str(shop))
     use(registry, here, "mcp__wiki__read", session="s")
     assert "- MCP: wiki (global, 1x): mcp__remit__wiki__read" in lines(registry, here)

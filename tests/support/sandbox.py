@@ -14,6 +14,7 @@ from remit.bootstrap import memory_at, open_states
 from remit.cli.app import main
 from remit.files.bounded_reader import Machine
 from remit.files.checkout import locate
+from remit.install.install_record import EditedFile, Format, InstallRecord, WrittenKey, write
 from remit.memory.project_memory import Memory
 from remit.registry import Registry
 from remit.scanning.client_files import ClientFiles
@@ -73,6 +74,17 @@ class Sandbox:
         """Write `~/.claude.json` with user servers, and the `projects` entries of some projects."""
         projects = {str(path): dict(content) for path, content in (local or {}).items()}
         return self.write(self.home / ".claude.json", {**servers(*global_labels), "projects": projects})
+
+    def install_gateway(self, *global_labels: str) -> None:
+        """Write `~/.claude.json` with our gateway, and the install record that makes it ours."""
+        state = self.home / ".claude.json"
+        entry = {"command": "/opt/python", "args": ["-I", "-m", "remit", "serve"]}
+        self.write(state, servers(*global_labels, remit=entry))
+        key = WrittenKey(path=("mcpServers", "remit"), value=entry)
+        edited = EditedFile(path=str(state), format=Format.JSON, before="", after="", keys=[key])
+        record = write(InstallRecord(client="claude-code", at=1, files=[edited]))
+        for path in (self.root / "data", self.home / ".local/share/remit"):  # as a process and in this one
+            self.write(path / "installs/claude-code.json", record)
 
     def registry(self) -> Registry:
         """Open the registry on this machine, with a clock that ticks by itself."""

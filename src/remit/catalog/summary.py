@@ -30,6 +30,7 @@ CAUSES = (  # in the order of a summary; a gate is its own cause unless it has s
     ConfigStatus.DENIED,
     ConfigStatus.MANUAL,
     ConfigStatus.ITSELF,
+    ConfigStatus.NESTED,
     ConfigStatus.UNSERVED,
     ToolStatus.STALE,
     *(gate for gate in Gate if not gate.frees_name),

@@ -35,6 +35,7 @@ CAUSES = {
     ConfigStatus.DENIED: "Denied by a policy",
     ConfigStatus.MANUAL: "Only for a person to invoke",
     ConfigStatus.ITSELF: "Remit itself",
+    ConfigStatus.NESTED: "Another gateway of Remit",
     ConfigStatus.UNSERVED: "Only through the gateway",
     ToolStatus.STALE: "No longer configured or listed",
     Gate.AGENT: "Brought along by one agent only",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from remit.bootstrap import diagnose, open_installer, open_registry, own_command
+from remit.bootstrap import diagnose, open_installer, open_registry
 from remit.cli import render, server_output
 from remit.cli.options import confirm
 from remit.decision.context import Context
@@ -54,7 +54,7 @@ def install(client: str, *, dry_run: bool, yes: bool) -> None:
         if installer.is_new(name):
             _say(f"{title} has no files here yet: they are made for it to find.")
         _say(f"Remit changes {_paths(changes)}; `remit install {name} --dry-run` shows how.")
-        _warn_of_cache(own_command()[0])
+        _warn_of_cache(sys.executable)
         confirm(f"Put Remit into {title}?", yes=yes)
         changes = installer.install(name)
         render.out(f"Remit is in {title}: changed {_paths(changes)}.")

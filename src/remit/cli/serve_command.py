@@ -18,8 +18,20 @@ from remit.decision.projects import runs_headless
 from remit.errors import ServingError
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.transports.host_check import origin
+from remit.install.ground import OPTION, read_ground
 
 LOOPBACK = "127.0.0.1"
+
+
+def _fix_ground(_context: click.Context, _option: click.Parameter, path: str | None) -> None:
+    """Take all paths from an install record, before anything reads a variable.
+
+    Raises:
+        InstallRecordError: the record is missing or damaged.
+    """
+    if path is not None:
+        read_ground(path).apply(os.environ)
+
 
 _ADDRESS = re.compile(r"(?:(?P<host>\[[^\]]+\]|[^:\[\]]*):)?(?P<port>\d{1,5})")
 _LAST_PORT = 65535
@@ -60,6 +72,15 @@ _LAST_PORT = 65535
     help="With --http: a web page that may connect, such as http://localhost:6274; may be repeated.",
 )
 @click.option("--memory", is_flag=True, help="Serve project memory alone, on stdio.")
+@click.option(
+    OPTION,
+    "_install",
+    metavar="FILE",
+    is_eager=True,
+    expose_value=False,
+    callback=_fix_ground,
+    help="Take all paths from this install record, and no variable; `remit install` writes it.",
+)
 @click.option("--log-json", is_flag=True, help="Write the log on stderr as JSON, one object a line.")
 @click.option("-v", "--verbose", count=True, help="Say more on stderr; twice for all of it.")
 def serve(

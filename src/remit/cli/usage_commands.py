@@ -13,6 +13,7 @@ from remit.cli.options import NOTHING_DONE, WorkspaceOptions, confirm, for_a_wor
 from remit.configuration.switch_off import switch_off, switch_on, switched_off
 from remit.decision.context import Context
 from remit.hooks.hook_command import main as answer_event
+from remit.install.ground import OPTION
 from remit.sessions.session_service import Suggestions
 from remit.usage.reports import ProjectUse, PruneProposal, SessionUse, ToolUse, UsageReport
 
@@ -25,13 +26,19 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
 @click.command()
-def hook() -> None:
+@click.option(
+    OPTION,
+    "record",
+    metavar="FILE",
+    help="Take all paths from this install record, and no variable; `remit install` writes it.",
+)
+def hook(*, record: str | None) -> None:
     """Answer one hook event of Claude Code.
 
     Reads the event as JSON from stdin and writes the answer to stdout. Whatever happens, the exit code is 0;
     failures are in `hooks.log` where Remit keeps its data.
     """
-    answer_event()
+    answer_event(record)
 
 
 @click.command()

@@ -7,7 +7,7 @@ from remit.clients.claude.claude_entries import NAME, read_entry
 from remit.clients.claude.claude_plugins import read_plugins, read_plugins_among_skills
 from remit.clients.claude.claude_settings import parse_settings, read_answers, read_trust, state_key
 from remit.clients.claude.markdown_tools import read_tool_folders
-from remit.clients.claude.remit_settings import is_narrowed, read_install
+from remit.clients.claude.remit_settings import is_narrowed
 from remit.clients.parsing import platform_paths
 from remit.clients.parsing.client_reader import (
     Client,
@@ -42,9 +42,8 @@ def read(reader: ClientReader) -> None:
     home = config_home(machine)
     managed = platform_paths.of_administrator(machine, _MANAGED)
     read_managed_servers(reader, os.path.join(managed, "managed-mcp.json"))
-    install = read_install(reader, NAME)
     for path, level in _settings_files(reader, managed):
-        own = None if install is None else install.file(path)
+        own = next((file for record in reader.installs if (file := record.file(path))), None)
         reader.read(ConfigFile(path=path, parse=partial(parse_settings, level=level, own=own)))
         if path in reader.unreadable:  # it may enable plugins
             reader.lost.add(Scope.PLUGIN)

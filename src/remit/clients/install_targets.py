@@ -13,14 +13,17 @@ from remit.decision.launch import references
 from remit.files.bounded_reader import FileError, Machine, read_text, require_text
 from remit.files.formats import parse_commented_json, parse_json
 from remit.files.safe_changes import LIMIT, change_file, missing_directories, read_exactly, remove_empty
-from remit.install.install_record import SERVER, Edit, Format, TargetFile, unserved_servers
+from remit.install.ground import OPTION
+from remit.install.install_record import SERVER, Edit, Format, TargetFile, matcher, unserved_servers
+from remit.install.install_record_path import record_path
 
-# The events a hook receives, and its timeout; a hook that does not answer blocks nothing.
+# The events a hook receives, and its timeout. Remit decides within two seconds; a hook that cannot decide,
+# because it crashed or is gone, blocks the call.
 HOOKS: Mapping[str, Mapping[str, Any]] = {
     "SessionStart": {"timeout": 30},
     "UserPromptSubmit": {"timeout": 15},
     "UserPromptExpansion": {"timeout": 60, "async": True},
-    "PreToolUse": {"timeout": 15},
+    "PreToolUse": {"timeout": 10, "onFailure": "block"},
     "PostToolUse": {"timeout": 60, "async": True},
     "PostToolUseFailure": {"timeout": 60, "async": True},
     "ConfigChange": {"timeout": 60, "async": True},
@@ -30,7 +33,6 @@ HOOKS: Mapping[str, Mapping[str, Any]] = {
 }
 
 _ALLOWED = ("mcp", "allowed")  # Gemini CLI's list of allowed servers
-_REMITS = ("REMIT_HOME", "REMIT_CONFIG", "XDG_DATA_HOME", "XDG_CONFIG_HOME")  # locate Remit's own files
 
 Declared = Sequence[Declaration]  # servers that the client may use now
 
@@ -43,33 +45,36 @@ class InstallRecipe(NamedTuple):
     targets: "Callable[[Sequence[str], Declared, Machine], list[TargetFile]]"
 
 
-def _words(command: Sequence[str], client: str) -> list[str]:
-    return [*command, "serve", "--client", client]
+def _words(command: Sequence[str], client: str, machine: Machine) -> list[str]:
+    return [*command, "serve", "--client", client, *_installed(client, machine)]
+
+
+def _installed(client: str, machine: Machine) -> list[str]:
+    """Return the option that makes a process independent of its environment."""
+    return [OPTION, os.path.abspath(record_path(client, machine))]
 
 
 def _entry(command: Sequence[str], client: str, machine: Machine) -> dict[str, Any]:
-    program, *args = _words(command, client)
-    # A client may be started without the variables that locate Remit's own files.
-    given = {name: machine.variables.get(name, "") for name in ("REMIT_HOME", "REMIT_CONFIG")}
-    env = {name: os.path.abspath(value) for name, value in given.items() if value}
-    return {"command": program, "args": args, **({"env": env} if env else {})}
+    program, *args = _words(command, client, machine)
+    return {"command": program, "args": args}
 
 
 def _claude_code(command: Sequence[str], declared: Declared, machine: Machine) -> list[TargetFile]:
     # Its tools are part of every request instead of behind the client's search.
     entry = {"type": "stdio", **_entry(command, "claude-code", machine), "alwaysLoad": True}
-    program, *args = (*command, "hook")
+    program, *args = (*command, "hook", *_installed("claude-code", machine))
     hooks = [
         Edit(("hooks", event), {"hooks": [_handler(program, args, details)]}, is_item=True)
         for event, details in HOOKS.items()
     ]
-    # Names only: once any list has a command, the client matches by command.
-    allowed = Edit(
-        ("allowedMcpServers",), [{"serverName": label} for label in (SERVER, *unserved_servers(declared))]
-    )
+    # By command: a name would also admit a repository's server of that name.
+    own = {"serverCommand": _words(command, "claude-code", machine)}
+    allowed = Edit(("allowedMcpServers",), [own, *map(matcher, unserved_servers(declared))])
+    # A repository's server of that name would hide ours, even if the list does not admit it.
+    disabled = Edit(("disabledMcpjsonServers",), SERVER, is_item=True)
     return [  # the server first: never narrow the list to a missing server
         TargetFile(state_path(machine), Format.JSON, [Edit(("mcpServers", SERVER), entry)]),
-        TargetFile(settings_path(machine), Format.JSON, [*hooks, allowed]),
+        TargetFile(settings_path(machine), Format.JSON, [*hooks, allowed, disabled]),
     ]
 
 
@@ -102,11 +107,10 @@ def _vscode(command: Sequence[str], _declared: Declared, machine: Machine) -> li
 def _codex(command: Sequence[str], declared: Declared, machine: Machine) -> list[TargetFile]:
     home = machine.variables.get(CODEX_HOME) or os.path.join(machine.home, ".codex")
     path = os.path.join(home, "config.toml")
-    program, *args = _words(command, "codex")
+    program, *args = _words(command, "codex", machine)
     entry: dict[str, Any] = {"command": program, "args": args}
     # A server gets only the variables its entry names, so Remit's entry names those of all others.
-    named = {name for name in (CODEX_HOME, *_REMITS) if machine.variables.get(name)}
-    if handed := sorted(named.union(*map(_variables, declared))):
+    if handed := sorted(set[str]().union(*map(_variables, declared))):
         entry["env_vars"] = handed
     return [_among_servers(path, "mcp_servers", entry, Format.TOML)]
 
@@ -157,7 +161,7 @@ PLACES: Mapping[str, InstallRecipe] = {
 class ClientTargets:
     """The install targets of the clients on one machine."""
 
-    def __init__(self, machine: Machine, command: Sequence[str]) -> None:
+    def __init__(self, machine: Machine, command: Callable[[], Sequence[str]]) -> None:
         self._machine = machine
         self._command = command
         self.clients: Sequence[str] = tuple(PLACES)
@@ -174,7 +178,7 @@ class ClientTargets:
         """
         for variable in PLACES[client].variables:
             require_text(variable, self._machine.variables)
-        return PLACES[client].targets(self._command, declared, self._machine)
+        return PLACES[client].targets(self._command(), declared, self._machine)
 
     def projects(self, client: str) -> Sequence[str]:
         """List the existing directories that Claude Code has answers for."""

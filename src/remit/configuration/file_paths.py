@@ -30,18 +30,23 @@ def configuration_paths(workspace: Workspace, machine: Machine) -> list[Found]:
     return list(found.values())
 
 
-def _all(workspace: Workspace, machine: Machine) -> Iterator[Found]:
+def machine_path(machine: Machine) -> str:
+    """Return the path of the user's own configuration file."""
     given = machine.variables.get("REMIT_CONFIG")
-    yield (
-        "machine",
-        os.path.abspath(given) if given else os.path.join(_config(machine), "remit", SHARED),
-        None,
-    )
+    return os.path.abspath(given) if given else os.path.join(_config(machine), "remit", SHARED)
+
+
+def _all(workspace: Workspace, machine: Machine) -> Iterator[Found]:
+    yield "machine", machine_path(machine), None
     for dir in reversed(ancestors(workspace.dir, up_to=workspace.checkout)):
         yield "project", os.path.join(dir, SHARED), dir
         yield "local", os.path.join(dir, PERSONAL), dir
-    managed = _MANAGED.get(machine.platform, _MANAGED["linux"])
-    yield "managed", os.path.join(machine.root + managed, SHARED), None
+    yield "managed", os.path.join(managed_directory(machine), SHARED), None
+
+
+def managed_directory(machine: Machine) -> str:
+    """Return the directory of the administrator's files."""
+    return machine.root + _MANAGED.get(machine.platform, _MANAGED["linux"])
 
 
 def _config(machine: Machine) -> str:

@@ -82,7 +82,10 @@ class ClientSettings:
             return ConfigStatus.DISABLED
         if override := self._override(declaration):
             return override
-        return ConfigStatus.ITSELF if declaration.is_remit else ConfigStatus.ENABLED
+        if declaration.is_remit:
+            return ConfigStatus.ITSELF
+        launch = declaration.launch
+        return ConfigStatus.NESTED if launch is not None and launch.starts_remit else ConfigStatus.ENABLED
 
     def _is_rejected(self, declaration: Declaration) -> bool:
         return normalise(declared_label(declaration)) in self._rejected

@@ -12,7 +12,7 @@ from remit.decision.client_reports import ClientCall
 from remit.decision.context import Context
 from remit.decision.decide import Decision, ToolDecision, Verdict, decide
 from remit.decision.inherited_status import adopt
-from remit.decision.kinds import STARTERS, Authority, ConfigStatus, Kind
+from remit.decision.kinds import RUNS, STARTERS, Authority, ConfigStatus, Kind
 from remit.decision.policy_rules import Mode
 from remit.decision.scopes import Scope
 from remit.decision.tool_lookup import closest_to_being_visible
@@ -23,7 +23,6 @@ from remit.decision.tools import Tool
 _NARROWING = {"plan": Mode.PLAN, "dontAsk": Mode.DONT_ASK}
 # Client sources whose files Remit reads.
 _READ = frozenset({"user", "project", "local", "plugin", "managed", "enterprise", "agent"})
-_IN_FORCE = (ConfigStatus.ENABLED, ConfigStatus.ITSELF)
 _ORDER = {Verdict.VISIBLE: 0, Verdict.ASK: 1, Verdict.HIDDEN: 2}
 
 
@@ -48,7 +47,7 @@ _SILENT = Decision(verdict=Verdict.VISIBLE, gate=None, reason="the gateway decid
 def _is_anothers(call: ClientCall, tools: Sequence[Tool]) -> bool:
     """Return whether another server uses the name `remit`, so the call does not reach the gateway."""
     names = frozenset(server_rows(call.name)) if call.is_own else frozenset[str]()
-    rows = [tool for tool in tools if tool.name in names and tool.config_status in _IN_FORCE]
+    rows = [tool for tool in tools if tool.name in names and tool.config_status in RUNS]
     rows = [tool for tool in rows if call.server in (None, tool.server)] or rows
     in_force = [tool.config_status for tool in rows if tool.shadowed_by is None]
     return bool(in_force) and ConfigStatus.ITSELF not in in_force

@@ -58,6 +58,7 @@ _CONFIG_REFUSALS = {
         "give it a `description`, and no `disable-model-invocation`",
     ),
     ConfigStatus.ITSELF: GateResult(False, "is Remit itself"),
+    ConfigStatus.NESTED: GateResult(False, "starts another gateway of Remit", "take it out of that file"),
     ConfigStatus.UNSERVED: GateResult(
         False, "which the client does not start as its gateway", "run `remit install` for the client"
     ),
@@ -73,8 +74,9 @@ def config(tool: Tool, context: Context) -> GateResult:
     if tool.config_status is None or (tool.status is ToolStatus.STALE and not tool.is_unlisted):
         place = shorten(tool.source, context)
         return GateResult(False, f"no longer configured in {place}", f"declare it again in {place}")
-    is_served = context.starts_servers and tool.config_status is ConfigStatus.UNSERVED
-    if not is_served and (refusal := _CONFIG_REFUSALS.get(tool.config_status)):
+    # The first only through the gateway, the second only without it.
+    applies = {ConfigStatus.UNSERVED: not context.starts_servers, ConfigStatus.NESTED: context.starts_servers}
+    if applies.get(tool.config_status, True) and (refusal := _CONFIG_REFUSALS.get(tool.config_status)):
         return GateResult(False, f"{_declared(tool, context)}, {refusal.reason}", refusal.unlock)
     if tool.is_unlisted:
         return GateResult(

@@ -40,7 +40,8 @@ class ConfigStatus(StrEnum):
     REJECTED = "rejected"
     DENIED = "denied"
     MANUAL = "manual"  # only a person may invoke it
-    ITSELF = "itself"  # the entry that starts Remit: listed, but never an upstream
+    ITSELF = "itself"  # the gateway of the install record: listed, but never an upstream
+    NESTED = "nested"  # another entry that starts a gateway: judged like any server, but never an upstream
     UNSERVED = "unserved"  # ships with the gateway, but the client does not start it
 
 
@@ -51,5 +52,5 @@ STARTERS: dict[str, tuple[Kind, ...]] = {
     "Agent": (Kind.SUBAGENT,),
     "Task": (Kind.SUBAGENT,),
 }
-RUNS = frozenset({ConfigStatus.ENABLED, ConfigStatus.ITSELF})  # started by the client
+RUNS = frozenset({ConfigStatus.ENABLED, ConfigStatus.ITSELF, ConfigStatus.NESTED})  # started by the client
 COULD_RUN = RUNS | {ConfigStatus.PENDING}  # started after approval

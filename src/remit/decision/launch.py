@@ -99,16 +99,9 @@ class Launch:
 
     @property
     def starts_remit(self) -> bool:
-        """Whether it starts Remit's gateway, directly or through a runner such as `uvx`."""
+        """Whether it seems to start a gateway of Remit, which would serve the same servers again."""
         words = (self.command, *self.args)
         return any(program(word) == "remit" and following == "serve" for word, following in pairwise(words))
-
-    @property
-    def starts_installed_remit(self) -> bool:
-        """Whether it starts Remit by name only, so nothing in a project can replace it."""
-        words = self.args if self.command == "uvx" else (self.command, *self.args)
-        is_named = re.match(r"remit(@[\w.]+)? serve( |$)", " ".join(words)) is not None
-        return is_named and self.cwd is None and not any(map(steers_code, self.env))
 
 
 def program(word: str) -> str:

@@ -14,6 +14,7 @@ from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.scopes import Scope, strength
 
 Identity = tuple[str | None, ...]
+_ENABLED = (ConfigStatus.ENABLED, ConfigStatus.NESTED)
 
 
 def resolve(declarations: Iterable[Declaration], settings: ClientSettings) -> list[Resolved]:
@@ -27,7 +28,7 @@ def resolve(declarations: Iterable[Declaration], settings: ClientSettings) -> li
     for declaration, status in sorted(judged, key=_is_a_plugins):
         is_winner = by_name.get(_identity(declaration)) is declaration
         is_everyones = is_winner and declaration.agent is None
-        if is_everyones and status is ConfigStatus.ENABLED and declaration.endpoint is not None:
+        if is_everyones and status in _ENABLED and declaration.endpoint is not None:
             by_endpoint.setdefault(declaration.endpoint, declaration)
     resolved: list[Resolved] = []
     for declaration, status in judged:

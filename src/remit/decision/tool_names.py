@@ -12,7 +12,6 @@ from remit.decision.scopes import Scope
 
 MCP = "mcp__"
 OWN = "mcp__remit__"  # prefix that clients use for the gateway's tools
-_OWN = (OWN, "mcp__plugin_remit_remit__")  # the second if Remit is installed as a plugin
 REMIT = "Remit"  # source of the tools that ship with Remit
 MEMORY_SERVER = "remit-memory"  # many users have a server called `memory`
 _KEPT = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
@@ -64,7 +63,7 @@ def storable(text: str) -> str:
 
 def served_name(name: str) -> str | None:
     """Return the gateway's name of a tool from the client's name; None for other servers' tools."""
-    return next((name.removeprefix(own) for own in _OWN if name.startswith(own)), None)
+    return name.removeprefix(OWN) if name.startswith(OWN) else None
 
 
 def classify(name: str) -> Classified:

@@ -5,6 +5,7 @@ import os
 from importlib import import_module
 
 from remit.configuration.file_paths import configuration_paths
+from remit.errors import InstallRecordError
 from remit.files.bounded_reader import this_machine
 from remit.files.checkout import locate
 from remit.hooks.event import Answer, Event, permission_decision, read_event
@@ -45,6 +46,18 @@ def respond(data: bytes, environment: HookEnvironment = SYSTEM) -> str:
     except Exception as error:
         log_failure(name, error)
         return _answer_to_failure(data, event, error)
+
+
+def respond_without_record(data: bytes, error: InstallRecordError) -> str:
+    """Return the answer of a hook without a usable install record: deny every call, and say how to fix it."""
+    message = f"Remit cannot decide: {error}. To fix it, {error.hint}."
+    try:
+        name = read_event(data, os.environ).name
+    except ValueError:
+        name = BEFORE_CALLS
+    if name == BEFORE_CALLS:
+        return json.dumps(permission_decision("deny", message))
+    return json.dumps({"systemMessage": message}) if name == "SessionStart" else ""
 
 
 def _answer_to_failure(data: bytes, event: Event | None, error: Exception) -> str:

@@ -18,11 +18,14 @@ _TIMEOUT = 10.0  # seconds
 _REPORTS = (b'"PostToolUse"', b'"PostToolUseFailure"')  # the client does not wait for an answer
 
 
-def main() -> None:
-    """Answer the event on stdin and exit with 0."""
+def main(record: str | None = None) -> None:
+    """Answer the event on stdin and exit with 0; take all paths from the install record, if one is given."""
     try:
         usual = signal.signal(signal.SIGTERM, signal.SIG_IGN)
         data = sys.stdin.buffer.read(_LIMIT)
+        if record is not None and (text := _fix_ground(record, data)):
+            os.write(1, text.encode())
+            return
         # Arguments may contain any text, so do not detach if the client could be waiting for an answer.
         if _BEFORE_CALLS not in data and any(name in data[:_HEAD] for name in _REPORTS):
             _detach()
@@ -42,6 +45,20 @@ def main() -> None:
         log_failure("", error)
     finally:
         os._exit(0)  # skip the slower regular exit
+
+
+def _fix_ground(record: str, data: bytes) -> str:
+    """Take paths from the install record; return the answer to the event if that fails."""
+    from remit.errors import InstallRecordError
+    from remit.install.ground import read_ground
+
+    try:
+        read_ground(record).apply(os.environ)
+    except InstallRecordError as error:
+        from remit.hooks.event_dispatch import respond_without_record
+
+        return respond_without_record(data, error)
+    return ""
 
 
 def _start_timeout() -> None:

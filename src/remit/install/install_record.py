@@ -6,18 +6,20 @@ since, every byte can be restored from it.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from remit.decision.declarations import Declaration
 from remit.decision.launch import Transport
 from remit.decision.tool_names import normalise
 from remit.files.splices import Splice, Step
+from remit.install.ground import Ground, parse_ground
+from remit.text.secrets import may_be_secret
 
 SERVER = "remit"  # Remit's name among a client's servers
-VERSION = 1
+VERSION = 2  # 1 had no ground
 
 
 class Format(StrEnum):
@@ -75,25 +77,63 @@ class InstallRecord:
 
     client: str
     at: int
+    ground: Ground | None = None  # None: a version of Remit without it wrote the record
     files: Sequence[EditedFile] = field(default_factory=tuple[EditedFile, ...])
 
     def with_file(self, edited: EditedFile) -> "InstallRecord":
         """Return the record with one more edited file."""
         others = [file for file in self.files if file.path != edited.path]
-        return InstallRecord(client=self.client, at=self.at, files=(*others, edited))
+        return replace(self, files=(*others, edited))
 
     def file(self, path: str) -> EditedFile | None:
         """Find the record of a file."""
         return next((file for file in self.files if file.path == path), None)
 
+    @property
+    def gateway(self) -> "Gateway | None":
+        """The entry that starts our gateway."""
+        return next((found for file in self.files if (found := _gateway(file)) is not None), None)
 
-def unserved_servers(declarations: Iterable[Declaration]) -> list[str]:
-    """List the servers that Remit does not serve and the client keeps loading.
+
+class Gateway(NamedTuple):
+    """The one entry that starts our gateway: its file and its command line."""
+
+    source: str
+    words: tuple[str, ...]
+
+
+def _gateway(file: EditedFile) -> Gateway | None:
+    for key in file.keys:
+        value: object = key.value
+        if key.path[-1] == SERVER and isinstance(value, dict):
+            entry = cast("dict[str, Any]", value)
+            return Gateway(file.path, (str(entry.get("command", "")), *map(str, entry.get("args", ()))))
+    return None
+
+
+def unserved_servers(declarations: Iterable[Declaration]) -> list[Declaration]:
+    """List the servers that Remit does not serve and the client keeps loading, each once.
 
     A client lists only names of letters, digits, `-` and `_`.
     """
-    labels = {item.server or "" for item in declarations if not is_served(item)}
-    return sorted(label for label in labels if label == normalise(label))
+    found = {
+        json.dumps(matcher(item)): item
+        for item in declarations
+        if not is_served(item) and (item.server or "") == normalise(item.server or "")
+    }
+    return sorted(found.values(), key=lambda item: item.server or "")
+
+
+def matcher(declaration: Declaration) -> dict[str, Any]:
+    """Write the item of a list of allowed servers that admits a server.
+
+    Next to a command, only commands admit processes; without a URL in the list, names admit remote servers.
+    """
+    launch = declaration.launch
+    words = () if launch is None or launch.is_remote else (launch.command, *launch.args)
+    if not words or any(map(may_be_secret, words)):  # a secret is not copied: the client leaves that one out
+        return {"serverName": declaration.server}
+    return {"serverCommand": list(words)}
 
 
 def is_served(declaration: Declaration) -> bool:
@@ -131,7 +171,14 @@ def write(install: InstallRecord) -> str:
         }
         for file in install.files
     ]
-    content = {"version": VERSION, "client": install.client, "at": install.at, "files": files}
+    ground = None if install.ground is None else install.ground.as_json()
+    content = {
+        "version": VERSION,
+        "client": install.client,
+        "at": install.at,
+        "ground": ground,
+        "files": files,
+    }
     return json.dumps(content, indent=2) + "\n"
 
 
@@ -143,10 +190,14 @@ def read(text: str) -> InstallRecord:
     """
     try:
         content = json.loads(text)
-        if content["version"] != VERSION:
+        if content["version"] not in (1, VERSION):
             raise ValueError("a newer Remit wrote it")
+        ground = content.get("ground")
         return InstallRecord(
-            client=str(content["client"]), at=int(content["at"]), files=tuple(map(_file, content["files"]))
+            client=str(content["client"]),
+            at=int(content["at"]),
+            ground=None if ground is None else parse_ground(ground),
+            files=tuple(map(_file, content["files"])),
         )
     except (KeyError, TypeError, AttributeError, RecursionError, json.JSONDecodeError) as error:
         raise ValueError("not a record of an install") from error

@@ -1,8 +1,9 @@
-"""The path of install records; every command checks for one, so this module imports little."""
+"""The paths of install records; every command checks for one, so this module imports little."""
 
 import os
 
 from remit import settings
+from remit.configuration.file_paths import managed_directory
 from remit.files.bounded_reader import Machine
 
 
@@ -10,3 +11,13 @@ def record_path(client: str, machine: Machine) -> str:
     """Return the path of a client's record."""
     data = settings.data_directory(machine.variables, machine.platform, machine.home)
     return os.path.join(data, "installs", f"{client}.json")
+
+
+def managed_record_path(client: str, machine: Machine) -> str:
+    """Return the path of the record of an administrator's install."""
+    return os.path.join(managed_directory(machine), "installs", f"{client}.json")
+
+
+def record_paths(client: str, machine: Machine) -> tuple[str, str]:
+    """Return the paths of a client's records: the user's and the administrator's."""
+    return record_path(client, machine), managed_record_path(client, machine)

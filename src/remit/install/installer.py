@@ -20,6 +20,7 @@ from remit.install.file_edits import (
     is_in_place,
     remove_edits,
 )
+from remit.install.ground import Ground
 from remit.install.install_record import (
     SERVER,
     EditedFile,
@@ -58,12 +59,18 @@ class Installer:
     """Plans, makes and undoes installs."""
 
     def __init__(
-        self, places: InstallTargets, records: InstallRecords, sources: Sources, clock: Clock
+        self,
+        places: InstallTargets,
+        records: InstallRecords,
+        sources: Sources,
+        clock: Clock,
+        ground: Ground,
     ) -> None:
         self._places = places
         self._records = records
         self._sources = sources
         self._clock = clock
+        self._ground = ground
         self._known: dict[str, Sequence[TargetFile]] = {}
 
     def client(self, name: str) -> str:
@@ -88,7 +95,7 @@ class Installer:
 
     def kept(self, client: str) -> list[str]:
         """List the servers that the client keeps, because Remit does not serve them."""
-        return unserved_servers(self._declared(client))
+        return list(dict.fromkeys(item.server or "" for item in unserved_servers(self._declared(client))))
 
     def is_new(self, client: str) -> bool:
         """Tell whether none of a client's files exists yet."""
@@ -152,7 +159,8 @@ class Installer:
         return done
 
     def _record(self, client: str) -> InstallRecord:
-        return self._records.load(client) or InstallRecord(client=client, at=self._clock())
+        record = self._records.load(client) or InstallRecord(client=client, at=self._clock())
+        return replace(record, ground=self._ground)
 
     def _targets(self, client: str) -> Sequence[TargetFile]:
         if client not in self._known:
@@ -203,8 +211,9 @@ class Installer:
     def _recorded(self, target: TargetFile, text: str | None, client: str) -> FileChange:
         record = self._record(client)
         change, edited = self._planned(target, text, record)
-        if edited is not None:
-            self._records.save(record.with_file(edited))
+        record = record if edited is None else record.with_file(edited)
+        if record != self._records.load(client):
+            self._records.save(record)
         return change
 
     def _installed(self, client: str) -> list[EditedFile]:

@@ -5,9 +5,10 @@ from itertools import pairwise
 from typing import Any, cast
 
 from remit.decision.launch import program
+from remit.install.ground import OPTION
 from remit.install.install_record import SERVER, Edit, WrittenKey
 
-_CALL = 3  # words of `serve --client NAME`
+_VARYING = ("command", "args", "env_vars")  # fields that depend on the machine and the version
 
 
 def starts(entry: object, command: str) -> bool:
@@ -38,13 +39,28 @@ def _is_entry(value: object, wanted: object) -> bool:
     """Tell whether an entry was written by Remit, from this environment or another."""
     if not starts(value, "serve"):
         return False
-    args, own = _items(_field(value, "args")), _items(_field(wanted, "args"))
-    return args[-_CALL:] == own[-_CALL:] and _others(value) == _others(wanted)
+    return _call(value) == _call(wanted) and _others(value) == _others(wanted)
+
+
+def _call(entry: object) -> list[object]:
+    """Return the words from `serve` on, without the record: other versions and users have another one."""
+    args = _items(_field(entry, "args"))
+    words = args[args.index("serve") :] if "serve" in args else args
+    at = words.index(OPTION) if OPTION in words else len(words)
+    return [*words[:at], *words[at + 2 :]]
 
 
 def _others(entry: object) -> dict[str, Any]:
     fields = cast("dict[str, Any]", entry)
-    return {name: value for name, value in fields.items() if name not in ("command", "args")}
+    return {
+        name: value for name, value in fields.items() if name not in _VARYING and not _is_ours(name, value)
+    }
+
+
+def _is_ours(name: str, value: object) -> bool:
+    """Tell whether an earlier version wrote the variables of an entry."""
+    names = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    return name == "env" and all(each.startswith("REMIT_") for each in names)
 
 
 def _is_hook(group: object) -> bool:
@@ -53,9 +69,15 @@ def _is_hook(group: object) -> bool:
 
 
 def _own_matchers(items: Sequence[object], wanted: Sequence[object]) -> list[object]:
-    if {"serverName": SERVER} not in items:
+    if not any(map(admits_remit, items)):
         return []
-    return [item for item in items if item in wanted]
+    return [item for item in items if item in wanted or admits_remit(item)]
+
+
+def admits_remit(item: object) -> bool:
+    """Tell whether an item of a list of allowed servers admits our gateway."""
+    words = _items(_field(item, "serverCommand"))
+    return item == {"serverName": SERVER} or starts({"command": "", "args": words}, "serve")
 
 
 def _field(value: object, name: str) -> object:

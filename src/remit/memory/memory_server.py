@@ -119,5 +119,6 @@ def _definition(said: Mapping[str, Any]) -> Definition:
 def _starts_gateway(item: Resolved) -> bool:
     launch = item.declaration.launch
     words: Sequence[str] = () if launch is None else launch.args
-    is_in_force = item.config_status is ConfigStatus.ITSELF and item.shadowed_by is None
+    gateways = (ConfigStatus.ITSELF, ConfigStatus.NESTED)
+    is_in_force = item.config_status in gateways and item.shadowed_by is None
     return is_in_force and "--memory" not in words

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from remit.clients.claude.claude_entries import NAME, read_entry
-from remit.clients.claude.remit_settings import ALLOWED, before_install
+from remit.clients.claude.remit_settings import ALLOWED, before_install, gateway_item
 from remit.clients.parsing.client_reader import EntryOrigin, ParsedFile, declare_servers
 from remit.clients.parsing.entry_fields import EntryError, EntryFields
 from remit.decision.launch import Transport, command_digest
 from remit.decision.scopes import Scope, ancestors
 from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule
 from remit.decision.tool_names import normalise, storable
-from remit.install.install_record import SERVER, EditedFile
+from remit.install.install_record import EditedFile
 
 if TYPE_CHECKING:
     from remit.clients.parsing.server_entries import ServerEntry
@@ -50,7 +50,7 @@ def parse_settings(
         _declare_managed(settings, into)
     if settings is not written:
         narrowed = _policy(written, ALLOWED, Effect.ALLOWS, into)
-        found.append((Effect.ADMITS_REMIT, f"name:{SERVER}"))
+        found.append((Effect.ADMITS_REMIT, _matcher(gateway_item(own), Effect.ALLOWS)))
         into.own_rules += [
             SettingsRule(source=into.source, level=level, effect=effect, subject=it)
             for effect, it in narrowed

@@ -1,15 +1,16 @@
 """Reads a client's files for a workspace; shared by all clients."""
 
 import os
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from remit.clients.parsing.entry_fields import EntryError, EntryFields
+from remit.clients.parsing.install_reading import mark_gateway, read_installs
 from remit.clients.parsing.server_entries import ServerEntry
 from remit.decision.declarations import ClientReading, Declaration
 from remit.decision.kinds import ConfigStatus, Kind
-from remit.decision.launch import Launch, VariableSyntax
+from remit.decision.launch import VariableSyntax
 from remit.decision.problems import Problem
 from remit.decision.projects import View, Workspace
 from remit.decision.scopes import Scope
@@ -25,6 +26,7 @@ from remit.files.bounded_reader import (
     require_text,
 )
 from remit.files.formats import parse_json
+from remit.install.install_record import InstallRecord
 
 FILE_LIMIT = 16 * 2**20  # bytes
 MAX_DEPTH = 16  # of folders in folders
@@ -98,6 +100,7 @@ class ClientReader:
         self.unreadable: set[str] = set()
         self.files: list[str] = []
         self.lost: set[Scope] = set()  # scopes whose files an unreadable file refers to
+        self.installs: Sequence[InstallRecord] = ()
         self._now_ns = now_ns
 
     @property
@@ -232,11 +235,14 @@ def read_client(client: Client, view: View, machine: Machine, *, now_ns: int) ->
     for variable in client.variables:
         require_text(variable, machine.variables)
         reader.look_at(f"${variable}")
+    reader.installs = read_installs(reader, client.name)
     client.read(reader)
     return ClientReading(
         client=client.name,
         declarations=[
-            _with_syntaxes(declaration, client) for part in reader.parsed for declaration in part.declarations
+            mark_gateway(_with_syntaxes(declaration, client), reader.installs)
+            for part in reader.parsed
+            for declaration in part.declarations
         ],
         rules=reader.rules,
         inputs=reader.inputs,
@@ -285,15 +291,9 @@ def declare_servers(
                     endpoint=launch.endpoint,
                     digest=launch.digest,
                     launch=launch,
-                    is_remit=_starts_remit(launch, origin.scope),
                     own_status=off_status(server.is_off),
                 )
             )
-
-
-def _starts_remit(launch: Launch, scope: Scope) -> bool:
-    """Tell whether an entry is Remit itself; never in a file that a project controls."""
-    return launch.starts_installed_remit if scope is Scope.PROJECT else launch.starts_remit
 
 
 def plugin_row(

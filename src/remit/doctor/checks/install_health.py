@@ -42,8 +42,10 @@ def missing_remit(setup: ClientSetup) -> Iterator[Finding]:
 
 def lost_installs(setup: ClientSetup) -> Iterator[Finding]:
     """Find a narrowed list without an install record."""
+    entries = [item.declaration for item in setup.servers if item.declaration.server == SERVER]
+    admitting = {f"name:{SERVER}", *(f"command:{entry.endpoint}" for entry in entries)}
     for rule in setup.rules:
-        is_named = rule.effect is Effect.ALLOWS and rule.subject == f"name:{SERVER}"
+        is_named = rule.effect is Effect.ALLOWS and rule.subject in admitting
         if is_named and rule.level is SettingsLevel.USER and not setup.own_rules:
             yield Finding(
                 severity=Severity.WARNING,

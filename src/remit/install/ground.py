@@ -1,0 +1,144 @@
+"""The ground of an installed process: where its files are, and how it reaches the network.
+
+A repository can set variables for the servers and hooks of a client. So `remit install` records the ground,
+and a process started with `--install` takes it from the record and never from its environment.
+
+Hooks import this module before anything else, so it imports little.
+"""
+
+import json
+import os
+import re
+import sys
+from collections.abc import Mapping, MutableMapping
+from typing import Any, NamedTuple, cast
+
+from remit.errors import InstallRecordError
+
+OPTION = "--install"
+_LIMIT = 16 * 2**20  # bytes of a record
+
+_LOCATING = (  # variables that locate files of Remit or of a client, or say what counts in them
+    *("HOME", "USERPROFILE", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA"),
+    *("CLAUDE_CONFIG_DIR", "CLAUDE_CODE_PLUGIN_CACHE_DIR", "CODEX_HOME", "COPILOT_HOME", "GOOSE_PATH_ROOT"),
+    *("GEMINI_CLI_HOME", "GEMINI_CLI_SYSTEM_SETTINGS_PATH", "GEMINI_CLI_SYSTEM_DEFAULTS_PATH"),
+    *("GEMINI_CLI_TRUSTED_FOLDERS_PATH", "GEMINI_CLI_TRUST_WORKSPACE", "GEMINI_RESTRICTED_MODE"),
+    *("OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR", "OPENCODE_CONFIG_CONTENT", "OPENCODE_DISABLE_PROJECT_CONFIG"),
+    *("CONTINUE_GLOBAL_DIR", "CLINE_DIR", "CLINE_DATA_DIR", "CLINE_MCP_SETTINGS_PATH"),
+)
+_NETWORK = (  # variables that say who reads Remit's own connections
+    *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE", "OPENSSL_CONF", "OPENSSL_MODULES"),
+)
+_SEARCH = ("REMIT_EMBEDDINGS", "REMIT_EMBEDDINGS_MODEL", "REMIT_EMBEDDINGS_KEY_FILE", "REMIT_FUSION")
+_FIXED = re.compile(rf"REMIT_(?!DEPTH$).*|{'|'.join((*_LOCATING, *_NETWORK))}", re.IGNORECASE)
+_UNRECORDED = ("OPENCODE_CONFIG_CONTENT",)  # may contain secrets
+
+
+class Ground(NamedTuple):
+    """What an installed process takes from its record instead of its environment."""
+
+    home: str | None = None  # None: the home of the account that runs the process
+    data: str | None = None  # Remit's data directory; None: the usual one below the home
+    configuration: str | None = None  # the user's `remit.toml`; None: the usual one below the home
+    variables: Mapping[str, str] = {}
+
+    def apply(self, environment: MutableMapping[str, str], platform: str = sys.platform) -> None:
+        """Replace all variables that locate files or connections."""
+        home = self.home or account_home(environment)
+        for name in [name for name in environment if is_fixed(name)]:
+            del environment[name]
+        environment.update(self.variables)
+        environment["USERPROFILE" if platform == "win32" else "HOME"] = home
+        if self.data is not None:
+            environment["REMIT_HOME"] = self.data
+        if self.configuration is not None:
+            environment["REMIT_CONFIG"] = self.configuration
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the ground as a record holds it."""
+        return {**self._asdict(), "variables": dict(self.variables)}
+
+
+def is_fixed(variable: str) -> bool:
+    """Tell whether an installed process ignores a variable of its environment."""
+    return _FIXED.fullmatch(variable) is not None
+
+
+def ground_of(home: str, data: str, configuration: str, variables: Mapping[str, str]) -> Ground:
+    """Make the ground from the environment of the person who installs.
+
+    The key of an embeddings endpoint is never recorded, only the file that holds it. A value with a password,
+    such as that of a proxy, is not recorded either.
+    """
+    kept = {
+        name: value
+        for name, value in variables.items()
+        if value
+        and (name.upper() in _NETWORK or name in (*_LOCATING, *_SEARCH))
+        and name not in (*_UNRECORDED, "HOME", "USERPROFILE")
+        and not _has_password(value)
+    }
+    return Ground(os.path.abspath(home), os.path.abspath(data), os.path.abspath(configuration), kept)
+
+
+def unrecorded(variables: Mapping[str, str]) -> list[str]:
+    """List the variables with a value that installed processes will not have."""
+    lost = (
+        name
+        for name, value in variables.items()
+        if name.upper() in _NETWORK and value and _has_password(value)
+    )
+    has_key = "REMIT_EMBEDDINGS_KEY" in variables and not variables.get("REMIT_EMBEDDINGS_KEY_FILE")
+    return sorted((*lost, *(("REMIT_EMBEDDINGS_KEY",) if has_key else ())))
+
+
+def account_home(environment: Mapping[str, str]) -> str:
+    """Return the home directory of the account, whatever `HOME` says."""
+    try:
+        import pwd
+    except ImportError:  # Windows
+        return environment.get("USERPROFILE") or os.path.expanduser("~")
+    return pwd.getpwuid(os.getuid()).pw_dir
+
+
+def read_ground(path: str) -> Ground:
+    """Read the ground from an install record.
+
+    Raises:
+        InstallRecordError: the record is missing or damaged, or an older version of Remit wrote it.
+    """
+    try:
+        with open(path, "rb") as opened:
+            content = json.loads(opened.read(_LIMIT))
+        return parse_ground(content["ground"])
+    except FileNotFoundError:
+        raise InstallRecordError(path, "does not exist") from None
+    except OSError as error:
+        raise InstallRecordError(path, f"cannot be read ({error.strerror})") from None
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise InstallRecordError(path, "is damaged") from None
+
+
+def parse_ground(content: object) -> Ground:
+    """Check the ground of a record.
+
+    Raises:
+        ValueError: it is not a ground.
+    """
+    if not isinstance(content, dict):
+        raise ValueError("no ground")
+    fields = cast("dict[str, object]", content)
+    paths = [fields.get(name) for name in ("home", "data", "configuration")]
+    variables = fields.get("variables", {})
+    if not all(path is None or (isinstance(path, str) and os.path.isabs(path)) for path in paths):
+        raise ValueError("not absolute paths")
+    if not isinstance(variables, dict):
+        raise ValueError("not variables")
+    kept = {str(name): str(value) for name, value in cast("dict[object, object]", variables).items()}
+    home, data, configuration = cast("list[str | None]", paths)
+    return Ground(home, data, configuration, kept)
+
+
+def _has_password(value: str) -> bool:
+    return "@" in value.partition("://")[2].partition("/")[0]

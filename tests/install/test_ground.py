@@ -1,0 +1,113 @@
+"""What an installed process takes from its record, whatever its environment says."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from remit.clients import CLIENTS, load
+from remit.errors import InstallRecordError
+from remit.install.ground import Ground, account_home, ground_of, is_fixed, read_ground, unrecorded
+
+GROUND = Ground("/home/ada", "/data/remit", "/etc/ada.toml", {"REMIT_EMBEDDINGS": "none", "CODEX_HOME": "/c"})
+
+
+def applied(ground: Ground, environment: dict[str, str], platform: str = "linux") -> dict[str, str]:
+    ground.apply(environment, platform)
+    return environment
+
+
+def test_paths_come_from_the_record_and_other_variables_stay() -> None:
+    hostile = {"HOME": "/repo", "REMIT_HOME": "/repo", "REMIT_CONFIG": "/dev/null", "CODEX_HOME": "/repo"}
+    assert applied(GROUND, {**hostile, "PATH": "/bin", "TOKEN": "t"}) == {
+        "HOME": "/home/ada",
+        "REMIT_HOME": "/data/remit",
+        "REMIT_CONFIG": "/etc/ada.toml",
+        "REMIT_EMBEDDINGS": "none",
+        "CODEX_HOME": "/c",
+        "PATH": "/bin",
+        "TOKEN": "t",
+    }
+
+
+@pytest.mark.parametrize(
+    "variable",
+    [
+        "REMIT_EMBEDDINGS_KEY",
+        "remit_home",
+        "CLAUDE_CONFIG_DIR",
+        "https_proxy",
+        "SSLKEYLOGFILE",
+        "OPENSSL_CONF",
+    ],
+)
+def test_a_variable_that_says_where_something_is_does_not_come_from_the_environment(variable: str) -> None:
+    assert variable not in applied(Ground("/home/ada"), {variable: "/repo"})
+
+
+def test_every_variable_that_locates_a_clients_files_is_fixed() -> None:
+    assert [name for client in CLIENTS for name in load(client).variables if not is_fixed(name)] == []
+
+
+def test_the_mark_of_a_nested_gateway_stays() -> None:
+    assert applied(Ground("/home/ada"), {"REMIT_DEPTH": "1"})["REMIT_DEPTH"] == "1"
+
+
+def test_on_windows_the_home_is_the_users_profile() -> None:
+    assert applied(Ground("C:/ada"), {"USERPROFILE": "C:/repo"}, "win32") == {"USERPROFILE": "C:/ada"}
+
+
+def test_without_a_recorded_home_the_account_decides() -> None:
+    account = account_home({})
+    assert applied(Ground(), {"HOME": "/repo"}) == {"HOME": account}
+    assert os.path.isabs(account)
+
+
+def test_the_ground_is_what_the_person_who_installs_has() -> None:
+    variables = {
+        "HOME": "/h",
+        "XDG_DATA_HOME": "/x",
+        "https_proxy": "http://proxy:1",
+        "PATH": "/bin",
+        "NO_PROXY": "",
+        "REMIT_EMBEDDINGS_KEY": "secret",
+    }
+    ground = ground_of("/h", "/x/remit", "/h/remit.toml", variables)
+    assert ground.variables == {"XDG_DATA_HOME": "/x", "https_proxy": "http://proxy:1"}
+    assert (ground.home, ground.data, ground.configuration) == ("/h", "/x/remit", "/h/remit.toml")
+
+
+def test_passwords_and_keys_are_not_recorded_and_that_is_said() -> None:
+    variables = {"HTTPS_PROXY": "http://ada:pw@proxy:1", "REMIT_EMBEDDINGS_KEY": "secret"}
+    assert ground_of("/h", "/d", "/c", variables).variables == {}
+    assert unrecorded(variables) == ["HTTPS_PROXY", "REMIT_EMBEDDINGS_KEY"]
+    assert unrecorded({**variables, "REMIT_EMBEDDINGS_KEY_FILE": "/k", "HTTPS_PROXY": ""}) == []
+
+
+def test_a_record_holds_the_ground(tmp_path: Path) -> None:
+    record = tmp_path / "claude-code.json"
+    record.write_text(json.dumps({"ground": GROUND.as_json()}))
+    assert read_ground(str(record)) == GROUND
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "{", "[]", "{}", "1", '{"ground": null}', '{"ground": {"home": 1}}', "[" * 100_000),
+        *('{"ground": {"home": "relative"}}', '{"ground": {"variables": []}}', "\udcff"),
+    ],
+)
+def test_a_damaged_record_is_an_error_that_says_how_to_repair_it(tmp_path: Path, text: str) -> None:
+    record = tmp_path / "cursor.json"
+    record.write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(InstallRecordError, match=r"cursor\.json is damaged") as raised:
+        read_ground(str(record))
+    assert "`remit install cursor`" in (raised.value.hint or "")
+
+
+def test_a_record_that_is_missing_or_unreadable_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InstallRecordError, match="does not exist"):
+        read_ground(str(tmp_path / "none.json"))
+    with pytest.raises(InstallRecordError, match="cannot be read"):
+        read_ground(str(tmp_path))
