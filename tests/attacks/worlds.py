@@ -123,6 +123,12 @@ class World:
             raise RuntimeError(f"remit {' '.join(words)}: {done.stderr.decode()}")
         return done.stdout.decode()
 
+    def attempt(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run the command in the repository as an agent would, however it ends."""
+        done = self._run([REMIT, *words], b"", None)
+        texts = (done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
+        return subprocess.CompletedProcess(words, done.returncode, *texts)
+
     def doctor(self) -> str:
         """What `remit doctor` finds, as one text; its exit code says whether it found anything."""
         told = json.loads(self._run([REMIT, "doctor", "--json"], b"", None).stdout)

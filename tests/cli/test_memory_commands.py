@@ -93,9 +93,15 @@ def test_memory_is_exported_and_imported(sandbox: Sandbox, shop: Path, mine: str
     file = tmp_path / "memory.jsonl"
     assert sandbox.remit("memory", "export", "--all", "--output", str(file), cwd=shop).returncode == 0
     assert "somebody" in file.read_text(encoding="utf-8")
+    assert file.stat().st_mode & 0o777 == 0o600
     assert answer(sandbox, shop, "import", str(file))["added"] == 0
     other = Sandbox(root=tmp_path / "other")
     there = other.project("shop")
+    refused = other.remit("memory", "import", "-", cwd=there, stdin=lines)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "would be seen in other projects" in refused.stderr
+    (pending,) = json.loads(other.remit("approve", "--json", cwd=there).stdout)["approvals"]
+    assert other.remit("approve", pending["id"], "--yes", cwd=there).returncode == 0
     done = other.remit("memory", "import", "-", cwd=there, stdin=lines)
     assert done.stdout == "added 5 records; 0 records known before\n"
     assert other.remit("memory", "export", "--id", mine, cwd=there).stdout == lines

@@ -15,6 +15,7 @@ from remit.memory.scope_gate import memory_id
 from remit.memory.write_queue import WriteQueue
 from support.databases import older_database, run_sql
 from support.memory_calls import (
+    approved_import,
     context,
     decide,
     decision,
@@ -191,8 +192,7 @@ def test_what_is_exported_is_imported_exactly(sandbox: Sandbox, memory: Memory) 
     other = Sandbox(root=sandbox.root / "other")
     other.project("shop")
     with other.memory() as copy:
-        done = copy.restore(lines)
-        assert done == (len(lines) - 1, 0)
+        assert approved_import(copy, lines) == (len(lines) - 1, 0)
         assert list(copy.export(None)) == lines
         assert copy.restore(lines) == (0, len(lines) - 1)
         asked = {"project_id": "shop", "scope": "project", "keyword": "which database"}

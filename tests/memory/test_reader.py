@@ -9,7 +9,7 @@ from remit.memory.project_memory import Memory, NewObservation
 from remit.memory.transfer import HEAD, record_line
 from remit.store.memory_index import MANY
 from support.databases import run_sql
-from support.memory_calls import decide, note, one, recalled, session, start
+from support.memory_calls import approved_import, decide, note, one, recalled, session, start
 from support.sandbox import Sandbox
 
 
@@ -218,7 +218,7 @@ def test_a_large_memory_says_the_same_each_time_it_is_asked(memory: Memory) -> N
         )
         for number in range(MANY + 1)
     ]
-    memory.restore([HEAD, *map(record_line, many)])
+    approved_import(memory, [HEAD, *map(record_line, many)])
     wanted = note(memory, "shop", "automobiles are parked behind the house")
     asked = {"project_id": "shop", "scope": "project", "keyword": "where is the car"}
     answers = [memory.retrieve_context(asked) for _ in range(3)]

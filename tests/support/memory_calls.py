@@ -1,7 +1,13 @@
 """Calls of memory's tools with visible defaults."""
 
+from collections.abc import Sequence
+
+import pytest
+
+from remit.errors import NotApprovedError
 from remit.memory.project_memory import Memory
 from remit.memory.results import BatchSaveResult, SaveResult
+from remit.memory.transfer import ImportResult
 
 Given = dict[str, object]
 
@@ -62,3 +68,12 @@ def recalled(memory: Memory, project: str, **asked: object) -> list[object]:
     """The ids of what is retrieved."""
     found = memory.retrieve_context({"project_id": project, "scope": "project", **asked})
     return [item["id"] for item in found.items]
+
+
+def approved_import(memory: Memory, lines: Sequence[str]) -> ImportResult:
+    """Import what other projects see, as a person approves it."""
+    with pytest.raises(NotApprovedError, match="would be seen in other projects") as refused:
+        memory.restore(lines)
+    assert refused.value.approval_id is not None
+    memory.approve(refused.value.approval_id, word=True)
+    return memory.restore(lines)

@@ -11,7 +11,8 @@ from remit.bootstrap import open_memory
 from remit.cli import render
 from remit.cli.json_output import Shape
 from remit.cli.options import JSON, NOTHING_DONE, PROJECT, confirm
-from remit.errors import BadFileError, NoSuchFileError
+from remit.errors import BadFileError, NoSuchFileError, NotApprovedError
+from remit.files import private_files
 from remit.memory.artifacts import ArtifactKind, StoredArtifact, body_of, name_of
 from remit.memory.project_memory import Memory
 from remit.memory.scope_gate import memory_id
@@ -186,7 +187,7 @@ def export(*, project: str, project_id: str | None, everything: bool, output: st
             sys.stdout.write(f"{line}\n")
         return
     try:
-        with open(output, "w", encoding="utf-8") as file:
+        with open(output, "w", encoding="utf-8", opener=private_files.open_private) as file:
             file.writelines(f"{line}\n" for line in lines)
     except OSError as error:
         raise NoSuchFileError(f"`{output}` cannot be written: {error.strerror}") from error
@@ -200,11 +201,19 @@ def export(*, project: str, project_id: str | None, everything: bool, output: st
 def restore(file: str, *, project: str, as_json: bool) -> None:
     """Add what was exported; FILE may be `-` for stdin.
 
-    All of it is added, or nothing; what is known already is left as it is.
+    All of it is added, or nothing; what is known already is left as it is. A person must approve
+    records that other projects will see: on a terminal you are asked, elsewhere see `remit approve`.
     """
     lines = _lines(file)
     with open_memory(project) as opened:
-        done = opened.restore(lines)
+        try:
+            done = opened.restore(lines)
+        except NotApprovedError as refused:
+            if refused.approval_id is None or not sys.stdin.isatty():
+                raise
+            confirm("Import records that other projects will see?", yes=False)
+            opened.approve(refused.approval_id, word=True)
+            done = opened.restore(lines)
     if as_json:
         render.data(done._asdict())
     else:

@@ -1,7 +1,8 @@
-"""Writes private files atomically."""
+"""Writes files that only their user can read."""
 
 import os
 import secrets
+import stat
 from contextlib import suppress
 
 
@@ -22,3 +23,15 @@ def write(path: str, text: str) -> None:
         with suppress(OSError):
             os.unlink(beside)
         raise
+
+
+def open_private(path: str, flags: int) -> int:
+    """Open a file for writing, readable by its user only, and never through a link; an `opener`.
+
+    Raises:
+        OSError: the file cannot be opened, or is a link.
+    """
+    descriptor = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode) and hasattr(os, "fchmod"):
+        os.fchmod(descriptor, 0o600)  # it may have existed
+    return descriptor

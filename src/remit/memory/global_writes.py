@@ -48,7 +48,7 @@ class GlobalWrites:
         if not self._store.use_approval(binding, self._workspace, self._clock()):
             raise UnapprovedError
 
-    def ask(self, tool: str, arguments: Arguments) -> NotApprovedError:
+    def ask(self, tool: str, arguments: Arguments, *, why: str = _WHY) -> NotApprovedError:
         """Request approval, and return the error for the caller."""
         at = self._clock()
         asked = request_approval(
@@ -56,23 +56,23 @@ class GlobalWrites:
             self._workspace,
             _binding(tool, arguments),
             arguments=_content(arguments),
-            reason=_WHY,
+            reason=why,
             at=at,
         )
         if asked is None:
             return NotApprovedError(
-                f"a person has to approve of it first: it {_WHY}",
+                f"a person has to approve of it first: it {why}",
                 approval_id=None,
                 hint=f"{MOST_WAITING:,} calls wait already: have the user answer some with `remit approve`",
             )
         if asked.status(at) is ApprovalStatus.DENIED:
             return NotApprovedError(
-                f"a person said no to it: it {_WHY}",
+                f"a person said no to it: it {why}",
                 approval_id=asked.id,
                 hint="save it for the project instead, with the scope `project`",
             )
         return NotApprovedError(
-            f"a person has to approve of it first: it {_WHY}",
+            f"a person has to approve of it first: it {why}",
             approval_id=asked.id,
             hint=f"ask the user to run `remit approve {asked.id}` in this project, then call again "
             "with the same arguments",

@@ -36,7 +36,7 @@ from remit.memory.results import (
     SurfaceResult,
     blocked,
 )
-from remit.memory.scope_gate import SAVING_TOOLS, MemoryScope, Permission, scope_refusal
+from remit.memory.scope_gate import SAVING_TOOLS, MemoryScope, Permission, memory_id, scope_refusal
 from remit.memory.session_start import sections
 from remit.memory.value_checks import MAX_TEXT, checked_text
 from remit.memory.write_queue import Arguments, PendingWrites, WriteQueue
@@ -58,6 +58,9 @@ from remit.text.secrets import secrets_in
 if TYPE_CHECKING:
     from remit.memory.transfer import ImportResult
     from remit.store.ports import ApprovalStore, Clock
+
+
+_IMPORT = "import"
 
 
 class NewObservation(NamedTuple):
@@ -276,10 +279,20 @@ class Memory:
 
         Raises:
             BadFileError: a line is invalid, or conflicts with a stored record.
+            NotApprovedError: other projects would see some of it, and it is not approved.
         """
         from remit.memory.transfer import restore
 
-        done = restore(self._store, lines)
+        shown: dict[str, object] = {}
+
+        def approve(elsewhere: Sequence[str]) -> None:
+            shown["records"] = elsewhere
+            self._global.use(_IMPORT, shown, None)
+
+        try:
+            done = restore(self._store, lines, memory_id(self.workspace.project), approve)
+        except UnapprovedError:
+            raise self._global.ask(_IMPORT, shown, why="would be seen in other projects") from None
         self._search.read(None)
         return done
 

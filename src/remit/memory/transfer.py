@@ -1,7 +1,7 @@
 """Exports memory as lines of JSON, and imports them without loss."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, NamedTuple, cast
 
@@ -118,8 +118,10 @@ def export(store: MemoryStore, project_id: str | None) -> Iterator[str]:
         yield record_line(record)
 
 
-def restore(store: MemoryStore, lines: Iterable[str]) -> ImportResult:
-    """Import lines completely or not at all.
+def restore(
+    store: MemoryStore, lines: Iterable[str], project_id: str, approve: Callable[[Sequence[str]], None]
+) -> ImportResult:
+    """Import lines completely or not at all; what other projects would see, `approve` may refuse by raising.
 
     Raises:
         BadFileError: a line is invalid, or conflicts with a stored record.
@@ -128,13 +130,15 @@ def restore(store: MemoryStore, lines: Iterable[str]) -> ImportResult:
     with store.transaction():
         before = {record_line(record) for record in store.records(None)}
         new = [(number, record) for number, record in records if record_line(record) not in before]
-        added = 0
+        added: list[Record] = []
         for number, record in new:
             try:
-                added += _add(store, record)
+                added += [record] if _add(store, record) else []
             except ArtifactError as error:
                 raise BadFileError(f"line {number}: {error}", hint=error.hint) from error
-    return ImportResult(added, len(records) - added)
+        if elsewhere := [record_line(record) for record in added if record.project_id != project_id]:
+            approve(elsewhere)
+    return ImportResult(len(added), len(records) - len(added))
 
 
 def record_line(record: Record) -> str:
