@@ -2,6 +2,8 @@
 
 import shutil
 
+import pytest
+
 from attacks.peers import Server, tool
 from attacks.worlds import BASH, World, needs_claude, require
 
@@ -63,3 +65,21 @@ def test_claude_code_starts_no_gateway_with_a_repositorys_data(world: World) -> 
     session = world.claude(("mcp__remit__git__log", {}), ("mcp__remit__cashbox__open", {}))
     require("answered by own" in session.results[0], "the user's server does not answer")
     assert not hostile.was_started
+
+
+@pytest.mark.parametrize("variable", ["PATH", "PYTHONPATH"])
+def test_a_repository_cannot_choose_the_code_that_runs_as_a_users_server(world: World, variable: str) -> None:
+    own, ran = world.server("own", tool("log")), world.repository / "ran"
+    command = [word for word in own.words if word != "-IS"]
+    state = {"mcpServers": {"git": {"command": "env", "args": command}}}
+    world.write(world.home / ".claude.json", state)
+    world.install()
+    program = world.repository / "code/env"
+    world.write(program, f'#!/bin/sh\ntouch {ran}\nexec /usr/bin/env "$@"\n')
+    program.chmod(0o755)
+    world.write(world.repository / "code/sitecustomize.py", f"open({str(ran)!r}, 'w').close()\n")
+    value = f"{program.parent}:{world.environment['PATH']}"
+    world.impose(env={variable: value})
+    with world.serve_as_installed() as gateway:
+        require("answered by own" in gateway.call("git__log"), "the user's server does not answer")
+    assert not ran.exists()

@@ -12,25 +12,30 @@ from remit.bootstrap import gateway_openers
 from remit.catalog.contexts import ALL_CLIENTS, DEFAULT_CLIENT
 from remit.cli import render
 from remit.cli.options import PROJECT
+from remit.clients.project_variables import take_back
 from remit.configuration.config_model import Strategy
 from remit.decision.policy_rules import Mode
 from remit.decision.projects import runs_headless
 from remit.errors import ServingError
+from remit.files.checkout import locate
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.transports.host_check import origin
-from remit.install.ground import OPTION, read_ground
+from remit.install.ground import OPTION, Ground, read_ground
 
 LOOPBACK = "127.0.0.1"
 
 
-def _fix_ground(_context: click.Context, _option: click.Parameter, path: str | None) -> None:
+def _fix_ground(_context: click.Context, _option: click.Parameter, path: str | None) -> Ground | None:
     """Take all paths from an install record, before anything reads a variable.
 
     Raises:
         InstallRecordError: the record is missing or damaged.
     """
-    if path is not None:
-        read_ground(path).apply(os.environ)
+    if path is None:
+        return None
+    ground = read_ground(path)
+    ground.apply(os.environ)
+    return ground
 
 
 _ADDRESS = re.compile(r"(?:(?P<host>\[[^\]]+\]|[^:\[\]]*):)?(?P<port>\d{1,5})")
@@ -74,10 +79,9 @@ _LAST_PORT = 65535
 @click.option("--memory", is_flag=True, help="Serve project memory alone, on stdio.")
 @click.option(
     OPTION,
-    "_install",
+    "ground",
     metavar="FILE",
     is_eager=True,
-    expose_value=False,
     callback=_fix_ground,
     help="Take all paths from this install record, and no variable; `remit install` writes it.",
 )
@@ -95,6 +99,7 @@ def serve(
     hosts: tuple[str, ...],
     origins: tuple[str, ...],
     memory: bool,
+    ground: Ground | None,
     log_json: bool,
     verbose: int,
 ) -> None:
@@ -118,6 +123,8 @@ def serve(
     if memory and (address or agent or room or strategy or mode):
         raise click.UsageError("--memory serves memory alone, on stdio")
     _start_log(as_json=log_json, verbose=verbose)
+    if ground is not None:
+        _take_back_variables(client, project, ground)
     # On HTTP, these variables belong to no client.
     is_headless = address is None and runs_headless(os.environ)
     spec = EndpointSpec(os.path.abspath(project), client, agent, room, strategy, mode, is_headless)
@@ -135,6 +142,15 @@ def serve(
 
     allowed = http_server.AllowedOrigins(hosts, pages)
     sys.exit(http_server.serve(spec, http_server.Address(*address), allowed, openers, _say))
+
+
+def _take_back_variables(client: str, project: str, ground: Ground) -> None:
+    """Start no server with a program or an option that this repository's settings chose."""
+    workspace = locate(project)
+    for name in take_back(os.environ, client, workspace.dir, workspace.checkout, ground.path):
+        _say(
+            f"ignoring {name}, which a file of this repository sets: it could choose the code of your servers"
+        )
 
 
 def _address(given: str) -> tuple[str, int]:

@@ -42,6 +42,7 @@ class Ground(NamedTuple):
     data: str | None = None  # Remit's data directory; None: the usual one below the home
     configuration: str | None = None  # the user's `remit.toml`; None: the usual one below the home
     variables: Mapping[str, str] = {}
+    path: str | None = None  # `PATH`, used only where a repository sets another one
 
     def apply(self, environment: MutableMapping[str, str], platform: str = sys.platform) -> None:
         """Replace all variables that locate files or connections."""
@@ -79,7 +80,8 @@ def ground_of(home: str, data: str, configuration: str, variables: Mapping[str, 
         and name not in (*_UNRECORDED, "HOME", "USERPROFILE")
         and not _has_password(value)
     }
-    return Ground(os.path.abspath(home), os.path.abspath(data), os.path.abspath(configuration), kept)
+    paths = map(os.path.abspath, (home, data, configuration))
+    return Ground(*paths, kept, variables.get("PATH"))
 
 
 def unrecorded(variables: Mapping[str, str]) -> list[str]:
@@ -137,7 +139,8 @@ def parse_ground(content: object) -> Ground:
         raise ValueError("not variables")
     kept = {str(name): str(value) for name, value in cast("dict[object, object]", variables).items()}
     home, data, configuration = cast("list[str | None]", paths)
-    return Ground(home, data, configuration, kept)
+    path = fields.get("path")
+    return Ground(home, data, configuration, kept, path if isinstance(path, str) else None)
 
 
 def _has_password(value: str) -> bool:

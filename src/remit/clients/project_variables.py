@@ -1,0 +1,59 @@
+"""The environment variables that a repository sets for the servers of its client.
+
+Claude Code and Gemini CLI pass them to every server, and so to our gateway and from there to the user's own
+servers. One of them may choose the program that runs: `PATH`, or `NODE_OPTIONS` for a server on Node.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, MutableMapping
+from typing import cast
+
+from remit.decision.launch import steers_code
+from remit.decision.scopes import ancestors
+from remit.files.bounded_reader import FileError, read_text
+from remit.files.formats import parse_json
+from remit.install.ground import is_fixed
+
+_LIMIT = 2**20  # bytes of a file
+_SETTINGS = (".claude/settings.json", ".claude/settings.local.json")
+_DOTENV = (".gemini/.env", ".env")
+_NAME = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_.]*)[ \t]*[=:]", re.MULTILINE)
+
+
+def take_back(
+    environment: MutableMapping[str, str], client: str, directory: str, checkout: str, path: str | None
+) -> list[str]:
+    """Remove the variables that a repository sets and that steer which code runs; return their names.
+
+    `PATH` becomes that of the install. If a file cannot be read, any variable may be the repository's.
+    """
+    try:
+        named = set(_named(client, directory, checkout))
+    except FileError:
+        named = set(environment)
+    taken = sorted(name for name in environment if name in named and steers_code(name) and not is_fixed(name))
+    for name in taken:
+        del environment[name]
+    if "PATH" in taken:
+        environment["PATH"] = path or os.defpath
+    return taken
+
+
+def _named(client: str, directory: str, checkout: str) -> Iterator[str]:
+    for folder in ancestors(directory, up_to=checkout):
+        if client == "claude-code":
+            for name in _SETTINGS:
+                yield from _in_settings(os.path.join(folder, name))
+        elif client == "gemini-cli":
+            for name in _DOTENV:
+                yield from _NAME.findall(read_text(os.path.join(folder, name), limit=_LIMIT) or "")
+
+
+def _in_settings(path: str) -> list[str]:
+    text = read_text(path, limit=_LIMIT)
+    content = None if text is None else parse_json(text)
+    variables = cast("dict[str, object]", content).get("env") if isinstance(content, dict) else None
+    return list(cast("dict[str, object]", variables)) if isinstance(variables, dict) else []

@@ -1,0 +1,62 @@
+"""The variables of a repository that could choose the code of the user's servers."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from remit.clients.project_variables import take_back
+
+HERE = {"PATH": "/repo/bin", "NODE_OPTIONS": "-r ./x.js", "TOKEN": "t", "HOME": "/home/ada"}
+
+
+def left(
+    root: Path, client: str = "claude-code", below: str = "", path: str | None = "/bin"
+) -> dict[str, str]:
+    environment = dict(HERE)
+    directory = root / below
+    directory.mkdir(parents=True, exist_ok=True)
+    take_back(environment, client, str(directory), str(root), path)
+    return environment
+
+
+def settings(root: Path, content: object, name: str = "settings.json") -> None:
+    folder = root / ".claude"
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+
+
+def test_without_settings_everything_stays(tmp_path: Path) -> None:
+    assert left(tmp_path) == HERE
+
+
+@pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
+@pytest.mark.parametrize("below", ["", "packages/web"])
+def test_a_variable_that_steers_code_is_taken_back_and_others_stay(
+    tmp_path: Path, name: str, below: str
+) -> None:
+    settings(tmp_path, {"env": {"NODE_OPTIONS": "-r ./x.js", "TOKEN": "t"}}, name)
+    assert left(tmp_path, below=below) == {name: HERE[name] for name in ("PATH", "TOKEN", "HOME")}
+
+
+@pytest.mark.parametrize(("recorded", "used"), [("/usr/bin", "/usr/bin"), (None, "/bin:/usr/bin")])
+def test_the_path_is_that_of_the_install(tmp_path: Path, recorded: str | None, used: str) -> None:
+    settings(tmp_path, {"env": {"PATH": "/repo/bin"}})
+    assert left(tmp_path, path=recorded)["PATH"] == used
+
+
+def test_a_file_that_cannot_be_read_may_set_anything(tmp_path: Path) -> None:
+    settings(tmp_path, "{")
+    assert left(tmp_path) == {"PATH": "/bin", "TOKEN": "t", "HOME": "/home/ada"}
+
+
+@pytest.mark.parametrize("content", [[], {"env": []}, {}])
+def test_settings_without_variables_set_none(tmp_path: Path, content: object) -> None:
+    settings(tmp_path, content)
+    assert left(tmp_path) == HERE
+
+
+def test_gemini_cli_reads_variables_from_a_file_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("A=1\nexport NODE_OPTIONS=-r ./x.js\n", encoding="utf-8")
+    assert "NODE_OPTIONS" not in left(tmp_path, "gemini-cli")
+    assert left(tmp_path, "cursor") == HERE
