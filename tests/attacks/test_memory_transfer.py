@@ -44,11 +44,12 @@ def test_an_import_into_the_repositorys_own_memory_needs_no_approval(world: Worl
 def test_an_export_is_private_and_does_not_follow_a_link(world: World) -> None:
     profile = world.home / ".profile"
     profile.write_text("export EDITOR=vi\n")
-    link = world.repository / "memory.jsonl"
-    link.symlink_to(profile)
-    done = world.attempt("memory", "export", "--output", str(link))
-    require(done.returncode in (0, 2), done.stderr)
-    assert profile.read_text() == "export EDITOR=vi\n"
+    (world.repository / "memory.jsonl").symlink_to(profile)
+    (world.repository / "exports").symlink_to(world.home)
+    for output in ("memory.jsonl", "exports/.profile"):
+        done = world.attempt("memory", "export", "--output", output)
+        require(done.returncode in (0, 2), done.stderr)
+        assert profile.read_text() == "export EDITOR=vi\n"
     shared = world.repository / "shared.jsonl"
     shared.touch(0o644)
     world.remit("memory", "export", "--output", str(shared))

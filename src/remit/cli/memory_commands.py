@@ -13,6 +13,7 @@ from remit.cli.json_output import Shape
 from remit.cli.options import JSON, NOTHING_DONE, PROJECT, confirm
 from remit.errors import BadFileError, NoSuchFileError, NotApprovedError
 from remit.files import private_files
+from remit.files.checkout import leaves_checkout
 from remit.memory.artifacts import ArtifactKind, StoredArtifact, body_of, name_of
 from remit.memory.project_memory import Memory
 from remit.memory.scope_gate import memory_id
@@ -186,6 +187,8 @@ def export(*, project: str, project_id: str | None, everything: bool, output: st
         for line in lines:
             sys.stdout.write(f"{line}\n")
         return
+    if leaves_checkout(output):
+        raise BadFileError(f"`{output}` is a link out of the checkout", hint="name another file")
     try:
         with open(output, "w", encoding="utf-8", opener=private_files.open_private) as file:
             file.writelines(f"{line}\n" for line in lines)

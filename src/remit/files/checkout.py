@@ -10,7 +10,7 @@ import os
 import stat
 
 from remit.decision.projects import Workspace, identify
-from remit.decision.scopes import ancestors
+from remit.decision.scopes import ancestors, is_at_or_below
 from remit.errors import NoSuchDirectoryError
 
 _MAX_LINK = 8192  # bytes of a `.git` file
@@ -30,6 +30,14 @@ def locate(directory: str) -> Workspace:
 def checkout_of(dir: str) -> str | None:
     """Find the root of the checkout that contains a canonical directory; None without one."""
     return next((parent for parent in ancestors(dir) if os.path.lexists(os.path.join(parent, ".git"))), None)
+
+
+def leaves_checkout(path: str) -> bool:
+    """Tell whether a path inside the checkout of the working directory leads out of it by a link."""
+    here = os.getcwd()
+    checkout = checkout_of(here) or here
+    is_inside = is_at_or_below(os.path.abspath(path), checkout)
+    return is_inside and not is_at_or_below(os.path.realpath(path), checkout)
 
 
 def git_directory(checkout: str) -> str:

@@ -9,6 +9,7 @@ from remit.configuration.config_model import ToolEntry
 from remit.configuration.file_parser import read
 from remit.errors import BadFileError, NoSuchFileError
 from remit.files.bounded_reader import FileError, read_bytes
+from remit.files.checkout import leaves_checkout
 from remit.names.file_writer import names_as_json, names_as_python, server_as_python
 from remit.names.generated_files import read_names
 from remit.names.name_tree import Branch, Command, Label, Names, ScanWarning, tree
@@ -53,7 +54,7 @@ class Generator:
         """
         found, warnings = scan(source)
         text = names_as_json(found) if as_json else names_as_python(found)
-        return Generated(text.encode(), _names(found), warnings)
+        return Generated(_encoded(text), _names(found), warnings)
 
     def scopes(self, names: str, scopes: str) -> Generated:
         """Generate the scopes of names; existing scopes stay unchanged.
@@ -82,7 +83,7 @@ class Generator:
             for state in read_condition(entry).mentions.states
         }
         return Generated(
-            server_as_python(found, said).encode(),
+            _encoded(server_as_python(found, said)),
             _names(found),
             unlabelled=tuple(each.command.name for each in labelled if not each.is_labelled),
             states=tuple(sorted(states)),
@@ -125,8 +126,10 @@ class Generator:
         """Write an updated scopes file; return False if it is already up to date.
 
         Raises:
-            BadFileError: the path cannot be written.
+            BadFileError: the path cannot be written, or is a link out of the checkout.
         """
+        if leaves_checkout(path):
+            raise BadFileError(f"{path} is a link out of the checkout", hint="name another file")
         if self.is_current(made, path):
             return False
         try:
@@ -134,6 +137,11 @@ class Generator:
         except OSError as error:
             raise BadFileError(f"{path} cannot be written: {(error.strerror or 'refused').lower()}") from None
         return True
+
+
+def _encoded(text: str) -> bytes:
+    # A lone surrogate cannot be encoded; as an escape it is the same literal in Python and JSON.
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _bytes(path: str) -> bytes | None:
