@@ -11,7 +11,23 @@ def test_on_this_machine_alone_its_own_names_are_taken(host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "localhost.evil.example", "10.0.0.1", "", None, "[::1", "[::1]x", "a:b:c", ":80"]
+    "host",
+    [
+        "evil.example",
+        "localhost.evil.example",
+        "10.0.0.1",
+        "",
+        None,
+        "[::1",
+        "[::1]x",
+        "a:b:c",
+        ":80",
+        "127.0.0.1:18787@evil.test",
+        "evil.test@127.0.0.1",
+        "127.0.0.1:80/x",
+        "[::1]:80@evil.test",
+        "127.0.0.1:٣",
+    ],
 )
 def test_on_this_machine_alone_no_other_name_is_taken(host: str | None) -> None:
     assert not HostCheck("127.0.0.1").is_ours(host)

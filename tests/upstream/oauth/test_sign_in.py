@@ -23,6 +23,7 @@ from remit.decision.launch import Launch, OAuthClient, Transport, VariableSyntax
 from remit.errors import SignInError, UpstreamError
 from remit.upstream.connect import ProcessRecord
 from remit.upstream.failures import explain
+from remit.upstream.oauth import discovery_guard
 from remit.upstream.oauth.sign_in import ClientRegistration, expand_remote, registration_for, sign_in
 from remit.upstream.oauth.token_store import FileTokenStore, KeyringTokenStore, StoredToken, open_token_store
 from remit.upstream.transports.http_client import refused_error
@@ -349,3 +350,14 @@ async def test_headers_are_made_by_the_command_of_an_entry() -> None:
                         upstream(launch, "closed"), "tools/call", tool("echo"), RecordingCaller()
                     )
             assert str(caught.value) == f"`closed` {reason}"
+
+
+def test_a_sign_in_is_not_sent_to_this_machine_by_a_server_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter([False, False, False, False])  # the server is elsewhere, and all that follows is here
+
+    def is_local(_host: str) -> bool:
+        return next(answers, True)
+
+    monkeypatch.setattr(discovery_guard, "is_local", is_local)
+    with serving(3_600) as server, pytest.raises(SignInError, match="an address of this machine or network"):
+        signed_in(server)

@@ -13,6 +13,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _ORIGIN = re.compile(
     r"(?P<scheme>[a-z][a-z0-9+.-]*)://(?P<host>\[[0-9a-f:.]+\]|[^/?#@:\s]+)(?::(?P<port>\d+))?"
 )
+_HOST = re.compile(r"(?:\[(?P<address>[^\[\]@]+)\]|(?P<name>[^\[\]@:/?#\s]+))(?::[0-9]*)?")
 _PORTS = {"http": "80", "https": "443"}
 
 
@@ -64,11 +65,8 @@ def is_loopback(name: str) -> bool:
 
 def hostname(host: str) -> str | None:
     """Return the name in a `Host` header; None if it is invalid."""
-    if host.startswith("["):
-        name, bracket, rest = host[1:].partition("]")
-        return name.lower() if bracket and (not rest or rest.startswith(":")) else None
-    name, _, port = host.partition(":")
-    return name.lower() if name and ":" not in port else None
+    found = _HOST.fullmatch(host)
+    return None if found is None else (found["address"] or found["name"]).lower()
 
 
 def port(host: str) -> str | None:

@@ -23,6 +23,7 @@ from remit.upstream.failures import missing
 from remit.upstream.launch.variable_expansion import expand
 from remit.upstream.messaging.messages import ProtocolError, UnreachableError, encode
 from remit.upstream.oauth.callback_page import LOOPBACK, CallbackPage, serve_callback_page
+from remit.upstream.oauth.discovery_guard import DiscoveryGuard
 from remit.upstream.oauth.token_store import StoredToken
 from remit.upstream.transports.http_client import open_http_client, send_within_origin
 from remit.upstream.transports.remote import parse_url
@@ -128,7 +129,10 @@ def _provider(
     on_url: Callable[[str], None],
     open_browser: Callable[[str], None],
 ) -> OAuthClientProvider:
+    guard = DiscoveryGuard(parse_url(url))
+
     async def open_page(target: str) -> None:
+        guard.check(parse_url(target))
         page.state = parse_qs(urlsplit(target).query)["state"][0]
         on_url(target)
         open_browser(target)
@@ -154,9 +158,10 @@ async def _send_ping(launch: Launch, provider: OAuthClientProvider) -> str | Non
     headers = {"mcp-protocol-version": Era.SESSION.latest, "content-type": "application/json"}
     ping = encode({"jsonrpc": "2.0", "id": 1, "method": "ping"})
     request: tuple[str, bytes | None] = ("GET", None) if launch.transport is Transport.SSE else ("POST", ping)
+    guard = DiscoveryGuard(parse_url(launch.url))
     accepted = {**headers, "accept": "application/json, text/event-stream"}
     async with (
-        open_http_client(launch.headers, provider) as client,
+        open_http_client(launch.headers, provider, guard.check_request) as client,
         send_within_origin(client, request[0], parse_url(launch.url), request[1], accepted) as response,
     ):
         if response.status_code in (401, 403):

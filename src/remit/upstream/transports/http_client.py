@@ -4,7 +4,7 @@ import os
 import re
 import socket
 import ssl
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 
 import httpx2
@@ -38,13 +38,20 @@ _CAUSES: Mapping[type[BaseException], str] = {
 }
 
 
-def open_http_client(headers: Mapping[str, str], auth: httpx2.Auth | None = None) -> httpx2.AsyncClient:
-    """Create the client for one server; callers limit the time of an answer."""
+def open_http_client(
+    headers: Mapping[str, str],
+    auth: httpx2.Auth | None = None,
+    check: Callable[[httpx2.Request], Awaitable[None]] | None = None,
+) -> httpx2.AsyncClient:
+    """Create the client for one server; callers limit the time of an answer.
+
+    `check` may refuse a request by raising, those that `auth` makes included.
+    """
     return httpx2.AsyncClient(
         headers={"Accept-Encoding": "identity", **headers},
         timeout=httpx2.Timeout(CONNECT_SECONDS, read=None, pool=None),
         limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),
-        event_hooks={"response": [_refuse_compressed]},
+        event_hooks={"request": [] if check is None else [check], "response": [_refuse_compressed]},
         auth=auth,
     )
 
