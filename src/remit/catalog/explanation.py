@@ -36,9 +36,11 @@ def explain_name(name: str, listed: Sequence[ToolDecision], context: Context) ->
     """Explain a name among the tools listed in a context."""
     found = find(name, listed)
     if not found:
-        return _unknown(name, [item for item in listed if context.client in (None, item.tool.client)])
+        return _unknown(name, [item for item in listed if _is_of_client(item, context)])
     assumed = [_assumed(name, item, context) for item in found]
-    (tool, decision), *others = sorted(assumed, key=closest_to_being_visible)
+    # Which other clients' files were ever read must not change the answer for this client.
+    assumed.sort(key=lambda item: (not _is_of_client(item, context), closest_to_being_visible(item)))
+    (tool, decision), *others = assumed
     return Explanation(
         name=tool.name,
         tool=tool,
@@ -71,6 +73,10 @@ def _assumed(name: str, item: ToolDecision, context: Context) -> ToolDecision:
         return item
     tool = server._replace(name=form, kind=Kind.MCP_TOOL, description=None, tokens=None, usage_count=0)
     return ToolDecision(tool, decide(tool, context))
+
+
+def _is_of_client(item: ToolDecision, context: Context) -> bool:
+    return context.client in (None, item.tool.client)
 
 
 def _unknown(name: str, listed: Sequence[ToolDecision]) -> Explanation:
