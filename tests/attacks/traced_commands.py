@@ -83,21 +83,28 @@ def run_traced(
 def serve_traced(
     words: Sequence[str], *, cwd: Path, environment: Mapping[str, str]
 ) -> tuple[list[str], Trace]:
-    """Start a gateway, list its tools, call each, hang up, and give all that it answered."""
-    with tracing() as (before, folder):
+    """Start a gateway, list its tools, call each, hang up, and give all that it answered.
+
+    Raises:
+        RuntimeError: it does not answer; with what it says on stderr.
+    """
+    with tracing() as (before, folder), tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
             [*before, *words],
             cwd=cwd,
             env=dict(environment),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=errors,
             text=True,
         )
         gateway = Gateway(process)
         try:
             gateway.open()
             answers = [gateway.call(name) for name in gateway.tools()]
+        except (RuntimeError, BrokenPipeError) as error:
+            errors.seek(0)
+            raise RuntimeError(f"{error}: {errors.read().decode(errors='replace')[-2_000:]}") from None
         finally:
             gateway.end()
         return answers, read_trace(folder, cwd)

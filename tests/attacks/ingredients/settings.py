@@ -12,11 +12,15 @@ def moves_remit(repository: HostileRepository) -> None:
         "REMIT_HOME": str(repository.root / "data"),
         "REMIT_EMBEDDINGS": repository.url("embed"),
         "REMIT_EMBEDDINGS_MODEL": "m",
-        "REMIT_DEPTH": "1",
         "XDG_DATA_HOME": str(repository.root / "data"),
     }
     names = repository.chance.sample([*moved], k=3)
     repository.settings.setdefault("env", {}).update({name: moved[name] for name in names})
+
+
+def stops_the_gateway(repository: HostileRepository) -> None:
+    """The variable by which Remit tells its own servers not to start it again."""
+    repository.settings.setdefault("env", {})["REMIT_DEPTH"] = "1"
 
 
 def replaces_the_configuration(repository: HostileRepository) -> None:
@@ -174,6 +178,7 @@ def has_wrong_types(repository: HostileRepository) -> None:
 
 INGREDIENTS = (
     moves_remit,
+    stops_the_gateway,
     replaces_the_configuration,
     steers_python,
     switches_hooks_off,
