@@ -7,7 +7,7 @@ Each part is imported on first use, because a command runs for a tenth of a seco
 from __future__ import annotations
 
 from contextlib import closing
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from remit.catalog.contexts import DEFAULT_CLIENT, Contexts, for_agent
@@ -59,7 +59,7 @@ class Registry:
         self._clock = clock
         self._contexts = Contexts(sources)
         self._scanner = Scanner(store, sources, clock)
-        self._listings = Listings(store, states, clock)
+        self._listings = Listings(store, states, clock, sources.clients)
         self.states = states
 
     def __enter__(self) -> Registry:
@@ -180,11 +180,13 @@ class Registry:
         These are None if only a new snapshot can tell whether the decision still holds.
         """
         self.refresh(context)
-        context = self.states.with_rules(context)
+        context = self._listings.with_permissions(self.states.with_rules(context))
         watch = self.states.watch(call.names, context)
         if any(map(context.requirements.of, call.names)):
             context = self.states.with_snapshot(context)
-        return decide_call(call, self._store.catalog(context.workspace, context.flags), context), watch
+        catalog = self._store.catalog(context.workspace, context.flags)
+        needs_person = partial(self._listings.needs_person, context=context)
+        return decide_call(call, catalog, context, needs_person), watch
 
     def sends_a_part(self, listed: Sequence[ToolDecision], context: Context) -> bool:
         """Tell whether the gateway sends a model only some of the listed tools."""

@@ -18,9 +18,6 @@ def declare(world: World, *allowed: str) -> Server:
     return own
 
 
-@pytest.mark.xfail(
-    raises=AssertionError, strict=True, reason="finding 3: the gateway knows nothing of `permissions.deny`"
-)
 def test_a_tool_that_claude_code_denies_is_not_served(world: World) -> None:
     own = declare(world)
     world.install()
@@ -34,9 +31,6 @@ def test_a_tool_that_claude_code_denies_is_not_served(world: World) -> None:
     assert "git__git_reset" not in listed
 
 
-@pytest.mark.xfail(
-    raises=AssertionError, strict=True, reason="finding 3: `remit why` knows nothing of `permissions.deny`"
-)
 def test_why_says_that_a_tool_that_claude_code_denies_is_hidden(world: World) -> None:
     declare(world)
     world.remit("scan", "--connect")
@@ -49,9 +43,6 @@ def test_why_says_that_a_tool_that_claude_code_denies_is_hidden(world: World) ->
 
 
 @needs_claude
-@pytest.mark.xfail(
-    raises=AssertionError, strict=True, reason="finding 3: a denied tool has another name through the gateway"
-)
 def test_claude_code_runs_no_denied_tool_through_the_gateway(world: World) -> None:
     own = declare(world, "mcp__remit")
     before = world.claude(("mcp__git__git_status", {}), ("mcp__git__git_reset", {}))
@@ -65,11 +56,6 @@ def test_claude_code_runs_no_denied_tool_through_the_gateway(world: World) -> No
 
 
 @needs_claude
-@pytest.mark.xfail(
-    raises=AssertionError,
-    strict=True,
-    reason="finding 3: an allowed tool has another name through the gateway",
-)
 def test_claude_code_still_runs_an_allowed_tool_after_install(world: World) -> None:
     own = declare(world)
     world.claude(("mcp__git__git_status", {}))

@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 
 from remit.configuration.config_model import Strategy
-from remit.configuration.file_parser import OWN_TOOLS
+from remit.decision.tool_names import GATEWAY_TOOLS
 from remit.presentation.instructions import instructions
 from remit.presentation.plan import ServingPlan
 from remit.presentation.strategies import Presentation, VisibleTool, present
 from support.builders import server
 
 
-def searched(counts: Mapping[str, int], own_tools: tuple[str, ...] = OWN_TOOLS) -> Presentation:
+def searched(counts: Mapping[str, int], own_tools: tuple[str, ...] = GATEWAY_TOOLS) -> Presentation:
     """Servers with so many tools, of which the strategy `search` lists none."""
     visible = [
         VisibleTool(server(label)._replace(name=f"mcp__{label}__t{at}"), {"name": f"{label}__t{at}"})

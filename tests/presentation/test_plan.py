@@ -3,7 +3,7 @@
 from typing import Any
 
 from remit.configuration.config_model import ConfigurationFile, ConfigurationLayer, LoadedFile, ServerOptions
-from remit.configuration.file_parser import OWN_TOOLS, read
+from remit.configuration.file_parser import read
 from remit.configuration.layers import combine
 from remit.decision.tools import Tool
 from remit.presentation.plan import EndpointChoice, ServingPlan, make_plan
@@ -29,7 +29,7 @@ def tool(name: str) -> Tool:
 
 def test_without_a_word_all_is_as_usual() -> None:
     usual = planned()
-    assert (usual.strategy, usual.token_budget, usual.own_tools) == ("auto", 6_000, OWN_TOOLS)
+    assert (usual.strategy, usual.token_budget, usual.own_tools) == ("auto", 6_000, GATEWAY_TOOLS)
     assert usual.run("git", None) == ServerOptions()
     assert usual.namespace(tool("mcp__my.server__x")._replace(server="my.server")) == "my_server"
 

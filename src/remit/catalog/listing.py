@@ -15,7 +15,7 @@ from remit.decision.kinds import Authority, Kind
 from remit.decision.scopes import Scope
 from remit.decision.tool_lookup import closest_to_being_visible, find
 from remit.decision.tool_names import REMIT
-from remit.decision.tools import Definition, Tool
+from remit.decision.tools import Definition, Tool, needs_person
 from remit.policy.callbacks import Filter, ServerFilter
 
 if TYPE_CHECKING:
@@ -39,8 +39,9 @@ class _Refused(NamedTuple):
 class Listings:
     """Combines stored tools, states and filters, and decides about each tool."""
 
-    def __init__(self, store: Store, states: StateService, clock: Clock) -> None:
+    def __init__(self, store: Store, states: StateService, clock: Clock, clients: Sequence[str] = ()) -> None:
         self._store = store
+        self._clients = clients
         self._states = states
         self._clock = clock
         self._filterings: list[ServerFilter] = []
@@ -64,8 +65,16 @@ class Listings:
     def list(self, context: Context) -> tuple[Context, list[ToolDecision]]:
         """List every tool with its decision, and return the context that was used."""
         catalog = self.tools(context)
-        context = self._filtered(catalog, self._judging(context))
+        context = self._filtered(catalog, self._judging(self.with_permissions(context)))
         return context, [ToolDecision(tool, decide(tool, context)) for tool in catalog]
+
+    def with_permissions(self, context: Context) -> Context:
+        """Add the clients' own permission rules to a context, unless it has them."""
+        if context.permissions is not None:
+            return context
+        clients = self._clients if context.client is None else (context.client,)
+        found = {client: self._store.permissions(context.view(client)) for client in clients}
+        return replace(context, permissions={client: each for client, each in found.items() if each.rules})
 
     def callable(self, name: str, context: Context) -> ToolDecision:
         """Find the tool that a call refers to; servers and plugins cannot be called."""
@@ -81,6 +90,11 @@ class Listings:
         # A tool that was only observed is listed under its server's label, but may be stored under another.
         named = (said for key, said in found.items() if (key[0], key[-1]) == (tool.client, tool.name))
         return found.get(tool.key) or next(named, None)
+
+    def needs_person(self, tool: Tool, context: Context) -> bool:
+        """Return whether a tool's server wants a person to confirm each call."""
+        definition = self._store.definitions([tool], context.workspace).get(tool.key)
+        return definition is not None and needs_person(definition)
 
     def _with_held_back(self, tools: Sequence[Tool], context: Context) -> Sequence[Tool]:
         """Mark tools that the gateway lists only once they are used or wanted."""

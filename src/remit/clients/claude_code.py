@@ -7,6 +7,7 @@ from remit.clients.claude.claude_entries import NAME, read_entry
 from remit.clients.claude.claude_plugins import read_plugins, read_plugins_among_skills
 from remit.clients.claude.claude_settings import parse_settings, read_answers, read_trust, state_key
 from remit.clients.claude.markdown_tools import read_tool_folders
+from remit.clients.claude.permission_settings import SettingsText, read_tracking
 from remit.clients.claude.remit_settings import is_narrowed
 from remit.clients.parsing import platform_paths
 from remit.clients.parsing.client_reader import (
@@ -44,10 +45,13 @@ def read(reader: ClientReader) -> None:
     read_managed_servers(reader, os.path.join(managed, "managed-mcp.json"))
     for path, level in _settings_files(reader, managed):
         own = next((file for record in reader.installs if (file := record.file(path))), None)
-        reader.read(ConfigFile(path=path, parse=partial(parse_settings, level=level, own=own)))
+        text = SettingsText()
+        parse = partial(parse_settings, level=level, own=own, text=text)
+        reader.read(ConfigFile(path=path, format=text.parse, parse=parse))
         if path in reader.unreadable:  # it may enable plugins
             reader.lost.add(Scope.PLUGIN)
     reader.read(ConfigFile(path=state_path(machine), parse=parse_state_file, limit=_STATE_FILE_LIMIT))
+    read_tracking(reader)
     for path in reader.flags.mcp_configs:
         reader.read(ConfigFile(path=path, parse=parse_session_file))
     for dir in ancestors(reader.workspace.dir):

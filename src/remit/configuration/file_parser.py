@@ -19,6 +19,7 @@ from remit.configuration.config_model import (
 from remit.configuration.detector_kinds import TRAITS, DetectorKind
 from remit.configuration.detector_tables import is_showable, read_detector
 from remit.configuration.table_fields import TableFields, listed
+from remit.decision.tool_names import GATEWAY_TOOLS
 from remit.text.spelling import did_you_mean
 
 DANGERS = ("safe", "low", "moderate", "destructive", "critical")
@@ -28,7 +29,6 @@ LOCATION = "location"
 
 SESSIONS = ("shared", "own")
 FOUND, LISTED, OFF = "found", "listed", "off"  # how to serve the memory tools
-OWN_TOOLS = ("discover_tools", "call_tool", "why_tool", "report_available_tools")
 
 MODES = ("plan", "default", "acceptEdits", "dontAsk", "bypass")
 
@@ -159,8 +159,8 @@ def _place(fields: TableFields) -> RequiredLocation | None:
 def _own_tools(top: TableFields) -> tuple[str, ...] | None:
     named = top.texts("own_tools")
     for name in named or ():
-        if name not in OWN_TOOLS:
-            hint = did_you_mean(name, OWN_TOOLS) or f"known are {listed(OWN_TOOLS)}"
+        if name not in GATEWAY_TOOLS:
+            hint = did_you_mean(name, GATEWAY_TOOLS) or f"known are {listed(GATEWAY_TOOLS)}"
             top.note("own_tools", f"`{name}` is no tool of Remit's own", hint)
     return named
 

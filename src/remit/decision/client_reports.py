@@ -46,11 +46,17 @@ class ClientCall(NamedTuple):
     agent: str | None = None  # the calling agent; None: the main session
     mode: str | None = None  # the client's mode
     is_anothers: bool = False  # another server uses the name `remit`
+    through: str | None = None  # the gateway's tool that makes the call, if it is not called directly
 
     @property
     def is_own(self) -> bool:
         """Whether the call goes through the gateway, which decides itself."""
         return not self.is_anothers and served_name(self.name) is not None
+
+    @property
+    def served(self) -> str | None:
+        """The gateway's name of the tool."""
+        return served_name(self.name)
 
     @property
     def tool(self) -> str:

@@ -6,11 +6,13 @@ Approval comes first: a rejected or pending project server shadows nothing. Poli
 blocks, and with an allow list, only listed servers pass. Last come the servers that the user disabled.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from remit.decision.declarations import Declaration
 from remit.decision.kinds import ConfigStatus, Kind
+from remit.decision.permissions.client_permissions import PermissionEffect, PermissionRule, bounded
+from remit.decision.policy_rules import ConfigLocation
 from remit.decision.scopes import Scope
 from remit.decision.settings_rules import (
     ASKS_AT_A_TERMINAL,
@@ -86,6 +88,27 @@ class ClientSettings:
             return ConfigStatus.ITSELF
         launch = declaration.launch
         return ConfigStatus.NESTED if launch is not None and launch.starts_remit else ConfigStatus.ENABLED
+
+    def permissions(self) -> list[PermissionRule]:
+        """List the permission rules that count here.
+
+        Anybody's rule may deny or ask. A repository's own rules allow nothing until the user trusts it.
+        """
+        managed_only = any(self._of(Effect.PERMITS_MANAGED_ONLY))
+        tracked = {rule.source for rule in self._of(Effect.IS_TRACKED)}
+        return bounded(
+            [
+                PermissionRule(effect, rule.subject, ConfigLocation(rule.source, rule.key, rule.line))
+                for rule in self.rules
+                if (effect := _PERMISSIONS.get(rule.effect)) is not None
+                and (rule.level is SettingsLevel.MANAGED or not managed_only)
+                and (effect is not PermissionEffect.ALLOW or self._may_allow(rule, tracked))
+            ]
+        )
+
+    def _may_allow(self, rule: SettingsRule, tracked: Collection[str]) -> bool:
+        is_repositorys = rule.level is SettingsLevel.PROJECT or rule.source in tracked
+        return not is_repositorys or "project" in self._trusted
 
     def _is_rejected(self, declaration: Declaration) -> bool:
         return normalise(declared_label(declaration)) in self._rejected
@@ -165,6 +188,13 @@ class ClientSettings:
         return (rule for rule in self.rules if rule.effect is effect)
 
 
+_PERMISSIONS = {
+    Effect.DENIES_TOOL: PermissionEffect.DENY,
+    Effect.ASKS_ABOUT_TOOL: PermissionEffect.ASK,
+    Effect.ALLOWS_TOOL: PermissionEffect.ALLOW,
+    Effect.LISTS_TOOL: PermissionEffect.LISTS,
+    Effect.LISTS_TOOLS_OF: PermissionEffect.RESTRICTS,
+}
 _SURFACES = {
     Kind.MCP_SERVER: "mcp",
     Kind.SLASH_COMMAND: "skills",

@@ -13,6 +13,7 @@ from remit.decision.requirements import NO_REQUIREMENTS, Requirements
 
 if TYPE_CHECKING:
     from remit.decision.declarations import Key
+    from remit.decision.permissions.client_permissions import ClientPermissions
     from remit.decision.state_snapshot import Snapshot
 
 
@@ -29,6 +30,7 @@ class Context:
     requirements: Requirements = NO_REQUIREMENTS
     snapshot: "Snapshot | None" = None  # None: no detectors ran, because no tool requires a state
     policy: Policy = NO_POLICY
+    permissions: "Mapping[str, ClientPermissions] | None" = None  # by client; None: not read yet
     mode: Mode | None = None  # None: the configured mode
     refusals: "Mapping[Key, str] | None" = None  # reasons from Python policy filters
     run_context: object = None  # passed to those filters by the host application
@@ -36,6 +38,10 @@ class Context:
     def view(self, client: str) -> View:
         """Return the view of one client's configuration from this workspace."""
         return View(client, self.workspace, self.flags)
+
+    def permissions_of(self, client: str) -> "ClientPermissions | None":
+        """Return a client's own permission rules; None if it has none."""
+        return None if self.permissions is None else self.permissions.get(client)
 
 
 def shorten(path: str, context: Context) -> str:

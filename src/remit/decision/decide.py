@@ -46,6 +46,8 @@ class Decision:
     gate: Gate | None  # None: every gate passed
     reason: str
     unlock: str | None  # what would change the verdict, if anything
+    asked_by_client: bool = False  # a rule of the client asks, so the client's own prompt is enough
+    lifts_prompt: bool = False  # a rule of the client allows the call, so the client need not ask
 
     @property
     def is_available(self) -> bool:
@@ -86,7 +88,13 @@ def decide_by(table: GateTable, tool: Tool, context: Context) -> Decision:
         result = check(tool, context)
         if not result.passed or result.asks:
             verdict = Verdict.ASK if result.passed else Verdict.HIDDEN
-            return Decision(verdict=verdict, gate=gate, reason=result.reason, unlock=result.unlock)
+            return Decision(
+                verdict=verdict,
+                gate=gate,
+                reason=result.reason,
+                unlock=result.unlock,
+                asked_by_client=result.by_client,
+            )
     return Decision(verdict=Verdict.VISIBLE, gate=None, reason=gate_rules.origin(tool, context), unlock=None)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from remit.decision.agents import AgentProfile
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.launch import Launch
+from remit.decision.permissions.client_permissions import PermissionRule
 from remit.decision.problems import Problem
 from remit.decision.scopes import Scope
 from remit.decision.settings_rules import ASKS_AT_A_TERMINAL, ClientBehavior, SettingsRule
@@ -81,6 +82,7 @@ class ClientReading:
     problems: Sequence[Problem] = ()
     files: Sequence[str] = ()  # existing files
     behavior: ClientBehavior = ASKS_AT_A_TERMINAL
+    permissions: Sequence[PermissionRule] = ()  # those of its rules that count
     own_rules: Sequence[
         SettingsRule
     ] = ()  # rules that Remit wrote, which the client follows and Remit ignores

@@ -4,15 +4,17 @@ All gates apply. A tool that the client has but no scanned file declares is deci
 modes apply to it, but it is not refused only because it is unknown.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from remit.decision.agents import Agent, AgentProfile, tool_refusal
 from remit.decision.client_reports import ClientCall
 from remit.decision.context import Context
 from remit.decision.decide import Decision, ToolDecision, Verdict, decide
+from remit.decision.gates import Gate
 from remit.decision.inherited_status import adopt
 from remit.decision.kinds import RUNS, STARTERS, Authority, ConfigStatus, Kind
+from remit.decision.permissions.gateway_prompts import Inner, prompt_decision
 from remit.decision.policy_rules import Mode
 from remit.decision.scopes import Scope
 from remit.decision.tool_lookup import closest_to_being_visible
@@ -26,8 +28,17 @@ _READ = frozenset({"user", "project", "local", "plugin", "managed", "enterprise"
 _ORDER = {Verdict.VISIBLE: 0, Verdict.ASK: 1, Verdict.HIDDEN: 2}
 
 
-def decide_call(call: ClientCall, catalog: Iterable[Tool], context: Context) -> Decision:
-    """Decide about a call; the catalog needs only the rows in `call.names`."""
+def decide_call(
+    call: ClientCall,
+    catalog: Iterable[Tool],
+    context: Context,
+    needs_person: Callable[[Tool], bool] = lambda _tool: False,
+) -> Decision:
+    """Decide about a call; the catalog needs only the rows in `call.names`.
+
+    The client applies its own permission rules itself, except to tools behind the gateway.
+    """
+    own, context = context, replace(context, permissions=None)
     context = replace(context, starts_servers=False)  # the client has already started the server
     tools = adopt([tool for tool in catalog if tool.client == context.client])
     call = call._replace(is_anothers=_is_anothers(call, tools))
@@ -38,7 +49,30 @@ def decide_call(call: ClientCall, catalog: Iterable[Tool], context: Context) -> 
     # The gateway does not know the agent, so report only what this agent may not do but the main session may.
     agents = _worst(_decided(call, rows, as_agent) for rows in subjects)
     everybodys = _worst(_decided(call, rows, context) for rows in subjects)
-    return agents if _ORDER[agents.verdict] > _ORDER[everybodys.verdict] else _SILENT
+    if _ORDER[agents.verdict] > _ORDER[everybodys.verdict]:
+        return agents
+    return _prompted(call, subjects, tools, own, needs_person) or _SILENT
+
+
+def _prompted(
+    call: ClientCall,
+    subjects: Sequence[Sequence[Tool]],
+    tools: Sequence[Tool],
+    context: Context,
+    needs_person: Callable[[Tool], bool],
+) -> Decision | None:
+    """Apply the client's permission rules to the tool behind the gateway."""
+    context = replace(context, starts_servers=False)
+    inner = None
+    for rows in subjects:
+        listed = [ToolDecision(tool, decide(tool, context)) for tool in rows]
+        nearest = min(listed, key=closest_to_being_visible)
+        if not nearest.decision.is_available:
+            permissions = context.permissions_of(nearest.tool.client)
+            is_denied = permissions is not None and permissions.denying(nearest.tool) is not None
+            return nearest.decision if is_denied and nearest.decision.gate is Gate.POLICY else None
+        inner = Inner(nearest.tool, needs_person(nearest.tool))
+    return prompt_decision(call, inner, tools, context)
 
 
 _SILENT = Decision(verdict=Verdict.VISIBLE, gate=None, reason="the gateway decides", unlock=None)

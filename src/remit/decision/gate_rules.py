@@ -9,7 +9,8 @@ from remit.decision.agents import server_refusal, tool_refusal
 from remit.decision.context import Context, shorten
 from remit.decision.danger import Danger, Rating
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
-from remit.decision.policy_rules import ConfigLocation, Mode, ToolDanger
+from remit.decision.permissions.client_permissions import ClientPermissions, PermissionRule
+from remit.decision.policy_rules import ConfigLocation, Mode, Refusal, ToolDanger
 from remit.decision.scopes import Scope, in_scope
 from remit.decision.tool_names import REMIT, full_label
 from remit.decision.tools import Tool, demotion_reason
@@ -24,6 +25,7 @@ class GateResult(NamedTuple):
     reason: str
     unlock: str | None = None
     asks: bool = False  # the tool passes, but each call needs approval
+    by_client: bool = False  # a rule of the client asks
 
 
 _IN_SCOPE = {
@@ -134,19 +136,33 @@ _ALLOWED = GateResult(True, "no list and no filter is against it")
 
 def policy(tool: Tool, context: Context) -> GateResult:
     """Object to tools that a list or filter refuses, or that are switched off for AI."""
-    if context.policy.is_silent and not context.refusals:
+    permissions = context.permissions_of(tool.client)
+    if context.policy.is_silent and not context.refusals and permissions is None:
         return _NO_RULE
     if context.refusals and (reason := context.refusals.get(tool.key)):
         return GateResult(False, reason)
     agent = context.agent
     agents = () if agent is None else (agent.name, *(each.name for each in agent.parents))
     refusal = context.policy.refusal(tool, agents)
+    if refusal is None and permissions is not None and (rule := permissions.denying(tool)):
+        refusal = Refusal(f"the client denies it by `{rule.text}`", rule.origin, f"take `{rule.text}` out of")
     if refusal is None:
-        return _ALLOWED
+        return _ALLOWED if permissions is None else _permitted(tool, permissions, context)
     place = _place(refusal.origin, context)
     return GateResult(False, f"{refusal.reason}: {place}", f"{refusal.unlock} {place}")
 
 
+def _permitted(tool: Tool, permissions: ClientPermissions, context: Context) -> GateResult:
+    """Pass a tool, with the client's rules that concern it."""
+    rules = [*filter(None, (permissions.allowing(tool),)), *permissions.limiting(tool)]
+    if not rules:
+        return _ALLOWED
+    found = [f"`{rule.text}` ({_place(rule.origin, context)})" for rule in rules[:_MOST_RULES]]
+    more = f" and {len(rules) - _MOST_RULES} more" if len(rules) > _MOST_RULES else ""
+    return GateResult(True, f"passed; the client's own rules: {', '.join(found)}{more}")
+
+
+_MOST_RULES = 5  # shown
 _NO_REQUIREMENT = GateResult(True, "it needs no state")
 _REQUIREMENTS_MET = GateResult(True, "all that it needs of the states holds")
 _NO_SNAPSHOT = GateResult(False, "the states that it needs were not looked at")
@@ -179,12 +195,24 @@ def danger(tool: Tool, context: Context) -> GateResult:
     if asks:
         unlock = "call it, then answer with `remit approve`"
         return GateResult(True, f"needs approval: {_why_asked(rated, context)}", unlock, asks=True)
+    if (permissions := context.permissions_of(tool.client)) and (rule := permissions.asking(tool)):
+        return _asked_by_client(rule, context)
     if rated.origin is not None:
         return GateResult(True, _rating(rated, context))
     result = _PASSED_BY_DANGER.get(rated.rating)
     if result is None:
         result = _PASSED_BY_DANGER[rated.rating] = GateResult(True, _rating(rated, context))
     return result
+
+
+def _asked_by_client(rule: PermissionRule, context: Context) -> GateResult:
+    place = _place(rule.origin, context)
+    reason = f"the client asks about it by `{rule.text}`: {place}"
+    if context.policy.is_in(Mode.DONT_ASK, context.mode):
+        return GateResult(False, f"mode `dontAsk` hides what would be asked about: {reason}")
+    return GateResult(
+        True, f"needs approval: {reason}", f"take `{rule.text}` out of {place}", asks=True, by_client=True
+    )
 
 
 def _forbidden(rated: ToolDanger, mode: Mode, context: Context) -> GateResult:

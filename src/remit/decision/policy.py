@@ -98,6 +98,10 @@ class Policy:
             danger = combined.raised
         return ToolDanger(*danger, combined.approval, combined.is_managed)
 
+    def is_in(self, mode: Mode, asked: Mode | None) -> bool:
+        """Return whether a mode applies; None means the default mode."""
+        return mode in self._modes[asked]
+
     def mode_effect(self, rated: ToolDanger, mode: Mode | None) -> ModeEffect:
         """Return the effect of a mode on a tool; None means the default mode."""
         key = (rated.rating.level, rated.approval is not None, rated.is_managed, mode)

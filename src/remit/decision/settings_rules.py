@@ -31,6 +31,13 @@ class Effect(StrEnum):
     DISABLES = "disables"  # exact name; for a plugin `plugin:<plugin>:<server>`
     OVERRIDES_SKILL = "overrides_skill"  # `<skill or command>=off` or another word; the strongest level wins
     ADMITS_PLUGINS_ONLY = "admits_plugins_only"  # subject `mcp`, `skills` or `agents`
+    DENIES_TOOL = "denies_tool"  # a permission rule, like the next two
+    ASKS_ABOUT_TOOL = "asks_about_tool"
+    ALLOWS_TOOL = "allows_tool"
+    LISTS_TOOL = "lists_tool"  # a tool in its server's own allow list
+    LISTS_TOOLS_OF = "lists_tools_of"  # a server with such a list
+    PERMITS_MANAGED_ONLY = "permits_managed_only"  # only an administrator's permission rules count
+    IS_TRACKED = "is_tracked"  # git tracks the file, so the repository may have written it
     WITHHOLDS = "withholds"  # a directory whose servers are pending until it is trusted; empty: all servers
 
 
@@ -70,6 +77,8 @@ class SettingsRule:
     level: SettingsLevel
     effect: Effect
     subject: str = ""
+    key: str = ""  # of a permission rule: its list in the file
+    line: int = 0  # of a permission rule; 0: unknown
 
     @property
     def storable_subject(self) -> str:

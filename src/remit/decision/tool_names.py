@@ -12,6 +12,8 @@ from remit.decision.scopes import Scope
 
 MCP = "mcp__"
 OWN = "mcp__remit__"  # prefix that clients use for the gateway's tools
+CALL_TOOL = "call_tool"  # calls any tool of the gateway by its name
+GATEWAY_TOOLS = ("discover_tools", CALL_TOOL, "why_tool", "report_available_tools")  # its own
 REMIT = "Remit"  # source of the tools that ship with Remit
 MEMORY_SERVER = "remit-memory"  # many users have a server called `memory`
 _KEPT = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")

@@ -1,7 +1,8 @@
 """Tools as one workspace sees them: the stored row with its resolved configuration."""
 
+import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from remit.decision.agents import AgentProfile
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
@@ -78,6 +79,17 @@ class Definition:
     output_schema: str | None = None
     annotations: str | None = None
     raw: str | None = None  # the complete definition as received, served unchanged
+
+
+_NEEDS_PERSON = "anthropic/requiresUserInteraction"  # in a definition's `_meta`; clients ask despite any rule
+
+
+def needs_person(definition: Definition) -> bool:
+    """Return whether a server wants a person to confirm each call of a tool."""
+    if definition.raw is None or _NEEDS_PERSON not in definition.raw:
+        return False
+    meta: object = json.loads(definition.raw).get("_meta")
+    return isinstance(meta, dict) and cast("dict[str, object]", meta).get(_NEEDS_PERSON) is True
 
 
 DEMOTING_FAILURES = 3

@@ -12,6 +12,12 @@ _EXTENDED = 0x4000
 _LENGTH = 0xFFF  # the bits of the flags that hold the name's length
 
 
+def index_path(path: str) -> str | None:
+    """Return the index of the checkout that contains a file; None outside of a checkout."""
+    checkout = checkout_of(os.path.dirname(path))
+    return None if checkout is None else os.path.join(git_directory(checkout), "index")
+
+
 def is_tracked(path: str) -> bool:
     """Tell whether a file is in the index of its checkout."""
     checkout = checkout_of(os.path.dirname(path))

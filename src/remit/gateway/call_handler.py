@@ -233,6 +233,7 @@ def _permit(inventory: Inventory, target: CallTarget, asked: Params, principal: 
         arguments,
         target.context,
         principal=whoever if principal is None else f"{whoever}, by the token `{principal}`",
+        call_id=_call_id(asked),
     )
 
 

@@ -29,6 +29,8 @@ class CallDecision(NamedTuple):
     reason: str
     unlock: str | None
     gate: str | None = None
+    lifts_prompt: bool = False  # the client need not ask
+    asked_by_client: bool = False  # by a rule of the client, so its own prompt is enough
 
 
 def decide_call(
@@ -128,7 +130,7 @@ def _inputs_digest(call: ClientCall, context: HookContext, flags: LaunchFlags) -
 
 
 def _catalog_inputs(call: ClientCall, context: HookContext, flags: LaunchFlags) -> object:
-    return context.store.decision_inputs(call.names, flags)
+    return [context.store.decision_inputs(call.names, flags), context.store.permissions(flags)]
 
 
 def _configuration_inputs(_call: ClientCall, context: HookContext, _flags: LaunchFlags) -> object:
@@ -146,4 +148,11 @@ def _subject(call: ClientCall, context: HookContext, flags: LaunchFlags) -> str:
 
 def _call_decision(decision: "Decision") -> CallDecision:
     gate = None if decision.gate is None else decision.gate.value
-    return CallDecision(decision.verdict.value, decision.reason, decision.unlock, gate)
+    return CallDecision(
+        decision.verdict.value,
+        decision.reason,
+        decision.unlock,
+        gate,
+        decision.lifts_prompt,
+        decision.asked_by_client,
+    )

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, cast
 
 from remit.decision.projects import runs_headless
-from remit.decision.tool_names import MCP, served_name, storable
+from remit.decision.tool_names import CALL_TOOL, MCP, served_name, storable
 
 _MAX_TEXT = 1_000  # characters of a name or id
 _MAX_DURATION = 2**53  # milliseconds
-_CALL = "call_tool"  # the gateway's tool that calls unlisted tools
 _SUBJECTS = {
     "Skill": ("skill", "command"),
     "SlashCommand": ("command",),
@@ -56,8 +55,13 @@ class Event(NamedTuple):
         called = self.inner("tool_input").text("name")
         if name is None or called is None:
             return None
-        own = name.removesuffix(_CALL)
+        own = name.removesuffix(CALL_TOOL)
         return own + (served_name(called) or called.removeprefix(MCP))
+
+    @property
+    def through(self) -> str | None:
+        """The gateway's tool that calls another; None if the tool is called directly."""
+        return self.text("tool_name") if self._calls_another else None
 
     @property
     def arguments(self) -> "Event":
@@ -67,7 +71,7 @@ class Event(NamedTuple):
 
     @property
     def _calls_another(self) -> bool:
-        return served_name(self.text("tool_name") or "") == _CALL
+        return served_name(self.text("tool_name") or "") == CALL_TOOL
 
     @property
     def server(self) -> str | None:
@@ -113,7 +117,7 @@ def read_event(data: bytes, variables: Mapping[str, str]) -> Event:
 
 
 def permission_decision(decision: str, reason: str) -> Answer:
-    """Build the answer that denies a call or asks for approval."""
+    """Build the answer that denies a call, asks for approval, or allows it without asking."""
     return _answer("PreToolUse", permissionDecision=decision, permissionDecisionReason=reason)
 
 

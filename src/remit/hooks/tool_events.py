@@ -30,17 +30,34 @@ def before_call(event: Event, environment: HookEnvironment) -> Answer:
         subject=event.subject,
         agent=event.text("agent_type"),
         mode=event.text("permission_mode"),
+        through=event.through,
     )
     decided = decide_call(call, event.directory, is_headless=event.is_headless, environment=environment)
     permission = _PERMISSIONS.get(decided.verdict)
     if permission is None:
-        return None
+        return permission_decision("allow", f"Remit: {decided.reason}.") if decided.lifts_prompt else None
     if permission == "ask":
+        if decided.asked_by_client:
+            _note_prompt(call, event, environment)
         return permission_decision(permission, f"Remit: {decided.reason}.")
     _audit(call, decided, event, environment)
     unlock = f" To change it: {decided.unlock}." if decided.unlock else ""
     name = event.subject or event.tool
     return permission_decision(permission, f"Remit: `{name}` is not for use here: {decided.reason}.{unlock}")
+
+
+def _note_prompt(call: ClientCall, event: Event, environment: HookEnvironment) -> None:
+    """Record that the client asks about a call, so the gateway need not ask again; if that fails, it does."""
+    from remit.policy.approvals import digest_of_arguments
+
+    call_id = event.text("tool_use_id")
+    try:
+        arguments = digest_of_arguments(event.arguments.fields)
+        if call_id is not None:
+            with open_context(event.directory, environment) as context:
+                context.store.add_prompted_call(call_id, call.tool, arguments, environment.now())
+    except Exception as error:
+        log_failure(event.name, error)
 
 
 def _audit(call: ClientCall, decided: CallDecision, event: Event, environment: HookEnvironment) -> None:

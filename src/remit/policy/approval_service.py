@@ -14,9 +14,11 @@ from remit.errors import ApprovalError, UnknownApprovalError
 from remit.policy.approvals import (
     LIFETIME,
     LONGEST,
+    PROMPT_LIFETIME,
     Approval,
     ApprovalStatus,
     Binding,
+    PromptedCall,
     digest_of_arguments,
     digest_of_definition,
     readable,
@@ -60,8 +62,11 @@ class ApprovalService:
         *,
         principal: str | None = None,
         lifetime: float = LIFETIME,
+        call_id: str | None = None,
     ) -> Permit:
         """Tell whether a call may go ahead; if it needs approval, consume or request it.
+
+        A call that the client's own rules ask about goes ahead if the client asked about this `call_id`.
 
         Raises:
             ApprovalError: the arguments are not valid JSON, the lifetime is out of range, or too many
@@ -72,6 +77,8 @@ class ApprovalService:
         if decision.verdict is not Verdict.ASK:
             return Permit(decision.verdict is Verdict.VISIBLE, decision)
         binding = self._binding(found, arguments, context, principal)
+        if decision.asked_by_client and self._was_prompted(binding, context, call_id):
+            return Permit(True, decision)
         used = self._store.use(binding, context.workspace, self._clock())
         if used is not None:
             return Permit(True, decision, used)
@@ -153,6 +160,12 @@ class ApprovalService:
     def status(self, approval: Approval) -> ApprovalStatus:
         """Return the current status of an approval."""
         return approval.status(self._clock())
+
+    def _was_prompted(self, binding: Binding, context: Context, call_id: str | None) -> bool:
+        if call_id is None or context.client is None:
+            return False
+        call = PromptedCall(context.client, call_id, binding.tool, binding.arguments)
+        return self._store.use_prompt(call, context.workspace, self._clock() - PROMPT_LIFETIME)
 
     def _request(
         self,

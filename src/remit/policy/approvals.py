@@ -15,6 +15,7 @@ from remit.text.secrets import may_be_secret, names_a_secret, secrets_in
 
 LIFETIME = 300.0  # seconds from the request within which an approval must be given and used
 LONGEST = 86_400.0
+PROMPT_LIFETIME = 86_400_000  # milliseconds; a client may show its prompt for hours
 CLOCK_ERROR = 60_000  # milliseconds: if the request is further in the future, the clock was set back
 _MOST_SHOWN = 20_000  # characters
 _DEEPEST = 32
@@ -36,6 +37,15 @@ class Binding(NamedTuple):
     principal: str
     tool: str
     definition: str  # digest
+    arguments: str  # digest
+
+
+class PromptedCall(NamedTuple):
+    """A call about which the client itself asked its user."""
+
+    client: str
+    call_id: str
+    tool: str
     arguments: str  # digest
 
 

@@ -12,13 +12,13 @@ from remit.configuration.config_model import (
     ServerOptions,
     Strategy,
 )
-from remit.configuration.file_parser import LISTED, OWN_TOOLS
+from remit.configuration.file_parser import LISTED
 from remit.configuration.layers import may_present
 from remit.configuration.merged_configuration import Configuration
 from remit.decision.context import Context
 from remit.decision.globs import Glob, glob, tool_globs
 from remit.decision.requirements import NO_REQUIREMENTS
-from remit.decision.tool_names import REMIT, full_label, normalise
+from remit.decision.tool_names import GATEWAY_TOOLS, REMIT, full_label, normalise
 from remit.decision.tools import Tool
 
 TOKEN_BUDGET = 6_000
@@ -40,7 +40,7 @@ class ServingPlan(NamedTuple):
 
     strategy: Strategy = Strategy.AUTO
     token_budget: int = TOKEN_BUDGET
-    own_tools: tuple[str, ...] = OWN_TOOLS
+    own_tools: tuple[str, ...] = GATEWAY_TOOLS
     rooms: Mapping[str, tuple[Room, Globs]] = {}
     pinned: Globs = ()
     namespaces: tuple[tuple[str, Globs], ...] = ()  # most specific first
@@ -91,7 +91,7 @@ def make_plan(configuration: Configuration, chosen: EndpointChoice) -> ServingPl
         # Inside a room, there are no other rooms to list.
         strategy=Strategy.STATE if strategy is Strategy.ROOMS and is_room else strategy,
         token_budget=TOKEN_BUDGET if budget is None else budget,
-        own_tools=OWN_TOOLS if own is None else tuple(name for name in OWN_TOOLS if name in own),
+        own_tools=GATEWAY_TOOLS if own is None else tuple(name for name in GATEWAY_TOOLS if name in own),
         rooms={room.name: (room, _globs(room.tools)) for _, room in configuration.rooms},
         pinned=_globs(configuration.pinned),
         lists_memory=configuration.memory == LISTED,

@@ -7,8 +7,7 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
-from remit.configuration.file_parser import OWN_TOOLS
-from remit.decision.tool_names import MCP, OWN, normalise, served_name, server_name, tool_name
+from remit.decision.tool_names import GATEWAY_TOOLS, MCP, OWN, normalise, served_name, server_name, tool_name
 
 if TYPE_CHECKING:
     from remit.decision.declarations import Key
@@ -46,7 +45,7 @@ def name_tools(
     tools: Iterable["Tool"], definitions: Mapping["Key", "Definition"], plan: "ServingPlan"
 ) -> "ServedNames[Key]":
     """Name the tools that a gateway serves; the names of Remit's own tools are reserved."""
-    return ServedNames((_claim(tool, definitions.get(tool.key), plan) for tool in tools), OWN_TOOLS)
+    return ServedNames((_claim(tool, definitions.get(tool.key), plan) for tool in tools), GATEWAY_TOOLS)
 
 
 def own_name(tool: "Tool", definition: "Definition | None") -> str:

@@ -76,9 +76,8 @@ class CatalogSource:
         """Read Remit's own files, and add their rules to a context."""
         current = self._states.configuration.current(context.workspace)
         said = (current.loaded, current.trusted)
-        return CatalogConfiguration(
-            current.configuration, current.applied_to(context), tuple(current.inputs), said
-        )
+        applied = self._listings.with_permissions(current.applied_to(context))
+        return CatalogConfiguration(current.configuration, applied, tuple(current.inputs), said)
 
     def tools(self, context: Context) -> Sequence[Tool]:
         """List every known tool, without decisions."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from remit.decision.kinds import Kind
 from remit.decision.problems import Problem
 from remit.decision.projects import View
 from remit.decision.resolve import resolve
+from remit.decision.settings_rules import Effect, SettingsRule
 from remit.decision.tool_names import REMIT
 from remit.memory.memory_server import is_own, own_offer, resolve_own_server
 from remit.scanning.scanner import ClientPresence
@@ -88,14 +89,14 @@ class SourceReader:
         declarations, rules = reading.declarations, reading.rules
         if reading.unreadable:
             stored = self._store.last_known(view, reading.unreadable, reading.lost)
-            declarations, rules = _completed(reading, stored), [*rules, *stored.rules]
+            declarations, rules = _completed(reading, stored), [*rules, *_narrowing(stored.rules)]
             known = {item.source for item in (*stored.declarations, *stored.rules)}
             problems = [
                 _with_consequence(item) if item.source in known else item for item in reading.problems
             ]
             reading = replace(reading, problems=problems)
         settings = ClientSettings(rules, is_headless=view.flags.is_headless, behavior=reading.behavior)
-        return reading, resolve(declarations, settings)
+        return replace(reading, permissions=settings.permissions()), resolve(declarations, settings)
 
 
 def _presence(reading: ClientReading) -> ClientPresence:
@@ -114,6 +115,11 @@ def _completed(reading: ClientReading, stored: StoredReading) -> list[Declaratio
     read = [item for item in reading.declarations if item.scope not in replaced]
     judged = [replace(item, was_denied=stored.denied.get(item.key)) for item in read]
     return [*judged, *stored.declarations]
+
+
+def _narrowing(rules: Iterable[SettingsRule]) -> Iterator[SettingsRule]:
+    """Leave out the rules of a broken file that allow tools: the client no longer follows them."""
+    return (rule for rule in rules if rule.effect is not Effect.ALLOWS_TOOL)
 
 
 def _with_consequence(problem: Problem) -> Problem:

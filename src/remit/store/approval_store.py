@@ -1,7 +1,7 @@
 """Stores approvals by project; each can be used only once, even if several callers try at the same time."""
 
 from remit.decision.projects import Workspace
-from remit.policy.approvals import CLOCK_ERROR, Approval, Binding
+from remit.policy.approvals import CLOCK_ERROR, Approval, Binding, PromptedCall
 from remit.store.database import Database, Row
 
 
@@ -64,6 +64,14 @@ class SqliteApprovals:
         """Use up an approval and return it; None if there is none."""
         with self._database.transaction():
             return use_up(self._database, binding, workspace, at)
+
+    def use_prompt(self, call: PromptedCall, workspace: Workspace, since: int) -> bool:
+        """Use up the record that the client asked its user about a call; False if there is none."""
+        with self._database.transaction():
+            found = self._database.rows(
+                "use_prompted_call", project=workspace.project.hash, since=since, **call._asdict()
+            )
+        return bool(found)
 
 
 def use_up(database: Database, binding: Binding, workspace: Workspace, at: int) -> Approval | None:

@@ -55,6 +55,11 @@ class HookStore:
             **scope_parameters(self._workspace),
         )
 
+    def permissions(self, flags: LaunchFlags) -> list[Row]:
+        """Return the client's permission rules that count, as stored."""
+        view = View(self._client, self._workspace, flags)
+        return self._database.rows("permissions", **view_parameters(view))
+
     def trusted_parts(self) -> list[Row]:
         """List the trusted parts of the configuration: file, subject and digest."""
         return self._database.rows("trusted_parts", project=self._project)
@@ -117,6 +122,14 @@ class HookStore:
         with self._database.transaction():
             self._see_project(entry.called_at)
             self._database.run("add_audit", project=self._project, **entry._asdict())
+
+    def add_prompted_call(self, call_id: str, tool: str, arguments: str, at: int) -> None:
+        """Record that the client asks its user about a call, and drop old records."""
+        with self._database.transaction():
+            self._see_project(at)
+            self._database.run("forget_old_prompted_calls", project=self._project, before=at - _DAY)
+            call = {"client": self._client, "call_id": call_id, "tool": tool, "arguments": arguments}
+            self._database.run("add_prompted_call", project=self._project, at=at, **call)
 
     def new_traces(self) -> "list[StoredTrace]":
         """List the traces that are not in memory yet, oldest first."""

@@ -9,13 +9,14 @@ if TYPE_CHECKING:
     from remit.configuration.config_model import StoredConfiguration, StoredFile
     from remit.decision.client_reports import CallOutcome, ReportedTool
     from remit.decision.declarations import Changes, ClientReading, Declaration, Key, Resolved, StoredReading
+    from remit.decision.permissions.client_permissions import ClientPermissions
     from remit.decision.problems import Problem
     from remit.decision.projects import LaunchFlags, Project, View, Workspace
     from remit.decision.scopes import Scope
     from remit.decision.tools import Definition, Tool
     from remit.memory.ports import MemoryStore
     from remit.memory.traces import StoredTrace
-    from remit.policy.approvals import Approval, Binding
+    from remit.policy.approvals import Approval, Binding, PromptedCall
     from remit.policy.audit import AuditEntry
     from remit.search.documents import Document
     from remit.search.ports import Index, IndexEntry, Vector
@@ -109,6 +110,8 @@ class ApprovalStore(Protocol):
 
     def use(self, binding: Binding, workspace: Workspace, at: int) -> Approval | None: ...
 
+    def use_prompt(self, call: PromptedCall, workspace: Workspace, since: int) -> bool: ...
+
 
 class SessionStore(Protocol):
     """Stores sessions, their calls and suggestions, by project."""
@@ -172,6 +175,8 @@ class Store(Protocol):
     def inputs(self, view: View) -> Mapping[str, str]: ...
 
     def problems(self, view: View) -> Sequence[Problem]: ...
+
+    def permissions(self, view: View) -> ClientPermissions: ...  # that count there
 
     def last_known(self, view: View, sources: Iterable[str], scopes: Iterable[Scope]) -> StoredReading: ...
 

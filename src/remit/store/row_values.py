@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING, Any
 from remit.decision.agents import AgentProfile
 from remit.decision.danger import Danger, by_annotations
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
+from remit.decision.permissions.client_permissions import ClientPermissions, PermissionEffect, PermissionRule
+from remit.decision.policy_rules import ConfigLocation
 from remit.decision.scopes import Scope
 from remit.decision.tools import Definition, Tool, Winner, is_demoted
 from remit.text.token_estimate import definition_tokens
 from remit.trust.trust_rule import needs_trust
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from remit.decision.projects import Workspace
     from remit.store.database import Database, Row
 
@@ -25,6 +29,7 @@ SCOPES = {scope.value: scope for scope in Scope}
 _AUTHORITIES = {authority.value: authority for authority in Authority}
 _DANGERS = tuple(Danger)
 CONFIG_STATUSES = {status.value: status for status in ConfigStatus}
+_PERMISSION_EFFECTS = {effect.value: effect for effect in PermissionEffect}
 _NEVER_SENT = {Kind.MCP_SERVER.value, Kind.PLUGIN.value}  # the model gets their tools instead
 # Not `asdict`, which makes deep copies: a first scan defines hundreds of commands and skills.
 _FIELDS = tuple(field.name for field in fields(Definition))
@@ -119,3 +124,17 @@ def profile(text: str | None) -> AgentProfile | None:
 
 def _frozen(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+
+
+def write_permissions(rules: Iterable[PermissionRule]) -> str:
+    """Serialize permission rules."""
+    return json.dumps([[rule.effect, rule.text, *rule.origin] for rule in rules])
+
+
+def permissions(text: str) -> ClientPermissions:
+    """Read the permission rules of a view."""
+    found: list[tuple[str, str, str, str, int]] = json.loads(text)
+    return ClientPermissions(
+        PermissionRule(_PERMISSION_EFFECTS[effect], written, ConfigLocation(path, key, line))
+        for effect, written, path, key, line in found
+    )

@@ -118,7 +118,9 @@ class SqliteScans:
         *,
         is_as_before: bool,
     ) -> None:
-        id = self._database.rows("see_view", **view_parameters(view), at=at)[0][0]
+        permissions = row_values.write_permissions(reading.permissions)
+        place = {**view_parameters(view), "permissions": permissions}
+        id = self._database.rows("see_view", **place, at=at)[0][0]
         for step in ("forget_inputs", "forget_problems"):
             self._database.run(step, view=id)
         self._database.run_each(

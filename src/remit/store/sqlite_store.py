@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from remit.decision.permissions.client_permissions import NO_PERMISSIONS, ClientPermissions
 from remit.decision.problems import Problem
 from remit.decision.projects import Project, Workspace
 from remit.policy.audit import AuditEntry
@@ -100,6 +101,11 @@ class SqliteStore:
         """List the problems that the last scan found in files."""
         found = self.database.rows("problems", **view_parameters(view))
         return [Problem(source=source, place=place, reason=reason) for source, place, reason in found]
+
+    def permissions(self, view: View) -> ClientPermissions:
+        """Return the client's permission rules that count in a view."""
+        found = self.database.rows("permissions", **view_parameters(view))
+        return row_values.permissions(found[0][0]) if found else NO_PERMISSIONS
 
     def last_known(self, view: View, sources: Iterable[str], scopes: Iterable[Scope]) -> StoredReading:
         """Return the last valid content of the given files, and of all files of the given scopes."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from remit.clients.claude.claude_entries import NAME, read_entry
+from remit.clients.claude.permission_settings import SettingsText, read_permissions
 from remit.clients.claude.remit_settings import ALLOWED, before_install, gateway_item
 from remit.clients.parsing.client_reader import EntryOrigin, ParsedFile, declare_servers
 from remit.clients.parsing.entry_fields import EntryError, EntryFields
@@ -28,6 +29,7 @@ def parse_settings(
     *,
     level: SettingsLevel,
     own: EditedFile | None = None,
+    text: SettingsText | None = None,
 ) -> None:
     """Read a `settings.json`; as in the client, an approval of a wrong type invalidates the file.
 
@@ -35,6 +37,7 @@ def parse_settings(
     """
     settings = before_install(written, own)
     found = list(_approvals(settings))
+    permissions = read_permissions(settings, into, level=level, own=own, text=text or SettingsText())
     found += _policy(settings, "deniedMcpServers", Effect.DENIES, into)
     found += _policy(settings, ALLOWED, Effect.ALLOWS, into)
     found += [
@@ -58,6 +61,7 @@ def parse_settings(
     into.rules += [
         SettingsRule(source=into.source, level=level, effect=effect, subject=it) for effect, it in found
     ]
+    into.rules += permissions
 
 
 def read_answers(project: EntryFields, place: str, into: ParsedFile) -> None:

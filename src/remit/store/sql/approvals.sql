@@ -51,3 +51,9 @@ update approvals set shown = '' where expires_at <= :at and shown <> ''
 
 -- name: forget_approvals
 delete from approvals where expires_at < :before
+
+-- name: use_prompted_call
+delete from prompted_calls
+where project_hash = :project and client = :client and call_id = :call_id and tool = :tool
+    and arguments = :arguments and prompted_at > :since
+returning call_id

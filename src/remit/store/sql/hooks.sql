@@ -8,7 +8,7 @@ with here (id, client) as materialized (
 select
     t.name, t.kind, t.scope, t.project_hash, t.dir, t.server, s.plugin, t.agent, t.profile,
     ifnull(r.source, t.source), t.authority, r.config_status, w.scope, wr.source, t.digest, t.is_unlisted,
-    s.listed_at is null, s.listed_digest <> s.digest, k.digest = s.digest, d.danger
+    s.listed_at is null, s.listed_digest <> s.digest, k.digest = s.digest, d.danger, d.digest
 from tools t
 join tools s on s.id = ifnull(t.server_id, t.id)
 left join trust k on k.tool_id = s.id
@@ -98,3 +98,12 @@ delete from reported_calls where project_hash = :project and told_at < :before
 
 -- name: forget_old_traces
 delete from traces where project_hash = :project and left_at < :before
+
+-- name: add_prompted_call
+insert into prompted_calls (project_hash, client, call_id, tool, arguments, prompted_at)
+values (:project, :client, :call_id, :tool, :arguments, :at)
+on conflict do update set
+    tool = excluded.tool, arguments = excluded.arguments, prompted_at = excluded.prompted_at
+
+-- name: forget_old_prompted_calls
+delete from prompted_calls where project_hash = :project and prompted_at < :before

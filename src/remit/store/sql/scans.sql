@@ -1,11 +1,15 @@
 -- Named queries for scans: views, their inputs and problems, resolutions, rules and declarations.
 
 -- name: see_view
-insert into views (client, workspace, flags, project_hash, scanned_at)
-values (:client, :workspace, :flags, :project, :at)
+insert into views (client, workspace, flags, project_hash, scanned_at, permissions)
+values (:client, :workspace, :flags, :project, :at, :permissions)
 on conflict (client, workspace, flags) do update set
-    project_hash = excluded.project_hash, scanned_at = excluded.scanned_at
+    project_hash = excluded.project_hash, scanned_at = excluded.scanned_at, permissions = excluded.permissions
 returning id
+
+-- name: permissions
+select v.permissions from views v
+where v.client = :client and v.workspace = :workspace and v.flags = :flags and v.project_hash = :project
 
 -- name: inputs
 select i.name, i.fingerprint
