@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from attacks.peers import Server, tool
 from attacks.worlds import World, needs_claude, require
 

@@ -260,3 +260,35 @@ def test_a_pattern_that_was_forgotten_says_nothing_about_a_process() -> None:
 def test_only_patterns_of_urls_are_forgotten() -> None:
     assert rule(Effect.DENIES, "name:git").storable_subject == "name:git"
     assert rule(Effect.DISABLES, "url:git").storable_subject == "url:git"
+
+
+def permissions(*rules: SettingsRule) -> list[str]:
+    return [f"{rule.effect} {rule.text}" for rule in ClientSettings(rules).permissions()]
+
+
+def test_a_repositorys_rules_allow_nothing_until_it_is_trusted_but_deny_and_ask() -> None:
+    shared = [
+        rule(Effect.ALLOWS_TOOL, "Bash", SettingsLevel.PROJECT),
+        rule(Effect.DENIES_TOOL, "Read", SettingsLevel.PROJECT),
+        rule(Effect.ASKS_ABOUT_TOOL, "Edit", SettingsLevel.PROJECT),
+    ]
+    assert permissions(*shared) == ["deny Read", "ask Edit"]
+    assert permissions(*shared, TRUSTED) == ["allow Bash", "deny Read", "ask Edit"]
+    folder = rule(Effect.TRUSTS, "folder", SettingsLevel.STATE)
+    assert permissions(*shared, folder) == ["deny Read", "ask Edit"]
+
+
+def test_personal_rules_allow_unless_git_tracks_their_file() -> None:
+    personal = rule(Effect.ALLOWS_TOOL, "Bash", SettingsLevel.LOCAL)
+    tracked = rule(Effect.IS_TRACKED, level=SettingsLevel.LOCAL)
+    assert permissions(personal) == ["allow Bash"]
+    assert permissions(personal, tracked) == []
+    assert permissions(personal, tracked, TRUSTED) == ["allow Bash"]
+
+
+def test_an_administrator_may_ignore_all_other_permission_rules() -> None:
+    only = rule(Effect.PERMITS_MANAGED_ONLY, level=SettingsLevel.MANAGED)
+    managed = rule(Effect.ALLOWS_TOOL, "Read", SettingsLevel.MANAGED)
+    own = [rule(Effect.ALLOWS_TOOL, "Bash"), rule(Effect.DENIES_TOOL, "Edit")]
+    assert permissions(*own, managed) == ["allow Bash", "deny Edit", "allow Read"]
+    assert permissions(*own, managed, only) == ["allow Read"]

@@ -5,6 +5,7 @@ from typing import Any
 from remit.configuration.config_model import ConfigurationFile, ConfigurationLayer, LoadedFile, ServerOptions
 from remit.configuration.file_parser import read
 from remit.configuration.layers import combine
+from remit.decision.tool_names import GATEWAY_TOOLS
 from remit.decision.tools import Tool
 from remit.presentation.plan import EndpointChoice, ServingPlan, make_plan
 from support.builders import server

@@ -1,6 +1,7 @@
 """The real Claude Code, once, with a model that follows a script: what it is sent, and what comes of it.
 
-The model is a server on loopback. It makes the calls of its script, one in each answer, then it is done.
+The model is a server on loopback. It makes the calls of its script, one in each answer or all in one, then it
+is done.
 """
 
 import json
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 Call = tuple[str, Mapping[str, object]]  # a tool and its arguments
+NumberedCall = tuple[str, str, Mapping[str, object]]  # its id, then the same
 MESSAGE = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_sequence": None}
 USAGE = {"input_tokens": 10, "output_tokens": 5}
 
@@ -42,7 +44,9 @@ class Session:
         blocks = [
             block for message in last if isinstance(message["content"], list) for block in message["content"]
         ]
-        return [json.dumps(block["content"]) for block in blocks if block.get("type") == "tool_result"]
+        found = [block for block in blocks if block.get("type") == "tool_result"]
+        found.sort(key=lambda block: block["tool_use_id"])  # batched calls end in any order
+        return [json.dumps(block["content"]) for block in found]
 
 
 def run(
@@ -54,10 +58,13 @@ def run(
     prompt: str = "hello",
     variables: Mapping[str, str] | None = None,
     options: Sequence[str] = (),
+    is_batched: bool = False,
 ) -> Session:
-    """Run the client in a directory until its model is done."""
+    """Run the client in a directory until its model is done; batched, it makes all calls in one answer."""
     session = Session()
-    with _model(list(calls), session) as address:
+    numbered = [(f"toolu_{at:02}", *call) for at, call in enumerate(calls, start=1)]
+    script = [numbered] if is_batched and numbered else [[call] for call in numbered]
+    with _model(script, session) as address:
         environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(home),
@@ -75,9 +82,8 @@ def run(
 
 
 @contextmanager
-def _model(script: list[Call], session: Session) -> Generator[str]:
+def _model(script: list[list[NumberedCall]], session: Session) -> Generator[str]:
     lock = threading.Lock()
-    length = len(script)
 
     class Model(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -100,19 +106,20 @@ def _model(script: list[Call], session: Session) -> Generator[str]:
                 self._reply(request)
 
         def _reply(self, request: dict[str, Any]) -> None:
-            block: dict[str, object] = {"type": "text", "text": "done"}
+            blocks: list[dict[str, object]] = [{"type": "text", "text": "done"}]
             with lock:
                 if request.get("tools"):
                     session.requests.append(request)
                     if script:
-                        name, given = script.pop(0)
-                        id = f"toolu_{length - len(script):02}"
-                        block = {"type": "tool_use", "id": id, "name": name, "input": given}
-            stop = "tool_use" if block["type"] == "tool_use" else "end_turn"
+                        blocks = [
+                            {"type": "tool_use", "id": id, "name": name, "input": given}
+                            for id, name, given in script.pop(0)
+                        ]
+            stop = "tool_use" if blocks[0]["type"] == "tool_use" else "end_turn"
             if request.get("stream"):
-                self._answer(_stream(block, stop).encode(), "text/event-stream")
+                self._answer(_stream(blocks, stop).encode(), "text/event-stream")
             else:
-                whole = {**MESSAGE, "content": [block], "stop_reason": stop, "usage": USAGE}
+                whole = {**MESSAGE, "content": blocks, "stop_reason": stop, "usage": USAGE}
                 self._answer(json.dumps(whole).encode(), "application/json")
 
         def _answer(self, body: bytes, kind: str) -> None:
@@ -133,19 +140,24 @@ def _model(script: list[Call], session: Session) -> Generator[str]:
         thread.join()
 
 
-def _stream(block: dict[str, object], stop: str) -> str:
+def _stream(blocks: Sequence[dict[str, object]], stop: str) -> str:
     """Write an answer as the events that a client reads."""
-    if block["type"] == "text":
-        start: dict[str, object] = {"type": "text", "text": ""}
-        delta: dict[str, object] = {"type": "text_delta", "text": block["text"]}
-    else:
-        start = {**block, "input": {}}
-        delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
     events: list[dict[str, object]] = [
         {"type": "message_start", "message": {**MESSAGE, "content": [], "stop_reason": None, "usage": USAGE}},
-        {"type": "content_block_start", "index": 0, "content_block": start},
-        {"type": "content_block_delta", "index": 0, "delta": delta},
-        {"type": "content_block_stop", "index": 0},
+    ]
+    for index, block in enumerate(blocks):
+        if block["type"] == "text":
+            start: dict[str, object] = {"type": "text", "text": ""}
+            delta: dict[str, object] = {"type": "text_delta", "text": block["text"]}
+        else:
+            start = {**block, "input": {}}
+            delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+        events += [
+            {"type": "content_block_start", "index": index, "content_block": start},
+            {"type": "content_block_delta", "index": index, "delta": delta},
+            {"type": "content_block_stop", "index": index},
+        ]
+    events += [
         {"type": "message_delta", "delta": {"stop_reason": stop}, "usage": {"output_tokens": 5}},
         {"type": "message_stop"},
     ]

@@ -63,16 +63,24 @@ def _prompted(
 ) -> Decision | None:
     """Apply the client's permission rules to the tool behind the gateway."""
     context = replace(context, starts_servers=False)
-    inner = None
-    for rows in subjects:
-        listed = [ToolDecision(tool, decide(tool, context)) for tool in rows]
-        nearest = min(listed, key=closest_to_being_visible)
-        if not nearest.decision.is_available:
-            permissions = context.permissions_of(nearest.tool.client)
-            is_denied = permissions is not None and permissions.denying(nearest.tool) is not None
-            return nearest.decision if is_denied and nearest.decision.gate is Gate.POLICY else None
-        inner = Inner(nearest.tool, needs_person(nearest.tool))
+    rows = subjects[0] if subjects else _covered(call, tools, context)
+    listed = [ToolDecision(tool, decide(tool, context)) for tool in rows]
+    nearest = min(listed, key=closest_to_being_visible, default=None)
+    if nearest is None:
+        return prompt_decision(call, None, tools, context)
+    if not nearest.decision.is_available:
+        permissions = context.permissions_of(nearest.tool.client)
+        is_denied = permissions is not None and permissions.denying(nearest.tool) is not None
+        return nearest.decision if is_denied and nearest.decision.gate is Gate.POLICY else None
+    # Only a listed tool is certainly the one that the gateway means by this name.
+    inner = Inner(nearest.tool, is_listed=bool(subjects), needs_person=needs_person(nearest.tool))
     return prompt_decision(call, inner, tools, context)
+
+
+def _covered(call: ClientCall, tools: Sequence[Tool], context: Context) -> list[Tool]:
+    """Build a row for an unlisted tool behind the gateway, if a server covers its name."""
+    assumed = _assumed(call._replace(server=None), tools, context, is_read=True)
+    return [assumed] if assumed.authority is Authority.CONFIG else []
 
 
 _SILENT = Decision(verdict=Verdict.VISIBLE, gate=None, reason="the gateway decides", unlock=None)

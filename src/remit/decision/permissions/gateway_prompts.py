@@ -8,7 +8,7 @@ Observed in Claude Code: a hook's `allow` is as strong as an allow rule, so ask 
 `ask` asks in every mode, even in `dontAsk`.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from remit.decision.client_reports import ClientCall
@@ -18,7 +18,7 @@ from remit.decision.gates import Gate
 from remit.decision.kinds import Authority, ConfigStatus, Kind
 from remit.decision.permissions.client_permissions import NO_PERMISSIONS, ClientPermissions
 from remit.decision.scopes import Scope
-from remit.decision.tool_names import GATEWAY_TOOLS, REMIT, server_rows
+from remit.decision.tool_names import GATEWAY_TOOLS, REMIT, classify, server_rows
 from remit.decision.tools import Tool
 
 _BYPASS = "bypassPermissions"
@@ -34,10 +34,11 @@ _SOURCES = {
 
 
 class Inner(NamedTuple):
-    """A tool behind the gateway, and whether its server wants a person to confirm each call."""
+    """The tool behind the gateway that a call names."""
 
     tool: Tool
-    needs_person: bool = False
+    is_listed: bool = True  # else only its server is known
+    needs_person: bool = False  # its server wants a person to confirm each call
 
 
 def prompt_decision(
@@ -54,7 +55,7 @@ def prompt_decision(
             return _asked(call, f"the client's rule `{rule.text}` asks about it")
         if inner.needs_person and is_through:
             return _asked(call, "its server wants a person to confirm each call")
-        if permissions.allowing(inner.tool):
+        if inner.is_listed and permissions.allowing(inner.tool):
             return _LIFTED if _is_our_gateway(call, tools) else None
     if call.mode == _BYPASS or (not is_through and permissions.names(call.name)):
         return None
@@ -87,7 +88,6 @@ def _asked(call: ClientCall, reason: str) -> Decision:
 def _covers_gateway(call: ClientCall, permissions: ClientPermissions, context: Context) -> bool:
     """Return whether the client would not ask because the gateway itself is allowed."""
     outer = call.through or call.name
-    server = next(iter(server_rows(outer)), "")[:-3]
     row = Tool(
         name=outer,
         kind=Kind.MCP_TOOL,
@@ -95,14 +95,14 @@ def _covers_gateway(call: ClientCall, permissions: ClientPermissions, context: C
         scope=Scope.GLOBAL,
         source="hook",
         authority=Authority.HOOK,
-        server=call.server or server,
+        server=classify(outer).server,
     )
     return permissions.allowing(row) is not None
 
 
 def _is_our_gateway(call: ClientCall, tools: Sequence[Tool]) -> bool:
     """Return whether the call certainly reaches our gateway: its row is in force, from the same file."""
-    names: Collection[str] = frozenset(server_rows(call.name))
+    names = frozenset(server_rows(call.name))
     return any(
         tool.config_status is ConfigStatus.ITSELF
         and tool.shadowed_by is None

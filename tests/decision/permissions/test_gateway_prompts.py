@@ -1,0 +1,173 @@
+"""Calls through the gateway: whether the client asks follows its rules about the inner tool."""
+
+from dataclasses import replace
+
+import pytest
+
+from remit.decision.client_reports import ClientCall
+from remit.decision.decide import Decision, Verdict
+from remit.decision.direct_calls import decide_call
+from remit.decision.gates import Gate
+from remit.decision.kinds import ConfigStatus, Kind
+from remit.decision.permissions.client_permissions import ClientPermissions, PermissionEffect, PermissionRule
+from remit.decision.policy_rules import ConfigLocation
+from remit.decision.scopes import Scope
+from remit.decision.tool_names import REMIT
+from remit.decision.tools import Tool, Winner
+from support.builders import CLIENT, context, server
+
+REMIT_ROW = server("remit", config_status=ConfigStatus.ITSELF)
+GIT = server("git")
+STATUS = GIT._replace(name="mcp__git__status", kind=Kind.MCP_TOOL)
+MODES = ("default", "acceptEdits", "plan", "auto", "bypassPermissions", "dontAsk")
+DIRECT = ClientCall("mcp__remit__git__status", server="remit", source="user", mode="default")
+THROUGH = DIRECT._replace(through="mcp__remit__call_tool")
+
+
+def decided(
+    call: ClientCall,
+    *,
+    allow: tuple[str, ...] = (),
+    ask: tuple[str, ...] = (),
+    deny: tuple[str, ...] = (),
+    tools: tuple[Tool, ...] = (REMIT_ROW, GIT, STATUS),
+    needs_person: bool = False,
+) -> Decision:
+    lists = ((PermissionEffect.ALLOW, allow), (PermissionEffect.ASK, ask), (PermissionEffect.DENY, deny))
+    found = [
+        PermissionRule(effect, text, ConfigLocation("/s", f"permissions.{effect}"))
+        for effect, texts in lists
+        for text in texts
+    ]
+    place = replace(context(), permissions={CLIENT: ClientPermissions(found)} if found else {})
+    return decide_call(call, tools, place, lambda _tool: needs_person)
+
+
+def answer(found: Decision) -> str | None:
+    """Return the hook's answer to the client."""
+    if found.verdict is Verdict.VISIBLE:
+        return "allow" if found.lifts_prompt else None
+    return {Verdict.ASK: "ask", Verdict.HIDDEN: "deny"}[found.verdict]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("call", [DIRECT, THROUGH])
+def test_a_rule_that_allows_the_inner_tool_lifts_the_clients_prompt(call: ClientCall, mode: str) -> None:
+    assert answer(decided(call._replace(mode=mode), allow=("mcp__git__status",))) == "allow"
+    assert answer(decided(call._replace(mode=mode), allow=("mcp__remit__git__status",))) == "allow"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"source": "project"},
+        {"source": None},
+        {"server": "other"},
+        {"server": None},
+    ],
+)
+def test_nothing_is_lifted_for_a_server_that_is_not_certainly_the_gateway(
+    change: dict[str, str | None],
+) -> None:
+    assert answer(decided(DIRECT._replace(**change), allow=("mcp__git__status",))) is None
+
+
+def test_nothing_is_lifted_while_another_declaration_shadows_the_gateway() -> None:
+    shadowed = REMIT_ROW._replace(shadowed_by=Winner(Scope.PROJECT, "/code/shop/.mcp.json"))
+    rows = (shadowed, GIT, STATUS)
+    assert answer(decided(DIRECT, allow=("mcp__git__status",), tools=rows)) is None
+    assert answer(decided(DIRECT, allow=("mcp__git__status",), tools=(GIT, STATUS))) is None
+
+
+def test_nothing_is_lifted_for_a_tool_that_is_not_listed() -> None:
+    rows = (REMIT_ROW, GIT)
+    assert answer(decided(DIRECT, allow=("mcp__git",), tools=rows)) is None
+    assert answer(decided(THROUGH, allow=("mcp__git",), tools=rows)) == "ask"
+    assert answer(decided(DIRECT, deny=("mcp__git",), tools=rows)) == "deny"
+    assert answer(decided(DIRECT, ask=("mcp__git",), tools=rows)) == "ask"
+
+
+@pytest.mark.parametrize(("mode", "expected"), [*((mode, "ask") for mode in MODES[:-1]), ("dontAsk", "deny")])
+@pytest.mark.parametrize("call", [DIRECT, THROUGH])
+def test_a_rule_that_asks_about_the_inner_tool_asks_in_every_mode(
+    call: ClientCall, mode: str, expected: str
+) -> None:
+    rules = {"ask": ("mcp__git__status",), "allow": ("mcp__git", "mcp__remit")}
+    found = decided(call._replace(mode=mode), **rules)
+    assert (answer(found), found.gate, found.asked_by_client) == (expected, Gate.DANGER, True)
+
+
+@pytest.mark.parametrize("call", [DIRECT, THROUGH])
+def test_a_denied_inner_tool_is_refused_by_the_rule(call: ClientCall) -> None:
+    found = decided(call, deny=("mcp__git__status",), allow=("mcp__git__status",))
+    assert (answer(found), found.gate) == ("deny", Gate.POLICY)
+    assert "`mcp__git__status`" in found.reason
+
+
+@pytest.mark.parametrize("outer", ["mcp__remit", "mcp__remit__*", "mcp__remit__call_tool"])
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        ("default", "ask"),
+        ("acceptEdits", "ask"),
+        ("plan", "ask"),
+        ("auto", "ask"),
+        ("dontAsk", "deny"),
+        ("bypassPermissions", None),
+    ],
+)
+def test_a_permission_for_the_gateway_covers_nothing_else(
+    outer: str, mode: str, expected: str | None
+) -> None:
+    assert answer(decided(THROUGH._replace(mode=mode), allow=(outer,))) == expected
+
+
+def test_without_any_rule_the_client_asks_by_itself() -> None:
+    for mode in MODES:
+        assert answer(decided(DIRECT._replace(mode=mode))) is None
+    assert (
+        answer(decided(THROUGH)) == "ask"
+    )  # the client may allow `call_tool` by a rule that nobody wrote down
+    assert answer(decided(THROUGH._replace(mode="auto"))) is None
+
+
+def test_a_rule_about_the_exact_name_of_an_unknown_tool_is_left_to_the_client() -> None:
+    call = DIRECT._replace(name="mcp__remit__long_name_1234abcd")
+    assert answer(decided(call, allow=(call.name,))) is None
+    assert answer(decided(call, allow=("mcp__remit",))) == "ask"
+    assert answer(decided(call._replace(through="mcp__remit__call_tool"), allow=(call.name,))) == "ask"
+
+
+def test_the_gateways_own_tools_are_left_to_the_client() -> None:
+    assert answer(decided(DIRECT._replace(name="mcp__remit__discover_tools"), allow=("mcp__remit",))) is None
+    memory = server("remit-memory")._replace(source=REMIT)
+    save = memory._replace(name="mcp__remit-memory__save", kind=Kind.MCP_TOOL)
+    call = DIRECT._replace(name="mcp__remit__remit-memory__save")
+    assert answer(decided(call, allow=("mcp__remit",), tools=(REMIT_ROW, memory, save))) is None
+
+
+def test_a_tool_whose_server_wants_a_person_is_asked_about_through_call_tool() -> None:
+    allow = ("mcp__git__status",)
+    assert answer(decided(THROUGH, allow=allow, needs_person=True)) == "ask"
+    assert answer(decided(DIRECT, allow=allow, needs_person=True)) == "allow"  # the client asks by itself
+
+
+def test_a_tool_hidden_for_another_reason_is_left_to_the_gateway() -> None:
+    off = STATUS._replace(config_status=ConfigStatus.DISABLED)
+    assert answer(decided(DIRECT, allow=("mcp__git",), tools=(REMIT_ROW, GIT, off))) is None
+    assert answer(decided(DIRECT, deny=("mcp__git",), tools=(REMIT_ROW, GIT, off))) is None
+
+
+def test_as_a_plugin_the_gateway_is_recognized_by_its_own_names() -> None:
+    plugin = server("remit", scope=Scope.PLUGIN, config_status=ConfigStatus.ITSELF)
+    row = plugin._replace(name="mcp__plugin_remit_remit__*", plugin="remit", project_hash=None)
+    call = ClientCall("mcp__plugin_remit_remit__git__status", server="remit", source="plugin")
+    rows = (row, GIT, STATUS)
+    assert answer(decided(call, allow=("mcp__git__status",), tools=rows)) == "allow"
+    assert answer(decided(call, allow=("mcp__plugin_remit_remit",), tools=rows)) == "ask"
+
+
+def test_the_client_applies_its_rules_to_its_own_calls_itself() -> None:
+    call = ClientCall("mcp__git__status", server="git", source="user")
+    for rules in ({"deny": ("mcp__git",)}, {"ask": ("mcp__git",)}, {"allow": ("mcp__git",)}):
+        assert answer(decided(call, **rules)) is None
