@@ -72,7 +72,6 @@ def allowed(*texts: str) -> list[str]:
         ("B*", ["Bash"]),
         ("mcp__remit__git__status", ["status"]),
         ("mcp__remit__git__*", [*GIT, "other"]),
-        ("mcp__plugin_remit_remit__git__status", ["status"]),
     ],
 )
 def test_a_rule_that_denies_matches_generously(text: str, expected: list[str]) -> None:

@@ -158,15 +158,6 @@ def test_a_tool_hidden_for_another_reason_is_left_to_the_gateway() -> None:
     assert answer(decided(DIRECT, deny=("mcp__git",), tools=(REMIT_ROW, GIT, off))) is None
 
 
-def test_as_a_plugin_the_gateway_is_recognized_by_its_own_names() -> None:
-    plugin = server("remit", scope=Scope.PLUGIN, config_status=ConfigStatus.ITSELF)
-    row = plugin._replace(name="mcp__plugin_remit_remit__*", plugin="remit", project_hash=None)
-    call = ClientCall("mcp__plugin_remit_remit__git__status", server="remit", source="plugin")
-    rows = (row, GIT, STATUS)
-    assert answer(decided(call, allow=("mcp__git__status",), tools=rows)) == "allow"
-    assert answer(decided(call, allow=("mcp__plugin_remit_remit",), tools=rows)) == "ask"
-
-
 def test_the_client_applies_its_rules_to_its_own_calls_itself() -> None:
     call = ClientCall("mcp__git__status", server="git", source="user")
     for rules in ({"deny": ("mcp__git",)}, {"ask": ("mcp__git",)}, {"allow": ("mcp__git",)}):

@@ -27,8 +27,6 @@ _DONT_ASK = "dontAsk"
 # The client's word for the file of a server, by the scope of the row that Remit made of it.
 _SOURCES = {
     Scope.GLOBAL: ("user",),
-    Scope.LOCAL: ("local",),
-    Scope.PLUGIN: ("plugin",),
     Scope.MANAGED: ("managed", "enterprise"),
 }
 
