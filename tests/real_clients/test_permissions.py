@@ -123,7 +123,7 @@ class Layout:
 
     def outcomes(self) -> dict[str, str]:
         """What comes of each call."""
-        calls = [(self._called(name), {}) for name in SERVED]
+        calls: list[Call] = [(self._called(name), {}) for name in SERVED]
         labels = [*SERVED, *(f"{name} {given}" for name, given in BUILTINS)]
         found = self._session([*calls, *BUILTINS])
         return dict(zip(labels, found, strict=True))
@@ -246,12 +246,36 @@ def _outcome(result: str) -> str:
         return "asked"
     if "No such tool" in result:
         return "absent"
-    refusals = ("has been denied", "Auto mode is unavailable", "is not for use here", "denies it by")
+    if "Auto mode is unavailable" in result:
+        return "reviewed"  # by a model that is not there
+    refusals = ("has been denied", "Remit: `", "not available now", "mode `dontAsk`")
     return "refused" if any(said in result for said in refusals) else "ran"
+
+
+def is_same(alone: str, behind: str, rules: Sequence[str]) -> bool:
+    """Compare two outcomes.
+
+    Where a rule allows the gateway as a whole, the client does not review its calls any more, and no hook can
+    make it do so: a person is asked instead.
+    """
+    return alone == behind or (alone == "reviewed" and behind == "asked" and "mcp__remit" in str(rules))
+
+
+def is_same_by_name(alone: str, by_name: str) -> bool:
+    """Compare the outcome of a tool with that of `call_tool`, which is always there and never read-only."""
+    accepted = {"absent": ("refused",), "reviewed": ("reviewed", "asked"), "ran": ("ran", "asked")}
+    return by_name in accepted.get(alone, (alone,))
 
 
 @pytest.mark.parametrize("seed", range(SETTINGS))
 def test_each_tool_is_as_usable_through_remit_as_without_it(seed: int, tmp_path: Path) -> None:
     alone = Layout(tmp_path.resolve() / "alone", seed, with_remit=False)
     behind = Layout(tmp_path.resolve() / "behind", seed, with_remit=True)
-    assert behind.outcomes() == alone.outcomes()
+    expected, found = alone.outcomes(), behind.outcomes()
+    rules = [path.read_text() for path in behind.root.rglob("settings*.json")]
+    differing = {
+        name: (expected[name], outcome)
+        for name, outcome in found.items()
+        if not is_same(expected[name], outcome, rules)
+    }
+    assert differing == {}

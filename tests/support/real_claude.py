@@ -152,13 +152,10 @@ def _stream(blocks: Sequence[dict[str, object]], stop: str) -> str:
         else:
             start = {**block, "input": {}}
             delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
-        events += [
-            {"type": "content_block_start", "index": index, "content_block": start},
-            {"type": "content_block_delta", "index": index, "delta": delta},
-            {"type": "content_block_stop", "index": index},
-        ]
-    events += [
-        {"type": "message_delta", "delta": {"stop_reason": stop}, "usage": {"output_tokens": 5}},
-        {"type": "message_stop"},
-    ]
+        events.append({"type": "content_block_start", "index": index, "content_block": start})
+        events.append({"type": "content_block_delta", "index": index, "delta": delta})
+        events.append({"type": "content_block_stop", "index": index})
+    usage: dict[str, object] = {"output_tokens": 5}
+    events.append({"type": "message_delta", "delta": {"stop_reason": stop}, "usage": usage})
+    events.append({"type": "message_stop"})
     return "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)

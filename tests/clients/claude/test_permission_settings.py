@@ -7,6 +7,7 @@ from remit.clients.claude.permission_settings import MAX_RULES, SettingsText, re
 from remit.clients.parsing.client_reader import ParsedFile
 from remit.clients.parsing.entry_fields import EntryFields
 from remit.decision.decide import Decision
+from remit.decision.gates import Gate
 from remit.decision.settings_rules import SettingsLevel
 from remit.install.install_record import EditedFile, Format, WrittenKey
 from support.builders import servers
@@ -40,7 +41,7 @@ def policy(sandbox: Sandbox, name: str = "mcp__git__reset") -> str:
     """What the gate `policy` says."""
     registry = sandbox.registry()
     gates = registry.explain(name, registry.at(str(sandbox.root / "code/shop"))).gates
-    return next(result.reason for gate, result in gates if gate == "policy")
+    return next(result.reason for gate, result in gates if gate is Gate.POLICY)
 
 
 def problems(sandbox: Sandbox) -> list[str]:

@@ -92,8 +92,8 @@ def test_nothing_is_lifted_for_a_tool_that_is_not_listed() -> None:
 def test_a_rule_that_asks_about_the_inner_tool_asks_in_every_mode(
     call: ClientCall, mode: str, expected: str
 ) -> None:
-    rules = {"ask": ("mcp__git__status",), "allow": ("mcp__git", "mcp__remit")}
-    found = decided(call._replace(mode=mode), **rules)
+    allow = ("mcp__git", "mcp__remit")
+    found = decided(call._replace(mode=mode), ask=("mcp__git__status",), allow=allow)
     assert (answer(found), found.gate, found.asked_by_client) == (expected, Gate.DANGER, True)
 
 
@@ -160,5 +160,6 @@ def test_a_tool_hidden_for_another_reason_is_left_to_the_gateway() -> None:
 
 def test_the_client_applies_its_rules_to_its_own_calls_itself() -> None:
     call = ClientCall("mcp__git__status", server="git", source="user")
-    for rules in ({"deny": ("mcp__git",)}, {"ask": ("mcp__git",)}, {"allow": ("mcp__git",)}):
-        assert answer(decided(call, **rules)) is None
+    assert answer(decided(call, deny=("mcp__git",))) is None
+    assert answer(decided(call, ask=("mcp__git",))) is None
+    assert answer(decided(call, allow=("mcp__git",))) is None
