@@ -27,7 +27,8 @@ from typing import Any, NamedTuple, NoReturn
 
 CRASHED = 70  # the exit code of a command that raised
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-_STARTS = ("subprocess.Popen", "os.exec", "os.posix_spawn", "os.spawn", "os.system", "os.fork", "os.forkpty")
+# A fork alone runs nothing new: hooks fork, and what their children do is noted, too.
+_STARTS = ("subprocess.Popen", "os.exec", "os.posix_spawn", "os.spawn", "os.system", "os.forkpty")
 _CONNECTIONS = ("socket.connect", "socket.sendto", "socket.sendmsg", "socket.bind", "socket.getaddrinfo")
 _CHANGES = {  # and how many of the arguments are paths
     **{f"os.{name}": 1 for name in ("mkdir", "rmdir", "remove", "truncate", "chmod", "chown", "utime")},
