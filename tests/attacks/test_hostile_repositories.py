@@ -21,7 +21,7 @@ from attacks.command_checks import (
     world_failures,
 )
 from attacks.forked_commands import Done, ForkServer, forking
-from attacks.hostile_repositories import Victim, event, mix
+from attacks.hostile_repositories import CONTENTS, FORMS, Victim, event, mix
 from attacks.ingredients.repository import HostileRepository, Ingredient
 from attacks.worlds import BASH
 
@@ -164,3 +164,21 @@ def test_nothing_in_a_hostile_repository_runs_leaks_escapes_or_hangs(
         names = [ingredient.__name__ for ingredient in reduced(server, tmp_path, GIVEN[0])]
         pytest.fail(f"{failed}\nneeds only: {names}")
     assert failed == {}
+
+
+def test_every_ingredient_changes_the_repository_and_nothing_else(tmp_path: Path) -> None:
+    for ingredient in (*CONTENTS, *FORMS):
+        root = tmp_path / ingredient.__name__
+        root.mkdir()
+        victim = Victim(root.resolve(), 1)
+        before = victim.snapshot()
+        victim.clone([ingredient])
+        after = victim.snapshot()
+        victim.close()
+        changed = [path for path in {**before, **after} if before.get(path) != after.get(path)]
+        answers = str(victim.world.home / ".claude.json")  # what the user approved
+        assert changed, ingredient.__name__
+        assert [path for path in changed if not path.startswith(f"{victim.world.repository}/")] in (
+            [],
+            [answers],
+        )
