@@ -12,7 +12,10 @@ from attacks.worlds import BASH
 SECONDS = 5.0  # of processor time
 HOOK_SECONDS = 2.0
 MEGABYTES = 300
-CODES = {"why": (0, 1), "doctor": (0, 1)}  # of all others: 0
+CODES = {  # of all others: 0
+    **dict.fromkeys(("why", "doctor", "policy", "search", "suggest"), (0, 1)),
+    "prune": (0, 2),  # the personal file is not one to write to
+}
 WORDS = (*SECRETS.values(), TOKEN, "diary-of-a-tortoise")
 # Controls, directional marks, zero-width characters, line separators, tags, halves of pairs.
 UNSAFE = re.compile(
@@ -42,7 +45,7 @@ def _texts_failures(done: Done) -> Generator[str]:
         if found := UNSAFE.search(text.replace("\r\n", "\n")):
             around = text[max(0, found.start() - 60) : found.end() + 20]
             yield f"wrote {found[0]!r} to {stream}: {around!r}"
-    if "--json" in done.words and not done.is_late:
+    if "--json" in done.words and not done.is_late and done.code != 2:
         try:
             json.loads(done.stdout)
         except ValueError as error:

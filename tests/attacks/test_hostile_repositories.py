@@ -35,6 +35,10 @@ CLIENTS = (
     *("all", "cursor", "vscode", "codex", "gemini-cli", "opencode", "zed", "roo", "kiro"),
     *("continue", "klaude", "copilot-cli"),
 )
+OTHERS = (
+    *(["states"], ["trust"], ["clients", "--all"], ["policy", "check"], ["search", "delete", "notes"]),
+    *(["usage"], ["prune"], ["suggest"], ["status"], ["approve"], ["memory", "list"]),
+)
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="uses pipes, sockets and pidfds of Linux")
 
 
@@ -82,6 +86,7 @@ class Attack:
             ["context", *client, *chance.choice([[], ["--json"]])],
             ["doctor", *client, *chance.choice([[], ["--json"]])],
             ["why", *chance.choice([[], ["--json"]]), "--", self._name(repository)],
+            [*chance.choice(OTHERS), *chance.choice([[], ["--json"]])],
         ]
         for words in lines:
             on_terminal = "--json" not in words and chance.random() < 0.3
