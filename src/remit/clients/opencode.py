@@ -12,7 +12,7 @@ from remit.clients.parsing.server_entries import ServerEntry, remote
 from remit.decision.launch import Launch, Transport, VariableSyntax
 from remit.decision.scopes import Scope, ancestors
 from remit.decision.settings_rules import NEVER_ASKS
-from remit.files.bounded_reader import FileError, Machine
+from remit.files.bounded_reader import FileError, Machine, read_head
 from remit.files.formats import parse_jsonc
 
 NAME = "opencode"
@@ -73,9 +73,8 @@ def _is_repository(path: str) -> bool:
     if os.path.isdir(path):
         return all(os.path.exists(os.path.join(path, name)) for name in ("HEAD", "objects", "refs"))
     try:
-        with open(path, "rb") as opened:
-            return opened.read(8) == b"gitdir: "
-    except OSError:
+        return read_head(path, size=8) == "gitdir: "
+    except FileError:
         return False
 
 

@@ -36,12 +36,18 @@ def machine_path(machine: Machine) -> str:
     return os.path.abspath(given) if given else os.path.join(_config(machine), "remit", SHARED)
 
 
+def machine_paths(machine: Machine) -> tuple[str, str]:
+    """Return the user's file and the administrator's, which no project can write."""
+    return machine_path(machine), os.path.join(managed_directory(machine), SHARED)
+
+
 def _all(workspace: Workspace, machine: Machine) -> Iterator[Found]:
-    yield "machine", machine_path(machine), None
+    own, managed = machine_paths(machine)
+    yield "machine", own, None
     for dir in reversed(ancestors(workspace.dir, up_to=workspace.checkout)):
         yield "project", os.path.join(dir, SHARED), dir
         yield "local", os.path.join(dir, PERSONAL), dir
-    yield "managed", os.path.join(managed_directory(machine), SHARED), None
+    yield "managed", managed, None
 
 
 def managed_directory(machine: Machine) -> str:

@@ -2,17 +2,19 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import cast
 
 from remit.configuration.config_model import ConfigurationFile, ConfigurationLayer, TomlDocument
 from remit.configuration.file_paths import configuration_paths
 from remit.configuration.toml_positions import positions
 from remit.decision.projects import Workspace
-from remit.decision.scopes import is_at_or_below
 from remit.files.bounded_reader import FileError, Machine, fingerprint, is_settled, read_text
 from remit.files.formats import parse_toml
 
 _LIMIT = 2**20  # bytes per file
+_PROJECT_LIMIT = 2**18  # bytes of a project's file
+_PROJECT_RULES = 1_000  # tables and list items in all sections of a project's file
 
 
 class TomlFiles:
@@ -38,16 +40,31 @@ class TomlFiles:
         if file.path == os.devnull:  # `REMIT_CONFIG=/dev/null` means no file
             return None
         try:
-            if file.dir is not None and not _is_inside(file.path, workspace):
-                raise FileError("a symbolic link leads out of the project")
-            text = read_text(file.path, limit=_LIMIT)
+            within = () if file.dir is None else (workspace.checkout,)
+            text = read_text(file.path, limit=_PROJECT_LIMIT if within else _LIMIT, within=within)
             if text is None:
                 return None
             may_grow = not text.strip() and not is_settled(file.path, now_ns=self._now_ns())
-            return TomlDocument(parse_toml(text), positions(text), may_grow=may_grow)
+            content = parse_toml(text)
+            if within:
+                _require_few(content)
+            return TomlDocument(content, positions(text), may_grow=may_grow)
         except FileError as error:
             return TomlDocument(problem=error.reason, place=error.place)
 
 
-def _is_inside(path: str, workspace: Workspace) -> bool:
-    return not os.path.islink(path) or is_at_or_below(os.path.realpath(path), workspace.checkout)
+def _require_few(content: object) -> None:
+    """Limit the rules of a project, because each is compared with all tools."""
+    rules = 0
+    for section in cast("dict[str, object]", content).values():
+        for entry in _values(section):
+            rules += 1 + sum(len(_values(field)) for field in _values(entry))
+    if rules > _PROJECT_RULES:
+        raise FileError(f"more than {_PROJECT_RULES:,} rules")
+
+
+def _values(value: object) -> Sequence[object]:
+    """List the values of a table, or the items of a list."""
+    if isinstance(value, dict):
+        return tuple(cast("dict[str, object]", value).values())
+    return cast("list[object]", value) if isinstance(value, list) else ()

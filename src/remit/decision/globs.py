@@ -3,12 +3,16 @@
 Matching never backtracks: it takes at most the length of the pattern times that of the name.
 """
 
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from remit.decision.tool_names import MCP, normalise, served_name
 
 _MARK = "*"
+_GRAM = 3  # characters of a pattern that are looked up
+
+Item = TypeVar("Item")
 
 
 class Glob(NamedTuple):
@@ -42,6 +46,30 @@ class Glob(NamedTuple):
     def is_name(self) -> bool:
         """Whether it matches exactly one name."""
         return len(self.parts) == 1
+
+
+class GlobIndex(Generic[Item]):
+    """Finds the items whose patterns match a name, without trying all patterns on all names.
+
+    A pattern is tried only on names that contain the start of its longest part.
+    """
+
+    def __init__(self, items: Iterable[tuple[Sequence[Glob], Item]]) -> None:
+        self._items = tuple(items)
+        self._by_gram: dict[str, list[int]] = {}
+        for at, (globs, _) in enumerate(self._items):
+            for form in globs:
+                self._by_gram.setdefault(max(form.parts, key=len)[:_GRAM], []).append(at)
+        self._lengths = sorted(set(map(len, self._by_gram)))
+
+    def matching(self, name: str) -> list[Item]:
+        """List the items with a pattern that matches, in their order."""
+        tried: set[int] = set()
+        for length in self._lengths:
+            for gram in {name[at : at + length] for at in range(len(name) - length + 1)}:
+                tried.update(self._by_gram.get(gram, ()))
+        found = (self._items[at] for at in sorted(tried))
+        return [item for globs, item in found if any(form.matches(name) for form in globs)]
 
 
 def glob(text: str) -> Glob:

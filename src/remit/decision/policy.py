@@ -9,7 +9,7 @@ from functools import cache
 from typing import NamedTuple
 
 from remit.decision.danger import Danger, Rating, derive
-from remit.decision.globs import Glob
+from remit.decision.globs import Glob, GlobIndex
 from remit.decision.kinds import Kind
 from remit.decision.policy_rules import (
     AnnotationTrust,
@@ -44,6 +44,7 @@ class Policy:
     ) -> None:
         self._lists = sorted(lists, key=lambda each: each.allows)  # block lists first
         self._safety_rules = tuple(safety_rules)
+        self._by_name = GlobIndex((each.globs, each) for each in self._safety_rules)
         self._annotation_trust = tuple(annotation_trust)
         self._refused: dict[tuple[str | None, ...], Refusal | None] = {}
         self._combined: dict[str, _CombinedRules] = {}
@@ -91,7 +92,7 @@ class Policy:
             return ToolDanger(derive(tool, trusts_annotations=tool.is_trusted is not False))
         combined = self._combined.get(tool.name)
         if combined is None:
-            combined = _combine([each for each in self._safety_rules if _covers(each.globs, tool.name)])
+            combined = _combine(self._by_name.matching(tool.name))
             self._combined[tool.name] = combined
         danger = combined.danger or (derive(tool, trusts_annotations=self._trusts_annotations(tool)), None)
         if combined.raised is not None and combined.raised[0].level > danger[0].level:
@@ -123,8 +124,8 @@ class Policy:
         for each in self._lists:
             if _concerns(each, tool, agents) and (refusal := _list_refusal(each, tool)):
                 return refusal
-        for rule in self._safety_rules:
-            if rule.ai_enabled is not None and not rule.ai_enabled[0] and _covers(rule.globs, tool.name):
+        for rule in self._by_name.matching(tool.name):
+            if rule.ai_enabled is not None and not rule.ai_enabled[0]:
                 return Refusal("switched off for AI", rule.ai_enabled[1], "set to true")
         return None
 
@@ -175,10 +176,6 @@ def _admits(form: Glob, name: str, full_name: str, *, is_server: bool) -> bool:
     if is_server:
         return form.may_match(name[:-1]) or form.may_match(full_name[:-1])
     return form.matches(name) or form.matches(full_name)
-
-
-def _covers(globs: Iterable[Glob], name: str) -> bool:
-    return any(form.matches(name) for form in globs)
 
 
 def _server_names(tool: Tool) -> tuple[str, ...]:

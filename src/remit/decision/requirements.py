@@ -6,7 +6,7 @@ They are looked up once per tool name, and evaluated once per rule and snapshot.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from remit.decision.globs import Glob, tool_globs
+from remit.decision.globs import GlobIndex, tool_globs
 
 if TYPE_CHECKING:
     from remit.decision.state_snapshot import Snapshot, StateValue
@@ -44,28 +44,31 @@ class Requirement(NamedTuple):
     source: str  # the file that sets it
 
 
-ToolRequirements = tuple[Requirement, ...]
-NOTHING_REQUIRED: ToolRequirements = ()
+class ToolRequirements(tuple[Requirement, ...]):
+    """The requirements of a tool; tools with the same ones share it, so its identity is its hash."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+
+NOTHING_REQUIRED = ToolRequirements()
 
 
 class Requirements:
     """The requirements of all tools."""
 
     def __init__(self, needed: Iterable[Requirement] = (), ways: Mapping[str, str] | None = None) -> None:
-        self._by_name: dict[str, list[Requirement]] = {}
-        self._by_glob: list[tuple[Glob, Requirement]] = []
         self._ways = ways or {}  # how to make each state true
         self._found: dict[str, ToolRequirements] = {}
+        self._shared: dict[tuple[int, ...], ToolRequirements] = {}  # by the places of the requirements
         # A single attribute, because threads may use different snapshots.
         self._judged: tuple[Snapshot | None, dict[ToolRequirements, UnmetRequirement | None]] = (None, {})
         self._needed = tuple(needed)
-        for each in self._needed:
-            for form in tool_globs(each.pattern):
-                if form.is_name:
-                    self._by_name.setdefault(form.parts[0], []).append(each)
-                else:
-                    self._by_glob.append((form, each))
-        self.is_empty = not (self._by_name or self._by_glob)
+        # Patterns before names: of two unmet requirements, the more general one is named.
+        forms = [(form, at) for at, each in enumerate(self._needed) for form in tool_globs(each.pattern)]
+        self._by_glob = GlobIndex(((form,), at) for form, at in forms if not form.is_name)
+        self._by_name = GlobIndex(((form,), at) for form, at in forms if form.is_name)
+        self.is_empty = not forms
 
     def of(self, name: str) -> ToolRequirements:
         """List the requirements of a tool by its canonical name."""
@@ -73,8 +76,11 @@ class Requirements:
             return NOTHING_REQUIRED
         found = self._found.get(name)
         if found is None:
-            covering = [each for form, each in self._by_glob if form.matches(name)]
-            found = self._found[name] = tuple(dict.fromkeys((*covering, *self._by_name.get(name, ()))))
+            places = tuple(dict.fromkeys((*self._by_glob.matching(name), *self._by_name.matching(name))))
+            found = self._shared.get(places)
+            if found is None:
+                found = self._shared[places] = ToolRequirements(self._needed[at] for at in places)
+            self._found[name] = found
         return found
 
     def including(self, more: Iterable[Requirement], ways: Mapping[str, str]) -> "Requirements":

@@ -1,17 +1,18 @@
-"""Reads other programs' files with a size limit and without blocking, and detects changes."""
+"""Reads other programs' files within limits, without blocking, and without links out of a project."""
 
 import errno
 import os
 import stat
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import NamedTuple
 
-from remit.decision.scopes import ancestors
+from remit.decision.scopes import ancestors, is_at_or_below
 from remit.errors import BadVariableError
 
 HOME = "~"
+OUTSIDE = "a symbolic link leads out of the project; Remit does not follow it, but the client may"
 SETTLED_NS = 2_000_000_000  # a younger file may change again without a new timestamp
 _DIRECTORIES = ("HOME", "USERPROFILE", "REMIT_HOME", "REMIT_CONFIG", "XDG_DATA_HOME", "LOCALAPPDATA")
 _ABSENT = (errno.ENOENT, errno.ENOTDIR)
@@ -118,37 +119,76 @@ def _is_roots(found: os.stat_result) -> bool:
     return found.st_uid == 0 and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-def read_text(path: str, *, limit: int) -> str | None:
+def read_text(path: str, *, limit: int, within: Sequence[str] = ()) -> str | None:
     """Read a text file the way a JavaScript client does; None if it does not exist.
+
+    With `within`, the file must be in one of these directories after all links are followed.
 
     Raises:
         FileError: it exists, but is not a readable file of at most `limit` bytes.
     """
-    data = read_bytes(path, limit=limit)
+    data = read_bytes(path, limit=limit, within=within)
     return None if data is None else data.decode("utf-8-sig", "replace")
 
 
-def read_head(path: str, *, size: int) -> str | None:
+def read_head(path: str, *, size: int, within: Sequence[str] = ()) -> str | None:
     """Read the first bytes of a text file; None if it does not exist.
 
     Raises:
         FileError: it exists, but is not a readable file.
     """
-    data = _read(path, limit=None, size=size)
+    data = _read(path, None, size, within)
     return None if data is None else data.decode("utf-8-sig", "replace")
 
 
-def read_bytes(path: str, *, limit: int) -> bytes | None:
+def read_bytes(path: str, *, limit: int, within: Sequence[str] = ()) -> bytes | None:
     """Read a file; None if it does not exist.
 
     Raises:
         FileError: it exists, but is not a readable file of at most `limit` bytes.
     """
-    return _read(path, limit, limit)
+    return _read(path, limit, limit, within)
 
 
-def _read(path: str, limit: int | None, size: int) -> bytes | None:
+def read_part(path: str, *, start: int, size: int) -> bytes | None:
+    """Read a part of a file from an offset, or its last bytes if more follow; None if it cannot be read."""
     try:
+        with open(path, "rb", opener=_without_waiting) as opened:
+            found = os.fstat(opened.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                return None
+            opened.seek(max(start, found.st_size - size))
+            return opened.read(size)
+    except (OSError, ValueError):
+        return None
+
+
+def is_inside(path: str, within: Sequence[str]) -> bool:
+    """Tell whether a path is in one of these canonical directories after all links are followed."""
+    real = real_path(path)
+    return any(is_at_or_below(real, root) for root in within)
+
+
+def real_path(path: str) -> str:
+    """Follow all links of a path; the system does it faster than Python for a deep directory."""
+    if sys.platform == "linux":
+        try:
+            descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except (OSError, ValueError):
+            return os.path.realpath(path)
+        try:
+            return os.readlink(f"/proc/self/fd/{descriptor}")
+        except OSError:  # no `/proc`
+            return os.path.realpath(path)
+        finally:
+            os.close(descriptor)
+    return os.path.realpath(path)
+
+
+def _read(path: str, limit: int | None, size: int, within: Sequence[str]) -> bytes | None:
+    try:
+        if within:  # before opening: to open a device has effects
+            _require_inside(path, within)
         with open(path, "rb", opener=_without_waiting) as opened:
             found = os.fstat(opened.fileno())
             if not stat.S_ISREG(found.st_mode):
@@ -160,6 +200,12 @@ def _read(path: str, limit: int | None, size: int) -> bytes | None:
         if error.errno in _ABSENT:
             return None
         raise FileError(_REASONS.get(error.errno or 0, error.strerror or "cannot be read")) from None
+
+
+def _require_inside(path: str, within: Sequence[str]) -> None:
+    os.stat(path)  # a missing file, or a circle of links, is another problem
+    if not is_inside(path, within):
+        raise FileError(OUTSIDE)
 
 
 def _without_waiting(path: str, flags: int) -> int:

@@ -12,6 +12,7 @@ import stat
 from remit.decision.projects import Workspace, identify
 from remit.decision.scopes import ancestors, is_at_or_below
 from remit.errors import NoSuchDirectoryError
+from remit.files.bounded_reader import FileError, read_bytes
 
 _MAX_LINK = 8192  # bytes of a `.git` file
 
@@ -83,15 +84,12 @@ def _main_checkout(checkout: str) -> str:
 
 def _pointer(file: str, *, base: str, prefix: str = "") -> str | None:
     """Read a one-line file that holds a path; None for any other file."""
-    if not os.path.isfile(file):
-        return None
     try:
-        with open(file, encoding="utf-8") as opened:
-            line = opened.read(_MAX_LINK).rstrip("\r\n")
+        line = (read_bytes(file, limit=_MAX_LINK) or b"").decode().rstrip("\r\n")
         return (
             os.path.realpath(os.path.join(base, line.removeprefix(prefix)))
-            if line.startswith(prefix)
+            if line and line.startswith(prefix)
             else None
         )
-    except (OSError, ValueError):
+    except (FileError, ValueError):
         return None

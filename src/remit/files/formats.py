@@ -1,6 +1,7 @@
 """Parsers of configuration files: JSON, JSONC, TOML and YAML, with limits and error positions.
 
-The TOML and YAML libraries are imported on demand: importing either takes longer than most commands.
+All take time and memory in proportion to the text, which its reader limits. The TOML and YAML libraries are
+imported on demand: importing either takes longer than most commands.
 """
 
 import json
@@ -12,9 +13,13 @@ from remit.files.bounded_reader import FileError
 from remit.files.json_comments import without_comments, without_trailing_commas
 
 MAX_DEPTH = 200  # of nested lists and objects, for parsers without a limit
+MAX_KEY_PARTS = 64  # of a dotted TOML key: the library takes quadratic time for one key
+MAX_YAML_NODES = 50_000  # scalars and collections, counted each time an alias repeats them
 
 _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_KEY = r"(?:[A-Za-z0-9_-]++|\"(?:\\.|[^\"\\\n])*+\"|'[^'\n]*+')"
+_DOTTED_KEY = re.compile(rf"{_KEY}(?:[ \t]*+\.[ \t]*+{_KEY})*+")
 _QUOTED = re.compile(r"\(.*\)|'.*'|\".*\"", re.DOTALL)  # parts of the file in a parser's message
 _WORDS: dict[str, object] = {"": None, "~": None, "null": None, "true": True, "false": False}
 
@@ -52,6 +57,7 @@ def parse_toml(text: str) -> object:
     import tomllib
 
     try:
+        _require_short_keys(text)
         return _bounded(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         reason, _, place = str(error).rpartition(" (at ")
@@ -78,6 +84,13 @@ def parse_yaml(text: str) -> object:
         raise FileError("not usable YAML: a number has thousands of digits") from None
 
 
+def _require_short_keys(text: str) -> None:
+    for key in _DOTTED_KEY.finditer(text):
+        if key.end() - key.start() > MAX_KEY_PARTS and key[0].count(".") >= MAX_KEY_PARTS:
+            line = text.count("\n", 0, key.start()) + 1
+            raise FileError(f"not usable TOML: a key has more than {MAX_KEY_PARTS} parts", f"line {line}")
+
+
 def _bounded(content: dict[str, Any]) -> object:
     """Reject deeply nested content: dotted keys nest without recursion in the parser."""
     level: list[Any] = [content]
@@ -93,60 +106,85 @@ def _items(value: Any) -> Iterable[Any]:
 
 
 class _Document:
-    """Builds a value from parser events without recursion: the library's builder has no depth limit."""
+    """Builds a value from parser events without recursion: the library's builder has no limits.
+
+    An alias shares the value of its anchor, but counts as many nodes as that has: whoever walks or prints the
+    value visits them again.
+    """
 
     def __init__(self) -> None:
         self._top: list[object] = []
-        self._open: list[tuple[Any, list[object]]] = []  # each collection with its pending key
-        self._anchors: dict[str, object] = {}
+        self._open: list[_OpenCollection] = []
+        self._anchors: dict[str, tuple[object, int]] = {}  # with the number of nodes
+        self._nodes = 0
 
     def read(self, events: Any) -> object:
         for event in events:
             match type(event).__name__:
                 case "ScalarEvent":
-                    self._place(event, plain_scalar(event.value) if event.implicit[0] else event.value)
+                    value = plain_scalar(event.value) if event.implicit[0] else event.value
+                    self._count(1)
+                    self._keep(event.anchor, value, 1)
+                    self._put(value)
                 case "AliasEvent":
-                    self._put(self._named(event.anchor))
+                    value, nodes = self._named(event.anchor)
+                    self._count(nodes)
+                    self._put(value)
                 case "SequenceStartEvent":
                     self._begin(event, cast("list[object]", []))
                 case "MappingStartEvent":
                     self._begin(event, cast("dict[str, object]", {}))
                 case "SequenceEndEvent" | "MappingEndEvent":
-                    self._open.pop()
+                    ended = self._open.pop()
+                    self._keep(ended.anchor, ended.value, self._nodes - ended.before)
                 case "DocumentEndEvent":
                     break
                 case _:
                     pass
         return self._top[0] if self._top else None
 
-    def _named(self, anchor: str) -> object:
-        value = self._anchors.get(anchor)
-        if any(collection is value for collection, _ in self._open):
-            raise FileError("not usable YAML: a part contains itself")
-        return value
+    def _count(self, nodes: int) -> None:
+        self._nodes += nodes
+        if self._nodes > MAX_YAML_NODES:
+            raise FileError(f"not usable YAML: more than {MAX_YAML_NODES:,} values, with repeated ones")
 
-    def _begin(self, event: Any, collection: object) -> None:
+    def _keep(self, anchor: str | None, value: object, nodes: int) -> None:
+        if anchor is not None:
+            self._anchors[anchor] = value, nodes
+
+    def _named(self, anchor: str) -> tuple[object, int]:
+        if any(each.anchor == anchor for each in self._open):
+            raise FileError("not usable YAML: a part contains itself")
+        return self._anchors.get(anchor, (None, 1))
+
+    def _begin(self, event: Any, value: Any) -> None:
         if len(self._open) >= MAX_DEPTH:
             raise FileError("not usable YAML: nested too deeply")
-        self._place(event, collection)
-        self._open.append((collection, []))
-
-    def _place(self, event: Any, value: object) -> None:
-        if event.anchor is not None:
-            self._anchors[event.anchor] = value
         self._put(value)
+        self._open.append(_OpenCollection(value, event.anchor, self._nodes))
+        self._count(1)
 
     def _put(self, value: object) -> None:
         if not self._open:
             self._top.append(value)
             return
-        collection, key = self._open[-1]
+        collection, key = self._open[-1].value, self._open[-1].key
         if isinstance(collection, list):
             cast("list[object]", collection).append(value)
         elif key:
             collection[_as_key(key.pop())] = value
         else:
             key.append(value)
+
+
+class _OpenCollection:
+    """A collection whose end the parser has not reached."""
+
+    def __init__(self, value: Any, anchor: str | None, before: int) -> None:
+        self.value = value
+        self.anchor = anchor
+        self.before = before  # nodes counted before it
+        self.key: list[object] = []  # the pending key of a mapping
 
 
 def _as_key(value: object) -> str:

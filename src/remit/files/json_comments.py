@@ -6,6 +6,7 @@ _STRING = r'"(?:\\.|[^"\\])*+"?'
 _STRINGS = re.compile(f"({_STRING})", re.DOTALL)
 # Matches everything to keep, strings included, in one step, then a comment if there is one.
 _COMMENT = re.compile(rf'((?:[^"/]++|{_STRING}|/(?![/*]))*+)(//[^\n]*|/\*.*?(?:\*/|\Z))?', re.DOTALL)
+_VISIBLE = re.compile(r"[^\r\n]+")
 _TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
 
 
@@ -22,4 +23,11 @@ def without_trailing_commas(text: str) -> str:
 
 
 def _blank(match: re.Match[str]) -> str:
-    return match[1] + re.sub(r"[^\r\n]", " ", match[2] or "")
+    kept, comment = match[1], match[2] or ""
+    if "\n" in comment or "\r" in comment:
+        return kept + _VISIBLE.sub(_spaces, comment)
+    return kept + " " * len(comment)
+
+
+def _spaces(match: re.Match[str]) -> str:
+    return " " * len(match[0])

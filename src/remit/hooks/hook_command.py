@@ -1,7 +1,7 @@
 """The `remit hook` command: reads an event from stdin and writes the answer to stdout.
 
-A hook never breaks the session that runs it: the exit code is always 0, and only an answer is printed. A
-failure adds one line to a log of bounded size.
+A hook never breaks the session that runs it: the exit code is 0, and only an answer is printed. A failure
+adds one line to a log of bounded size.
 
 This module imports almost nothing: a client that exits kills the hooks it does not wait for, and a use must
 be recorded anyway.
@@ -10,41 +10,53 @@ be recorded anyway.
 import os
 import signal
 import sys
+import time
 
-_LIMIT = 64 * 1024 * 1024 + 1  # bytes; events of this length or more are ignored
-_HEAD = 10_000  # bytes that contain the event's name
-_BEFORE_CALLS = b'"PreToolUse"'  # the client waits 15 s for an answer, then allows the call
-_TIMEOUT = 10.0  # seconds
+from remit.hooks.guarded_answer import DENY, OTHER, Note, answer_in_time
+
+_LIMIT = 64 * 1024 * 1024 + 1  # bytes; events of this length or more are not read
+_HEAD = 10_000  # bytes that contain the name of most events
+_BEFORE_CALLS = b'"PreToolUse"'
 _REPORTS = (b'"PostToolUse"', b'"PostToolUseFailure"')  # the client does not wait for an answer
+_REPORT_SECONDS = 60.0
+BLOCKS = 2  # the exit code that blocks a call; the client shows the model what is on stderr
+CANNOT_RUN = (
+    "Remit's hook cannot run, so this call is refused. Ask the user to repair it with `remit install "
+    "claude-code`, or to remove it with `remit uninstall claude-code`.\n"
+)
 
 
 def main(record: str | None = None) -> None:
-    """Answer the event on stdin and exit with 0; take all paths from the install record, if one is given."""
+    """Answer the event on stdin; take all paths from the install record, if one is given.
+
+    The exit code is 0, or 2 if a call can be refused in no other way.
+    """
+    start, code, may_decide = time.monotonic(), 0, False
     try:
         usual = signal.signal(signal.SIGTERM, signal.SIG_IGN)
         data = sys.stdin.buffer.read(_LIMIT)
+        # Arguments may contain any text, so do not detach if the client could be waiting for an answer.
+        may_decide = _BEFORE_CALLS in data or len(data) >= _LIMIT
         if record is not None and (text := _fix_ground(record, data)):
             os.write(1, text.encode())
             return
-        # Arguments may contain any text, so do not detach if the client could be waiting for an answer.
-        if _BEFORE_CALLS not in data and any(name in data[:_HEAD] for name in _REPORTS):
+        if not may_decide and any(name in data[:_HEAD] for name in _REPORTS):
             _detach()
+            _limit_time()
+            _respond(data)
         else:
             signal.signal(signal.SIGTERM, usual)
-        if _BEFORE_CALLS in data[:_HEAD]:
-            _start_timeout()
-        from remit.hooks.event_dispatch import respond
-
-        if text := respond(data):
-            os.write(1, text.encode())
+            first = DENY if may_decide else OTHER
+            answer_in_time(lambda note: _respond(data, note), first=first, start=start)
     except BrokenPipeError:  # the client has exited
         pass
     except BaseException as error:
+        code = _refuse() if may_decide else 0
         from remit.hooks.hook_log import log_failure
 
         log_failure("", error)
     finally:
-        os._exit(0)  # skip the slower regular exit
+        os._exit(code)  # skip the slower regular exit
 
 
 def _fix_ground(record: str, data: bytes) -> str:
@@ -61,15 +73,16 @@ def _fix_ground(record: str, data: bytes) -> str:
     return ""
 
 
-def _start_timeout() -> None:
-    """Fail before the client stops waiting, because it treats a late answer as permission."""
-    if hasattr(signal, "setitimer"):
-        signal.signal(signal.SIGALRM, _time_out)
-        signal.setitimer(signal.ITIMER_REAL, _TIMEOUT)
+def _refuse() -> int:
+    """Refuse a call by the exit code that blocks it, and tell how to repair the hook."""
+    os.write(2, CANNOT_RUN.encode())
+    return BLOCKS
 
 
-def _time_out(_number: int, _frame: object) -> None:
-    raise TimeoutError("it takes too long")
+def _respond(data: bytes, note: Note = lambda _note: None) -> str:
+    from remit.hooks.event_dispatch import respond
+
+    return respond(data, note=note)
 
 
 def _detach() -> None:
@@ -82,3 +95,9 @@ def _detach() -> None:
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nowhere, stream)
+
+
+def _limit_time() -> None:
+    """Let the kernel end a process that hangs."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, _REPORT_SECONDS)

@@ -123,7 +123,7 @@ def read_file(
     text = reader.head(path, _HEAD)
     if text is None:
         return
-    fields, body = split(text)
+    fields, body = split(text, lambda size: reader.may_parse_yaml(path, size))
     declaration = base.declaration(kind, name, path, described or _described(fields, body))
     with reader.part(path) as parsed:
         if kind is Kind.SUBAGENT:

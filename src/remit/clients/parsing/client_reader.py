@@ -1,6 +1,5 @@
 """Reads a client's files for a workspace; shared by all clients."""
 
-import os
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -13,7 +12,7 @@ from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.launch import VariableSyntax
 from remit.decision.problems import Problem
 from remit.decision.projects import View, Workspace
-from remit.decision.scopes import Scope
+from remit.decision.scopes import Scope, is_at_or_below
 from remit.decision.settings_rules import ASKS_AT_A_TERMINAL, ClientBehavior, SettingsRule
 from remit.decision.tool_names import server_name, storable
 from remit.files.bounded_reader import (
@@ -21,16 +20,23 @@ from remit.files.bounded_reader import (
     FileError,
     Machine,
     fingerprint,
+    is_inside,
     read_head,
     read_text,
+    real_path,
     require_text,
 )
+from remit.files.bounded_walk import WalkBudget, WalkLimitError, entries, files_below
 from remit.files.formats import parse_json
+from remit.files.front_matter import MAX_FRONT_MATTER
 from remit.install.install_record import InstallRecord
 
-FILE_LIMIT = 16 * 2**20  # bytes
+FILE_LIMIT = 16 * 2**20  # bytes of a user's file
+PROJECT_FILE_LIMIT = 2**20  # bytes of a project's file
 MAX_DEPTH = 16  # of folders in folders
-MAX_FILES = 5_000  # in one of them
+MAX_SERVERS = 1_000  # per file
+_MAX_FILES = 2_000  # commands, skills and agents that are read, of a project
+_PROJECT_YAML, _USER_YAML = 256 * 2**10, 8 * 2**20  # characters in all Markdown files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +108,24 @@ class ClientReader:
         self.lost: set[Scope] = set()  # scopes whose files an unreadable file refers to
         self.installs: Sequence[InstallRecord] = ()
         self._now_ns = now_ns
+        self._home = real_path(machine.home)
+        self._budgets = {
+            True: WalkBudget(10_000, 3.0, directories=1_000),
+            False: WalkBudget(100_000, 20.0, directories=20_000),
+        }
+        self._heads_left = _MAX_FILES
+        self._yaml_left = {True: _PROJECT_YAML, False: _USER_YAML}
+
+    def within(self, path: str) -> tuple[str, ...]:
+        """Return the directories that a path's links must not leave; empty for the user's own files."""
+        here, checkout, project = self.workspace.dir, self.workspace.checkout, self.workspace.project.path
+        roots = tuple(dict.fromkeys((checkout, project)))
+        if not any(is_at_or_below(path, root) for root in roots):
+            return ()
+        if not is_at_or_below(self._home, checkout):
+            return roots
+        # The user keeps the home directory in git: only a directory below it may be someone else's.
+        return (here,) if here != self._home and is_at_or_below(path, here) else ()
 
     @property
     def rules(self) -> list[SettingsRule]:
@@ -160,7 +184,8 @@ class ClientReader:
             return None
         self.files.append(path)
         try:
-            text = read_text(path, limit=limit)
+            within = self.within(path)
+            text = read_text(path, limit=min(limit, PROJECT_FILE_LIMIT) if within else limit, within=within)
             return None if text is None else (format(text),)
         except FileError as error:
             self.unreadable.add(path)
@@ -168,11 +193,17 @@ class ClientReader:
             return None
 
     def head(self, path: str, size: int) -> str | None:
-        """Read the beginning of a file; None if it is missing or invalid."""
+        """Read the beginning of a file; None if it is missing, invalid, or one too many of a project."""
+        if self.within(path):
+            self._heads_left -= 1
+            if self._heads_left == -1:
+                self.note(path, f"there are more than {_MAX_FILES:,} such files; the others are left out")
+            if self._heads_left < 0:
+                return None
         if not self.look_at(path):
             return None
         try:
-            return read_head(path, size=size)
+            return read_head(path, size=size, within=self.within(path))
         except FileError as error:
             self.unreadable.add(path)
             self.note(path, error.reason, error.place)
@@ -180,36 +211,40 @@ class ClientReader:
 
     def files_below(self, folder: str, *, depth: int = MAX_DEPTH) -> list[str]:
         """List the files below a folder, by relative path."""
-        found: list[str] = []
-        seen: set[str] = set()
-        waiting = [""]
-        while waiting and len(found) < MAX_FILES:
-            inside = waiting.pop()
-            for entry in self._entries(os.path.join(folder, inside)):
-                path = os.path.join(inside, entry.name)
-                if not entry.is_dir():
-                    found.append(path)
-                elif path.count(os.sep) < depth and (real := os.path.realpath(entry.path)) not in seen:
-                    seen.add(real)  # links may form a cycle
-                    waiting.append(path)
-        return sorted(found)
-
-    def _entries(self, folder: str) -> list[os.DirEntry[str]]:
-        if not self.look_at(folder):
-            return []
-        try:
-            with os.scandir(folder) as entries:
-                return list(entries)
-        except OSError:
-            return []
+        within = self.within(folder)
+        walked = files_below(
+            folder, budget=self._budgets[bool(within)], depth=depth, within=within, visit=self.look_at
+        )
+        for path, reason in walked.problems:
+            self.note(storable(path), reason)
+        return walked.files
 
     def names_in(self, directory: str) -> list[str]:
         """List the names in a directory, except those that are not text; empty if it cannot be listed."""
         self.look_at(directory)
-        try:
-            return sorted(name for name in os.listdir(directory) if name == storable(name))
-        except (OSError, ValueError):
+        within = self.within(directory)
+        if within and not is_inside(directory, within):
             return []
+        names: list[str] = []
+        try:
+            names.extend(entry.name for entry in entries(directory, self._budgets[bool(within)]))
+        except WalkLimitError as error:
+            self.note(directory, f"{error}; the others are left out")
+        return sorted(name for name in names if name == storable(name))
+
+    def may_parse_yaml(self, path: str, size: int) -> bool:
+        """Count the YAML of a Markdown file; return whether to parse it, and record if not."""
+        if size > MAX_FRONT_MATTER:
+            self.note(path, f"more than {MAX_FRONT_MATTER:,} characters of YAML; only plain fields are read")
+            return False
+        is_projects = bool(self.within(path))
+        left = self._yaml_left[is_projects]
+        self._yaml_left[is_projects] = left - size
+        if left >= 0 > left - size:
+            self.note(
+                path, "the files before it have too much YAML; from here on, only plain fields are read"
+            )
+        return left >= size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,7 +305,10 @@ def declare_servers(
     read_entry: Callable[[str, EntryFields], ServerEntry | None],
 ) -> None:
     """Turn a map of entries into declarations; skip non-servers and record invalid entries."""
-    for name, entry in servers.items():
+    every = servers.items()
+    if len(every) > MAX_SERVERS:
+        into.note(origin.place, f"{len(every):,} servers; only the first {MAX_SERVERS:,} are read")
+    for name, entry in every[:MAX_SERVERS]:
         with into.part(f"{origin.place}.{name}"):
             server = read_entry(name, EntryFields(entry))
             if server is None:

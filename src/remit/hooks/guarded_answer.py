@@ -1,0 +1,146 @@
+"""Answers an event in a child process, so an answer always comes in time, and a lost one is closed.
+
+The child does the work. Before it touches the repository, it notes what to answer if it fails. The parent
+only waits. So no `except` can swallow the time limit, and the limit also holds while a library runs C code or
+a file system does not respond. A system without `fork` has a timer thread instead, which C code can delay.
+
+This module imports almost nothing, because every hook loads it.
+"""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+
+# The child's notes: what to answer if it fails from here on.
+DENY = b"d"  # the user's or the administrator's rules could forbid the call
+ASK = b"a"  # only other rules could forbid it
+SILENT = b"n"  # no rule could forbid it
+SESSION = b"s"  # a session starts
+OTHER = b"o"  # an event without a decision
+
+DECISION_SECONDS = 1.5  # answers must come within 2 s of the start
+STARVED_SECONDS = 8.0  # if the machine is so busy that the child hardly ran; the client waits longer
+OTHER_SECONDS = 12.0  # less than the client waits
+_HARDLY = 0.4  # seconds of processor time, which most decisions need at most
+_DONE = b"\n"  # ends the notes
+_END = b"\0"  # ends the answer
+_CHUNK = 65_536
+_AFTER = 1.0  # seconds; then the kernel ends a child whose parent was killed
+
+Note = Callable[[bytes], None]
+Work = Callable[[Note], str]  # returns the answer; empty: none
+
+
+def answer_in_time(work: Work, *, first: bytes, start: float) -> None:
+    """Write the answer of the work to stdout, or the closed answer to its last note.
+
+    `first` counts until the work notes something, and `start` is the time that limits count from.
+    """
+    try:
+        pid, reader = _start_child(work, first)
+    except (AttributeError, OSError):  # no `fork` on this system, or no process left
+        _answer_with_timer(work, first, start)
+        return
+    said, is_late = _receive(pid, reader, first, start)
+    notes, _, answer = said.partition(_DONE)
+    if answer.endswith(_END):
+        _write(1, answer[:-1])
+    else:
+        _fail(notes[-1:] or first, is_late=is_late)
+
+
+def _seconds(note: bytes) -> float:
+    return OTHER_SECONDS if note in (OTHER, SESSION) else DECISION_SECONDS
+
+
+def _start_child(work: Work, first: bytes) -> tuple[int, int]:
+    """Start the work in a child; return its id, and the descriptor for its notes and answer."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(writer)
+        return pid, reader
+    try:
+        os.close(reader)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, _seconds(OTHER) + _AFTER)
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):  # the client waits until no process has these open
+            os.dup2(nowhere, stream)
+        _write(writer, first)
+        answer = work(lambda note: _write(writer, note))
+        _write(writer, _DONE + answer.encode() + _END)
+    finally:
+        os._exit(0)
+
+
+def _receive(pid: int, reader: int, first: bytes, start: float) -> tuple[bytes, bool]:
+    """Read what the child sends until it ends; end a child that is late, and return whether it was."""
+    import select
+
+    said = b""
+    while True:
+        note = said.partition(_DONE)[0][-1:] or first
+        left = start + _seconds(note) - time.monotonic()
+        if left <= 0 and _is_starved(pid) and time.monotonic() < start + STARVED_SECONDS:
+            left = _HARDLY / 4
+        elif left <= 0:
+            os.kill(pid, signal.SIGKILL)
+            return said, True
+        if not select.select([reader], [], [], left)[0]:
+            continue
+        chunk = os.read(reader, _CHUNK)
+        if not chunk:
+            return said, False
+        said += chunk
+
+
+def _is_starved(pid: int) -> bool:
+    """Tell whether a process hardly ran although it is ready to, which no file can cause."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as opened:
+            state, *fields = opened.read().rpartition(") ")[2].split()
+    except OSError:  # not on this system
+        return False
+    ticks = int(fields[10]) + int(fields[11])  # in the program, and in the system for it
+    return state == "R" and ticks / os.sysconf("SC_CLK_TCK") < _HARDLY
+
+
+def _answer_with_timer(work: Work, first: bytes, start: float) -> None:
+    """Do the work in this process, while a timer thread waits to write the closed answer."""
+    import threading
+
+    notes, only_one = [first], threading.Lock()
+
+    def watch() -> None:
+        while (left := start + _seconds(notes[-1]) - time.monotonic()) > 0:
+            time.sleep(left)
+        only_one.acquire()
+        _fail(notes[-1], is_late=True)
+        os._exit(0)
+
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        answer = work(notes.append)
+    except BaseException:
+        only_one.acquire()
+        _fail(notes[-1], is_late=False)
+        return
+    only_one.acquire()
+    _write(1, answer.encode())
+
+
+def _fail(note: bytes, *, is_late: bool) -> None:
+    """Write the closed answer to a note, and log the failure."""
+    from remit.hooks.closed_answer import closed_answer
+    from remit.hooks.hook_log import log_failure
+
+    why = "it takes too long" if is_late else "the hook ended unexpectedly"
+    _write(1, closed_answer(note, why).encode())
+    log_failure("", ValueError(why))
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]
