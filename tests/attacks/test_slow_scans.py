@@ -5,14 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from attacks.worlds import CLAUDE, World, needs_claude, require
+from attacks.worlds import World, needs_claude, require
 
 BASH = {"tool_name": "Bash", "tool_input": {"command": "true", "description": "x" * 20_000}}
 DEPTH, FOLDERS = 400, 8_000  # every look at one of the folders goes through all directories above it
-takes_long = pytest.mark.skipif(
-    not CLAUDE and "REMIT_PROOF_EXAMPLES" not in os.environ,
-    reason="waits until the client would give up: `make attack` and `make prove` run this",
-)
 
 
 def slow_down(repository: Path) -> None:
@@ -25,13 +21,6 @@ def slow_down(repository: Path) -> None:
     (repository / ".claude/commands").symlink_to(deep)
 
 
-@takes_long
-@pytest.mark.proof
-@pytest.mark.xfail(
-    raises=AssertionError,
-    strict=True,
-    reason="finding 5: the hook's own alarm is lost, and the client goes on",
-)
 @pytest.mark.parametrize("is_late", [False, True], ids=["kind first", "kind last"])
 def test_a_blocked_call_does_not_run_in_a_repository_that_is_slow_to_scan(
     world: World, is_late: bool
@@ -47,11 +36,6 @@ def test_a_blocked_call_does_not_run_in_a_repository_that_is_slow_to_scan(
 
 @needs_claude
 @pytest.mark.proof
-@pytest.mark.xfail(
-    raises=AssertionError,
-    strict=True,
-    reason="finding 5: the hook's own alarm is lost, and the client goes on",
-)
 def test_claude_code_runs_no_blocked_call_in_a_repository_that_is_slow_to_scan(world: World) -> None:
     world.block_bash()
     require(not world.runs_in_claude(), "the call is not blocked without the attack")

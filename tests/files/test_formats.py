@@ -1,7 +1,14 @@
 import pytest
 
 from remit.files.bounded_reader import FileError
-from remit.files.formats import parse_commented_json, parse_json, parse_jsonc, parse_toml, parse_yaml
+from remit.files.formats import (
+    MAX_KEY_PARTS,
+    parse_commented_json,
+    parse_json,
+    parse_jsonc,
+    parse_toml,
+    parse_yaml,
+)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +83,31 @@ def test_toml_is_read_with_the_place_of_a_mistake() -> None:
     with pytest.raises(FileError, match="nested too deeply"):
         parse_toml("a = " + "[" * 5_000)
     with pytest.raises(FileError, match="nested too deeply"):
-        parse_toml("a." * 500 + "b = 1")
+        parse_toml("a = " + "[" * 220 + "]" * 220)
+
+
+@pytest.mark.parametrize("text", ["{} = 1", "[{}]\nx = 1", "x = {{ {} = 1 }}"])
+def test_a_toml_key_has_a_limited_number_of_parts(text: str) -> None:
+    assert parse_toml(text.format(".".join(["a"] * MAX_KEY_PARTS)))
+    with pytest.raises(FileError, match="more than 64 parts"):
+        parse_toml(text.format(".".join(["a", '"b"', "'c'"] * 200_000)))
+
+
+def test_dots_in_texts_are_no_keys() -> None:
+    assert parse_toml(f'x = "{"a. " * 50}"') == {"x": "a. " * 50}
+
+
+def test_yaml_counts_each_repetition_of_a_part() -> None:
+    lines = ["- &a0 [x, x]", *(f"- &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 30))]
+    assert parse_yaml("\n".join(lines[:8]))
+    with pytest.raises(FileError, match="more than 50,000 values"):
+        parse_yaml("\n".join(lines))
+    with pytest.raises(FileError, match="more than 50,000 values"):
+        parse_yaml("- x\n" * 60_000)
+
+
+def test_an_alias_repeats_a_scalar() -> None:
+    assert parse_yaml("[&a x, *a]") == ["x", "x"]
 
 
 @pytest.mark.parametrize(

@@ -358,7 +358,7 @@ def test_what_is_no_persons_question_gets_no_hint(
 
 def test_a_failure_is_one_line_in_the_log_and_nothing_else(sandbox: Sandbox, shop: Path) -> None:
     assert sandbox.hook(b"nonsense") == {}
-    assert sandbox.hook(told("SessionStart", shop / "nowhere")) == {}
+    assert "NoSuchDirectoryError" in sandbox.hook(told("SessionStart", shop / "nowhere"))["additionalContext"]
     first, second = sandbox.log()
     assert "JSONDecodeError" in first
     assert "SessionStart NoSuchDirectoryError" in second
@@ -375,8 +375,9 @@ def test_events_that_say_nothing_of_tools_are_passed_over_without_a_word(
 
 def test_a_database_that_cannot_be_used_breaks_no_session(sandbox: Sandbox, shop: Path) -> None:
     sandbox.write(sandbox.database, b"this is no database, and longer than its header would be" * 40)
-    for event in ("SessionStart", "PreToolUse", "PostToolUse", "SessionEnd", "FileChanged"):
+    for event in ("PreToolUse", "PostToolUse", "SessionEnd", "FileChanged"):
         assert sandbox.hook(told(event, shop, tool_name="Read", tool_use_id="t1")) == {}
+    assert "StoreCorruptError" in sandbox.hook(told("SessionStart", shop))["additionalContext"]
     assert len(sandbox.log()) == 5
     assert all("StoreCorruptError" in line for line in sandbox.log())
 
@@ -400,6 +401,39 @@ def test_a_call_that_cannot_be_decided_about_is_asked_about_where_there_are_rule
     assert own["permissionDecision"] == "ask"  # whose server that is cannot be told either
     gone = sandbox.hook(told("PreToolUse", ruled / "gone", tool_name="mcp__ledger__wipe"))
     assert gone["permissionDecision"] == "ask"
+
+
+def test_the_users_own_rules_deny_what_cannot_be_decided(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(sandbox.home / ".config/remit/remit.toml", 'block = ["mcp__ledger__wipe"]\n')
+    sandbox.write(sandbox.database, b"this is no database, and longer than its header would be" * 40)
+    answer = sandbox.hook(told("PreToolUse", shop, tool_name="mcp__ledger__wipe"))
+    assert answer["permissionDecision"] == "deny"
+    assert "`remit doctor`" in answer["permissionDecisionReason"]
+
+
+def test_a_kind_that_comes_after_a_long_text_counts(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(sandbox.home / ".config/remit/remit.toml", 'block = ["Bash"]\n')
+    event = {"tool_input": {"command": "x" * 100_000}, **told("PreToolUse", shop, tool_name="Bash")}
+    assert sandbox.hook(event)["permissionDecision"] == "deny"
+    broken = json.dumps({"tool_input": "x" * 100_000}).encode()[:-1] + b', "hook_event_name": "PreToolUse", '
+    assert sandbox.hook(broken)["permissionDecision"] == "deny"
+
+
+def test_a_hook_that_cannot_even_answer_blocks_the_call(sandbox: Sandbox, shop: Path) -> None:
+    script = (
+        "import sys; sys.modules['remit.hooks.closed_answer'] = None\n"
+        "from remit.hooks.hook_command import main; main()"
+    )
+    for event, code in (("PreToolUse", 2), ("SessionStart", 0)):
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            env=sandbox.environment,
+            input=json.dumps(told(event, shop, tool_name="Bash")).encode(),
+            capture_output=True,
+            timeout=60,
+        )
+        assert (done.returncode, done.stdout) == (code, b"")
+        assert (b"remit uninstall claude-code" in done.stderr) is (code == 2)
 
 
 @pytest.mark.parametrize("entry", [{"command": "wipe"}, {"command": "./remit", "args": ["serve"]}])
@@ -439,9 +473,10 @@ def test_a_decision_that_takes_too_long_is_a_question(
     assert "TimeoutError" in answer
 
 
-def test_where_even_the_log_cannot_be_written_nothing_is_said(sandbox: Sandbox, shop: Path) -> None:
+def test_where_even_the_log_cannot_be_written_a_session_is_told(sandbox: Sandbox, shop: Path) -> None:
     (sandbox.root / "data").write_text("a file where a folder belongs")
-    assert sandbox.hook(told("SessionStart", shop)) == {}
+    assert "remit doctor" in sandbox.hook(told("SessionStart", shop))["additionalContext"]
+    assert sandbox.hook(told("PreToolUse", shop, tool_name="Read")) == {}
 
 
 def test_the_log_stays_small_and_keeps_what_is_newer(
@@ -578,7 +613,7 @@ def test_an_answer_that_nobody_reads_any_more_is_no_failure(sandbox: Sandbox, sh
     assert (done.returncode, done.stderr, sandbox.log()) == (0, b"", [])
 
 
-def test_an_event_that_is_too_large_is_passed_over(sandbox: Sandbox) -> None:
+def test_an_event_that_is_too_large_is_asked_about(sandbox: Sandbox) -> None:
     program = [sys.executable, "-c", "import sys; sys.stdout.write('{\"a\": \"' + 'x' * 70_000_000)"]
     with subprocess.Popen(program, stdout=subprocess.PIPE) as source:
         done = subprocess.run(
@@ -588,5 +623,6 @@ def test_an_event_that_is_too_large_is_passed_over(sandbox: Sandbox) -> None:
             capture_output=True,
             timeout=60,
         )
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b'"ask"' in done.stdout  # it may be a call of any tool
     assert "more than 67,108,864 bytes" in sandbox.log()[0]

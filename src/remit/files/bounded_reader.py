@@ -150,15 +150,15 @@ def read_bytes(path: str, *, limit: int, within: Sequence[str] = ()) -> bytes | 
     return _read(path, limit, limit, within)
 
 
-def read_part(path: str, *, start: int, size: int) -> bytes | None:
-    """Read a part of a file from an offset, or its last bytes if more follow; None if it cannot be read."""
+def read_part(path: str, *, start: int, size: int) -> tuple[int, bytes] | None:
+    """Read a file from an offset, or only its last bytes, and where they start; None if it cannot be read."""
     try:
         with open(path, "rb", opener=_without_waiting) as opened:
             found = os.fstat(opened.fileno())
             if not stat.S_ISREG(found.st_mode):
                 return None
-            opened.seek(max(start, found.st_size - size))
-            return opened.read(size)
+            begin = opened.seek(max(start, found.st_size - size))
+            return begin, opened.read(size)
     except (OSError, ValueError):
         return None
 

@@ -109,7 +109,7 @@ def files_below(
             if not visit(directory) or not _is_new(directory, seen):
                 continue
             if within and not inside and not is_inside(directory, within):
-                walked.problems.append(WalkProblem(directory, OUTSIDE))
+                walked.problems.append(WalkProblem(folder, OUTSIDE))
                 continue
             budget.enter()
             for entry in entries(directory, budget):

@@ -5,10 +5,9 @@ the transcript of a session is compared with the reported calls when the session
 lost, when the next session of the project starts.
 """
 
-import os
-import stat
 from typing import NamedTuple
 
+from remit.files.bounded_reader import read_part
 from remit.hooks.event import Event
 from remit.hooks.hook_context import HookContext, HookEnvironment, open_context
 from remit.hooks.tool_events import after_call, after_failed_call
@@ -62,16 +61,11 @@ def _unreported(part: _Part, directory: str, context: HookContext) -> list[Event
 
 def _read(path: str, start: int, since: int, max_bytes: int) -> tuple[int, TranscriptCalls]:
     """Read a transcript from an offset; also return the offset where reading began."""
-    nothing = start, TranscriptCalls([], 0)
-    try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            return nothing
-        with open(path, "rb") as opened:
-            size = opened.seek(0, os.SEEK_END)
-            begin = max(start, size - max_bytes)
-            opened.seek(begin)
-            if begin > start:
-                begin += len(opened.readline())  # skip the rest of a line
-            return begin, read_calls(opened.readlines(max_bytes), since)
-    except (OSError, ValueError):
-        return nothing
+    part = read_part(path, start=start, size=max_bytes)
+    if part is None:
+        return start, TranscriptCalls([], 0)
+    begin, data = part
+    lines = data.splitlines(keepends=True)
+    if begin > start and lines:
+        begin += len(lines.pop(0))  # the rest of a line
+    return begin, read_calls(lines, since)

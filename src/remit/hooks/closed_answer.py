@@ -21,7 +21,7 @@ _REPAIR = (
     "`remit uninstall claude-code` removes the hook"
 )
 _UNDECIDED = "Remit could not decide whether this call is allowed here ({}). " + _REPAIR + "."
-_UNREAD = "Remit could not read this project's files ({}), so its tools may be missing. " + _REPAIR + "."
+_UNREAD = "Remit could not prepare this session ({}), so tools may be missing or outdated. " + _REPAIR + "."
 
 
 def closed_answer(note: bytes, why: str) -> str:

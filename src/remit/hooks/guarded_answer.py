@@ -92,6 +92,7 @@ def _receive(pid: int, reader: int, first: bytes, start: float) -> tuple[bytes, 
             continue
         chunk = os.read(reader, _CHUNK)
         if not chunk:
+            os.waitpid(pid, 0)
             return said, False
         said += chunk
 

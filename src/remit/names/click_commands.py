@@ -51,6 +51,7 @@ class ClickScan:
         self._typer = TyperParameters(references)
         self._bases: dict[str, list[str]] = {}
         self._of_classes: list[tuple[str, str | None, str]] = []
+        self._linked: set[tuple[str, str | None, str]] = set()
         self._edges: list[tuple[str, str | None, str]] = []
         self._unclear: list[tuple[str, ScanWarning]] = []
         self.found: dict[str, FoundCommand] = {}
@@ -253,8 +254,10 @@ class ClickScan:
 
     def _link(self, parent: str, name: str | None, child: str) -> None:
         group = self.found.get(self._references.follow(parent))
-        if group is not None and child in self.found and (name, child) not in group.children:
-            group.children.append((name, child))
+        if group is None or child not in self.found or (group.id, name, child) in self._linked:
+            return
+        self._linked.add((group.id, name, child))
+        group.children.append((name, child))
 
 
 def _functions(tree: ast.AST) -> list[Function]:

@@ -1,12 +1,12 @@
 """Reads generated names files as data; Python files are parsed, never run."""
 
 import ast
-import json
 from collections.abc import Mapping
 from typing import Any, cast
 
 from remit.errors import BadFileError, NoSuchFileError
 from remit.files.bounded_reader import FileError, read_text
+from remit.files.formats import parse_json
 from remit.names.file_writer import VERSION
 from remit.names.name_tree import Command, Form, Label, Names, Parameter, Start
 
@@ -36,8 +36,8 @@ def read_names(path: str) -> Names:
 
 def _of_json(text: str) -> Any:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return parse_json(text)
+    except FileError:
         return None
 
 

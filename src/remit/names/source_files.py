@@ -9,10 +9,12 @@ from typing import NamedTuple
 from remit.decision.scopes import is_at_or_below
 from remit.errors import BadFileError, NoSuchFileError
 from remit.files.bounded_reader import FileError, read_bytes
+from remit.files.bounded_walk import WalkBudget, WalkLimitError, entries
 from remit.names.name_tree import ScanWarning
 
 MOST_FILES = 5_000
 LARGEST = 2**20  # bytes per file
+_MOST_NAMES, _MOST_SECONDS = 100_000, 20.0  # looked at in all directories
 _DEEPEST = 40  # nested directories
 _SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages", "test", "tests", "venv"})
 _TESTS = ("test_", "conftest")
@@ -53,7 +55,7 @@ def read_package(source: str) -> Package:
             raise BadFileError(f"`{source}` is no Python file", hint="name a package's directory")
         top, files = os.path.dirname(path), [path]
     elif os.path.isdir(path):
-        top, files = path, sorted(_files(path, path, 0))
+        top, files = path, _listed(path, source)
     else:
         raise NoSuchFileError(f"there is no package `{source}`", hint="name a directory of Python files")
     if len(files) > MOST_FILES:
@@ -61,6 +63,13 @@ def read_package(source: str) -> Package:
             f"`{source}` holds more than {MOST_FILES:,} Python files", hint="name the package itself"
         )
     return _read(top, files)
+
+
+def _listed(path: str, source: str) -> list[str]:
+    try:
+        return sorted(_files(path, path, 0, WalkBudget(_MOST_NAMES, _MOST_SECONDS)))
+    except WalkLimitError as error:
+        raise BadFileError(f"`{source}`: {error}", hint="name the package itself") from None
 
 
 def _read(top: str, files: list[str]) -> Package:
@@ -86,19 +95,15 @@ def _root(top: str) -> str:
     return top
 
 
-def _files(directory: str, top: str, depth: int) -> Iterator[str]:
+def _files(directory: str, top: str, depth: int, budget: WalkBudget) -> Iterator[str]:
     if depth > _DEEPEST:
         return
-    try:
-        entries = sorted(os.scandir(directory), key=lambda each: each.name)
-    except OSError:
-        return
-    for entry in entries:
+    for entry in sorted(entries(directory, budget), key=lambda each: each.name):
         if entry.is_symlink() and not is_at_or_below(os.path.realpath(entry.path), top):
             continue  # a link out of the package
         if entry.is_dir(follow_symlinks=False):
             if not (entry.name.startswith(".") or entry.name in _SKIPPED):
-                yield from _files(entry.path, top, depth + 1)
+                yield from _files(entry.path, top, depth + 1, budget)
         elif entry.name.endswith(".py") and not entry.name.startswith(_TESTS):
             yield entry.path
 

@@ -1,0 +1,67 @@
+"""Links out of a repository: what they lead to reaches no model, and every link is a problem that is told."""
+
+import json
+
+import pytest
+
+from attacks.worlds import World
+
+SECRET = "hunter2-correct-horse"  # noqa: S105 - of nobody
+
+
+def lead_out(world: World) -> None:
+    """Link to the user's passwords, notes and everything from where Claude Code looks."""
+    world.write(world.home / ".netrc", f"machine example.com login me password {SECRET}\n")
+    world.write(world.home / "notes/diary.md", f"---\nname: diary\ndescription: {SECRET}\n---\n")
+    world.write(world.home / "private/SKILL.md", f"---\ndescription: {SECRET}\n---\n")
+    folder = world.repository / ".claude"
+    (folder / "commands").mkdir(parents=True)
+    (folder / "commands/leak.md").symlink_to(world.home / ".netrc")
+    (folder / "commands/notes").symlink_to(world.home / "notes")
+    (folder / "skills").symlink_to(world.home)
+    (folder / "agents").symlink_to("/")
+
+
+@pytest.mark.parametrize(
+    "words", [("scan",), ("tools", "--all"), ("context",), ("search", "password diary"), ("doctor", "--json")]
+)
+def test_no_command_tells_what_a_link_leads_to(world: World, words: tuple[str, ...]) -> None:
+    lead_out(world)
+    done = world.attempt(*words)
+    assert SECRET not in done.stdout + done.stderr
+    assert "diary:" not in done.stdout
+
+
+def test_a_session_is_not_told_what_a_link_leads_to(world: World) -> None:
+    lead_out(world)
+    said = json.dumps(world.hook("SessionStart", source="startup"))
+    assert SECRET not in said
+    assert "diary" not in said
+    assert "leak" not in said
+
+
+def test_each_link_is_a_problem_that_names_its_file(world: World) -> None:
+    lead_out(world)
+    findings = world.doctor()
+    for name in ("commands/leak.md", "commands/notes", ".claude/skills", ".claude/agents"):
+        assert name in findings
+    assert "leads out of the project" in findings
+
+
+def test_links_inside_a_checkout_are_followed(world: World) -> None:
+    world.write(world.repository / "docs/prompts/greet.md", "Greet the user\n")
+    world.write(world.repository / "docs/deploy.md", "Deploy the shop\n")
+    folder = world.repository / ".claude/commands"
+    folder.mkdir(parents=True)
+    (folder / "prompts").symlink_to("../../docs/prompts")
+    (folder / "deploy.md").symlink_to("../../docs/deploy.md")
+    listed = world.remit("tools", "--all")
+    assert "/prompts:greet" in listed
+    assert "/deploy" in listed
+
+
+def test_the_users_own_files_may_be_links_to_anywhere(world: World) -> None:
+    world.write(world.root / "dotfiles/greet.md", "Greet the user\n")
+    (world.home / ".claude/commands").mkdir(parents=True)
+    (world.home / ".claude/commands/greet.md").symlink_to(world.root / "dotfiles/greet.md")
+    assert "/greet" in world.remit("tools", "--all")

@@ -1,0 +1,102 @@
+"""An answer always comes in time: whatever the work does, a late or lost answer is closed."""
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from support.sandbox import Sandbox
+
+BEFORE = "import os, re, signal, sys, time\nfrom remit.hooks import guarded_answer as guard\n"
+LATE = "start=time.monotonic() - 60"  # the time limit has passed when the work begins
+
+
+def answered(
+    sandbox: Sandbox, work: str, *, first: str = "DENY", start: str = LATE, before: str = ""
+) -> dict[str, Any]:
+    """Run work as the body of a function in a process of its own, and return the answer."""
+    body = work.replace("\n", "\n    ")
+    call = f"guard.answer_in_time(work, first=guard.{first}, {start})"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{BEFORE}{before}\ndef work(note):\n    {body}\n{call}\n"],
+        env=sandbox.environment,
+        capture_output=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    return json.loads(done.stdout)["hookSpecificOutput"] if done.stdout else {}
+
+
+def test_an_answer_in_time_is_passed_on(sandbox: Sandbox) -> None:
+    work = 'note(guard.ASK)\nreturn \'{"hookSpecificOutput": {"x": "\' + "ä" * 200_000 + \'"}}\''
+    said = answered(sandbox, work, start="start=time.monotonic() + 60")
+    assert said == {"x": "ä" * 200_000}
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        "while True:\n    try:\n        signal.pause()\n    except BaseException: pass",
+        "re.match('(a*)*b', 'a' * 60)",  # C code that never lets another thread run
+        "signal.signal(signal.SIGALRM, signal.SIG_IGN)\nsignal.pause()",
+        "os.close(1)\nsignal.pause()",
+    ],
+    ids=["catches everything", "stays in C", "ignores alarms", "closes stdout"],
+)
+def test_a_late_answer_is_closed_whatever_the_work_does(sandbox: Sandbox, work: str) -> None:
+    said = answered(sandbox, work)
+    assert said["permissionDecision"] == "deny"
+    assert "takes too long" in said["permissionDecisionReason"]
+
+
+@pytest.mark.parametrize(
+    "work",
+    ["os._exit(3)", "os.kill(os.getpid(), signal.SIGKILL)", "raise SystemExit", "raise KeyboardInterrupt"],
+)
+def test_a_lost_answer_is_closed(sandbox: Sandbox, work: str) -> None:
+    said = answered(sandbox, work, start="start=time.monotonic() + 60")
+    assert said["permissionDecision"] == "deny"
+    assert "`remit uninstall claude-code`" in said["permissionDecisionReason"]
+
+
+@pytest.mark.parametrize(("note", "decision"), [("DENY", "deny"), ("ASK", "ask"), ("SILENT", None)])
+def test_the_last_note_decides_what_a_lost_answer_is(
+    sandbox: Sandbox, note: str, decision: str | None
+) -> None:
+    said = answered(
+        sandbox, f"note(guard.ASK)\nnote(guard.{note})\nos._exit(0)", start="start=time.monotonic() + 60"
+    )
+    assert said.get("permissionDecision") == decision
+
+
+def test_a_session_is_told_that_files_could_not_be_read(sandbox: Sandbox) -> None:
+    said = answered(
+        sandbox, "note(guard.SESSION)\nos._exit(0)", first="OTHER", start="start=time.monotonic()"
+    )
+    assert "`remit doctor`" in said["additionalContext"]
+
+
+def test_what_the_work_prints_is_no_answer(sandbox: Sandbox) -> None:
+    made = '{"hookSpecificOutput": {}}'
+    work = f"print('hello')\nprint('hello', file=sys.stderr)\nreturn {made!r}"
+    assert answered(sandbox, work, start="start=time.monotonic() + 60") == {}
+
+
+@pytest.mark.parametrize(
+    ("work", "start", "decision"),
+    [
+        ("signal.pause()", LATE, "deny"),
+        ("note(guard.ASK)\nraise SystemExit", "start=time.monotonic() + 60", "ask"),
+        (
+            'return \'{"hookSpecificOutput": {"permissionDecision": "x"}}\'',
+            "start=time.monotonic() + 60",
+            "x",
+        ),
+    ],
+    ids=["late", "lost", "in time"],
+)
+def test_without_fork_a_timer_watches(sandbox: Sandbox, work: str, start: str, decision: str) -> None:
+    said = answered(sandbox, work, start=start, before="del os.fork")
+    assert said["permissionDecision"] == decision
