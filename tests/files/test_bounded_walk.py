@@ -84,6 +84,6 @@ def test_the_entries_of_one_directory_are_counted(tmp_path: Path) -> None:
     make(tmp_path, "a", "b", "c")
     assert {entry.name for entry in entries(str(tmp_path), WalkBudget(3, 60.0))} == {"a", "b", "c"}
     with pytest.raises(WalkLimitError):
-        [*entries(str(tmp_path), WalkBudget(2, 60.0))]
+        list(entries(str(tmp_path), WalkBudget(2, 60.0)))
     assert [*entries("\0", WalkBudget(3, 60.0))] == []
     assert [*entries(os.devnull, WalkBudget(3, 60.0))] == []
