@@ -67,7 +67,7 @@ def test_a_limit_keeps_what_was_found_before(tmp_path: Path) -> None:
 
 def test_a_walk_ends_when_its_time_is_over(tmp_path: Path) -> None:
     make(tmp_path, *(str(number) for number in range(250)))
-    assert "takes longer" in walk(tmp_path, budget=WalkBudget(1_000, -1.0)).problems[0].reason
+    assert "takes too long" in walk(tmp_path, budget=WalkBudget(1_000, -1.0)).problems[0].reason
 
 
 def test_many_problems_are_told_as_a_number(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ OTHER = b"o"  # an event without a decision
 
 DECISION_SECONDS = 1.5  # answers must come within 2 s of the start
 STARVED_SECONDS = 8.0  # if the machine is so busy that the child hardly ran; the client waits longer
-OTHER_SECONDS = 12.0  # less than the client waits
+SESSION_SECONDS, OTHER_SECONDS = 25.0, 12.0  # less than the client waits
 _HARDLY = 0.4  # seconds of processor time, which most decisions need at most
 _DONE = b"\n"  # ends the notes
 _END = b"\0"  # ends the answer
@@ -51,7 +51,7 @@ def answer_in_time(work: Work, *, first: bytes, start: float) -> None:
 
 
 def _seconds(note: bytes) -> float:
-    return OTHER_SECONDS if note in (OTHER, SESSION) else DECISION_SECONDS
+    return {SESSION: SESSION_SECONDS, OTHER: OTHER_SECONDS}.get(note, DECISION_SECONDS)
 
 
 def _start_child(work: Work, first: bytes) -> tuple[int, int]:
@@ -64,7 +64,7 @@ def _start_child(work: Work, first: bytes) -> tuple[int, int]:
     try:
         os.close(reader)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_REAL, _seconds(OTHER) + _AFTER)
+        signal.setitimer(signal.ITIMER_REAL, SESSION_SECONDS + _AFTER)
         nowhere = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):  # the client waits until no process has these open
             os.dup2(nowhere, stream)
