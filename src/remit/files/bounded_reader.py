@@ -131,13 +131,22 @@ def read_text(path: str, *, limit: int, within: Sequence[str] = ()) -> str | Non
     return None if data is None else data.decode("utf-8-sig", "replace")
 
 
+def read_start(path: str, *, size: int, within: Sequence[str] = ()) -> bytes | None:
+    """Read the first bytes of a file; None if it does not exist.
+
+    Raises:
+        FileError: it exists, but is not a readable file.
+    """
+    return _read(path, None, size, within)
+
+
 def read_head(path: str, *, size: int, within: Sequence[str] = ()) -> str | None:
     """Read the first bytes of a text file; None if it does not exist.
 
     Raises:
         FileError: it exists, but is not a readable file.
     """
-    data = _read(path, None, size, within)
+    data = read_start(path, size=size, within=within)
     return None if data is None else data.decode("utf-8-sig", "replace")
 
 

@@ -7,10 +7,12 @@ whose exit code may come from another program. Addresses lose their credentials 
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from itertools import dropwhile
 from typing import cast
 
 from remit.decision.projects import Workspace
+from remit.files.bounded_walk import WalkBudget, WalkLimitError, entries
 from remit.files.checkout import git_directory
 from remit.memory.traces import COMMITTED, EDITED, FAILS, PASSES, READ, SEARCHED, WROTE, Trace, TraceKind
 from remit.text.limits import one_line
@@ -19,6 +21,7 @@ from remit.text.secrets import Word, names_a_secret, secrets_in, shown, words_of
 
 _LONGEST = 160  # characters in a subject
 _LONGEST_PATH = 1_000
+_MOST_OBJECTS = 10_000  # names in one directory of a repository's objects
 _LONGEST_GIVEN = 10_000  # characters of a command or result to read
 
 _WRITERS = {"Edit": EDITED, "MultiEdit": EDITED, "NotebookEdit": EDITED, "Write": WROTE}
@@ -157,10 +160,8 @@ def _within(path: str, workspace: Workspace) -> str | None:
 def _has_object(id: str, workspace: Workspace) -> bool:
     """Return whether the project's repository has an object as a loose file, as new objects do."""
     for root in (git_directory(workspace.project.path), workspace.project.path):
-        try:
-            names = os.listdir(os.path.join(root, "objects", id[:2]))
-        except OSError:
-            continue
-        if any(name.startswith(id[2:]) for name in names):
-            return True
+        found = entries(os.path.join(root, "objects", id[:2]), WalkBudget(_MOST_OBJECTS, 1.0))
+        with suppress(WalkLimitError):
+            if any(entry.name.startswith(id[2:]) for entry in found):
+                return True
     return False

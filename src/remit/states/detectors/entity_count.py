@@ -11,7 +11,7 @@ import apsw
 from remit.conditions.count_comparison import SOME
 from remit.configuration.detector_kinds import Detector
 from remit.decision.projects import Workspace
-from remit.files.bounded_reader import FileError, Machine
+from remit.files.bounded_reader import FileError, Machine, read_start
 from remit.states.detectors import file_value, glob_count
 from remit.states.detectors.project_files import look
 from remit.states.observations import Observation
@@ -59,8 +59,7 @@ def _is_plain(path: str) -> bool:
 
 def _address(path: str) -> str:
     """Return the URI by which SQLite opens a database and leaves no file next to it."""
-    with open(path, "rb") as opened:
-        is_wal = opened.read(20)[18:] == b"\x02\x02"
+    is_wal = ((read_start(path, size=20) or b"")[18:]) == b"\x02\x02"
     is_idle = is_wal and not os.path.exists(f"{path}-wal")  # SQLite would make one
     escaped = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     return f"file:{escaped}?{'immutable' if is_idle else 'readonly_shm'}=1"

@@ -1,0 +1,67 @@
+"""Files and folders that others write are read by the bounded reader and the bounded walk alone."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import remit
+
+SOURCE = Path(remit.__file__).parent
+CALLS = {"open", "io.open", "os.open", "os.walk", "os.scandir", "os.listdir", "os.fwalk", "glob.glob"}
+METHODS = {"read_text", "read_bytes", "iterdir", "glob", "rglob", "walk"}  # of paths
+LIBRARIES = {"tomllib", "yaml"}
+# The readers, and modules that read and write only what Remit itself keeps, ships or was handed open.
+READERS = {"files/bounded_reader.py", "files/bounded_walk.py", "files/formats.py"}
+OWN = {
+    "cli/app.py": "replaces closed streams",
+    "cli/memory_commands.py": "a file that a person names",
+    "configuration/personal_file.py": "writes the user's file",
+    "configuration/switch_off.py": "parses what it is about to write",
+    "files/file_lock.py": "lock files",
+    "files/private_files.py": "writes",
+    "files/safe_changes.py": "writes",
+    "files/toml_edits.py": "parses what it is about to write",
+    "gateway/transports/status_files.py": "Remit's data, and /proc",
+    "gateway/transports/stdio_server.py": "replaces streams",
+    "gateway/transports/token_file.py": "Remit's data",
+    "hooks/guarded_answer.py": "/dev/null and /proc",
+    "hooks/hook_command.py": "/dev/null",
+    "hooks/hook_log.py": "Remit's data",
+    "install/ground.py": "the install record",
+    "memory/memory_server.py": "ships with Remit",
+    "memory/write_queue.py": "Remit's data",
+    "search/embeddings/weights.py": "ships with Remit",
+    "search/embeddings/wordpiece.py": "ships with Remit",
+    "search/evaluation_folder.py": "a folder that a person names",
+    "settings.py": "a file that the user's variable names",
+    "store/database.py": "Remit's data",
+    "upstream/oauth/token_store.py": "Remit's data",
+}
+
+
+def reads(tree: ast.Module) -> Iterator[str]:
+    """List what a module opens, lists or parses by itself."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                yield from (each.name for each in names if each.name in LIBRARIES)
+            case ast.ImportFrom(module=str(module)) if module in LIBRARIES:
+                yield module
+            case ast.Call(func=ast.Name(id=name)) if name in CALLS:
+                yield name
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=name)):
+                if f"{owner}.{name}" in CALLS:
+                    yield f"{owner}.{name}"
+                elif name in METHODS and owner not in ("ast", "self"):
+                    yield f".{name}"
+            case _:
+                pass
+
+
+def test_nothing_but_the_readers_opens_lists_or_parses_foreign_files() -> None:
+    found = {
+        path.relative_to(SOURCE).as_posix(): sorted({*reads(ast.parse(path.read_text(encoding="utf-8")))})
+        for path in SOURCE.rglob("*.py")
+    }
+    assert {name: read for name, read in found.items() if read and name not in {*READERS, *OWN}} == {}
+    assert [name for name in OWN if not found.get(name)] == []
