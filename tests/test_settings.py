@@ -71,3 +71,16 @@ def test_a_url_without_a_model_is_a_mistake(model: str) -> None:
 
 def test_a_key_does_not_show_when_the_setting_is_printed() -> None:
     assert "sk-1" not in f"{Embeddings('https://example.com?sk-1', 'small', 'sk-1')}"
+
+
+def test_how_long_a_search_waits_for_an_endpoint_is_a_setting() -> None:
+    given = {"REMIT_EMBEDDINGS": "http://127.0.0.1:9/v1", "REMIT_EMBEDDINGS_MODEL": "small"}
+    assert embeddings(given).wait == 0.3
+    assert embeddings({**given, "REMIT_EMBEDDINGS_WAIT": " 2.5 "}).wait == 2.5
+
+
+@pytest.mark.parametrize("value", ["soon", "-1", "nan", "1e9", "10000"])
+def test_a_wait_that_is_no_number_of_seconds_is_an_error(value: str) -> None:
+    given = {"REMIT_EMBEDDINGS": "http://127.0.0.1:9/v1", "REMIT_EMBEDDINGS_MODEL": "small"}
+    with pytest.raises(BadVariableError, match="`REMIT_EMBEDDINGS_WAIT`"):
+        embeddings({**given, "REMIT_EMBEDDINGS_WAIT": value})

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from remit.scanning.live_listing import LiveListing
     from remit.scanning.ports import Notifier, Sources
     from remit.scanning.project_records import ProjectRecords
+    from remit.search.cancellation import Cancellation
     from remit.search.ports import Engine
     from remit.search.ranking import SearchResults
     from remit.search.search_service import Searcher, SearchService
@@ -220,21 +221,32 @@ class Registry:
         """Prepare many searches among the current tools of a context.
 
         With `in_memory`, searches are many times faster, but the preparation takes longer with more tools.
-        With `is_hurried`, new tools are not embedded, which may take long, and are found by words only.
+        New tools are embedded if that is quick, and are found by words only until `index` embeds them; with
+        `is_hurried`, none are.
         """
         self.refresh(context)
-        note = self._search.read(context.workspace, is_hurried=is_hurried)
+        note, missing = self._search.read(context.workspace, is_hurried=is_hurried)
         listed = self._listings.list(context)[1]
-        return self._search.searcher(listed, context.workspace, note, in_memory=in_memory)
+        return self._search.searcher(listed, context.workspace, note, in_memory=in_memory, missing=missing)
 
-    def index(self, context: Context, on_progress: Callable[[Progress], None] = lambda _: None) -> int:
-        """Index the new tools of a context, and return their number.
+    def index(
+        self,
+        context: Context,
+        on_progress: Callable[[Progress], None] = lambda _: None,
+        *,
+        cancellation: Cancellation | None = None,
+    ) -> int:
+        """Embed the new tools of a context, and return their number; may take long.
 
         Raises:
             EmbeddingError: the tools cannot be embedded now; search still finds them by words.
         """
         self.refresh(context)
-        return self._search.index(context.workspace, lambda done, total: on_progress(Progress(done, total)))
+        return self._search.index(
+            context.workspace,
+            lambda done, total: on_progress(Progress(done, total)),
+            cancellation=cancellation,
+        )
 
     @property
     def configuration(self) -> ConfigurationService:

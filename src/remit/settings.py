@@ -24,6 +24,7 @@ _LAST_PORT = 65535
 
 DEFAULT_LIMIT = 20  # results of a search
 MAX_LIMIT = 50
+DEFAULT_WAIT = 0.3  # seconds that a search waits for the endpoint
 DEADLINE = 30.0  # seconds; a runner such as `npx` may need to download the server first
 
 
@@ -33,6 +34,7 @@ class Embeddings(NamedTuple):
     provider: str  # one of `PROVIDERS`, or the URL of an endpoint
     model: str = ""  # of the endpoint
     key: str | None = None
+    wait: float = DEFAULT_WAIT
 
     @property
     def name(self) -> str | None:
@@ -61,7 +63,7 @@ def embeddings(variables: Mapping[str, str]) -> Embeddings:
     """Read the embedding provider; the default is the bundled table.
 
     Raises:
-        BadVariableError: the provider is unknown, or an endpoint has no model.
+        BadVariableError: the provider is unknown, an endpoint has no model, or its wait is not a number.
     """
     provider = (variables.get("REMIT_EMBEDDINGS") or PROVIDERS[0]).strip()
     if provider in PROVIDERS:
@@ -77,7 +79,7 @@ def embeddings(variables: Mapping[str, str]) -> Embeddings:
             "`REMIT_EMBEDDINGS` is a URL, and `REMIT_EMBEDDINGS_MODEL` names no model of it",
             hint="set `REMIT_EMBEDDINGS_MODEL` to a model that the endpoint has",
         )
-    return Embeddings(provider, model, _key(variables))
+    return Embeddings(provider, model, _key(variables), _wait(variables))
 
 
 def _key(variables: Mapping[str, str]) -> str | None:
@@ -101,6 +103,15 @@ def _key(variables: Mapping[str, str]) -> str | None:
             f"`{KEY_FILE}` names a file that cannot be read: {error.strerror}",
             hint="write the key alone into that file",
         ) from None
+
+
+def _wait(variables: Mapping[str, str]) -> float:
+    given = (variables.get("REMIT_EMBEDDINGS_WAIT") or "").strip()
+    if given and not re.fullmatch(r"\d{1,3}(\.\d{1,3})?", given):
+        raise BadVariableError(
+            "`REMIT_EMBEDDINGS_WAIT` is not a number of seconds", hint="set it to a number such as `0.5`"
+        )
+    return float(given) if given else DEFAULT_WAIT
 
 
 def fuses_ranks(variables: Mapping[str, str]) -> bool:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from support.embedding_service import embedding_service, wait_for_threads
 from support.sandbox import Sandbox
 
 
@@ -75,7 +76,7 @@ def test_without_a_model_it_says_that_words_alone_were_compared(sandbox: Sandbox
     assert ran.stdout.splitlines()[-1] == "(found by words alone: no model is set)"
 
 
-def test_a_model_that_cannot_be_reached_is_warned_of_and_words_are_searched(
+def test_a_model_that_cannot_be_reached_is_warned_of_by_a_scan_and_words_are_searched(
     sandbox: Sandbox, shop: Path
 ) -> None:
     sandbox.variables |= {
@@ -84,7 +85,37 @@ def test_a_model_that_cannot_be_reached_is_warned_of_and_words_are_searched(
     }
     ran = sandbox.remit("search", "image", cwd=shop)
     assert ran.stdout.startswith("1. /shot")
-    assert "warning: " in ran.stderr
+    assert ran.stderr == "hint: run `remit scan` to embed new tools, so they are also found by meaning\n"
+    assert "warning: the embeddings of `127.0.0.1:9`" in sandbox.remit("scan", cwd=shop).stderr
+
+
+def test_a_search_does_not_ask_a_slow_endpoint_for_the_vectors_of_tools(sandbox: Sandbox, shop: Path) -> None:
+    with embedding_service() as service:
+        sandbox.variables |= service.variables
+        ran = sandbox.remit("search", "image", "--json", cwd=shop)
+        assert service.requests == []
+        answer = json.loads(ran.stdout)
+        assert answer["tools"][0]["name"] == "/shot"
+        assert answer["note"] == "found by words alone: no tool here has a vector of this model yet"
+        service.may_answer.set()
+        assert sandbox.remit("scan", cwd=shop).returncode == 0
+        sandbox.variables["REMIT_EMBEDDINGS_WAIT"] = "60"
+        ran = sandbox.remit("search", "a screenshot", "--json", cwd=shop)
+        answer = json.loads(ran.stdout)
+        assert (answer["tools"][0]["name"], answer["note"]) == ("/shot", None)
+        assert (len(service.requests), service.requests[1]) == (2, ["a screenshot"])
+
+
+def test_a_search_waits_shortly_for_the_vector_of_the_query(sandbox: Sandbox, shop: Path) -> None:
+    with embedding_service() as service:
+        sandbox.variables |= {**service.variables, "REMIT_EMBEDDINGS_WAIT": "0.01"}
+        service.may_answer.set()
+        sandbox.remit("scan", cwd=shop)
+        service.may_answer.clear()
+        ran = sandbox.remit("search", "image", cwd=shop)
+        assert ran.stdout.startswith("1. /shot")
+        assert "(found by words alone: the query got no vector within 0.01 s)" in ran.stdout
+    wait_for_threads("remit-query")
 
 
 def test_a_scan_makes_what_it_found_ready_for_search(sandbox: Sandbox, shop: Path) -> None:

@@ -108,3 +108,25 @@ def test_the_nearest_of_a_querys_parts_is_told_beside_the_whole() -> None:
     near, far = math.cos(math.radians(10)), math.cos(math.radians(20))
     assert found == {1: pytest.approx(near, abs=1e-6), 2: None, 3: pytest.approx(far, abs=1e-6)}
     assert hits(index, "b", None, range(9))[0].part is None
+
+
+def test_a_document_that_contains_every_word_of_a_long_query_counts_its_words_more() -> None:
+    described = (
+        "shows the state of a branch",
+        "shows the state",
+        "deletes a branch",
+        "adds a tag",
+        "a b c d",
+    )
+    index = ArrayIndex(
+        [IndexEntry(at, Columns("", "", body, "", ""), None) for at, body in enumerate(described)], HALF
+    )
+    whole, unknown = "the state of a branch", "the state of a branch xylophone"
+    quoted, plain = (
+        {hit.document_id: hit.words for hit in hits(index, asked, None, range(9))}
+        for asked in (whole, unknown)
+    )
+    assert quoted[0] == pytest.approx(3 * plain[0], rel=1e-5)
+    assert {at: words for at, words in quoted.items() if at} == {
+        at: words for at, words in plain.items() if at
+    }

@@ -96,6 +96,7 @@ def test_words_side_by_side_are_sought_as_pairs_and_so_are_those_with_little_bet
     assert parse_query("open the pull request") == QueryTerms(
         words=["open", "pull", "request"],
         pairs=["open pull", "pull request", "open the", "the pull"],
+        quote=["open", "the", "pull", "request"],
     )
     assert parse_query("open").pairs == []
     assert len(parse_query(" ".join(f"word{i}" for i in range(10_000))).pairs) == 64
@@ -125,3 +126,10 @@ def test_what_is_said_of_parameters_is_cut_where_search_stops_reading() -> None:
     read = build_document("x", params={"one": "word " * 500, "two": "never"})
     assert read.params == ("one", "two")
     assert len(read.details) == 600
+
+
+def test_a_query_of_a_few_words_is_no_quotation() -> None:
+    assert parse_query("open the request") == QueryTerms(
+        words=["open", "request"], pairs=["open request", "open the", "the request"], quote=[]
+    )
+    assert len(parse_query(" ".join(f"word{i}" for i in range(100))).quote) == 48

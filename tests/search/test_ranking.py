@@ -7,7 +7,7 @@ from remit.decision.kinds import Authority, Kind, ToolStatus
 from remit.decision.scopes import Scope
 from remit.decision.tools import Tool
 from remit.search.name_matches import NameMatch, NameMatches, is_one_letter_off
-from remit.search.ranking import Fusion, Hit, RankedTool, RankFusion, rank
+from remit.search.ranking import Fusion, Hit, RankedTool, RankFusion, rank, worth_showing
 
 VISIBLE = Decision(verdict=Verdict.VISIBLE, gate=None, reason="declared", unlock=None)
 HIDDEN = Decision(verdict=Verdict.HIDDEN, gate=None, reason="disabled", unlock=None)
@@ -39,7 +39,7 @@ def listed(
 
 
 def ordered(query: str, found: list[ToolDecision], scores: dict[int, float]) -> list[RankedTool]:
-    return rank(query, found, scores, NameMatches(item.tool for item in found).find(query))
+    return rank(query, found, scores, NameMatches([item.tool for item in found]).find(query))
 
 
 def names(ranked: list[RankedTool]) -> list[str]:
@@ -130,6 +130,57 @@ ISSUE = listed("mcp__github__create_issue", 6, server="github")
 
 def test_a_query_about_a_server_alone_finds_its_row_instead_of_its_tools() -> None:
     assert names(ordered("github", [ISSUE, GITHUB], {5: 0.4, 6: 0.6})) == ["mcp__github__*"]
+
+
+@pytest.mark.parametrize(
+    "query", ["GitHub", "the github server", "github mcp", "githb", "MCP server of GitHub"]
+)
+def test_a_query_that_means_a_server_has_its_row_first(query: str) -> None:
+    first, *others = ordered(query, [ISSUE, GITHUB, READ], {1: 0.9, 5: 0.1, 6: 0.6})
+    assert first.tool.name == "mcp__github__*"
+    assert ISSUE.tool.name not in names(others)
+
+
+def test_a_part_of_a_servers_name_means_the_server_unless_a_tool_has_it_in_its_name() -> None:
+    brave = listed("mcp__brave-search__*", 7, server="brave-search", kind=Kind.MCP_SERVER)
+    web = listed("mcp__brave-search__web", 8, server="brave-search")
+    find = listed("mcp__brave-search__search_news", 9, server="brave-search")
+    assert names(ordered("brave", [brave, web], {7: 0.4, 8: 0.6})) == [brave.tool.name]
+    assert names(ordered("search", [brave, web, find], {7: 0.4, 8: 0.6, 9: 0.7})) == [
+        find.tool.name,
+        web.tool.name,
+    ]
+
+
+def test_generic_words_mean_no_server() -> None:
+    assert names(ordered("mcp server", [ISSUE, GITHUB], {5: 0.6, 6: 0.4})) == [ISSUE.tool.name]
+
+
+def scored(*scores: float) -> list[RankedTool]:
+    return [RankedTool(READ.tool, VISIBLE, score) for score in scores]
+
+
+def shown(query: str, ranked: list[RankedTool], fusion: Fusion | RankFusion) -> list[float]:
+    return [item.score for item in worth_showing(query, ranked, fusion)]
+
+
+def test_what_scores_far_below_the_best_is_not_shown() -> None:
+    assert shown("read a file", scored(0.9, 0.3, 0.08, 0.07, 0.02), Fusion()) == [0.9, 0.3, 0.08]
+    assert shown("read a file", scored(0.1, 0.05, 0.02, 0.01), Fusion()) == [0.1, 0.05, 0.02]
+
+
+def test_where_a_query_asks_for_several_things_only_noise_is_not_shown() -> None:
+    several = "read the file, then send a mail"
+    assert shown(several, scored(0.9, 0.07, 0.02, 0.01), Fusion()) == [0.9, 0.07, 0.02]
+
+
+def test_where_even_the_best_is_noise_nothing_is_shown() -> None:
+    assert shown("orchids", scored(0.05, 0.04), Fusion()) == []
+    assert shown("orchids", [], Fusion()) == []
+
+
+def test_scores_that_are_not_calibrated_hide_nothing() -> None:
+    assert shown("read", scored(1.0, 0.001), RankFusion()) == [1.0, 0.001]
 
 
 def test_a_query_about_one_of_its_tools_finds_that() -> None:

@@ -9,6 +9,7 @@ import pytest
 from remit.decision.scopes import Scope
 from remit.decision.tools import Definition
 from remit.registry import Registry
+from remit.search.cancellation import Cancellation
 from remit.search.ranking import SearchResults
 from remit.store.document_store import extension
 from remit.store.sqlite_store import SqliteStore
@@ -132,14 +133,14 @@ def test_what_is_no_good_match_for_anything_is_said_so_with_the_nearest_names(
     assert len(answer.nearest) == 3
 
 
-def test_where_the_best_is_sure_the_less_likely_are_shown_too_but_no_noise(
+def test_the_less_likely_are_shown_too_but_not_what_is_far_below_the_best(
     sandbox: Sandbox, registry: Registry
 ) -> None:
-    answer = found(registry, "take a screenshot of the page", shop(sandbox))
+    answer = found(registry, "browser page", shop(sandbox))
     scores = [item.score for item in answer.results]
-    everything = found(registry, "take a screenshot of the page", shop(sandbox), min_score=0).results
-    assert scores[0] > 0.5
+    everything = found(registry, "browser page", shop(sandbox), min_score=0).results
     assert 1 < len(scores) < len(everything)
+    assert scores[-1] >= 0.08 * scores[0]
 
 
 @pytest.mark.parametrize(
@@ -311,8 +312,60 @@ def test_in_memory_the_same_is_found_in_the_same_order(sandbox: Sandbox, registr
     context = registry.at(str(shop(sandbox)))
     registry.index(context)
     in_sql, in_memory = registry.searcher(context), registry.searcher(context, in_memory=True)
-    for query in ("take a picture of the page", "file manipulation", "mail", "send_email", "orchids", ""):
+    quote = "an image of the current page or of one element"
+    for query in (
+        "take a picture of the page",
+        "file manipulation",
+        "mail",
+        "send_email",
+        "orchids",
+        "",
+        quote,
+    ):
         one, other = in_sql.search(query, min_score=0), in_memory.search(query, min_score=0)
         assert names(one) == names(other)
         scores = [item.score for item in other.results]
         assert [item.score for item in one.results] == pytest.approx(scores, abs=1e-6)
+
+
+@pytest.mark.parametrize("in_memory", [False, True])
+def test_a_tool_is_found_by_a_quotation_from_its_description(
+    sandbox: Sandbox, registry: Registry, in_memory: bool
+) -> None:
+    context = registry.at(str(shop(sandbox)))
+    registry.index(context)
+    quoted = registry.searcher(context, in_memory=in_memory).search("a message to someone's inbox")
+    other = registry.searcher(context, in_memory=in_memory).search("a message to someone's black inbox")
+    assert names(quoted)[0] == names(other)[0] == "mcp__mail__send_email"
+    assert quoted.results[0].score > other.results[0].score
+
+
+def test_a_search_embeds_new_tools_of_the_bundled_model_by_itself(
+    sandbox: Sandbox, registry: Registry
+) -> None:
+    context = registry.at(str(shop(sandbox)))
+    answer = registry.search("file manipulation", context)
+    assert (names(answer)[0], answer.note) == ("mcp__files__access", None)
+    assert registry.index(context) == 0
+
+
+def test_a_search_whose_time_for_embedding_is_over_says_how_many_tools_are_left(
+    sandbox: Sandbox, registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = registry.at(str(shop(sandbox)))
+    monkeypatch.setattr("remit.search.search_service.READING", 0.0)
+    assert registry.search("screenshot", context).note == (
+        "found by words alone: no tool here has a vector of this model yet"
+    )
+    registry.index(context)
+    registry.usage.report_tool("Play", context, description="Play the bassoon")
+    assert registry.search("screenshot", context).note == "1 tool is found by words alone until embedded"
+    registry.usage.report_tool("Sing", context, description="Sing a song")
+    assert registry.search("screenshot", context).note == "2 tools are found by words alone until embedded"
+
+
+def test_cancelled_indexing_keeps_what_was_embedded(sandbox: Sandbox, registry: Registry) -> None:
+    context, cancellation = registry.at(str(shop(sandbox))), Cancellation()
+    cancellation.cancel()
+    assert registry.index(context, cancellation=cancellation) == 0
+    assert registry.index(context) == 10

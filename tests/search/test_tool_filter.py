@@ -153,6 +153,8 @@ class Counting:
         self.asked += [document.name for document in documents]
         return [struct.pack("<2f", 1, 0) for _ in documents]
 
+    def close(self) -> None: ...
+
     def embed_query(self, text: str) -> Vector:
         return struct.pack("<2f", len(text), 0)
 

@@ -9,8 +9,10 @@ from remit.catalog.contexts import ALL_CLIENTS
 from remit.catalog.summary import summarize
 from remit.cli import first_screen, json_output, render, server_output
 from remit.cli.options import ERRORS_FOUND, JSON, PROJECT, WorkspaceOptions, for_a_workspace, known_names
-from remit.cli.search_commands import index
+from remit.decision.context import Context
 from remit.decision.problems import Severity
+from remit.errors import EmbeddingError
+from remit.registry import Registry
 from remit.settings import DEADLINE
 
 
@@ -53,7 +55,7 @@ def scan(
                 )
             found = found._replace(tools=registry.tools(context))
         is_part = registry.sends_a_part(found.tools, context)
-        index(registry, context)
+        _index(registry, context)
     render.problems(found.problems, context)
     server_output.warnings(connected or ())
     summary = summarize(found.tools, context)
@@ -63,6 +65,15 @@ def scan(
     first_screen.show(found, summary, context, sends_a_part=is_part)
     if connected is not None:
         server_output.connected(connected)
+
+
+def _index(registry: Registry, context: Context) -> None:
+    """Embed new tools; after a failure they are still found by words."""
+    try:
+        with server_output.progress("embedding tools") as show:
+            registry.index(context, show)
+    except EmbeddingError as failure:
+        render.warning(failure)
 
 
 @click.command()

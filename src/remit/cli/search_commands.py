@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import click
 
@@ -13,14 +11,8 @@ from remit.bootstrap import open_registry
 from remit.cli import json_output, render, server_output
 from remit.cli.options import NOTHING_DONE, WorkspaceOptions, for_a_workspace, for_an_agent
 from remit.decision.scopes import Scope
-from remit.errors import EmbeddingError
 from remit.presentation.discovery_text import present
-from remit.search.search_service import BY_WORDS_ALONE
 from remit.settings import DEFAULT_LIMIT, MAX_LIMIT
-
-if TYPE_CHECKING:
-    from remit.decision.context import Context
-    from remit.registry import Registry
 
 
 @click.command()
@@ -56,17 +48,13 @@ def search(
     """
     with open_registry() as registry:
         context = options.context(registry)
-        failure = index(registry, context)
-        # Do not retry what just failed.
-        searcher = registry.searcher(context, is_hurried=True)
+        searcher = registry.searcher(context)
         found = searcher.search(
             " ".join(query),
             scope=None if scope is None else Scope(scope),
             limit=limit,
             include_hidden=everything,
         )
-        if failure is not None and found.note is None:
-            found = replace(found, note=f"new tools are {BY_WORDS_ALONE}: {failure}")
         tools = [item.tool for item in found.results]
         shown = present(
             found, registry.catalog.definitions(tools, context) if full else None, budget=math.inf
@@ -77,17 +65,8 @@ def search(
         render.data(json_output.search(shown, context))
     else:
         render.lines(shown.text)
+    if searcher.missing:
+        server_output.not_embedded()
     if not found.results:
         server_output.unasked(searcher.listed)
         sys.exit(NOTHING_DONE)
-
-
-def index(registry: Registry, context: Context) -> EmbeddingError | None:
-    """Index new tools; after a failure they are still found by words."""
-    try:
-        with server_output.progress("reading tools") as show:
-            registry.index(context, show)
-    except EmbeddingError as failure:
-        render.warning(failure)
-        return failure
-    return None

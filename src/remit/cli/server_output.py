@@ -50,6 +50,11 @@ def unasked(listed: Sequence[ToolDecision]) -> None:
         sys.stderr.write(f"hint: the tools of {whose} are not known yet: run `remit scan --connect`\n")
 
 
+def not_embedded() -> None:
+    """Print a hint about tools that are found by words only."""
+    sys.stderr.write("hint: run `remit scan` to embed new tools, so they are also found by meaning\n")
+
+
 def warnings(servers: Sequence[ServerListing]) -> None:
     """Warn about servers that were skipped or failed, and about invalid tools."""
     for item in servers:

@@ -2,8 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
+import anyio
+import anyio.to_thread
+
+from remit.decision.context import Context
 from remit.decision.decide import ToolDecision
 from remit.decision.scopes import Scope
 from remit.decision.state_snapshot import Snapshot
@@ -12,26 +16,47 @@ from remit.gateway.endpoint_catalog import EndpointCatalog
 from remit.gateway.published_lists import PublishedLists
 from remit.gateway.registry_worker import RegistryWorker
 from remit.gateway.remit_tool_calls import BadArgumentsError, answer, text_of
+from remit.gateway.vector_backfill import VectorBackfill
 from remit.presentation.discovery_text import TOKEN_BUDGET, present
 from remit.protocol.json_rpc import Answer
 from remit.registry import Registry
 from remit.search.ranking import SearchResults
-from remit.search.search_service import Searcher
+from remit.search.search_service import BY_WORDS_ALONE, Searcher
 from remit.settings import DEFAULT_LIMIT, MAX_LIMIT
+
+
+class _Base(NamedTuple):
+    """A searcher of everything in a catalog."""
+
+    catalog: EndpointCatalog
+    context: Context
+    searcher: Searcher
 
 
 class ToolDiscovery:
     """Searches the tools that an endpoint serves.
 
     Building an index may take long. It uses a registry of its own, so the endpoint's registry is never
-    blocked.
+    blocked. Vectors are made in the background; until they are there, tools are found by words.
     """
 
     def __init__(self, open: Callable[[], Registry]) -> None:
         self._open = open
-        self._catalog: tuple[EndpointCatalog, Searcher] | None = None
+        self._backfill = VectorBackfill(open)
+        self._base: _Base | None = None
         self._lists: tuple[PublishedLists, Searcher] | None = None
+        self._reported: set[str] = set()  # failures
         self._worker = RegistryWorker(self)
+
+    async def close(self) -> None:
+        """Stop making vectors."""
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(self._stop)
+
+    def _stop(self) -> None:
+        self._backfill.stop()
+        if self._base is not None and self._base.searcher.embedder is not None:
+            self._base.searcher.embedder.close()
 
     async def find(self, lists: PublishedLists, arguments: Mapping[str, Any]) -> Answer:
         """Find tools for a query.
@@ -53,33 +78,63 @@ class ToolDiscovery:
             limit=limit,
             include_hidden=arguments.get("include_hidden") is True,
         )
+        found = self._with_failure_once(found)
         catalog, definitions, budget = lists.catalog, None, TOKEN_BUDGET
         if arguments.get("detail") == "full":
             tools = [item.tool for item in found.results]
-            definitions = {_renamed(tool, catalog).key: catalog.definitions[tool.key] for tool in tools}
+            definitions = {
+                _renamed(tool, catalog).key: catalog.definitions[tool.key]
+                for tool in tools
+                if tool.key in catalog.definitions
+            }
             budget = max(budget, catalog.plan.token_budget)
         told = present(_served(found, catalog), definitions, budget=budget)
         return answer(told.text, told.content)
 
+    def _with_failure_once(self, found: SearchResults) -> SearchResults:
+        """Report why embedding failed once; after that, only that words alone were used."""
+        failed = self._backfill.failure
+        if not found.is_failure and found.note is not None and failed is not None:
+            found = replace(found, note=f"{BY_WORDS_ALONE}: {failed}", is_failure=True)
+        if not found.is_failure or found.note is None:
+            return found
+        if found.note in self._reported:
+            return replace(found, note=BY_WORDS_ALONE)
+        self._reported.add(found.note)
+        return found
+
     def _searcher(self, lists: PublishedLists) -> Searcher:
         """Return the index of a catalog, narrowed to the current decisions."""
-        catalog = lists.catalog
-        if self._catalog is None or self._catalog[0] is not catalog:
-            context = replace(catalog.context, snapshot=Snapshot())
-            with self._open() as registry:
-                self._catalog = catalog, registry.searcher(context, in_memory=True)
-            self._lists = None
-        base = self._catalog[1]
+        catalog, base = lists.catalog, self._searcher_of(lists.catalog)
         if self._lists is None or self._lists[0].decisions is not lists.decisions:
             if self._lists is not None:
                 self._lists[1].close()
             listed = [
                 ToolDecision(tool, lists.decisions[tool.key])
                 for tool, _ in base.listed
-                if tool.key in lists.decisions and tool.key in catalog.items
+                if tool.key in lists.decisions and (tool.key in catalog.items or tool.key in catalog.servers)
             ]
-            self._lists = lists, Searcher(listed, base.index, base.embedder, base.note, base.fusion)
+            narrowed = Searcher(listed, base.index, base.embedder, base.note, base.missing, base.fusion)
+            self._lists = lists, narrowed
         return self._lists[1]
+
+    def _searcher_of(self, catalog: EndpointCatalog) -> Searcher:
+        """Return the index of a catalog, with the vectors made so far."""
+        if self._base is None or self._base.catalog is not catalog:
+            context = replace(catalog.context, snapshot=Snapshot())
+            with self._open() as registry:
+                self._adopt(_Base(catalog, context, registry.searcher(context, in_memory=True)))
+        elif (newer := self._backfill.take(self._base.context)) is not None:
+            self._adopt(self._base._replace(searcher=newer))
+        assert self._base is not None  # noqa: S101 - adopted above
+        if self._base.searcher.missing:
+            self._backfill.start(self._base.context)
+        return self._base.searcher
+
+    def _adopt(self, base: _Base) -> None:
+        if self._base is not None and self._base.searcher.embedder is not None:
+            base.searcher.embedder = self._base.searcher.embedder  # it keeps the vectors of queries
+        self._base, self._lists = base, None
 
 
 def _served(found: SearchResults, catalog: EndpointCatalog) -> SearchResults:

@@ -81,12 +81,13 @@ async def _live(
     """Build an endpoint and run its tasks; record the remaining calls when it ends."""
     first = await worker.run(Inventory.lists)
     recorder, router, signal = CallRecorder(worker), ResourceRouter(pool), ChangeSignal()
+    discovery = ToolDiscovery(resources.open_registry)
     error: Exception | None = None
     try:
         async with anyio.create_task_group() as group:
             refresher = InventoryRefresher(worker, pool, memory, resources.read_offer, group, signal)
             lists = CurrentLists(worker, pool, refresher, first)
-            own_tools = OwnToolHandler(worker, lists, ToolDiscovery(resources.open_registry))
+            own_tools = OwnToolHandler(worker, lists, discovery)
             calls = CallHandler(
                 worker=worker,
                 pool=pool,
@@ -114,6 +115,7 @@ async def _live(
             group.cancel_scope.cancel()
     finally:
         await recorder.flush()
+        await discovery.close()
     if error is not None:
         raise error
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from remit.decision.kinds import Kind
 from remit.text.limits import one_line
 from remit.text.token_estimate import estimate
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 TOKEN_BUDGET = 2_000
 MAX_DESCRIPTION = 160
 MAX_QUERY = 80
+_SERVER = "an MCP server; search for a task to find its tools"
 
 
 class DiscoveryText(NamedTuple):
@@ -84,7 +86,8 @@ def _entry(item: RankedTool, definitions: Mapping[Key, Definition] | None) -> _E
 
 
 def _in_one_line(tool: Tool) -> str | None:
-    return None if tool.description is None else one_line(tool.description, MAX_DESCRIPTION)
+    description = tool.description or (_SERVER if tool.kind is Kind.MCP_SERVER else None)
+    return None if description is None else one_line(description, MAX_DESCRIPTION)
 
 
 def _headline(item: RankedTool) -> str:

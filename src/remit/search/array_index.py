@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from remit.search.documents import Columns, QueryTerms
+from remit.search.documents import QUOTE_WEIGHT, Columns, QueryTerms
 from remit.search.ports import Selection, Vector
 from remit.search.ranking import Fusion, Hit
 from remit.search.word_index import Floats, Tokenizer, build_word_index
@@ -37,7 +37,7 @@ class ArrayIndex:
         self._tokenizer = Tokenizer()
         self._word_index = build_word_index([row[1] for row in rows], self._tokenizer)
         self._vectors, self._has_vector = _matrix([row[2] for row in rows])
-        self._has_vectors = bool(self._has_vector.all())
+        self._all_have_vectors = bool(self._has_vector.all())
         self._width = self._vectors.shape[1] * self._vectors.itemsize  # bytes per vector
 
     def __len__(self) -> int:
@@ -51,6 +51,11 @@ class ArrayIndex:
         arrays = (self._ids, self._vectors, word_index.pairs)
         arrays += tuple(array for it in both for array in (it.starts, it.rows, it.impacts))
         return sum(array.nbytes for array in arrays)
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether any document has a vector."""
+        return bool(self._has_vector.any())
 
     def select(self, documents: Iterable[int]) -> RowSelection:
         """Select documents to search; ignore those that are not in the index."""
@@ -79,6 +84,8 @@ class ArrayIndex:
         totals = np.zeros(len(self), np.float32)
         words = self._tokenizer(" ".join(query_terms.words))
         self._word_index.add(words, [self._tokenizer(pair) for pair in query_terms.pairs], totals)
+        quoted = self._word_index.containing(self._tokenizer(" ".join(query_terms.quote)))
+        totals[quoted] *= np.float32(QUOTE_WEIGHT)
         return totals if among.is_all else totals[among.numbers]
 
     def _by_meaning(self, vector: Vector | None, among: RowSelection) -> Floats | None:
@@ -94,7 +101,7 @@ class ArrayIndex:
     def _sums(self, by_words: Floats, by_meaning: Floats, among: RowSelection) -> Floats:
         sums = by_words * np.float32(self._fusion.word_weight)
         sums += by_meaning
-        if not self._has_vectors:
+        if not self._all_have_vectors:
             lacks = ~self._has_vector[among.numbers]
             sums[lacks] = by_words[lacks] * np.float32(self._fusion.lone_word_weight)
         return sums
@@ -107,14 +114,14 @@ class ArrayIndex:
 
     def _comparable(self, by_words: Floats, among: RowSelection) -> Numbers | None:
         """Return the positions of tools that have a vector or share a word; None if all do."""
-        if self._has_vectors:
+        if self._all_have_vectors:
             return None
         return np.flatnonzero(self._has_vector[among.numbers] | (by_words > 0))
 
     def _known(self, rows: Numbers, meanings: Floats) -> list[float | None]:
         """Round cosines for hits, with None for a document without a vector."""
         rounded: list[float | None] = _rounded(meanings).tolist()
-        if self._has_vectors:
+        if self._all_have_vectors:
             return rounded
         return [it if has else None for it, has in zip(rounded, self._has_vector[rows].tolist(), strict=True)]
 

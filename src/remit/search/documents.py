@@ -17,6 +17,8 @@ MOST_QUERY_WORDS = 48
 COLUMN_WEIGHTS = (3.0, 1.0, 1.0, 0.5, 0.25)  # name, server, body, params, details
 MOST_PAIRS = 64
 PAIR_WEIGHT = 0.5  # weight of two adjacent words, relative to one word
+QUOTE_WEIGHT = 3.0  # weight of BM25 in a document that contains every word of a query
+SHORTEST_QUOTE = 4  # distinct words; documents contain every word of a shorter query by chance
 _MOST_DESCRIPTION = 1200  # characters
 _MOST_PARAMS = 20
 _MOST_SERVER = 60  # characters
@@ -56,6 +58,7 @@ class QueryTerms(NamedTuple):
 
     words: Sequence[str]
     pairs: Sequence[str]  # adjacent words, such as `pull request`
+    quote: Sequence[str] = ()  # all its words, stop words too, if it is long enough to be a quotation
 
 
 def build_document(
@@ -115,9 +118,14 @@ def indexed_columns(document: Document) -> Columns:
 
 def parse_query(text: str) -> QueryTerms:
     """Parse a query into terms."""
-    words = query_words(text)
-    neighbours = dict.fromkeys((*pairwise(words), *filter(_is_telling, pairwise(_words(text)))))
-    return QueryTerms(words, [f"{one} {other}" for one, other in neighbours][:MOST_PAIRS])
+    words, everything = query_words(text), _words(text)
+    neighbours = dict.fromkeys((*pairwise(words), *filter(_is_telling, pairwise(everything))))
+    distinct = list(dict.fromkeys(everything))
+    return QueryTerms(
+        words,
+        [f"{one} {other}" for one, other in neighbours][:MOST_PAIRS],
+        distinct[:MOST_QUERY_WORDS] if len(distinct) >= SHORTEST_QUOTE else [],
+    )
 
 
 def query_words(text: str) -> list[str]:

@@ -26,6 +26,7 @@ class SearchEngine:
     def __init__(self, variables: Mapping[str, str]) -> None:
         self._variables = variables
         self._opened: Embedder | None = None
+        self._for_queries: Embedder | None = None
 
     @property
     def model(self) -> str | None:
@@ -49,6 +50,27 @@ class SearchEngine:
         if self._opened is None:
             self._opened = open_embedder(settings.embeddings(self._variables))
         return self._opened
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the model is a service, which may take seconds."""
+        return settings.embeddings(self._variables).provider not in settings.PROVIDERS
+
+    def query_embedder(self) -> Embedder:
+        """Open the model for searches, which wait for a service only shortly.
+
+        Raises:
+            BadVariableError: a variable names an unknown provider.
+            EmbeddingError: the provider is not installed, or its key would not be sent safely.
+        """
+        if not self.is_remote:
+            return self.embedder()
+        if self._for_queries is None:
+            from remit.search.embeddings.deadline_embedder import DeadlineEmbedder
+
+            wait = settings.embeddings(self._variables).wait
+            self._for_queries = DeadlineEmbedder(self.embedder(), wait)
+        return self._for_queries
 
     def in_memory(self, entries: Iterable[IndexEntry], fusion: Fusion) -> Index:
         """Build an in-memory index."""

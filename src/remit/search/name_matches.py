@@ -1,4 +1,4 @@
-"""Finds the tools that a query names: exactly, in another spelling, or with one typo."""
+"""Finds the tools and servers that a query names: exactly, in another spelling, or with one typo."""
 
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
@@ -7,11 +7,13 @@ from functools import cache, cached_property
 from remit.decision.kinds import Kind
 from remit.decision.tool_names import server_name, spellings
 from remit.decision.tools import Tool
+from remit.search.documents import query_words
 from remit.text.words import split
 
 _SHORTEST = 5  # letters; shorter names are not checked for typos
 _LONGEST = 80
 _LONGEST_QUERY = 300  # characters; a longer query is not a name
+_GENERIC_WORDS = frozenset(("mcp", "server"))  # of a server's name; they do not tell it from others
 
 
 class NameMatch(IntEnum):
@@ -25,13 +27,17 @@ class NameMatch(IntEnum):
 class NameMatches:
     """The names of a set of tools, indexed for many queries."""
 
-    def __init__(self, tools: Iterable[Tool]) -> None:
+    def __init__(self, tools: Sequence[Tool]) -> None:
         self._exact: dict[str, list[str]] = {}
         self._plain: dict[str, list[str]] = {}
         for tool in tools:
             for name in dict.fromkeys(_names(tool)):
                 self._exact.setdefault(name, []).append(tool.name)
                 self._plain.setdefault(normalized(name), []).append(tool.name)
+        self._servers: dict[str, list[str]] = {}
+        for tool in tools:
+            if tool.kind is Kind.MCP_SERVER and (words := label_words(tool)):
+                self._servers.setdefault("".join(words), []).append(tool.name)
         self._near: dict[tuple[int, str], list[str]] = {}
         for name in filter(_is_comparable, self._plain):
             for end in (name[0], "$" + name[-1]):
@@ -46,7 +52,8 @@ class NameMatches:
             found |= dict.fromkeys(self._exact.get(form, ()), NameMatch.EXACT)
         wanted = normalized(query)
         if not found and wanted:
-            found = dict.fromkeys(self._plain.get(wanted, ()), NameMatch.SAME_WORDS)
+            named = (*self._plain.get(wanted, ()), *self._servers.get("".join(telling_words(query)), ()))
+            found = dict.fromkeys(named, NameMatch.SAME_WORDS)
         if not found and _is_comparable(wanted) and len(query.split()) == 1:  # a typo has one word
             names = (name for name in self._alike(wanted) if is_one_letter_off(wanted, name))
             found = {tool: NameMatch.ONE_LETTER for name in names for tool in self._plain[name]}
@@ -88,6 +95,23 @@ def _shared(one: Sequence[str], other: Sequence[str]) -> int:
 
 def _is_comparable(name: str) -> bool:
     return _SHORTEST <= len(name) <= _LONGEST
+
+
+def telling_words(query: str) -> list[str]:
+    """List the words of a query that may tell a server from others."""
+    return [word for word in query_words(query) if word not in _GENERIC_WORDS]
+
+
+def label_words(server: Tool) -> list[str]:
+    """List the words of a server's name that tell it from others; all its words if none does."""
+    words = split(server.server or "").lower().split()
+    return [word for word in words if word not in _GENERIC_WORDS] or words
+
+
+def own_words(tool: Tool) -> frozenset[str]:
+    """Return the words of a tool's name without its server."""
+    own = tool.name if tool.server is None else tool.name.removeprefix(_prefix(tool.server, tool.plugin))
+    return frozenset(split(own).lower().split())
 
 
 def _names(tool: Tool) -> list[str]:

@@ -23,6 +23,8 @@ class Embedder(Protocol):
 
     def embed_query(self, text: str) -> Vector: ...
 
+    def close(self) -> None: ...  # may be called from another thread; interrupts a request under way
+
 
 Selection = Any  # documents to search, in a form private to the index
 
@@ -37,6 +39,9 @@ class IndexEntry(NamedTuple):
 
 class Index(Protocol):
     """Finds tools that share words with a query or are close to it in meaning."""
+
+    @property
+    def has_vectors(self) -> bool: ...
 
     def select(self, documents: Iterable[int]) -> Selection: ...
 
@@ -56,6 +61,11 @@ class Engine(Protocol):
     @property
     def fusion(self) -> RankFusion | None: ...  # None: use the model's own
 
+    @property
+    def is_remote(self) -> bool: ...  # the model is a service, which may take seconds
+
     def embedder(self) -> Embedder: ...
+
+    def query_embedder(self) -> Embedder: ...  # for searches: does not wait long for a service
 
     def in_memory(self, entries: Iterable[IndexEntry], fusion: Fusion) -> Index: ...

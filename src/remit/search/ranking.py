@@ -14,9 +14,8 @@ from remit.decision.decide import Decision, ToolDecision
 from remit.decision.kinds import Kind, ToolStatus
 from remit.decision.tool_lookup import closest_to_being_visible
 from remit.decision.tools import Tool
-from remit.search.documents import query_words
-from remit.search.name_matches import NameMatch
-from remit.text.words import split
+from remit.search.documents import query_parts
+from remit.search.name_matches import NameMatch, label_words, own_words, telling_words
 
 RRF_K = 60
 
@@ -51,6 +50,7 @@ class SearchResults:
     results: Sequence[RankedTool]
     nearest: Sequence[str] = ()  # the closest names, if no result is good enough
     note: str | None = None  # why search used words alone, if it did
+    is_failure: bool = False  # whether it did because embedding the query failed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +65,7 @@ class Fusion:
     midpoint: float = 0.666  # the remaining sum at which a tool is as likely as not
     confidence: float = 0.052  # if the best result scores lower, all results are noise
     noise: float = 0.016  # a result that scores lower is always noise
+    far_below: float = 0.08  # share of the best score; what scores lower is far below it
 
     def by_words(self, hit: Hit) -> float:
         """Return the weighted BM25 score."""
@@ -98,6 +99,7 @@ class RankFusion:
     k: int = RRF_K
     confidence: float = 0.0  # ranks do not show how good the best result is
     noise: float = 0.0
+    far_below: float = 0.0
 
     def scores(self, hits: Iterable[Hit]) -> dict[int, float]:
         """Return the score of each document, between 0 and 1; 1 means first by words and by meaning."""
@@ -158,17 +160,37 @@ def _each_once(found: Iterable[ToolDecision]) -> list[ToolDecision]:
     return list(best.values())
 
 
+def worth_showing(
+    query: str, ranked: Sequence[RankedTool], fusion: Fusion | RankFusion
+) -> Sequence[RankedTool]:
+    """Drop noise and what scores far below the best result.
+
+    If even the best is uncertain, all results are noise. If a query asks for several things, each has a best
+    result of its own, so only noise is dropped.
+    """
+    best = ranked[0].score if ranked else 0.0
+    least = fusion.noise if best >= fusion.confidence else fusion.confidence
+    if not query_parts(query):
+        least = max(least, fusion.far_below * best)
+    return [item for item in ranked if item.score >= least]
+
+
 def _servers_or_tools(
     query: str, ranked: Sequence[RankedTool], matches: Mapping[str, NameMatch]
 ) -> list[RankedTool]:
-    """Keep a server's row if the query names only the server; otherwise keep its tools, if any are known."""
+    """Keep a server's row if the query means the server; otherwise keep its tools, if any are known."""
     servers = {_home(it.tool): it.tool for it in ranked if it.tool.kind is Kind.MCP_SERVER}
     if not servers:
         return list(ranked)
-    words = set(query_words(query))
-    meant = {home for home, server in servers.items() if words <= _words(server.server or "")}
-    with_tools = {_home(item.tool) for item in ranked if item.tool.kind is Kind.MCP_TOOL}
-    dropped = {Kind.MCP_TOOL: meant, Kind.MCP_SERVER: with_tools - meant}
+    tools = [item.tool for item in ranked if item.tool.kind is Kind.MCP_TOOL]
+    words = set(telling_words(query))
+    may_be_part = bool(words) and not any(words & own_words(tool) for tool in tools)  # of a server's name
+    meant = {
+        home
+        for home, server in servers.items()
+        if server.name in matches or (may_be_part and words <= set(label_words(server)))
+    }
+    dropped = {Kind.MCP_TOOL: meant, Kind.MCP_SERVER: {_home(tool) for tool in tools} - meant}
     return [
         item
         for item in ranked
@@ -178,7 +200,3 @@ def _servers_or_tools(
 
 def _home(tool: Tool) -> tuple[str, str | None, str | None]:
     return tool.client, tool.server, tool.plugin
-
-
-def _words(label: str) -> set[str]:
-    return {word.lower() for word in split(label).split()}

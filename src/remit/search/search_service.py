@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from remit.decision.scopes import Scope
 from remit.errors import EmbeddingError
+from remit.search.cancellation import Cancellation
 from remit.search.documents import parse_query, query_parts
 from remit.search.name_matches import NameMatches
-from remit.search.ranking import Fusion, Hit, RankedTool, RankFusion, SearchResults, rank
+from remit.search.ranking import Fusion, Hit, RankedTool, RankFusion, SearchResults, rank, worth_showing
 from remit.settings import DEFAULT_LIMIT, MAX_LIMIT
 
 if TYPE_CHECKING:
     from remit.decision.decide import ToolDecision
     from remit.decision.projects import Workspace
+    from remit.search.documents import Document
     from remit.search.ports import Embedder, Engine, Index, Selection, Vector
     from remit.store.ports import DocumentStore
 
 BATCH = 64  # texts per batch
+READING = 0.25  # seconds that opening a searcher may spend on embedding new tools
+_SMALL_BATCH = 8  # texts per batch where time is short
 BY_WORDS_ALONE = "found by words alone"
 NO_VECTORS = f"{BY_WORDS_ALONE}: no tool here has a vector of this model yet"
 WORDS_ALONE = Fusion(expected=0.48, steepness=3.1, midpoint=0.83, confidence=0.0, noise=0.0)
 _DEPTH = 2  # multiple of the limit that the index returns for ranking
 _NEAREST = 3
 _LONGEST_QUERY = 10_000  # characters; the rest is ignored
+
+OnProgress = Callable[[int, int], None]  # how many are done, of how many
 
 
 @dataclass
@@ -37,6 +45,7 @@ class Searcher:
     index: Index
     embedder: Embedder | None
     note: str | None = None  # why there is no embedder
+    missing: int = 0  # tools that are not embedded yet
     fusion: Fusion | RankFusion | None = None  # None: use the embedder's own
     _selections: dict[tuple[Scope | None, bool], _Selected] = field(
         default_factory=dict[tuple[Scope | None, bool], "_Selected"]
@@ -51,7 +60,7 @@ class Searcher:
         include_hidden: bool = False,
         min_score: float | None = None,
     ) -> SearchResults:
-        """Find the tools for a query; without `min_score`, return every result above the noise.
+        """Find the tools for a query; without `min_score`, return every result that is `worth_showing`.
 
         Raises:
             ValueError: the limit is not between 1 and 50.
@@ -60,16 +69,20 @@ class Searcher:
             raise ValueError(f"a limit is a number from 1 to {MAX_LIMIT}")
         asked = query[:_LONGEST_QUERY]
         selected = self._select(scope, include_hidden)
-        vectors, note = self._embedded(asked)
+        vectors, note, is_failure = self._embedded(asked)
         hits = self.index.hits(parse_query(asked), vectors, selected.among, _DEPTH * limit)
         if vectors and hits and all(hit.meaning is None for hit in hits):
             vectors, note = [], NO_VECTORS
         ranked = self._ranked(asked, hits, self._fusion(vectors), selected)
-        least = _least(ranked, self._fusion(vectors)) if min_score is None else min_score
-        good = [item for item in ranked if item.score >= least]
+        if min_score is None:
+            good = worth_showing(asked, ranked, self._fusion(vectors))
+        else:
+            good = [item for item in ranked if item.score >= min_score]
         is_asked = bool(asked.strip())  # an empty query has no nearest tools
         nearest = [item.tool.name for item in ranked[:_NEAREST]] if is_asked and not good else []
-        return SearchResults(query=query, results=good[:limit], nearest=nearest, note=note)
+        return SearchResults(
+            query=query, results=good[:limit], nearest=nearest, note=note, is_failure=is_failure
+        )
 
     def close(self) -> None:
         """Drop this searcher's selections from the index."""
@@ -85,15 +98,18 @@ class Searcher:
         found += [item for name in matches for item in selected.by_name[name]]
         return rank(query, found, fusion.scores(hits), matches)
 
-    def _embedded(self, query: str) -> tuple[list[Vector], str | None]:
-        """Embed a query and its parts; without vectors, return the reason."""
+    def _embedded(self, query: str) -> tuple[list[Vector], str | None, bool]:
+        """Embed a query and its parts; return the vectors, a note, and whether embedding failed."""
         if self.embedder is None:
-            return [], self.note
+            return [], self.note, False
+        if not self.index.has_vectors:
+            return [], NO_VECTORS, False
         parts = query_parts(query) if self.embedder.fusion.part_weight else []
         try:
-            return [self.embedder.embed_query(text) for text in (query, *parts)], None
+            vectors = [self.embedder.embed_query(text) for text in (query, *parts)]
         except EmbeddingError as failure:
-            return [], f"{BY_WORDS_ALONE}: {failure}"
+            return [], f"{BY_WORDS_ALONE}: {failure}", True
+        return vectors, _partial(self.missing), False
 
     def _fusion(self, vectors: Sequence[Vector]) -> Fusion | RankFusion:
         if self.fusion is not None:
@@ -112,10 +128,12 @@ class Searcher:
         return self._selections[key]
 
 
-def _least(ranked: Sequence[RankedTool], fusion: Fusion | RankFusion) -> float:
-    """Return the minimum score of a result, which is higher if even the best is uncertain."""
-    is_sure = bool(ranked) and ranked[0].score >= fusion.confidence
-    return fusion.noise if is_sure else fusion.confidence
+def _partial(missing: int) -> str | None:
+    """Return a note if some tools are not embedded yet."""
+    if not missing:
+        return None
+    what = "1 tool is" if missing == 1 else f"{missing} tools are"
+    return f"{what} {BY_WORDS_ALONE} until embedded"
 
 
 class SearchService:
@@ -125,19 +143,31 @@ class SearchService:
         self._documents = documents
         self._engine = engine
 
-    def read(self, workspace: Workspace, *, is_hurried: bool) -> str | None:
-        """Index the tools of a workspace; return the reason if only words can be used."""
+    def read(self, workspace: Workspace, *, is_hurried: bool) -> tuple[str | None, int]:
+        """Index the tools of a workspace, as far as that is quick.
+
+        Returns the reason if only words can be used, and the number of tools that are not embedded yet.
+        """
+        self._documents.read(workspace)
+        model = self._engine.model
+        if is_hurried or model is None:
+            return None, 0
+        missing = self._documents.without_vector(workspace, model)
+        if self._engine.is_remote:
+            return None, len(missing)
         try:
-            if is_hurried:
-                self._documents.read(workspace)
-            else:
-                self.index(workspace)
+            return None, len(missing) - self._embed(model, missing, seconds=READING)
         except EmbeddingError as failure:
-            return f"{BY_WORDS_ALONE}: {failure}"
-        return None
+            return f"{BY_WORDS_ALONE}: {failure}", 0
 
     def searcher(
-        self, listed: Sequence[ToolDecision], workspace: Workspace, note: str | None, *, in_memory: bool
+        self,
+        listed: Sequence[ToolDecision],
+        workspace: Workspace,
+        note: str | None,
+        *,
+        in_memory: bool,
+        missing: int = 0,
     ) -> Searcher:
         """Open a searcher; with a note, it uses words alone."""
         embedder, note = self._embedder(in_memory=in_memory) if note is None else (None, note)
@@ -150,23 +180,58 @@ class SearchService:
             )
         else:
             index = self._documents.index(workspace, model)
-        return Searcher(listed, index, embedder, note, self._engine.fusion)
+        return Searcher(listed, index, embedder, note, missing, self._engine.fusion)
 
     def index(
-        self, workspace: Workspace, on_progress: Callable[[int, int], None] = lambda _done, _total: None
+        self,
+        workspace: Workspace,
+        on_progress: OnProgress = lambda _done, _total: None,
+        cancellation: Cancellation | None = None,
     ) -> int:
-        """Embed the tools of a workspace that have no vector, and return their number."""
+        """Embed the tools of a workspace that have no vector, and return how many were embedded.
+
+        Raises:
+            EmbeddingError: embedding failed.
+        """
         self._documents.read(workspace)
         model = self._engine.model
         if model is None:
             return 0
         missing = self._documents.without_vector(workspace, model)
-        for done in range(0, len(missing), BATCH):
-            on_progress(done, len(missing))
-            batch = dict(islice(missing.items(), done, done + BATCH))
-            vectors = self._engine.embedder().embed_tools(list(batch.values()))
-            self._documents.add_vectors(model, dict(zip(batch, vectors, strict=True)))
-        return len(missing)
+        return self._embed(model, missing, on_progress, cancellation)
+
+    def _embed(
+        self,
+        model: str,
+        missing: Mapping[int, Document],
+        on_progress: OnProgress = lambda _done, _total: None,
+        cancellation: Cancellation | None = None,
+        *,
+        seconds: float | None = None,
+    ) -> int:
+        """Embed documents in batches, and return how many were embedded.
+
+        Each batch is stored at once, so nothing is embedded again after an interruption. With `seconds`, no
+        batch is started later than that.
+        """
+        if not missing:
+            return 0
+        deadline = math.inf if seconds is None else time.monotonic() + seconds
+        size = BATCH if seconds is None else _SMALL_BATCH
+        embedder, stop, done = self._engine.embedder(), cancellation or Cancellation(), 0
+        with stop.interrupting(embedder.close):
+            while done < len(missing) and not stop.is_set and time.monotonic() < deadline:
+                on_progress(done, len(missing))
+                batch = dict(islice(missing.items(), done, done + size))
+                try:
+                    vectors = embedder.embed_tools(list(batch.values()))
+                except EmbeddingError:
+                    if stop.is_set:
+                        break
+                    raise
+                self._documents.add_vectors(model, dict(zip(batch, vectors, strict=True)))
+                done += len(batch)
+        return done
 
     def _embedder(self, *, in_memory: bool) -> tuple[Embedder | None, str | None]:
         """Open the embedder, or return why there is none."""
@@ -175,7 +240,7 @@ class SearchService:
         if not in_memory and not self._documents.can_compare():
             return None, f"{BY_WORDS_ALONE}: sqlite-vec cannot be loaded here"
         try:
-            return self._engine.embedder(), None
+            return self._engine.query_embedder(), None
         except EmbeddingError as failure:
             return None, f"{BY_WORDS_ALONE}: {failure}"
 
@@ -190,5 +255,5 @@ class _Selected:
             self.by_name.setdefault(item.tool.name, []).append(item)
             if item.tool.document_id is not None:
                 self.by_document.setdefault(item.tool.document_id, []).append(item)
-        self.names = NameMatches(item.tool for item in listed)
+        self.names = NameMatches([item.tool for item in listed])
         self.among: Selection = index.select(self.by_document)

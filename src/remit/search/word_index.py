@@ -3,6 +3,7 @@
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
 from typing import cast
 
 import apsw
@@ -50,6 +51,10 @@ class Postings:
     rows: Rows
     impacts: Floats
 
+    def rows_of(self, number: int) -> Rows:
+        """Return the documents of a term."""
+        return self.rows[self.starts[number] : self.starts[number + 1]]
+
     def add(self, number: int, totals: Floats, weight: float = 1.0) -> None:
         """Add the scores of a term to its documents' totals."""
         start, end = self.starts[number], self.starts[number + 1]
@@ -78,6 +83,14 @@ class WordIndex:
                     self._add_pair((one << _SHIFT) | other, totals)
                 case _:
                     pass
+
+    def containing(self, words: Iterable[str]) -> Rows:
+        """Return the documents that contain every one of the words; none if there are no words."""
+        numbers = [self.numbers.get(word) for word in words]
+        if not numbers or None in numbers:
+            return np.empty(0, np.int32)
+        rows = [self.terms.rows_of(number) for number in numbers if number is not None]
+        return reduce(partial(np.intersect1d, assume_unique=True), sorted(rows, key=len))
 
     def _add_pair(self, key: int, totals: Floats) -> None:
         at = int(np.searchsorted(self.pairs, key))

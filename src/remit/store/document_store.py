@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from remit.decision.tools import Definition
 from remit.search.documents import (
     PAIR_WEIGHT,
+    QUOTE_WEIGHT,
     Columns,
     Document,
     QueryTerms,
@@ -96,6 +97,11 @@ class SqlIndex:
         self._workspace = workspace
         self._database.run("prepare_selections")
 
+    @property
+    def has_vectors(self) -> bool:
+        """Whether any document has a vector of the model."""
+        return bool(self._database.rows("first_vector", model=self._model))
+
     def select(self, documents: Iterable[int]) -> int:
         """Select documents to search, limited to the workspace's scope."""
         among, given = next(_SELECTIONS), json.dumps(list(documents))
@@ -128,10 +134,12 @@ class SqlIndex:
         ]
 
     def _by_words(self, query_terms: QueryTerms, among: int) -> dict[int, float]:
-        """Score documents by words and, at half weight, by adjacent words; best first."""
+        """Score documents by words, adjacent words at half weight, and quotations more; best first."""
         found = self._matching(query_terms.words, among)
         for id, score in self._matching(query_terms.pairs, among).items():
             found[id] = found.get(id, 0.0) + PAIR_WEIGHT * score
+        for id in self._containing(query_terms.quote, among) & found.keys():
+            found[id] *= QUOTE_WEIGHT
         return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
     def _matching(self, phrases: Sequence[str], among: int) -> dict[int, float]:
@@ -139,6 +147,12 @@ class SqlIndex:
             return {}
         match = " OR ".join(f'"{phrase}"' for phrase in phrases)
         return dict(self._database.rows("documents_by_words", match=match, among=among, most=_MOST_MATCHES))
+
+    def _containing(self, words: Sequence[str], among: int) -> set[int]:
+        if not words:
+            return set()
+        match = " ".join(f'"{word}"' for word in words)  # unlike AND, ignores words without letters
+        return {id for (id,) in self._database.rows("documents_containing", match=match, among=among)}
 
     def _by_meaning(self, vector: Vector, among: int, depth: int) -> dict[int, float]:
         query = {"model": self._model, "vector": vector, "among": among, "most": depth}

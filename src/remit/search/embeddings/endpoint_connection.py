@@ -1,14 +1,17 @@
 """Sends requests to one URL, within limits of time and size, and never sends its key elsewhere."""
 
+import errno
 import http.client
 import ipaddress
 import os
 import socket
 import ssl
+import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
+from contextlib import suppress
 from email.message import Message
 from typing import IO, NamedTuple, Protocol
 from urllib.parse import SplitResult
@@ -54,7 +57,13 @@ class EndpointConnection:
         self._key = key
         # A local server uses plain HTTP, so a proxy would see the key.
         proxies = urllib.request.ProxyHandler({} if is_loopback(address.hostname) else None)
-        self._opener = urllib.request.build_opener(proxies, _NoRedirects)
+        self._sockets = _OpenSockets()
+        handlers = (_HttpHandler(self._sockets), _HttpsHandler(self._sockets))
+        self._opener = urllib.request.build_opener(proxies, _NoRedirects, *handlers)
+
+    def close(self) -> None:
+        """Interrupt the requests under way, whose threads then end; later requests fail."""
+        self._sockets.shut_down()
 
     def send(self, body: bytes, timeout: float) -> EndpointReply:
         """Post JSON and return the reply, whatever its status.
@@ -75,6 +84,73 @@ class EndpointConnection:
                 return EndpointReply(error.code, b"", _retry_after(error.headers))
         except (OSError, http.client.HTTPException) as error:
             raise NoReplyError(_cause(error)) from None
+        finally:
+            self._sockets.drop()
+
+
+class _OpenSockets:
+    """The sockets of requests under way, one per thread, which another thread may shut down."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._sockets: dict[int, socket.socket] = {}
+        self._is_closed = False
+
+    def add(self, connected: socket.socket) -> None:
+        """Add the socket of this thread's request."""
+        with self._lock:
+            if self._is_closed:
+                raise ConnectionAbortedError(errno.ECONNABORTED, "closed")
+            # A duplicate stays valid when TLS takes over the socket, and shuts down both.
+            self._sockets[threading.get_ident()] = connected.dup()
+
+    def drop(self) -> None:
+        """Forget the socket of this thread's request."""
+        with self._lock:
+            done = self._sockets.pop(threading.get_ident(), None)
+        if done is not None:
+            done.close()
+
+    def shut_down(self) -> None:
+        """Shut down all sockets, which wakes the threads that wait for them."""
+        with self._lock:
+            self._is_closed = True
+            for each in self._sockets.values():
+                with suppress(OSError):  # the other side may have closed it
+                    each.shutdown(socket.SHUT_RDWR)
+
+
+class _HttpConnection(http.client.HTTPConnection):
+    """A connection whose socket is known."""
+
+    sockets: _OpenSockets
+
+    def connect(self) -> None:
+        """Connect, and make the socket known before TLS starts."""
+        super().connect()
+        self.sockets.add(self.sock)
+
+
+class _HttpsConnection(http.client.HTTPSConnection, _HttpConnection):
+    """A secure connection; it connects as the other does, and starts TLS then."""
+
+
+class _HttpHandler(urllib.request.HTTPHandler):
+    def __init__(self, sockets: _OpenSockets) -> None:
+        super().__init__()
+        self._connection = type("Connection", (_HttpConnection,), {"sockets": sockets})
+
+    def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(self._connection, req)
+
+
+class _HttpsHandler(urllib.request.HTTPSHandler):
+    def __init__(self, sockets: _OpenSockets) -> None:
+        super().__init__()
+        self._connection = type("Connection", (_HttpsConnection,), {"sockets": sockets})
+
+    def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(self._connection, req)
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):

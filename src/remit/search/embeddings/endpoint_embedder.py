@@ -4,9 +4,9 @@ Error messages never contain the URL or parts of a reply, because either may con
 """
 
 import json
-import time
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
+from threading import Event
 from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
@@ -43,7 +43,7 @@ class EndpointEmbedder:
     """Embeds tools and queries with a remote service."""
 
     # Cosines of an unknown model are not calibrated, so no result counts as noise.
-    fusion = Fusion(word_weight=0.02, confidence=0.0, noise=0.0)
+    fusion = Fusion(word_weight=0.02, confidence=0.0, noise=0.0, far_below=0.0)
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class EndpointEmbedder:
         *,
         tools: RetryLimits = TOOLS,
         query: RetryLimits = QUERY,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], object] | None = None,
     ) -> None:
         """Set up the connection without sending anything.
 
@@ -64,7 +64,8 @@ class EndpointEmbedder:
         _require_safe(key, address)
         self._host, self._name = address.netloc, model
         self.model = f"{model}@{self._host}"
-        self._tools, self._query, self._sleep = tools, query, sleep
+        self._is_closed = Event()
+        self._tools, self._query, self._sleep = tools, query, sleep or self._is_closed.wait
         self._connection = EndpointConnection(
             address._replace(path=address.path.rstrip("/") + "/embeddings"), key
         )
@@ -86,6 +87,11 @@ class EndpointEmbedder:
         texts = [tool_text(document) for document in documents]
         batches = (texts[start : start + _BATCH] for start in range(0, len(texts), _BATCH))
         return [vector for batch in batches for vector in self._embed(batch, self._tools)]
+
+    def close(self) -> None:
+        """Interrupt the request under way; nothing can be embedded after that."""
+        self._is_closed.set()
+        self._connection.close()
 
     def _embed(self, texts: Sequence[str], limits: RetryLimits) -> list[Vector]:
         body = json.dumps({"model": self._name, "input": [_sendable(text) for text in texts]}).encode()

@@ -45,6 +45,9 @@ class OnnxEmbedder:
         # tools of its batch. On one thread, batches are not faster anyway.
         return [self._vector(tool_ids(document, self._pieces).ids) for document in documents]
 
+    def close(self) -> None:
+        """Do nothing: no request is ever under way."""
+
     def _vector(self, text: Sequence[int]) -> Vector:
         ids = np.array([text], np.int64)
         ((vector,),) = self._session.run(["vectors"], {"ids": ids, "mask": np.ones_like(ids)})

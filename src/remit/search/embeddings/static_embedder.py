@@ -61,6 +61,9 @@ class StaticEmbedder:
         self._arrays = self._arrays or self._open_arrays(self._table)
         return self._arrays.tools([self._read(document) for document in documents])
 
+    def close(self) -> None:
+        """Do nothing: no request is ever under way."""
+
     def _read(self, document: Document) -> TokenSequence:
         ids, fields = tool_ids(document, self._pieces)
         pairs = self._pieces.pairs(ids)

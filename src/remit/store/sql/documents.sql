@@ -39,6 +39,9 @@ where o.id in ({documents_here})
     and not exists (select 1 from vectors v where v.model = :model and v.document_id = o.id)
 order by o.id
 
+-- name: first_vector
+select document_id from vectors where model = :model limit 1
+
 -- name: forget_other_vectors
 delete from vectors
 where model = :model and length(vector) <> :length
@@ -70,6 +73,12 @@ where documents_by_word match :match
     and +rowid in (select document_id from temp.selected where selection = :among)
 order by words desc, rowid
 limit :most
+
+-- name: documents_containing
+select rowid
+from documents_by_word
+where documents_by_word match :match
+    and +rowid in (select document_id from temp.selected where selection = :among)
 
 -- name: documents_by_meaning
 select document_id, 1 - vec_distance_cosine(vector, :vector) as meaning
