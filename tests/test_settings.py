@@ -75,7 +75,7 @@ def test_a_key_does_not_show_when_the_setting_is_printed() -> None:
 
 def test_how_long_a_search_waits_for_an_endpoint_is_a_setting() -> None:
     given = {"REMIT_EMBEDDINGS": "http://127.0.0.1:9/v1", "REMIT_EMBEDDINGS_MODEL": "small"}
-    assert embeddings(given).wait == 0.3
+    assert embeddings(given).wait == 0.25
     assert embeddings({**given, "REMIT_EMBEDDINGS_WAIT": " 2.5 "}).wait == 2.5
 
 

@@ -24,7 +24,7 @@ _LAST_PORT = 65535
 
 DEFAULT_LIMIT = 20  # results of a search
 MAX_LIMIT = 50
-DEFAULT_WAIT = 0.3  # seconds that a search waits for the endpoint
+DEFAULT_WAIT = 0.25  # seconds that a search waits for the endpoint
 DEADLINE = 30.0  # seconds; a runner such as `npx` may need to download the server first
 
 
