@@ -41,11 +41,13 @@ def waiting(tools: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _answer_late(service: EmbeddingService) -> None:
     """Hold every answer of the endpoint for a while."""
+    answered = 0
     while service.asked.wait():
         service.asked.clear()
         time.sleep(SECONDS)
-        service.may_answer.set()
-        service.may_answer.clear()
+        waiting = len(service.requests) - answered
+        service.answer(max(waiting, 1))
+        answered += waiting
 
 
 def _command_s(place: ServedProject, environment: dict[str, str]) -> dict[str, float]:

@@ -97,7 +97,7 @@ def test_a_search_does_not_ask_a_slow_endpoint_for_the_vectors_of_tools(sandbox:
         answer = json.loads(ran.stdout)
         assert answer["tools"][0]["name"] == "/shot"
         assert answer["note"] == "found by words alone: no tool here has a vector of this model yet"
-        service.may_answer.set()
+        service.answer()
         assert sandbox.remit("scan", cwd=shop).returncode == 0
         sandbox.variables["REMIT_EMBEDDINGS_WAIT"] = "60"
         ran = sandbox.remit("search", "a screenshot", "--json", cwd=shop)
@@ -109,9 +109,9 @@ def test_a_search_does_not_ask_a_slow_endpoint_for_the_vectors_of_tools(sandbox:
 def test_a_search_waits_shortly_for_the_vector_of_the_query(sandbox: Sandbox, shop: Path) -> None:
     with embedding_service() as service:
         sandbox.variables |= {**service.variables, "REMIT_EMBEDDINGS_WAIT": "0.01"}
-        service.may_answer.set()
+        service.answer()
         sandbox.remit("scan", cwd=shop)
-        service.may_answer.clear()
+        service.hold()
         ran = sandbox.remit("search", "image", cwd=shop)
         assert ran.stdout.startswith("1. /shot")
         assert "(found by words alone: the query got no vector within 0.01 s)" in ran.stdout

@@ -52,7 +52,7 @@ def found(answer: dict[str, Any]) -> list[str]:
 
 
 async def test_search_answers_by_words_while_the_endpoint_is_silent_and_says_so(
-    sandbox: Sandbox, shop: Path, links: FakeLinks, service: EmbeddingService
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
     async with endpoint(sandbox, links, shop, strategy="search") as served:
         await served.tools({})  # asks the servers
@@ -61,7 +61,6 @@ async def test_search_answers_by_words_while_the_endpoint_is_silent_and_says_so(
         assert answer["structuredContent"]["note"] == NO_VECTORS
         assert answer["content"][0]["text"].endswith(f"({NO_VECTORS})")
         assert len(threads(THREAD)) == 1
-    assert not service.may_answer.is_set()
     assert threads(THREAD) == []
 
 
@@ -71,7 +70,7 @@ async def test_meaning_joins_when_the_vectors_are_there(
     sandbox.variables["REMIT_EMBEDDINGS_WAIT"] = "60"
     async with endpoint(sandbox, links, shop, strategy="search") as served:
         await discover(served, **PICTURE)
-        service.may_answer.set()
+        service.answer()
         wait_for_threads(THREAD)
         answer = await discover(served, **PICTURE)
         assert found(answer)[0] == "web__grab"
@@ -85,7 +84,7 @@ async def test_after_a_restart_only_tools_without_a_vector_are_embedded(
 ) -> None:
     async with endpoint(sandbox, links, shop, strategy="search") as served:
         await discover(served, **PICTURE)
-        service.may_answer.set()
+        service.answer()
         wait_for_threads(THREAD)
     total = len(service.requests[0])
     run_sql(
@@ -109,7 +108,7 @@ async def test_a_failing_endpoint_is_reported_once_and_left_alone_for_a_while(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     service.status = 401
-    service.may_answer.set()
+    service.answer()
     async with endpoint(sandbox, links, shop, strategy="search") as served:
         with caplog.at_level(logging.WARNING, "remit.gateway"):
             await discover(served, **PICTURE)
@@ -129,9 +128,9 @@ async def test_a_query_without_a_vector_in_time_is_answered_by_words(
     sandbox.variables["REMIT_EMBEDDINGS_WAIT"] = "0.01"
     async with endpoint(sandbox, links, shop, strategy="search") as served:
         await discover(served, **PICTURE)
-        service.may_answer.set()
+        service.answer()
         wait_for_threads(THREAD)
-        service.may_answer.clear()
+        service.hold()
         notes = [(await discover(served, **PICTURE))["note"] for _ in range(2)]
     assert notes == ["found by words alone: the query got no vector within 0.01 s", "found by words alone"]
     assert threads("remit-query") == []

@@ -9,16 +9,17 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 PATIENCE = 60  # seconds for what takes milliseconds
+_MANY = 1_000_000
 _PICTURES = ("picture", "screenshot", "capture")
 
 
 @dataclass
 class EmbeddingService:
-    """A real server; each answer waits until `may_answer` is set."""
+    """A real server that holds its answers until a test asks for them."""
 
     url: str = ""
     status: int = 200
-    may_answer: threading.Event = field(default_factory=threading.Event)
+    permits: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     requests: list[list[str]] = field(default_factory=list[list[str]])
     asked: threading.Event = field(default_factory=threading.Event)
 
@@ -31,7 +32,15 @@ class EmbeddingService:
     def host(self) -> str:
         return self.url.split("/")[2]
 
-    def answer(self, texts: list[str]) -> bytes:
+    def answer(self, count: int = _MANY) -> None:
+        """Let the endpoint give so many answers, held ones first."""
+        self.permits.release(count)
+
+    def hold(self) -> None:
+        """Hold answers again."""
+        self.permits = threading.Semaphore(0)
+
+    def embed(self, texts: list[str]) -> bytes:
         """Embed texts: those about pictures are alike, and unlike all others."""
         vectors = [
             [1.0, 0.1] if any(word in text.lower() for word in _PICTURES) else [0.1, 1.0] for text in texts
@@ -50,8 +59,8 @@ def embedding_service() -> Generator[EmbeddingService]:
             texts = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
             service.requests.append(texts)
             service.asked.set()
-            service.may_answer.wait(PATIENCE)
-            body = service.answer(texts)
+            service.permits.acquire(timeout=PATIENCE)
+            body = service.embed(texts)
             try:
                 self.send_response(service.status)
                 self.send_header("Content-Length", str(len(body)))
@@ -69,7 +78,7 @@ def embedding_service() -> Generator[EmbeddingService]:
         try:
             yield service
         finally:
-            service.may_answer.set()
+            service.answer()
             server.shutdown()
             thread.join()
 

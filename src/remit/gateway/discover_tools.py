@@ -78,7 +78,7 @@ class ToolDiscovery:
             limit=limit,
             include_hidden=arguments.get("include_hidden") is True,
         )
-        found = self._with_failure_once(found)
+        found = self._with_cause_once(found)
         catalog, definitions, budget = lists.catalog, None, TOKEN_BUDGET
         if arguments.get("detail") == "full":
             tools = [item.tool for item in found.results]
@@ -91,17 +91,17 @@ class ToolDiscovery:
         told = present(_served(found, catalog), definitions, budget=budget)
         return answer(told.text, told.content)
 
-    def _with_failure_once(self, found: SearchResults) -> SearchResults:
-        """Report why embedding failed once; after that, only that words alone were used."""
-        failed = self._backfill.failure
-        if not found.is_failure and found.note is not None and failed is not None:
-            found = replace(found, note=f"{BY_WORDS_ALONE}: {failed}", is_failure=True)
-        if not found.is_failure or found.note is None:
+    def _with_cause_once(self, found: SearchResults) -> SearchResults:
+        """Report why embedding failed once; after that, only that words were used."""
+        note, failed = found.note, self._backfill.failure
+        if note is None or (failed is None and not found.is_failure):
             return found
-        if found.note in self._reported:
-            return replace(found, note=BY_WORDS_ALONE)
-        self._reported.add(found.note)
-        return found
+        short = BY_WORDS_ALONE if note.startswith(BY_WORDS_ALONE) else note
+        cause = note if found.is_failure else str(failed)
+        if cause in self._reported:
+            return replace(found, note=short)
+        self._reported.add(cause)
+        return found if found.is_failure else replace(found, note=f"{short}: {failed}")
 
     def _searcher(self, lists: PublishedLists) -> Searcher:
         """Return the index of a catalog, narrowed to the current decisions."""

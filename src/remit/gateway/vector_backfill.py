@@ -6,7 +6,6 @@ from collections.abc import Callable
 from threading import Lock, Thread
 
 from remit.decision.context import Context
-from remit.errors import RemitError
 from remit.registry import Registry
 from remit.scanning.scanner import Progress
 from remit.search.cancellation import Cancellation
@@ -35,7 +34,7 @@ class VectorBackfill:
         self._context: Context | None = None
         self._searcher: Searcher | None = None
         self._failed_at: float | None = None
-        self.failure: RemitError | None = None  # of the last run
+        self.failure: Exception | None = None  # of the last run
 
     def start(self, context: Context) -> None:
         """Embed the tools of a context, unless that is under way or failed a moment ago."""
@@ -64,8 +63,8 @@ class VectorBackfill:
         try:
             with self._open() as registry:
                 self._embed(registry, context)
-        except RemitError as failure:
-            if self.failure is None or str(self.failure) != str(failure):
+        except Exception as failure:  # a failure here must not stop searches
+            if str(failure) != str(self.failure):
                 _log.warning("new tools are found by words alone: %s", failure)
             self.failure, self._failed_at = failure, self._now()
         else:

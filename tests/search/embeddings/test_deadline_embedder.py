@@ -32,7 +32,7 @@ def hurried(service: EmbeddingService, seconds: float = 0.0) -> DeadlineEmbedder
 
 
 def test_a_vector_that_arrives_in_time_is_the_services_own(service: EmbeddingService) -> None:
-    service.may_answer.set()
+    service.answer()
     embedder = hurried(service, PATIENCE)
     assert embedder.embed_query("a picture") == EndpointEmbedder(service.url, "small").embed_query(
         "a picture"
@@ -45,7 +45,7 @@ def test_a_late_vector_fails_the_query_and_is_there_the_next_time(service: Embed
     embedder = hurried(service)
     with pytest.raises(EmbeddingError, match="got no vector within 0 s"):
         embedder.embed_query("a picture")
-    service.may_answer.set()
+    service.answer()
     wait_for_threads(THREAD)
     assert embedder.embed_query("a picture")
     assert service.requests == [["a picture"]]
@@ -61,7 +61,7 @@ def test_a_service_that_hangs_gets_one_request_at_a_time(service: EmbeddingServi
 
 
 def test_a_failure_in_time_is_the_services_own_and_is_not_kept(service: EmbeddingService) -> None:
-    service.may_answer.set()
+    service.answer()
     service.status = 401
     embedder = hurried(service, PATIENCE)
     with pytest.raises(EmbeddingError, match="401 Unauthorized"):
@@ -82,7 +82,7 @@ def test_closing_interrupts_the_request_and_leaves_no_thread(service: EmbeddingS
 
 
 def test_only_the_last_queries_are_kept(service: EmbeddingService) -> None:
-    service.may_answer.set()
+    service.answer()
     embedder = hurried(service, PATIENCE)
     for at in range(257):
         embedder.embed_query(str(at))
@@ -93,7 +93,7 @@ def test_only_the_last_queries_are_kept(service: EmbeddingService) -> None:
 
 
 def test_a_closed_endpoint_waits_for_no_busy_service(service: EmbeddingService) -> None:
-    service.may_answer.set()
+    service.answer()
     service.status = 503
     endpoint = EndpointEmbedder(service.url, "small")
     failures: list[EmbeddingError] = []
