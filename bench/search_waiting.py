@@ -45,9 +45,9 @@ def _answer_late(service: EmbeddingService) -> None:
     while service.asked.wait():
         service.asked.clear()
         time.sleep(SECONDS)
-        waiting = len(service.requests) - answered
-        service.answer(max(waiting, 1))
-        answered += waiting
+        held = len(service.requests) - answered
+        service.answer(max(held, 1))
+        answered += held
 
 
 def _command_s(place: ServedProject, environment: dict[str, str]) -> dict[str, float]:

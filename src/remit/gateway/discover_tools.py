@@ -109,10 +109,11 @@ class ToolDiscovery:
         if self._lists is None or self._lists[0].decisions is not lists.decisions:
             if self._lists is not None:
                 self._lists[1].close()
+            served = catalog.items.keys() | {catalog.owners.get(key) for key in catalog.items}
             listed = [
                 ToolDecision(tool, lists.decisions[tool.key])
                 for tool, _ in base.listed
-                if tool.key in lists.decisions and (tool.key in catalog.items or tool.key in catalog.servers)
+                if tool.key in lists.decisions and tool.key in served
             ]
             narrowed = Searcher(listed, base.index, base.embedder, base.note, base.missing, base.fusion)
             self._lists = lists, narrowed
@@ -120,21 +121,22 @@ class ToolDiscovery:
 
     def _searcher_of(self, catalog: EndpointCatalog) -> Searcher:
         """Return the index of a catalog, with the vectors made so far."""
-        if self._base is None or self._base.catalog is not catalog:
+        base = self._base
+        if base is None or base.catalog is not catalog:
             context = replace(catalog.context, snapshot=Snapshot())
             with self._open() as registry:
-                self._adopt(_Base(catalog, context, registry.searcher(context, in_memory=True)))
-        elif (newer := self._backfill.take(self._base.context)) is not None:
-            self._adopt(self._base._replace(searcher=newer))
-        assert self._base is not None  # noqa: S101 - adopted above
-        if self._base.searcher.missing:
-            self._backfill.start(self._base.context)
-        return self._base.searcher
+                base = self._adopt(_Base(catalog, context, registry.searcher(context, in_memory=True)))
+        elif (newer := self._backfill.take(base.context)) is not None:
+            base = self._adopt(base._replace(searcher=newer))
+        if base.searcher.missing:
+            self._backfill.start(base.context)
+        return base.searcher
 
-    def _adopt(self, base: _Base) -> None:
+    def _adopt(self, base: _Base) -> _Base:
         if self._base is not None and self._base.searcher.embedder is not None:
             base.searcher.embedder = self._base.searcher.embedder  # it keeps the vectors of queries
         self._base, self._lists = base, None
+        return base
 
 
 def _served(found: SearchResults, catalog: EndpointCatalog) -> SearchResults:
