@@ -191,10 +191,21 @@ class UnknownServerError(RemitError):
 
 
 class UpstreamError(RemitError):
-    """A server is unreachable or violates the protocol; `output` holds its last lines."""
+    """A server is unreachable or violates the protocol; `output` holds its last lines.
 
-    def __init__(self, message: str, *, hint: str | None = None, output: tuple[str, ...] = ()) -> None:
+    `hint` is for people. `next_step` is what a model can do.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        next_step: str | None = None,
+        output: tuple[str, ...] = (),
+    ) -> None:
         super().__init__(message, hint=hint)
+        self.next_step = next_step
         self.output = output
 
 

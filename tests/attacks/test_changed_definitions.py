@@ -48,11 +48,6 @@ def test_doctor_tells_of_a_tool_that_was_redefined(world: World) -> None:
     assert "tidy" in world.doctor()
 
 
-@pytest.mark.xfail(
-    raises=AssertionError,
-    strict=True,
-    reason="finding 6: a server's annotation beats what the tool's name says",
-)
 def test_a_tool_named_wipe_disk_is_not_there_in_plan_mode_whatever_its_server_says(world: World) -> None:
     own = world.server("own", tool("look", readOnlyHint=True), tool("wipe_disk", readOnlyHint=True))
     world.declare({"db": own})

@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 from attacks.peers import tool
 from attacks.worlds import World, require
 
@@ -26,9 +24,6 @@ def configure(world: World) -> None:
     require("Dockerfile" in told, "a person is not told what would unlock the tool")
 
 
-@pytest.mark.xfail(
-    raises=AssertionError, strict=True, reason="finding 7: the hook's refusal says how to undo the rule"
-)
 def test_a_refusal_by_the_hook_does_not_say_how_to_undo_it(world: World) -> None:
     configure(world)
     names = ("Bash", "mcp__docker__build")
@@ -40,9 +35,6 @@ def test_a_refusal_by_the_hook_does_not_say_how_to_undo_it(world: World) -> None
     assert [WAYS_AROUND.findall(said) for said in refused] == [[], []]
 
 
-@pytest.mark.xfail(
-    raises=AssertionError, strict=True, reason="finding 7: the gateway's refusal says how to undo the rule"
-)
 def test_a_refusal_by_the_gateway_does_not_say_how_to_undo_it(world: World) -> None:
     configure(world)
     with world.serve() as gateway:

@@ -22,7 +22,7 @@ def organic(name: str, authority: Authority) -> Tool:
 def test_a_declared_tool_is_visible_and_says_where_it_is_declared() -> None:
     decision = decide(server(), context())
     assert (decision.verdict, decision.gate) == (Verdict.VISIBLE, None)
-    assert decision.reason == "declared in ~/.claude.json"
+    assert decision.full_reason == "declared in ~/.claude.json"
     assert decision.is_available
 
 
@@ -33,7 +33,7 @@ def test_a_tool_of_another_project_is_answered_like_one_that_does_not_exist() ->
 
 def test_a_tool_of_another_client_is_hidden_at_config() -> None:
     decision = decide(server(client="cursor"), context())
-    assert (decision.gate, decision.reason) == (Gate.CONFIG, "declared for cursor")
+    assert (decision.gate, decision.full_reason) == (Gate.CONFIG, "declared for cursor")
     assert not decision.is_available
 
 
@@ -57,8 +57,8 @@ def test_what_the_clients_settings_switch_off_is_hidden_at_config(
 ) -> None:
     decision = decide(server(config_status=status), context())
     assert decision.gate is Gate.CONFIG
-    assert says in decision.reason
-    assert "~/.claude.json" in decision.reason
+    assert says in decision.full_reason
+    assert "~/.claude.json" in decision.full_reason
 
 
 def test_what_a_status_means_can_be_said_without_a_tool() -> None:
@@ -75,14 +75,14 @@ def test_a_demoted_tool_is_visible_and_says_how_often_it_failed() -> None:
     tool = server(status=ToolStatus.DEMOTED)._replace(outcomes="+----")
     decision = decide(tool, context())
     assert decision.is_available
-    assert decision.reason == "declared in ~/.claude.json; 4 of its last 5 calls here failed"
+    assert decision.full_reason == "declared in ~/.claude.json; 4 of its last 5 calls here failed"
 
 
 def test_a_shadowed_tool_is_hidden_at_precedence_and_names_the_winner_and_its_file() -> None:
     winner = Winner(scope=Scope.LOCAL, source="/home/ada/.claude.json")
     decision = decide(server(shadowed_by=winner), context())
     assert decision.gate is Gate.PRECEDENCE
-    assert decision.reason == "shadowed by the local declaration in ~/.claude.json"
+    assert decision.full_reason == "shadowed by the local declaration in ~/.claude.json"
 
 
 def test_the_first_gate_that_objects_wins() -> None:
@@ -102,19 +102,19 @@ def test_an_explanation_lists_every_gate_in_order_with_its_reason() -> None:
         (Gate.STATE, True),
         (Gate.DANGER, True),
     ]
-    assert all(result.reason for _, result in gates)
+    assert all(result.full_reason for _, result in gates)
 
 
 @pytest.mark.parametrize("scope", list(Scope))
 def test_every_scope_explains_itself(scope: Scope) -> None:
-    assert explain(server(scope=scope), context())[0].result.reason.startswith(scope)
+    assert explain(server(scope=scope), context())[0].result.full_reason.startswith(scope)
 
 
 @pytest.mark.parametrize(
     ("authority", "reason"), [(Authority.HOOK, "seen in use"), (Authority.REPORT, "reported by an agent")]
 )
 def test_a_tool_that_no_file_declares_is_visible_and_says_who_told(authority: Authority, reason: str) -> None:
-    assert decide(organic("Read", authority), context()).reason == reason
+    assert decide(organic("Read", authority), context()).full_reason == reason
 
 
 def test_a_servers_tool_is_visible_because_of_its_server() -> None:
@@ -128,14 +128,14 @@ def test_a_servers_tool_is_visible_because_of_its_server() -> None:
         authority=Authority.CONFIG,
         config_status=ConfigStatus.ENABLED,
     )
-    assert decide(tool, context()).reason == "its server `git` is declared in ~/.claude.json"
+    assert decide(tool, context()).full_reason == "its server `git` is declared in ~/.claude.json"
 
 
 def test_a_projects_server_is_hidden_from_those_who_would_start_it_until_it_is_trusted() -> None:
     starting = replace(context(), starts_servers=True)
     waiting = server("till", scope=Scope.PROJECT, is_trusted=False)
     decision = decide(waiting, starting)
-    assert (decision.gate, decision.reason) == (Gate.CONFIG, "declared in ~/.claude.json, not trusted")
+    assert (decision.gate, decision.full_reason) == (Gate.CONFIG, "declared in ~/.claude.json, not trusted")
     assert decision.unlock == "look at it with `remit trust`, then run `remit trust till`"
     assert decide(server("till", scope=Scope.PROJECT, is_trusted=True), starting).is_available
     assert decide(server("git", is_trusted=None), starting).is_available
@@ -153,7 +153,7 @@ def test_where_the_client_starts_its_servers_the_clients_rules_are_all_that_coun
 
 def test_a_server_that_waits_for_approval_waits_whoever_trusts_it() -> None:
     trusted = server(scope=Scope.PROJECT, config_status=ConfigStatus.PENDING, is_trusted=True)
-    assert "waiting for approval" in decide(trusted, replace(context(), starts_servers=True)).reason
+    assert "waiting for approval" in decide(trusted, replace(context(), starts_servers=True)).full_reason
 
 
 def listed_tool(**facts: bool | ToolStatus) -> Tool:
@@ -163,14 +163,14 @@ def listed_tool(**facts: bool | ToolStatus) -> Tool:
 
 def test_a_tool_that_its_server_no_longer_lists_is_hidden_and_says_so() -> None:
     decision = decide(listed_tool(is_unlisted=True, status=ToolStatus.STALE), context())
-    assert (decision.gate, decision.reason) == (Gate.CONFIG, "its server `till` no longer lists it")
+    assert (decision.gate, decision.full_reason) == (Gate.CONFIG, "its server `till` no longer lists it")
     assert decision.unlock == "run `remit scan --connect`"
 
 
 def test_a_tool_that_was_listed_before_its_entry_changed_is_visible_and_says_so() -> None:
     decision = decide(listed_tool(is_outdated=True), context())
     assert decision.is_available
-    assert decision.reason.endswith("listed before its entry changed")
+    assert decision.full_reason.endswith("listed before its entry changed")
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from remit.decision.globs import glob, tool_globs
 from remit.decision.kinds import Kind
 from remit.decision.policy_rules import ConfigLocation, ListTarget, Mode, ToolList
 from remit.decision.state_snapshot import Snapshot
+from remit.decision.tool_names import REMIT
 from remit.decision.tools import Tool
 from support.builders import context, server
 
@@ -81,7 +82,7 @@ ASKED = (Verdict.ASK, Gate.DANGER)
 
 def test_without_a_configuration_every_tool_passes() -> None:
     assert verdict(tool("delete_branch"), context()) == VISIBLE
-    reasons = {each.gate: each.result.reason for each in explain(tool("delete_branch"), context())}
+    reasons = {each.gate: each.result.full_reason for each in explain(tool("delete_branch"), context())}
     assert reasons[Gate.POLICY] == "no list and no filter says anything of it"
     assert reasons[Gate.DANGER] == "`destructive` (its name says `delete`)"
 
@@ -91,12 +92,17 @@ def test_a_servers_lists_name_its_tools_as_it_does() -> None:
     assert verdict(tool("browser_click", "playwright"), at) == VISIBLE
     blocked = decide(tool("browser_evaluate", "playwright"), at)
     assert blocked.gate is Gate.POLICY
-    assert blocked.reason == "blocked by `browser_evaluate`: `servers.playwright.block` in remit.toml line 3"
+    assert (
+        blocked.full_reason
+        == "blocked by `browser_evaluate`: `servers.playwright.block` in remit.toml line 3"
+    )
     assert blocked.unlock == "take `browser_evaluate` out of `servers.playwright.block` in remit.toml line 3"
     left_out = decide(tool("open", "playwright"), at)
-    assert left_out.reason == "not among what is allowed: `servers.playwright.allow` in remit.toml line 2"
+    assert (
+        left_out.full_reason == "not among what is allowed: `servers.playwright.allow` in remit.toml line 2"
+    )
     assert left_out.unlock == "add it to `servers.playwright.allow` in remit.toml line 2"
-    assert decide(tool("do_it", "playwright"), at).reason.startswith("blocked by `do.it`")
+    assert decide(tool("do_it", "playwright"), at).full_reason.startswith("blocked by `do.it`")
     assert verdict(tool("open", "git"), at) == VISIBLE
     assert verdict(server("git")._replace(name="Read", kind=Kind.BUILTIN, server=None), at) == VISIBLE
 
@@ -156,14 +162,15 @@ def test_what_is_switched_off_for_ai_is_hidden_and_says_where() -> None:
     at = here(project('[tools."mcp__git__push"]\nai_enabled = false\n[tools."*"]\nai_enabled = true'))
     decision = decide(tool("push"), at)
     assert decision.gate is Gate.POLICY
-    assert decision.reason == "switched off for AI: `tools.mcp__git__push.ai_enabled` in remit.toml line 2"
+    assert decision.reason == "switched off for AI: rule `tools.mcp__git__push.ai_enabled`"
+    assert decision.full_reason.endswith(": `tools.mcp__git__push.ai_enabled` in remit.toml line 2")
     assert verdict(tool("log"), at) == VISIBLE
 
 
 def test_what_a_filter_refuses_is_hidden_with_its_words() -> None:
     refused = tool("push")
     at = replace(context(), refusals={refused.key: "the filter `f` says no"})
-    assert decide(refused, at).reason == "the filter `f` says no"
+    assert decide(refused, at).full_reason == "the filter `f` says no"
     assert decide(refused, at).gate is Gate.POLICY
     assert verdict(tool("log"), at) == VISIBLE
 
@@ -189,7 +196,7 @@ def test_approval_is_asked_for_whatever_the_danger_unless_the_mode_lifts_or_hide
     found = tuple(verdict(tool("x"), here(label, mode=mode)) for mode in Mode)
     assert found == (ASKED, ASKED, ASKED, FORBIDDEN, VISIBLE)
     decision = decide(tool("x"), here(label))
-    assert decision.reason == 'needs approval: `tools."*".approval` in ~/.config/remit/remit.toml line 3'
+    assert decision.full_reason == 'needs approval: `tools."*".approval` in ~/.config/remit/remit.toml line 3'
     assert decision.unlock == "call it, then answer with `remit approve`"
     assert decision.is_available
 
@@ -203,7 +210,7 @@ def test_ask_from_widens_what_is_asked_about_and_the_widest_counts() -> None:
     wide = machine('ask_from = "destructive"')
     decision = decide(tool("delete"), here(wide))
     assert verdict(tool("delete"), here(wide)) == ASKED
-    assert decision.reason == (
+    assert decision.full_reason == (
         "needs approval: it is `destructive` (its name says `delete`), "
         "and `ask_from` in ~/.config/remit/remit.toml line 1 asks"
     )
@@ -215,11 +222,12 @@ def test_ask_from_widens_what_is_asked_about_and_the_widest_counts() -> None:
 def test_a_mode_that_hides_says_what_it_hides_and_why() -> None:
     at = here(machine('[tools."*push"]\ndanger = "critical"'))
     place = '`critical` (`tools."*push".danger` in ~/.config/remit/remit.toml line 2)'
-    reasons = {mode: decide(tool("push"), replace(at, mode=mode)) for mode in Mode}
-    assert reasons[Mode.PLAN].reason == f"mode `plan` shows nothing above `low`, and it is {place}"
-    assert reasons[Mode.DONT_ASK].reason == f"mode `dontAsk` hides what would be asked about: it is {place}"
-    assert reasons[Mode.BYPASS].reason == f"mode `bypass` shows nothing `critical`, and it is {place}"
-    assert reasons[Mode.PLAN].unlock == "choose another mode"
+    found = {mode: decide(tool("push"), replace(at, mode=mode)) for mode in Mode}
+    reasons = {mode: decision.full_reason for mode, decision in found.items()}
+    assert reasons[Mode.PLAN] == f"mode `plan` shows nothing above `low`, and it is {place}"
+    assert reasons[Mode.DONT_ASK] == f"mode `dontAsk` hides what would be asked about: it is {place}"
+    assert reasons[Mode.BYPASS] == f"mode `bypass` shows nothing `critical`, and it is {place}"
+    assert found[Mode.PLAN].unlock == "choose another mode"
 
 
 def test_the_machines_mode_is_the_usual_one_and_another_may_be_asked_for() -> None:
@@ -296,9 +304,10 @@ def test_what_trust_was_given_to_is_the_label_as_it_stood() -> None:
 @pytest.mark.parametrize(
     ("files", "is_trusted", "trusts_annotations"),
     [
-        ((), None, True),
-        ((), True, True),
+        ((), None, False),
+        ((), True, False),
         ((), False, False),
+        ((machine("[servers.git]\ntrusted = true"),), None, True),
         ((machine("[servers.git]\ntrusted = true"),), False, True),
         ((machine("[servers.git]\ntrusted = false"),), None, False),
         ((project("[servers.git]\ntrusted = false"),), True, False),
@@ -307,12 +316,38 @@ def test_what_trust_was_given_to_is_the_label_as_it_stood() -> None:
         ((managed("[servers.git]\ntrusted = false"), machine("[servers.git]\ntrusted = true")), None, False),
     ],
 )
-def test_what_a_server_says_of_its_tools_is_believed_where_it_is_trusted(
+def test_annotations_lower_what_a_name_says_only_where_the_configuration_trusts_them(
     files: tuple[LoadedFile, ...], is_trusted: bool | None, trusts_annotations: bool
 ) -> None:
     harmless = tool("delete", danger=Danger.SAFE, is_trusted=is_trusted)
     found = verdict(harmless, here(*files, mode=Mode.PLAN))
     assert found == (VISIBLE if trusts_annotations else FORBIDDEN)
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "is_trusted", "level"),
+    [
+        ("wipe_disk", Danger.SAFE, None, "`destructive` (its name says `wipe`)"),
+        ("create_issue", Danger.LOW, True, "`moderate` (its name says `create`)"),
+        ("look", Danger.SAFE, None, "`safe` (its server says so)"),
+        ("look", Danger.SAFE, False, "`low` (default)"),
+        ("look", Danger.DESTRUCTIVE, False, "`destructive` (its server says so)"),
+        ("create_issue", Danger.DESTRUCTIVE, None, "`destructive` (its server says so)"),
+        ("convert_time", Danger.SAFE, None, "`safe` (its server says so)"),
+        ("convert_time", Danger.SAFE, False, "`moderate` (its name says `convert`)"),
+        ("generate_and_send", Danger.SAFE, None, "`moderate` (its name says `generate`)"),
+    ],
+)
+def test_annotations_raise_danger_and_count_where_the_name_says_little(
+    name: str, said: Danger, is_trusted: bool | None, level: str
+) -> None:
+    explained = explain(tool(name, danger=said, is_trusted=is_trusted), context())
+    assert {each.gate: each.result.full_reason for each in explained}[Gate.DANGER] == level
+
+
+def test_the_memory_tools_of_remit_itself_are_rated_by_their_definitions() -> None:
+    own = tool("run_hygiene", danger=Danger.LOW)._replace(source=REMIT)
+    assert verdict(own, here(mode=Mode.PLAN)) == VISIBLE
 
 
 def messages(*files: LoadedFile, trusted: Sequence[tuple[LoadedFile, str]] = ()) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ from remit.configuration.config_model import RequiredStates, ToolEntry
 from remit.decision.context import Context
 from remit.decision.decide import ToolDecision, decide
 from remit.decision.decision_index import DecisionIndex
-from remit.decision.gates import Gate
+from remit.decision.gates import Gate, NextStep
 from remit.decision.kinds import ConfigStatus
 from remit.decision.requirements import Dependencies, Requirement, Requirements
 from remit.decision.state_snapshot import Snapshot, StateValue
@@ -44,7 +44,8 @@ def test_a_tool_is_hidden_with_what_it_lacks_and_what_would_bring_it() -> None:
     needed = Requirements([needing("mcp__git__*", "a", "b")], {"a": "make a", "b": "make b"})
     decision = decide(server("git"), judged(needed, reading("b")))
     assert decision.gate is Gate.STATE
-    assert decision.reason == "needs state a (false: so)"
+    assert decision.reason == "state `a` does not hold"
+    assert decision.full_reason == "needs state a (false: so)"
     assert decision.unlock == "make a"
     assert decide(server("git"), judged(needed, reading("a", "b"))).is_available
 
@@ -71,11 +72,38 @@ def test_a_tool_that_needs_states_is_hidden_where_nobody_looked_at_them() -> Non
 def test_an_unknown_state_hides_and_so_does_a_condition_that_cannot_be_read() -> None:
     unknown = Snapshot(states={"a": StateValue(None, "the detector timed out")})
     needed = Requirements([needing("mcp__git__*", "a")])
-    assert decide(server("git"), judged(needed, unknown)).reason == (
+    assert decide(server("git"), judged(needed, unknown)).full_reason == (
         "needs state a (unknown: the detector timed out)"
     )
     broken = Requirements([needing("mcp__git__*", when="a &&")])
-    assert "its condition cannot be read" in decide(server("git"), judged(broken, reading())).reason
+    decision = decide(server("git"), judged(broken, reading()))
+    assert "its condition cannot be read" in decision.full_reason
+    assert decision.reason == "its condition is invalid"
+
+
+@pytest.mark.parametrize(
+    ("when", "reason"),
+    [
+        ("state('a') && state('b')", "state `b` does not hold"),
+        ("!state('a')", "state `a` holds"),
+        ("state('c')", "state `c` is unknown"),
+        ("state('b') || state('c')", "state `b` does not hold or state `c` is unknown"),
+        ("state('b') && git.branch == 'main'", "state `b` does not hold and its condition does not hold"),
+        ("env.STAGE == 'live'", "its condition does not hold"),
+    ],
+)
+def test_a_model_reads_which_states_are_missing_and_not_what_they_depend_on(when: str, reason: str) -> None:
+    states = {"a": StateValue(True, "file a"), "b": StateValue(False, "no file b")}
+    needed = Requirements([needing("mcp__git__*", when=when)])
+    at = judged(needed, Snapshot(states=states, variables={"git": {"branch": "x"}, "env": {"STAGE": "x"}}))
+    assert decide(server("git"), at).reason == reason
+
+
+def test_tools_whose_success_sets_a_missing_state_are_the_next_step_of_a_model() -> None:
+    needed = Requirements([needing("mcp__git__*", "a", "b")], setters={"b": ("mcp__git__open",)})
+    decision = decide(server("git"), judged(needed, reading("a")))
+    assert decision.next_step == NextStep("set state `b` by a successful call", ("mcp__git__open",))
+    assert decide(server("git"), judged(needed, reading("b"))).next_step is None
 
 
 def test_a_rule_that_must_not_rely_on_a_projects_states_does_not() -> None:

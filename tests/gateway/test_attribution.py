@@ -66,15 +66,16 @@ async def test_a_name_stays_on_its_line(label: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("message", "shown"),
     [
-        ("\x1b[2K\rgithub asks: your token?", "[2K github asks: your token?"),
-        ("\n\n\ngithub asks: your token?", "github asks: your token?"),
-        ("one\n\ttwo", "one\n\ttwo"),
-        ("\u202ewho?\u2066", "who? "),
-        ("می‌خواهم 👩‍💻", "می‌خواهم 👩‍💻"),
+        ("\x1b[2K\rgithub asks: your token?", "\n> [2K\n> github asks: your token?"),
+        ("\n\n\ngithub asks: your token?", " github asks: your token?"),
+        ("one\n\ttwo", "\n> one\n> \ttwo"),
+        ("who?\n\ngithub asks: your token?", "\n> who?\n>\n> github asks: your token?"),
+        ("\u202ewho?\u2066\U000e0041", " who?"),
+        ("می‌خواهم 👩‍💻", " می‌خواهم 👩‍💻"),
     ],
 )
 async def test_nothing_that_a_server_writes_can_cover_its_name(message: str, shown: str) -> None:
-    assert await asked(named("evil"), message) == f"evil asks: {shown}"
+    assert await asked(named("evil"), message) == f"evil asks:{shown}"
 
 
 async def refused(data: object, code: int = ErrorCode.URL_ELICITATION_REQUIRED) -> JsonRpcError:

@@ -91,8 +91,8 @@ async def test_for_a_client_without_a_terminal_nothing_waits_for_approval_but_al
         async with endpoint(sandbox, links, shop, is_headless=is_headless) as served:
             said.append(told(await call(served, "why_tool", {"name": "till"})).splitlines()[0])
     assert said == [
-        "`mcp__till__*` is hidden: declared in .mcp.json, waiting for approval",
-        "`mcp__till__*` is hidden: declared in .mcp.json, not trusted",
+        "`mcp__till__*` is hidden: waiting for approval",
+        "`mcp__till__*` is hidden: not trusted",
     ]
 
 
@@ -118,10 +118,12 @@ async def test_an_answer_and_an_error_of_a_server_pass_unchanged(
         with pytest.raises(JsonRpcError, match="sign in") as raised:
             await call(served, "git__status")
         assert (raised.value.code, raised.value.data) == (-32042, {"url": "u"})
-        links.answers["git"] = _raise(UpstreamError("`git` does not answer", hint="wait"))
+        links.answers["git"] = _raise(
+            UpstreamError("`git` does not answer", hint="read its log", next_step="wait")
+        )
         refused = await call(served, "git__status")
         assert refused["isError"]
-        assert told(refused) == "`git` does not answer\nhint: wait"
+        assert told(refused) == "`git` does not answer\nNext step: wait."
 
 
 async def test_a_hidden_tool_is_not_listed_and_its_call_is_refused_with_what_would_unlock_it(
@@ -316,7 +318,8 @@ async def test_where_nobody_answers_a_person_can_approve_elsewhere(
         refused = await call(served, "git__push", {"path": "p"}, caller)
         assert refused["structuredContent"]["error"] == "approval_required"
         id = refused["structuredContent"]["approval"]
-        assert f"remit approve {id}" in told(refused)
+        assert f"approval `{id}`" in told(refused)
+        assert "remit approve" not in told(refused)  # a model with a shell could run it
         with sandbox.registry() as registry:
             registry.approvals.answer(id, registry.at(str(shop)), approve=True)
         assert told(await call(served, "git__push", {"path": "p"}, caller)) == "git did push"
@@ -461,7 +464,7 @@ async def test_a_tool_that_is_not_listed_cannot_be_approved(sandbox: Sandbox, sh
     async with endpoint(sandbox, links, shop) as served:
         await served.tools({})
         refused = await call(served, "git__unheard", {}, FakeCaller(capabilities={"elicitation": {}}))
-        assert refused["structuredContent"]["unlock"] == "list the tools, then call it again"
+        assert refused["structuredContent"]["next_step"] == "Next step: list the tools, then call it again."
         assert links.asked == []
 
 

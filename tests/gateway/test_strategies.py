@@ -288,5 +288,5 @@ async def test_why_tells_every_gate_by_the_name_that_can_be_called(
         content = answer["structuredContent"]
         assert (content["tool"], content["verdict"], content["gate"]) == ("git__push", "hidden", "policy")
         assert [line["gate"] for line in content["gates"]][:2] == ["scope", "config"]
-        assert "unlock: take `git__push` out of `block`" in told(answer)
+        assert "blocked by `git__push`" in told(answer)
         assert "did you mean" in told(await call(served, "why_tool", {"name": "gitt__status"}))

@@ -51,8 +51,8 @@ class Hooks:
         with self.sandbox.registry() as registry:
             context = registry.at(str(where), is_headless=is_headless)
             decision, _ = registry.decide_call(call, context)
-        expected = (decision.verdict, decision.reason, decision.unlock)
-        assert (found.verdict, found.reason, found.unlock) == expected
+        expected = (decision.verdict, decision.reason, decision.full_reason)
+        assert (found.verdict, found.reason, found.full_reason) == expected
         return found.verdict
 
     def record_use(self, name: str, where: Path, **fields: Any) -> None:

@@ -240,8 +240,8 @@ def test_what_is_blocked_is_denied_with_the_reason(sandbox: Sandbox, shop: Path)
     answer = sandbox.hook({**call, "tool_name": "mcp__ledger__delete_all"})
     assert answer["permissionDecision"] == "deny"
     reason = answer["permissionDecisionReason"]
-    assert "`mcp__ledger__delete_all` is not for use here: blocked by `delete_*`" in reason
-    assert "To change it: take `delete_*` out of" in reason
+    assert "`mcp__ledger__delete_all` is not available here (gate `policy`): blocked by `delete_*`" in reason
+    assert reason.endswith("Ask the user: only a person can change this.")
     refused = ("hook", "mcp__ledger__delete_all", "hidden", "policy", "refused")
     assert run_sql(sandbox.database, "select endpoint, tool, verdict, gate, outcome from audit") == [refused]
     assert run_sql(sandbox.database, "select count(*) from usage_events") == [(0,)]
@@ -267,7 +267,10 @@ def test_a_skill_that_is_switched_off_is_denied(sandbox: Sandbox, shop: Path) ->
     sandbox.write(shop / ".claude/skills/deploy/SKILL.md", "---\nname: deploy\ndescription: Deploy\n---\n")
     sandbox.write(shop / "remit.toml", "[tools.deploy]\nai_enabled = false\n")
     answer = sandbox.hook(told("PreToolUse", shop, tool_name="Skill", tool_input={"skill": "deploy"}))
-    assert "`deploy` is not for use here: switched off for AI" in answer["permissionDecisionReason"]
+    assert (
+        "`deploy` is not available here (gate `policy`): switched off for AI"
+        in answer["permissionDecisionReason"]
+    )
 
 
 def test_a_tool_that_lacks_a_state_is_denied_until_the_state_holds(sandbox: Sandbox, shop: Path) -> None:

@@ -323,7 +323,7 @@ def test_a_refused_approval_says_so(sandbox: Sandbox, memory: Memory) -> None:
     with sandbox.registry() as registry:
         here = registry.at(str(sandbox.root / "code" / "shop"))
         registry.approvals.answer(str(refused.value.approval_id), here, approve=False)
-    with pytest.raises(NotApprovedError, match="a person said no"):
+    with pytest.raises(NotApprovedError, match="a person denied it"):
         memory.save("save_context", given)
 
 

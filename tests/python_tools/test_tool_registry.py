@@ -81,7 +81,7 @@ def test_a_tool_of_a_page_is_there_on_that_page_only(supernal: ToolRegistry) -> 
 
 
 def test_a_call_asks_the_same_decision_as_the_list(supernal: ToolRegistry, tmp_path: Path) -> None:
-    with pytest.raises(HiddenToolError, match=r"`requirement.create`: needs state project-loaded"):
+    with pytest.raises(HiddenToolError, match=r"`requirement.create`: state `project-loaded` does not hold"):
         asyncio.run(supernal.call("requirement.create", {"title": "x"}))
     with pytest.raises(HiddenToolError, match="switched off for AI"):
         asyncio.run(supernal.call("user.delete", {"name": "ada"}))
@@ -98,7 +98,7 @@ def test_a_call_asks_the_same_decision_as_the_list(supernal: ToolRegistry, tmp_p
 def test_why_names_the_gate_and_what_is_missing(supernal: ToolRegistry, tmp_path: Path) -> None:
     why = supernal.why("requirement.list")
     assert why.decision.gate is Gate.STATE
-    assert why.decision.reason == "needs state project-loaded (false: its detector says so)"
+    assert why.decision.full_reason == "needs state project-loaded (false: its detector says so)"
     assert why.decision.unlock == "bring it about: A supernal project is loaded"
     off = supernal.why("user.delete").decision
     assert off.gate is Gate.POLICY
@@ -133,7 +133,7 @@ def test_what_needs_an_approval_is_hidden_where_there_is_nobody_to_ask(
     registry.register(function)
     (item,) = registry.listed()
     assert (item.decision.gate, item.decision.verdict) == (Gate.DANGER, Verdict.HIDDEN)
-    assert because in item.decision.reason
+    assert because in item.decision.full_reason
     assert item.decision.reason.endswith(", and there is nobody here to ask")
     assert registry.tools() == registry.tools_for_states([]) == []
     why = registry.why(item.tool.name)
@@ -199,7 +199,7 @@ states = ["open"]
         assert names(registry.tools()) == ["bell.ring"]
         assert "open" in registry.why("till.ring").decision.reason
         (shop / "open.txt").touch()
-        assert "env.HOME" in registry.why("till.ring").decision.reason
+        assert "env.HOME" in registry.why("till.ring").decision.full_reason
         assert "awake" in registry.detect_current_states()
         with pytest.raises(UnknownStateError) as caught:
             registry.register(ring, name="x", required_states=["opn"])

@@ -61,8 +61,7 @@ def test_a_call_that_changes_the_states_changes_the_list_and_says_so(tmp_path: P
         assert (only.name, only.description) == ("shop.open", "Open the shop.")
         assert await said(client, "shop.sell", what="tea") == (
             True,
-            "`shop.sell`: needs state open (false: its detector says so)\n"
-            "hint: its detector, a function of this program, has to say so",
+            "`shop.sell`: state `open` does not hold\nAsk the user: only a person can change this.",
         )
         assert await said(client, "shop.open") == (False, "open")
         both = (await client.list_tools()).tools

@@ -138,7 +138,7 @@ def test_states_and_what_they_hide_are_told_in_a_line(
     first = next(line for line in lines if line.startswith("States in force: "))
     rest = lines[lines.index(first) + 1 :]
     assert "Hidden by states: 1 (" in first
-    assert "needs state open (false: no open in shop)" in first
+    assert "state `open` does not hold" in first
     assert rest == ["", "## Available Tools", "- MCP: scale (project)"]
     assert "open" not in opening.holding
     (shop / "open").touch()

@@ -154,7 +154,7 @@ def _exception(item: ToolDecision, context: Context) -> str:
         return f"{_label(tool)} ({tool.scope}): by {winner.scope} in {shorten(winner.source, context)}"
     if item.decision.gate is Gate.CONFIG:
         return f"{_label(tool)} ({tool.scope}, {shorten(tool.source, context)})"
-    return f"{_label(tool)} ({tool.scope}): {item.decision.reason}"
+    return f"{_label(tool)} ({tool.scope}): {item.decision.full_reason}"
 
 
 def _by_client(items: Sequence[ToolDecision]) -> Iterator[str]:

@@ -70,10 +70,10 @@ def explanation(explained: Explanation) -> Shape:
         **subject,
         "verdict": decision.verdict,
         "gate": decision.gate,
-        "reason": decision.reason,
+        "reason": decision.full_reason,
         "unlock": decision.unlock,
         "gates": [
-            {"gate": gate, "passed": result.passed, "reason": result.reason}
+            {"gate": gate, "passed": result.passed, "reason": result.full_reason}
             for gate, result in explained.gates
         ],
         "known": explained.tool is not None and not explained.is_assumed,
@@ -99,7 +99,7 @@ def scan(
         "tokens": _costs(summary.costs),
         "scopes": [_origin(item) for item in summary.origins],
         "exceptions": [
-            {"cause": group.cause, **_declared(item.tool), "reason": item.decision.reason}
+            {"cause": group.cause, **_declared(item.tool), "reason": item.decision.full_reason}
             for group in summary.hidden
             for item in group.items
         ],
@@ -174,7 +174,7 @@ def _listed(item: ToolDecision) -> Shape:
         "tokens": tool.tokens,
         "verdict": decision.verdict,
         "gate": decision.gate,
-        "reason": decision.reason,
+        "reason": decision.full_reason,
     }
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def policy() -> None:
-    """Look after who may use what."""
+    """Manage policy."""
 
 
 @policy.command("check")
@@ -49,17 +49,17 @@ def check_policy(*, options: WorkspaceOptions, as_json: bool) -> None:
 @click.command()
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @PROJECT
-@click.option("--deny", is_flag=True, help="Say no.")
+@click.option("--deny", is_flag=True, help="Deny them.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 @JSON
 def approve(*, ids: tuple[str, ...], project: str, deny: bool, yes: bool, as_json: bool) -> None:
-    """Answer calls that wait for your word.
+    """Approve or deny pending calls.
 
-    Without an ID, lists them with their arguments. A yes counts for that very call, once, until it expires.
-    Asks first, unless --yes or --deny is given.
+    Without an ID, lists them with all their arguments. An approval counts for that exact call, once, until it
+    expires. Asks first, unless --yes or --deny is given.
     """
     if deny and not ids:
-        raise click.UsageError("name what to deny")
+        raise click.UsageError("pass the ID of a call to deny")
     with open_registry() as registry:
         context = registry.at(project)
         approvals = registry.approvals
@@ -67,7 +67,7 @@ def approve(*, ids: tuple[str, ...], project: str, deny: bool, yes: bool, as_jso
         if ids:
             _show_approvals(found, approvals, to_stderr=True)
             if not deny:
-                confirm("Approve of these calls?", yes=yes)
+                confirm("Approve these calls?", yes=yes)
             found = [approvals.answer(item.id, context, approve=not deny) for item in found]
         if as_json:
             render.data(_approvals_shape(found, approvals, context))
@@ -77,7 +77,7 @@ def approve(*, ids: tuple[str, ...], project: str, deny: bool, yes: bool, as_jso
         elif found:
             _show_approvals(found, approvals)
         else:
-            render.out("No call waits for your word.")
+            render.out("No pending approvals.")
 
 
 def _check(found: Sequence[ConfigurationFinding], context: Context) -> None:
@@ -106,17 +106,18 @@ def _show_approvals(
     found: Sequence[Approval], approvals: ApprovalService, *, to_stderr: bool = False
 ) -> None:
     """Show what each call would do."""
-    stream = sys.stderr if to_stderr else sys.stdout
+    lines: list[str] = []
     for at, item in enumerate(found):
-        lines = (
+        first, *more = item.shown.split("\n")
+        lines += [
+            *([""] if at else []),
             f"{item.id}  {item.binding.tool}: {approvals.status(item)}",
             f"  for        {item.binding.principal}",
             f"  because    it {item.reason}",
-            *([f"  arguments  {item.shown}"] if item.shown else []),
+            *([f"  arguments  {first}", *(f"  {line}" for line in more)] if item.shown else []),
             f"  until      {_time(item.expires_at)}",
-        )
-        stream.write("\n" if at else "")
-        stream.writelines(f"{render.printable(line)}\n" for line in lines)
+        ]
+    render.paged(lines, to_stderr=to_stderr)
 
 
 def _approvals_shape(found: Sequence[Approval], approvals: ApprovalService, context: Context) -> Shape:

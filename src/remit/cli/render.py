@@ -83,6 +83,22 @@ def lines(content: str) -> None:
         out(printable(line))
 
 
+def paged(lines: Sequence[str], *, to_stderr: bool = False) -> None:
+    """Write lines whole; on a terminal that they do not fit, through a pager."""
+    shown = [printable(line) for line in lines]
+    stream = sys.stderr if to_stderr else sys.stdout
+    if stream.isatty() and sys.stdin.isatty():
+        from shutil import get_terminal_size
+
+        import click
+
+        size = get_terminal_size()
+        if sum(1 + len(line) // size.columns for line in shown) >= size.lines:
+            click.echo_via_pager(f"{line}\n" for line in shown)
+            return
+    stream.writelines(f"{line}\n" for line in shown)
+
+
 def note(text: str) -> None:
     """Write a note to stderr."""
     sys.stderr.write(f"{printable(text)}\n")
@@ -126,11 +142,11 @@ def listing(
 def explanation(explained: Explanation, context: Context) -> None:
     """Show a decision, every gate, and the other declarations of the name."""
     decision = explained.decision
-    out(f"{printable(explained.name)}: {decision.verdict}, {printable(decision.reason)}")
+    out(f"{printable(explained.name)}: {decision.verdict}, {printable(decision.full_reason)}")
     if decision.unlock:
         out(f"to change it: {printable(decision.unlock)}")
     out()
-    gates = [(gate, _answer(result), result.reason) for gate, result in explained.gates]
+    gates = [(gate, _answer(result), result.full_reason) for gate, result in explained.gates]
     table("", ("gate", "answer", "reason"), gates)
     for line in _facts(explained):
         out(printable(line))
@@ -140,7 +156,9 @@ def explanation(explained: Explanation, context: Context) -> None:
         )
     if explained.shadowed:
         out()
-        others = [(tool.scope, shorten(tool.source, context), why.reason) for tool, why in explained.shadowed]
+        others = [
+            (tool.scope, shorten(tool.source, context), why.full_reason) for tool, why in explained.shadowed
+        ]
         table("others of this name", ("scope", "source", "reason"), others)
 
 
@@ -273,7 +291,7 @@ def _cells(item: ToolDecision, context: Context) -> dict[str, str]:
         "tokens": "" if tool.tokens is None else f"{tool.tokens:,}",
         "source": shorten(tool.source, context),
         "decision": decision.verdict if decision.gate is None else f"{decision.verdict}: {decision.gate}",
-        "reason": decision.reason,
+        "reason": decision.full_reason,
     }
 
 

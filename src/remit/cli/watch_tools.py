@@ -135,7 +135,7 @@ def _told(seen: _Seen, before: _Seen) -> Iterator[str]:
         yield render.printable(f"{at}  state {name} is {value.in_words}")
     for sign, items in (("+", changes.appeared), ("-", changes.disappeared), ("~", changes.changed)):
         for tool, decision in items:
-            said = f"{tool.name} ({tool.scope}): {decision.verdict}, {decision.reason}"
+            said = f"{tool.name} ({tool.scope}): {decision.verdict}, {decision.full_reason}"
             yield render.printable(f"{at}  {sign} {said}")
 
 

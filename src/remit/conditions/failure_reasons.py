@@ -37,6 +37,10 @@ _OPPOSITE = {
 
 
 _MOST_WAYS = 4  # listed; the rest are only counted
+_UNMET = "its condition does not hold"
+
+
+_HOLDS = {True: "holds", False: "does not hold", None: "is unknown"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,7 @@ class UnmetPart:
     subject: str
     wanted: str
     fact: str
+    summary: str = _UNMET  # without values, files and detectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,11 @@ UnmetParts: TypeAlias = "tuple[UnmetPart | Alternatives, ...]"
 def explain(root: Node, snapshot: Snapshot) -> str:
     """Explain what an unsatisfied condition needs."""
     return f"needs {_all_of(needs(root, snapshot))}"
+
+
+def summarize(root: Node, snapshot: Snapshot) -> str:
+    """Name the states for which a condition does not hold, without what they depend on."""
+    return _summary(needs(root, snapshot))
 
 
 def needs(root: Node, snapshot: Snapshot) -> UnmetParts:
@@ -84,8 +94,12 @@ def _unmet(node: Node, wanted: bool, snapshot: Snapshot) -> "Iterator[UnmetPart 
         case And(parts) | Or(parts):
             yield from _one_of([tuple(_unmet(part, wanted, snapshot)) for part in parts])
         case State(name):
+            value = snapshot.state(name)
             yield UnmetPart(
-                name, f"state {name}{'' if wanted else ' to be false'}", snapshot.state(name).in_words
+                name,
+                f"state {name}{'' if wanted else ' to be false'}",
+                value.in_words,
+                f"state `{name}` {_HOLDS[value.truth]}",
             )
         case _:
             subjects = tuple(dict.fromkeys(_subjects(node)))
@@ -141,6 +155,16 @@ def _subjects(node: Node) -> Iterator[Node]:
         case _:
             for child in children(node):
                 yield from _subjects(child)
+
+
+def _summary(unmet: UnmetParts) -> str:
+    return " and ".join(dict.fromkeys(map(_summary_of, unmet)))
+
+
+def _summary_of(need: UnmetPart | Alternatives) -> str:
+    if isinstance(need, UnmetPart):
+        return need.summary
+    return " or ".join(dict.fromkeys(map(_summary, need.ways[:_MOST_WAYS])))
 
 
 def _all_of(wanted: UnmetParts) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from remit.conditions.check import LOCATION, ConditionMistake, Flaw, Vocabulary, check
 from remit.conditions.condition import Condition, Mentions, condition
+from remit.conditions.failure_reasons import summarize
 from remit.conditions.shorthand import LocationScope, StateScope
 from remit.conditions.syntax import And, CelType, Node, Not, Or, State
 from remit.conditions.type_check import Schema
@@ -62,6 +63,15 @@ class RuleCondition:
             return self._condition().judge(snapshot)
         except ConditionError as error:
             return StateValue(None, f"its condition cannot be read: {error}")
+
+    def summary(self, snapshot: Snapshot) -> str:
+        """Name the states for which it does not hold, without what they depend on."""
+        try:
+            if relied := self._relied_on():
+                return f"state `{relied}` does not count here"
+            return summarize(self._condition().root, snapshot)
+        except ConditionError:
+            return "its condition is invalid"
 
     def missing(self, snapshot: Snapshot) -> Sequence[str]:
         """List the required states that do not hold."""

@@ -262,6 +262,7 @@ class ConfigurationService:
                 if compile_policy.entry.has_condition
             ),
             {name: way for name, state in configuration.states.items() if (way := state_unlock(state))},
+            {name: state.entry.on for name, state in configuration.states.items() if state.entry.on},
         )
 
 

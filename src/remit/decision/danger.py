@@ -1,6 +1,7 @@
-"""Rates the danger of tools by their server's annotations or the words in their names.
+"""Rates the danger of tools by the words in their names and their server's annotations, whichever is worse.
 
-Only a configuration can rate a tool as `critical`.
+A server may call `wipe_disk` read-only, so its annotations never lower what the name says, unless the user's
+configuration trusts them. Only a configuration can rate a tool as `critical`.
 """
 
 import json
@@ -9,7 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple, cast
 
 from remit.decision.kinds import Kind
-from remit.decision.tool_names import MCP
+from remit.decision.tool_names import MCP, REMIT
 from remit.decision.tools import Tool
 from remit.text.words import split
 
@@ -37,12 +38,13 @@ class Rating(NamedTuple):
 
     level: Danger
     origin: str
+    is_vague: bool = False  # annotations may lower it
 
 
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 _NAMED = (Kind.MCP_TOOL, Kind.BUILTIN)  # other kinds act through tools, which have their own rating
 
-_READS = "count describe get has is list show view"  # followed by a noun
+_READS = "count describe fetch get has is list retrieve show view wait"  # followed by a noun
 _TELLS = """
     cat check diff doctor find help info inspect log logs ls print read report routes search stat stats
     status tree version which whoami why
@@ -60,15 +62,21 @@ _DESTROYS = """
     overwrite pay powershell prune purchase purge refund remove reset revoke rm sh shell shred shutdown
     terminal terminate transfer truncate uninstall unlink unpublish wipe withdraw
 """
+_FETCHING = (["describe"], ["fetch"], ["get"], ["retrieve"])  # verbs also after a prefix: `jira_get_…`
+# Words that often mean no change, as in `convert_time`: annotations may lower what they say.
+_AMBIGUOUS = frozenset(
+    ["build", "click", "comment", "connect", "convert", "format", "generate", "open", "resolve", "type"]
+)
 _READING = frozenset(_READS.split())
 _HARMLESS = _READING.union(_TELLS.split())
 _TELLING = (
     (Danger.DESTRUCTIVE, frozenset(_DESTROYS.split())),
     (Danger.MODERATE, frozenset(_CHANGES.split())),
 )
+_VERBS = frozenset(word for _, words in _TELLING for word in words)
 _JOINS = frozenset({"and", "or", "then"})
 
-_PLAIN = Rating(Danger.LOW, "nothing says more")
+_PLAIN = Rating(Danger.LOW, "default", is_vague=True)
 
 
 def by_annotations(annotations: str | None) -> Danger | None:
@@ -86,28 +94,36 @@ def by_annotations(annotations: str | None) -> Danger | None:
     return Danger.MODERATE if hints.get("destructiveHint") is False else Danger.DESTRUCTIVE
 
 
-def derive(tool: Tool, *, trusts_annotations: bool) -> Rating:
-    """Rate a tool that has no configured danger; untrusted annotations can only raise the level."""
+def derive(tool: Tool, *, trusts_annotations: bool | None) -> Rating:
+    """Rate a tool that has no configured danger.
+
+    Annotations never lower what its name says, unless they are trusted. With False, they can only raise the
+    level; with None, they count where the name says nothing.
+    """
     named = by_name(tool.name) if tool.kind in _NAMED else _PLAIN
     if tool.danger is None:
         return named
-    said = (_BY_DEFINITION if tool.server is None else _BY_ANNOTATIONS)[tool.danger]
-    return said if trusts_annotations or said.level > named.level else named
+    if tool.server is None or tool.source == REMIT:
+        return _BY_DEFINITION[tool.danger]
+    said = _BY_ANNOTATIONS[tool.danger]
+    counts = trusts_annotations or (trusts_annotations is None and named.is_vague)
+    return said if counts or said.level > named.level else named
 
 
 @lru_cache(maxsize=65_536)
 def by_name(name: str) -> Rating:
     """Rate a tool by the most dangerous word of its name; words after a reading verb count as nouns.
 
-    So `get_update_status` is a read, and `get_and_update` is not.
+    So `get_update_status` and `jira_get_create_fields` are reads, and `get_and_update` is not.
     """
     own = name.split("__", 2)[2] if name.startswith(MCP) and name.count("__") > 1 else name
     words = split(own).lower().split()
-    if words and words[0] in _READING and _JOINS.isdisjoint(words):
+    reads = words[:1] and (words[0] in _READING or (words[0] not in _VERBS and words[1:2] in _FETCHING))
+    if reads and _JOINS.isdisjoint(words):
         return _PLAIN
     for level, telling in _TELLING:
-        if word := next((word for word in words if word in telling), None):
-            return Rating(level, f"its name says `{word}`")
+        if found := [word for word in words if word in telling]:
+            return Rating(level, f"its name says `{found[0]}`", _AMBIGUOUS.issuperset(found))
     return _PLAIN
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from remit.decision import gate_rules
 from remit.decision.context import Context
 from remit.decision.gate_rules import GateResult
-from remit.decision.gates import Gate
+from remit.decision.gates import Gate, NextStep
 from remit.decision.tools import Tool
 
 GateRule = Callable[[Tool, Context], GateResult]
@@ -40,14 +40,25 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """Whether a tool may be used here and now, and why."""
+    """Whether a tool may be used here and now, and why.
+
+    It speaks with two voices. A model reads `reason` and `next_step`: which rule objects, and what the model
+    itself can do. How to change the rule is for people, who read `full_reason` and `unlock`.
+    """
 
     verdict: Verdict
     gate: Gate | None  # None: every gate passed
-    reason: str
+    reason: str  # names a state or rule, never its file or how a state is detected
     unlock: str | None  # what would change the verdict, if anything
     asked_by_client: bool = False  # a rule of the client asks, so the client's own prompt is enough
     lifts_prompt: bool = False  # a rule of the client allows the call, so the client need not ask
+    detail: str | None = None  # the reason with files, lines and detectors, if it has any
+    next_step: NextStep | None = None
+
+    @property
+    def full_reason(self) -> str:
+        """The reason for people."""
+        return self.detail or self.reason
 
     @property
     def is_available(self) -> bool:
@@ -94,6 +105,8 @@ def decide_by(table: GateTable, tool: Tool, context: Context) -> Decision:
                 reason=result.reason,
                 unlock=result.unlock,
                 asked_by_client=result.by_client,
+                detail=result.detail,
+                next_step=result.next_step,
             )
     return Decision(verdict=Verdict.VISIBLE, gate=None, reason=gate_rules.origin(tool, context), unlock=None)
 

@@ -3,11 +3,13 @@
 `remit.decision.decide` defines their order.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from remit.decision.agents import server_refusal, tool_refusal
 from remit.decision.context import Context, shorten
 from remit.decision.danger import Danger, Rating
+from remit.decision.gates import NextStep
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.permissions.client_permissions import ClientPermissions, PermissionRule
 from remit.decision.policy_rules import ConfigLocation, Mode, Refusal, ToolDanger
@@ -16,16 +18,24 @@ from remit.decision.tool_names import REMIT, full_label
 from remit.decision.tools import Tool, demotion_reason
 
 UNKNOWN_TOOL = "no tool of this name is known here"
+REQUEST_APPROVAL = NextStep("call it: the user is asked to approve the call")
 
 
 class GateResult(NamedTuple):
-    """Whether a gate passes a tool, and the reason."""
+    """Whether a gate passes a tool, and the reason; `Decision` says who reads which part."""
 
     passed: bool
     reason: str
     unlock: str | None = None
     asks: bool = False  # the tool passes, but each call needs approval
     by_client: bool = False  # a rule of the client asks
+    detail: str | None = None
+    next_step: NextStep | None = None
+
+    @property
+    def full_reason(self) -> str:
+        """The reason for people."""
+        return self.detail or self.reason
 
 
 _IN_SCOPE = {
@@ -75,23 +85,26 @@ def config(tool: Tool, context: Context) -> GateResult:
         return GateResult(True, _declared(tool, context))
     if tool.config_status is None or (tool.status is ToolStatus.STALE and not tool.is_unlisted):
         place = shorten(tool.source, context)
-        return GateResult(False, f"no longer configured in {place}", f"declare it again in {place}")
+        unlock = f"declare it again in {place}"
+        return GateResult(False, "no longer configured", unlock, detail=f"no longer configured in {place}")
     # The first only through the gateway, the second only without it.
     applies = {ConfigStatus.UNSERVED: not context.starts_servers, ConfigStatus.NESTED: context.starts_servers}
     if applies.get(tool.config_status, True) and (refusal := _CONFIG_REFUSALS.get(tool.config_status)):
-        return GateResult(False, f"{_declared(tool, context)}, {refusal.reason}", refusal.unlock)
+        return _config_refusal(tool, context, refusal.reason, refusal.unlock)
     if tool.is_unlisted:
         return GateResult(
             False, f"its server `{tool.server}` no longer lists it", "run `remit scan --connect`"
         )
     # The client itself starts the servers in an agent's definition.
     if context.starts_servers and tool.is_trusted is False and tool.agent is None:
-        return GateResult(
-            False,
-            f"{_declared(tool, context)}, not trusted",
-            f"look at it with `remit trust`, then run `remit trust {tool.server}`",
-        )
+        unlock = f"look at it with `remit trust`, then run `remit trust {tool.server}`"
+        return _config_refusal(tool, context, "not trusted", unlock)
     return GateResult(True, _declared(tool, context))
+
+
+def _config_refusal(tool: Tool, context: Context, reason: str, unlock: str | None) -> GateResult:
+    subject = f"its server `{tool.server}`: " if tool.kind is Kind.MCP_TOOL else ""
+    return GateResult(False, f"{subject}{reason}", unlock, detail=f"{_declared(tool, context)}, {reason}")
 
 
 def status_reason(status: ConfigStatus) -> str:
@@ -107,8 +120,11 @@ def precedence(tool: Tool, context: Context) -> GateResult:
     winner = tool.shadowed_by
     if winner is None:
         return _UNSHADOWED
-    stronger = f"the {winner.scope} declaration in {shorten(winner.source, context)}"
-    return GateResult(False, f"shadowed by {stronger}", f"rename or remove {stronger}")
+    stronger = f"the {winner.scope} declaration"
+    place = f"{stronger} in {shorten(winner.source, context)}"
+    return GateResult(
+        False, f"shadowed by {stronger}", f"rename or remove {place}", detail=f"shadowed by {place}"
+    )
 
 
 _MAIN_SESSION = GateResult(True, "the main session has all that is in force")
@@ -148,8 +164,13 @@ def policy(tool: Tool, context: Context) -> GateResult:
         refusal = Refusal(f"the client denies it by `{rule.text}`", rule.origin, f"take `{rule.text}` out of")
     if refusal is None:
         return _ALLOWED if permissions is None else _permitted(tool, permissions, context)
-    place = _place(refusal.origin, context)
-    return GateResult(False, f"{refusal.reason}: {place}", f"{refusal.unlock} {place}")
+    place = _place(context)(refusal.origin)
+    return GateResult(
+        False,
+        f"{refusal.reason}: {_rule(refusal.origin)}",
+        f"{refusal.unlock} {place}",
+        detail=f"{refusal.reason}: {place}",
+    )
 
 
 def _permitted(tool: Tool, permissions: ClientPermissions, context: Context) -> GateResult:
@@ -157,9 +178,13 @@ def _permitted(tool: Tool, permissions: ClientPermissions, context: Context) -> 
     rules = [*filter(None, (permissions.allowing(tool),)), *permissions.limiting(tool)]
     if not rules:
         return _ALLOWED
-    found = [f"`{rule.text}` ({_place(rule.origin, context)})" for rule in rules[:_MOST_RULES]]
+    reason, detail = (
+        ", ".join(f"`{rule.text}` ({place(rule.origin)})" for rule in rules[:_MOST_RULES])
+        for place in _voices(context)
+    )
     more = f" and {len(rules) - _MOST_RULES} more" if len(rules) > _MOST_RULES else ""
-    return GateResult(True, f"passed; the client's own rules: {', '.join(found)}{more}")
+    text = "passed; the client's own rules: "
+    return GateResult(True, f"{text}{reason}{more}", detail=f"{text}{detail}{more}")
 
 
 _MOST_RULES = 5  # shown
@@ -179,7 +204,11 @@ def state(tool: Tool, context: Context) -> GateResult:
     if unmet is None:
         return _REQUIREMENTS_MET
     return GateResult(
-        False, unmet.reason, unmet.unlock or "`remit states` shows every state and how it is found"
+        False,
+        unmet.reason,
+        unmet.unlock or "`remit states` shows every state and how it is found",
+        detail=unmet.detail,
+        next_step=unmet.next_step,
     )
 
 
@@ -193,62 +222,93 @@ def danger(tool: Tool, context: Context) -> GateResult:
     if hidden_by is not None:
         return _forbidden(rated, hidden_by, context)
     if asks:
+        reason, detail = (
+            f"needs approval: {_why_asked(rated, context, place)}" for place in _voices(context)
+        )
         unlock = "call it, then answer with `remit approve`"
-        return GateResult(True, f"needs approval: {_why_asked(rated, context)}", unlock, asks=True)
+        return GateResult(True, reason, unlock, asks=True, detail=detail, next_step=REQUEST_APPROVAL)
     if (permissions := context.permissions_of(tool.client)) and (rule := permissions.asking(tool)):
         return _asked_by_client(rule, context)
     if rated.origin is not None:
-        return GateResult(True, _rating(rated, context))
+        reason, detail = (_rating(rated, place) for place in _voices(context))
+        return GateResult(True, reason, detail=detail)
     result = _PASSED_BY_DANGER.get(rated.rating)
     if result is None:
-        result = _PASSED_BY_DANGER[rated.rating] = GateResult(True, _rating(rated, context))
+        result = _PASSED_BY_DANGER[rated.rating] = GateResult(True, _rating(rated, _rule))
     return result
 
 
 def _asked_by_client(rule: PermissionRule, context: Context) -> GateResult:
-    place = _place(rule.origin, context)
-    reason = f"the client asks about it by `{rule.text}`: {place}"
+    reason, detail = (
+        f"the client asks about it by `{rule.text}`: {place(rule.origin)}" for place in _voices(context)
+    )
     if context.policy.is_in(Mode.DONT_ASK, context.mode):
-        return GateResult(False, f"mode `dontAsk` hides what would be asked about: {reason}")
+        text = "mode `dontAsk` hides what would be asked about"
+        return GateResult(False, f"{text}: {reason}", detail=f"{text}: {detail}")
     return GateResult(
-        True, f"needs approval: {reason}", f"take `{rule.text}` out of {place}", asks=True, by_client=True
+        True,
+        f"needs approval: {reason}",
+        f"take `{rule.text}` out of {_place(context)(rule.origin)}",
+        asks=True,
+        by_client=True,
+        detail=f"needs approval: {detail}",
+        next_step=REQUEST_APPROVAL,
     )
 
 
 def _forbidden(rated: ToolDanger, mode: Mode, context: Context) -> GateResult:
-    if mode is Mode.PLAN:
-        reason = f"mode `plan` shows nothing above `low`, and it is {_rating(rated, context)}"
-    elif mode is Mode.BYPASS:
-        reason = f"mode `bypass` shows nothing `critical`, and it is {_rating(rated, context)}"
-    else:
-        reason = f"mode `dontAsk` hides what would be asked about: {_why_asked(rated, context)}"
-    fixed = context.policy.fixed_mode
+    reason, detail = (_why_forbidden(rated, mode, context, place) for place in _voices(context))
+    fixed, usual = context.policy.fixed_mode, context.policy.mode
     if fixed is not None and fixed.mode is mode:
-        return GateResult(False, reason, f"only an administrator can: {_place(fixed.origin, context)}")
-    usual = context.policy.mode
-    if usual is None or context.mode is not None:
-        return GateResult(False, reason, "choose another mode")
-    return GateResult(False, reason, f"choose another mode: {_place(usual.origin, context)} sets this one")
+        unlock = f"only an administrator can: {_place(context)(fixed.origin)}"
+    elif usual is None or context.mode is not None:
+        unlock = "choose another mode"
+    else:
+        unlock = f"choose another mode: {_place(context)(usual.origin)} sets this one"
+    return GateResult(False, reason, unlock, detail=detail)
 
 
-def _why_asked(rated: ToolDanger, context: Context) -> str:
+def _why_forbidden(rated: ToolDanger, mode: Mode, context: Context, place: "_Place") -> str:
+    if mode is Mode.PLAN:
+        return f"mode `plan` shows nothing above `low`, and it is {_rating(rated, place)}"
+    if mode is Mode.BYPASS:
+        return f"mode `bypass` shows nothing `critical`, and it is {_rating(rated, place)}"
+    return f"mode `dontAsk` hides what would be asked about: {_why_asked(rated, context, place)}"
+
+
+def _why_asked(rated: ToolDanger, context: Context, place: "_Place") -> str:
     if rated.approval is not None:
-        return _place(rated.approval, context)
+        return place(rated.approval)
     ask_from = context.policy.ask_from
     if ask_from is None or rated.rating.level is Danger.CRITICAL:
-        return f"it is {_rating(rated, context)}"
-    return f"it is {_rating(rated, context)}, and {_place(ask_from[1], context)} asks"
+        return f"it is {_rating(rated, place)}"
+    return f"it is {_rating(rated, place)}, and {place(ask_from[1])} asks"
 
 
-def _rating(rated: ToolDanger, context: Context) -> str:
-    source = rated.rating.origin if rated.origin is None else _place(rated.origin, context)
+def _rating(rated: ToolDanger, place: "_Place") -> str:
+    source = rated.rating.origin if rated.origin is None else place(rated.origin)
     return f"`{rated.rating.level.word}` ({source})"
 
 
-def _place(location: ConfigLocation, context: Context) -> str:
-    line = f" line {location.line}" if location.line else ""
-    key = f"`{location.key}` in " if location.key else ""
-    return f"{key}{shorten(location.path, context)}{line}"
+_Place = Callable[[ConfigLocation], str]  # how a text names a rule: by its key, or with its file and line
+
+
+def _voices(context: Context) -> tuple[_Place, _Place]:
+    """Return how to name rules to models and to people."""
+    return _rule, _place(context)
+
+
+def _rule(location: ConfigLocation) -> str:
+    return f"rule `{location.key}`" if location.key else "the configuration"
+
+
+def _place(context: Context) -> _Place:
+    def place(location: ConfigLocation) -> str:
+        line = f" line {location.line}" if location.line else ""
+        key = f"`{location.key}` in " if location.key else ""
+        return f"{key}{shorten(location.path, context)}{line}"
+
+    return place
 
 
 _UNDECLARED = {Authority.REPORT: "reported by an agent", Authority.HOOK: "seen in use"}

@@ -4,6 +4,7 @@ Hook processes import this module, so it imports little.
 """
 
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Basis(StrEnum):
@@ -12,6 +13,16 @@ class Basis(StrEnum):
     CATALOG = "catalog"  # stored rows of tools, servers and agents, and the user's trust
     CONFIGURATION = "configuration"  # Remit's own files, and which parts are trusted
     STATES = "states"
+
+
+ASK_THE_USER = "Ask the user: only a person can change this."
+
+
+class NextStep(NamedTuple):
+    """An unlock that is meant for a model: all others are for people."""
+
+    text: str
+    tools: tuple[str, ...] = ()  # patterns of the tools to call, of which one must be visible
 
 
 class Gate(StrEnum):

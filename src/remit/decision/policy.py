@@ -89,7 +89,7 @@ class Policy:
     def rate(self, tool: Tool) -> ToolDanger:
         """Rate the danger of a tool."""
         if not (self._safety_rules or self._annotation_trust):
-            return ToolDanger(derive(tool, trusts_annotations=tool.is_trusted is not False))
+            return ToolDanger(derive(tool, trusts_annotations=self._trusts_annotations(tool)))
         combined = self._combined.get(tool.name)
         if combined is None:
             combined = _combine(self._by_name.matching(tool.name))
@@ -129,13 +129,14 @@ class Policy:
                 return Refusal("switched off for AI", rule.ai_enabled[1], "set to true")
         return None
 
-    def _trusts_annotations(self, tool: Tool) -> bool:
+    def _trusts_annotations(self, tool: Tool) -> bool | None:
+        """Return whether the configuration trusts a server's annotations; None if it says nothing."""
         matching = [
             each for each in self._annotation_trust if any(map(each.server.matches, _server_names(tool)))
         ]
         if any(not each.is_trusted for each in matching):
             return False
-        return bool(matching) or tool.is_trusted is not False
+        return True if matching else None if tool.is_trusted is not False else False
 
 
 NO_POLICY = Policy()

@@ -6,6 +6,7 @@ They are looked up once per tool name, and evaluated once per rule and snapshot.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from remit.decision.gates import NextStep
 from remit.decision.globs import GlobIndex, tool_globs
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ class RequirementCondition(Protocol):
 
     def judge(self, snapshot: "Snapshot") -> "StateValue": ...
 
+    def summary(self, snapshot: "Snapshot") -> str: ...
+
     def missing(self, snapshot: "Snapshot") -> Sequence[str]: ...
 
     def dependencies(self) -> "Dependencies": ...
@@ -32,8 +35,10 @@ class RequirementCondition(Protocol):
 class UnmetRequirement(NamedTuple):
     """A requirement that does not hold, and how to satisfy it."""
 
-    reason: str
+    reason: str  # names the states, but not how they are detected
+    detail: str
     unlock: str | None
+    next_step: NextStep | None = None
 
 
 class Requirement(NamedTuple):
@@ -57,8 +62,14 @@ NOTHING_REQUIRED = ToolRequirements()
 class Requirements:
     """The requirements of all tools."""
 
-    def __init__(self, needed: Iterable[Requirement] = (), ways: Mapping[str, str] | None = None) -> None:
-        self._ways = ways or {}  # how to make each state true
+    def __init__(
+        self,
+        needed: Iterable[Requirement] = (),
+        ways: Mapping[str, str] | None = None,
+        setters: Mapping[str, tuple[str, ...]] | None = None,
+    ) -> None:
+        self._ways = ways or {}  # how a person makes each state true
+        self._setters = setters or {}  # patterns of the tools whose success sets each workflow state
         self._found: dict[str, ToolRequirements] = {}
         self._shared: dict[tuple[int, ...], ToolRequirements] = {}  # by the places of the requirements
         # A single attribute, because threads may use different snapshots.
@@ -85,7 +96,7 @@ class Requirements:
 
     def including(self, more: Iterable[Requirement], ways: Mapping[str, str]) -> "Requirements":
         """Return these requirements with more of them."""
-        return Requirements((*self._needed, *more), {**self._ways, **ways})
+        return Requirements((*self._needed, *more), {**self._ways, **ways}, self._setters)
 
     def unmet(self, needed: ToolRequirements, snapshot: "Snapshot") -> UnmetRequirement | None:
         """Return the first requirement that does not hold; None if all do."""
@@ -101,8 +112,20 @@ class Requirements:
         value = requirement.condition.judge(snapshot)
         if value.truth:
             return None
-        ways = [self._ways[name] for name in requirement.condition.missing(snapshot) if name in self._ways]
-        return UnmetRequirement(value.reason, "; ".join(dict.fromkeys(ways)) or None)
+        missing = requirement.condition.missing(snapshot)
+        ways = [self._ways[name] for name in missing if name in self._ways]
+        return UnmetRequirement(
+            requirement.condition.summary(snapshot),
+            value.reason,
+            "; ".join(dict.fromkeys(ways)) or None,
+            self._next_step(missing),
+        )
+
+    def _next_step(self, missing: Iterable[str]) -> NextStep | None:
+        for name in missing:
+            if name in self._setters:
+                return NextStep(f"set state `{name}` by a successful call", self._setters[name])
+        return None
 
 
 NO_REQUIREMENTS = Requirements()

@@ -1,23 +1,23 @@
-"""Names the asking server in each elicitation.
+"""Names the asking server in each elicitation and sampling request, and cleans its texts.
 
 Clients know only the gateway and show its name, so one server could pose as another. The server's name comes
-first, and control characters in the message cannot hide it.
+first, and nothing in the server's own words can hide it. The results of tools are data and stay unchanged.
 """
 
 from collections.abc import Mapping
 from typing import Any, Protocol, cast
-from unicodedata import bidirectional, category
 
 from remit.decision.tool_names import full_label
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
-from remit.text.limits import one_line
+from remit.text.foreign import attribute, clean, clean_schema, clean_values, one_line
 from remit.upstream.ports import RequestContext
 from remit.upstream.upstream_model import Upstream
 
 _QUESTION = "elicitation/create"
+_SAMPLING = "sampling/createMessage"
 _LONGEST_NAME = 100
-# Bidirectional classes of characters that change the direction of text.
-_BIDIRECTIONAL = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
+_LONGEST_ERROR = 4_000  # characters
+_NOTED = ("message", "data", "logger")  # texts of progress and log notifications
 
 
 class CallableUpstream(Protocol):
@@ -41,9 +41,10 @@ async def request_attributed(
     try:
         answer = await requester.request(upstream, method, params, AttributedCaller(caller, server))
     except JsonRpcError as error:
+        text = clean(str(error), _LONGEST_ERROR)
         if error.code != ErrorCode.URL_ELICITATION_REQUIRED:
-            raise
-        raise JsonRpcError(error.code, str(error), _pages_named(error.data, server)) from error
+            raise JsonRpcError(error.code, text, error.data) from error
+        raise JsonRpcError(error.code, text, _pages_named(error.data, server)) from error
     if answer.get("resultType") != "input_required":
         return answer
     asked = as_object(answer.get("inputRequests"))
@@ -97,20 +98,22 @@ class AttributedCaller:
 
     async def notify(self, method: str, params: Params) -> None:
         """Notify the client."""
-        await self._caller.notify(method, params)
+        await self._caller.notify(method, _without_hidden_characters(params))
 
 
 def _named(question: Any, server: str) -> Any:
-    """Prefix the message of an elicitation with the server's name; return other requests unchanged."""
+    """Name the server in a question to the client, and clean its texts; return other requests unchanged."""
     asked = as_object(question)
     params = as_object(asked.get("params"))
-    if asked.get("method") != _QUESTION or not isinstance(params.get("message"), str):
-        return question
-    return {**asked, "params": _by(server, params)}
+    if asked.get("method") == _QUESTION and isinstance(params.get("message"), str):
+        return {**asked, "params": _by(server, params)}
+    if asked.get("method") == _SAMPLING:
+        return {**asked, "params": _sampled_by(server, params)}
+    return question
 
 
 def _pages_named(data: object, server: str) -> object:
-    """Prefix the message of each URL elicitation with the server's name."""
+    """Name the server in the message of each URL elicitation."""
     told = as_object(data)
     pages = told.get("elicitations")
     if not isinstance(pages, list):
@@ -120,15 +123,22 @@ def _pages_named(data: object, server: str) -> object:
 
 
 def _by(server: str, question: Mapping[str, Any]) -> dict[str, Any]:
-    message = question.get("message")
-    said = {"message": f"{server} asks: {_without_controls(message)}"} if isinstance(message, str) else {}
-    return {**question, **said}
+    message, schema = question.get("message"), question.get("requestedSchema")
+    said = {"message": attribute(f"{server} asks", message)} if isinstance(message, str) else {}
+    form = {"requestedSchema": clean_schema(as_object(schema))} if as_object(schema) else {}
+    return {**question, **said, **form}
 
 
-def _without_controls(text: str) -> str:
-    """Replace characters that move the cursor or change the direction of text."""
-    return "".join(" " if _is_control(char) else char for char in text).lstrip()
+def _sampled_by(server: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Name the server where both a person and the model read it: at the start of the system prompt."""
+    prompt, messages = params.get("systemPrompt"), params.get("messages")
+    named = f"The MCP server `{server}` sends this request through Remit."
+    more = f"\n\n{clean(prompt)}" if isinstance(prompt, str) and prompt else ""
+    texts = {"messages": clean_values(messages)} if isinstance(messages, list) else {}
+    return {**params, **texts, "systemPrompt": named + more}
 
 
-def _is_control(char: str) -> bool:
-    return (category(char) == "Cc" and char not in "\n\t") or bidirectional(char) in _BIDIRECTIONAL
+def _without_hidden_characters(params: Params) -> Params:
+    """Clean the texts of a log or progress notification."""
+    texts = {key: clean(value) for key in _NOTED if isinstance(value := params.get(key), str)}
+    return {**params, **texts} if texts else params

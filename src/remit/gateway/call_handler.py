@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from remit.decision.decide import UNKNOWN, Decision, Verdict
-from remit.decision.gates import Gate
+from remit.decision.gates import Gate, NextStep
 from remit.decision.tool_names import REMIT, storable
 from remit.errors import ApprovalError, UpstreamError
 from remit.gateway.approval_prompt import ask_person, can_elicit
@@ -121,18 +121,20 @@ class CallHandler:
         """Return the refusal of a call that must not be forwarded; None if it may be."""
         decision = target.decision
         if decision.verdict is Verdict.HIDDEN:
-            return refusals.refusal(
-                target.served, decision, beside=target.has_output_schema
-            ), AuditOutcome.REFUSED
+            return self._refusal(target, decision), AuditOutcome.REFUSED
         if target.upstream is None:
             text = f"`{target.served}`: the entry of its server `{target.tool.server}` cannot be read now"
             return refusals.failure(text), AuditOutcome.UNREACHABLE
         if decision.verdict is Verdict.ASK and not target.is_listed:  # nothing to show for approval
-            unlisted = replace(decision, unlock="list the tools, then call it again")
-            return refusals.refusal(target.served, unlisted), AuditOutcome.REFUSED
+            unlisted = replace(decision, next_step=NextStep("list the tools, then call it again"))
+            return self._refusal(target, unlisted), AuditOutcome.REFUSED
         if decision.verdict is Verdict.ASK:
             return await self._unapproved(target, asked, caller)
         return None
+
+    def _refusal(self, target: CallTarget, decision: Decision) -> Answer:
+        visible = self._lists.last.visible
+        return refusals.refusal(target.served, decision, visible, beside=target.has_output_schema)
 
     async def _unapproved(self, target: CallTarget, asked: Params, caller: RequestContext) -> _Refused | None:
         permit = await self._worker.run(_permit, target, asked, caller.principal)
@@ -140,10 +142,12 @@ class CallHandler:
         if permit.is_allowed:
             return None
         if permit.approval is None:  # the decision changed meanwhile
-            return refusals.refusal(name, decision, beside=beside), AuditOutcome.REFUSED
+            return self._refusal(target, decision), AuditOutcome.REFUSED
+        if permit.approval.is_approved is False:
+            return refusals.denied(name, decision, beside=beside), AuditOutcome.REFUSED
         id, word = permit.approval.id, None
         if can_elicit(caller.capabilities):
-            word = await ask_person(name, decision.reason, permit.approval.shown, caller)
+            word = await ask_person(name, permit.approval, caller)
         if word is None:
             return refusals.approval_required(name, decision, id, beside=beside), AuditOutcome.WAITING
         if await self._worker.run(_answer, target, asked, caller.principal, id, word):
@@ -171,7 +175,7 @@ class CallHandler:
             outcome = AuditOutcome.ERROR
             raise
         except UpstreamError as error:
-            outcome, answer = AuditOutcome.UNREACHABLE, refusals.failure(str(error), error.hint)
+            outcome, answer = AuditOutcome.UNREACHABLE, refusals.unreachable(error)
         finally:
             self._note(record, target.tool.name, target.decision, target, outcome, answer)
         if outcome is AuditOutcome.DONE and catalog.advances(target.tool):

@@ -18,6 +18,7 @@ from remit.presentation.plan import ServingPlan
 from remit.presentation.served_names import NameClaim, ServedNames, claim_name, name_tools
 from remit.presentation.tool_items import Item, item
 from remit.settings import DEADLINE
+from remit.text.foreign import clean_item
 from remit.upstream.upstream_model import PATIENCE, ServerExtras, Sharing, Upstream, upstream
 
 
@@ -62,11 +63,21 @@ def build_catalog(sources: CatalogSources) -> EndpointCatalog:
         items={key: made_of[each] for key, each in served.items()},
         made_of=made_of,
         names=names,
-        extras={key: extras for key, extras in sources.extras.items() if key in servers},
+        extras={key: _cleaned(extras) for key, extras in sources.extras.items() if key in servers},
         prompt_names=ServedNames(_prompts(sources, servers, in_force)),
         advancing=[form for each in sources.transitions for form in tool_globs(each.pattern)],
         upstreams=dict(_upstreams(servers, sources)),
         declarations=sources.declarations,
+    )
+
+
+def _cleaned(extras: ServerExtras) -> ServerExtras:
+    """Clean the titles and descriptions of a server's prompts and resources."""
+    return replace(
+        extras,
+        resources=[clean_item(each) for each in extras.resources],
+        templates=[clean_item(each) for each in extras.templates],
+        prompts=[clean_item(each) for each in extras.prompts],
     )
 
 

@@ -52,15 +52,17 @@ class LiveEndpoint:
     def instructions(self) -> str | None:
         """The instructions for models."""
         catalog = self._lists.last.catalog
+        keys = list(self._lists.last.servers())
         said = {
             catalog.servers[key].server or "": catalog.extras[key].instructions
-            for key in self._lists.last.servers()
+            for key in keys
             if key in catalog.extras
         }
-        for key in self._lists.last.servers():
-            if catalog.servers[key].source == REMIT:
-                said[MEMORY_SERVER] = about_memory(catalog.context.workspace.project, prefix(MEMORY_SERVER))
-        return instructions(self._lists.last.presentation, said)
+        has_memory = any(catalog.servers[key].source == REMIT for key in keys)
+        memory = (
+            about_memory(catalog.context.workspace.project, prefix(MEMORY_SERVER)) if has_memory else None
+        )
+        return instructions(self._lists.last.presentation, said, memory)
 
     @property
     def capabilities(self) -> Mapping[str, Any]:

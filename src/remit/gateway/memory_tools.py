@@ -20,8 +20,10 @@ from remit.errors import (
 from remit.memory.memory_server import tool_definitions
 from remit.memory.results import BatchSaveResult, SaveStatus
 from remit.memory.scope_gate import MAX_ID, TOOLS
+from remit.memory.value_checks import MAX_TEXT
 from remit.policy.approvals import Approval
 from remit.protocol.json_rpc import as_object
+from remit.text.foreign import clean_values
 
 if TYPE_CHECKING:  # loaded when memory is first called
     from remit.memory.project_memory import Memory
@@ -87,7 +89,8 @@ def _answer(memory: "Memory", name: str, arguments: Mapping[str, Any], bound: fr
         return result(_with_example(problem(error, as_object(arguments)), name), is_error=True)
     except Exception as error:  # an unexpected error must not stop the server
         return result(_unexpected(error), is_error=True)
-    content: Raw = asdict(made)  # pyright: ignore[reportArgumentType] - every tool returns a dataclass
+    found: Raw = asdict(made)  # pyright: ignore[reportArgumentType] - every tool returns a dataclass
+    content: Raw = clean_values(found, MAX_TEXT)  # an import or another agent may have written it
     if isinstance(made, BatchSaveResult):
         content["overall"] = made.overall
     status = content.get("overall", content.get("status"))

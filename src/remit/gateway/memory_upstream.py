@@ -99,7 +99,7 @@ async def call_memory(tools: MemoryTools, name: str, params: Params, caller: Req
     if id is None or caller.bound_projects is not None or not can_elicit(caller.capabilities):
         return answer
     waiting = await tools.waiting(id)
-    word = None if waiting is None else await ask_person(name, waiting.reason, waiting.shown, caller)
+    word = None if waiting is None else await ask_person(name, waiting, caller)
     if word is None:  # no answer, or it was answered elsewhere
         return answer
     await tools.approve(id, word=word)

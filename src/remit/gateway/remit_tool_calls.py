@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from remit.decision.decide import Decision, ExplainedGate, explain
-from remit.decision.gates import Gate
+from remit.decision.decide import Decision, ExplainedGate, Verdict, explain
+from remit.decision.gates import ASK_THE_USER, Gate
 from remit.gateway.inventory import Inventory
-from remit.presentation.refusals import failure
+from remit.presentation.refusals import failure, next_step
 from remit.presentation.strategies import HOW_TO_CALL, ToolGroup, definitions_of, in_words
 from remit.protocol.json_rpc import Answer, Params, as_object
 
@@ -66,15 +66,17 @@ def why(inventory: Inventory, name: str) -> Answer:
         explained = inventory.registry.explain(name, context)
         if explained.tool is None:
             return failure(f"Unknown tool: {name}", inventory.meant_by(name))
-        return _told(explained.name, explained.decision, explained.gates, explained.obstacle)
-    return _told(target.served, target.decision, explain(target.tool, target.context))
+        return _told(explained.name, explained.decision, explained.gates, ASK_THE_USER, explained.obstacle)
+    step = next_step(target.decision, inventory.lists().visible)
+    return _told(target.served, target.decision, explain(target.tool, target.context), step)
 
 
 def _told(
-    name: str, decision: Decision, gates: Sequence[ExplainedGate], obstacle: str | None = None
+    name: str, decision: Decision, gates: Sequence[ExplainedGate], step: str, obstacle: str | None = None
 ) -> Answer:
+    is_visible = decision.verdict is Verdict.VISIBLE
     lines = [f"`{name}` is {decision.verdict}: {decision.reason}"]
-    lines += [f"unlock: {decision.unlock}"] if decision.unlock else []
+    lines += [] if is_visible else [step]
     lines += [f"cannot be started here: {obstacle}"] if obstacle else []
     lines += [
         f"  {'passed' if result.passed else 'objects'} {gate}: {result.reason}" for gate, result in gates
@@ -84,7 +86,7 @@ def _told(
         "verdict": str(decision.verdict),
         "gate": None if decision.gate is None else str(decision.gate),
         "reason": decision.reason,
-        "unlock": decision.unlock,
+        "next_step": None if is_visible else step,
         "obstacle": obstacle,
         "gates": [
             {"gate": str(gate), "passed": result.passed, "reason": result.reason} for gate, result in gates

@@ -23,11 +23,11 @@ _NO_STATES = "[[], null]"  # the watch of a decision that depends on no state
 
 
 class CallDecision(NamedTuple):
-    """The decision about a call: its verdict (`visible`, `ask` or `hidden`) and the reason."""
+    """The decision about a call: its verdict (`visible`, `ask` or `hidden`), and the reason for a model."""
 
     verdict: str
     reason: str
-    unlock: str | None
+    full_reason: str  # for a person, who is asked to approve
     gate: str | None = None
     lifts_prompt: bool = False  # the client need not ask
     asked_by_client: bool = False  # by a rule of the client, so its own prompt is enough
@@ -151,7 +151,7 @@ def _call_decision(decision: "Decision") -> CallDecision:
     return CallDecision(
         decision.verdict.value,
         decision.reason,
-        decision.unlock,
+        decision.full_reason,
         gate,
         decision.lifts_prompt,
         decision.asked_by_client,

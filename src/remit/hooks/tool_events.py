@@ -3,15 +3,18 @@
 from typing import TYPE_CHECKING
 
 from remit.decision.client_reports import CallOutcome, ClientCall
+from remit.decision.gates import ASK_THE_USER
 from remit.decision.tool_names import MCP, served_name
 from remit.hooks.decision_cache import CallDecision, decide_call
 from remit.hooks.event import Answer, Event, permission_decision
 from remit.hooks.hook_context import CLIENT, HookEnvironment, open_context
 from remit.hooks.hook_log import log_failure
 from remit.policy.audit import AuditEntry, AuditOutcome
+from remit.text.foreign import one_line
 
 _PERMISSIONS = {"hidden": "deny", "ask": "ask"}
 _MAX_PATH = 4_096
+_MAX_NAME = 256
 # Parts of the names of tools that may leave a trace; for others, the trace rules are not loaded.
 _TRACING = ("Edit", "Write", "Bash", "Web", "fetch", "scrape", "read_url", "extract", "docs", "documentation")
 
@@ -39,11 +42,13 @@ def before_call(event: Event, environment: HookEnvironment) -> Answer:
     if permission == "ask":
         if decided.asked_by_client:
             _note_prompt(call, event, environment)
-        return permission_decision(permission, f"Remit: {decided.reason}.")
+        return permission_decision(permission, f"Remit: {decided.full_reason}.")
     _audit(call, decided, event, environment)
-    unlock = f" To change it: {decided.unlock}." if decided.unlock else ""
-    name = event.subject or event.tool
-    return permission_decision(permission, f"Remit: `{name}` is not for use here: {decided.reason}.{unlock}")
+    name = one_line(event.subject or event.tool, _MAX_NAME)
+    gate = f" (gate `{decided.gate}`)" if decided.gate else ""
+    return permission_decision(
+        permission, f"Remit: `{name}` is not available here{gate}: {decided.reason}. {ASK_THE_USER}"
+    )
 
 
 def _note_prompt(call: ClientCall, event: Event, environment: HookEnvironment) -> None:

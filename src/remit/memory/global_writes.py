@@ -61,21 +61,21 @@ class GlobalWrites:
         )
         if asked is None:
             return NotApprovedError(
-                f"a person has to approve of it first: it {why}",
+                f"a person must approve it first: it {why}",
                 approval_id=None,
-                hint=f"{MOST_WAITING:,} calls wait already: have the user answer some with `remit approve`",
+                hint=f"{MOST_WAITING:,} calls wait already: ask the user to answer some",
             )
         if asked.status(at) is ApprovalStatus.DENIED:
             return NotApprovedError(
-                f"a person said no to it: it {why}",
+                f"a person denied it: it {why}",
                 approval_id=asked.id,
                 hint="save it for the project instead, with the scope `project`",
             )
         return NotApprovedError(
-            f"a person has to approve of it first: it {why}",
+            f"a person must approve it first: it {why}",
             approval_id=asked.id,
-            hint=f"ask the user to run `remit approve {asked.id}` in this project, then call again "
-            "with the same arguments",
+            hint=f"ask the user to answer approval `{asked.id}` in Remit, in this project, then call "
+            "again with the same arguments",
         )
 
     def waiting(self, id: str) -> Approval | None:

@@ -14,7 +14,7 @@ from remit.errors import BadFileError
 from remit.files.bounded_reader import FileError, read_bytes
 from remit.files.formats import parse_toml
 from remit.names.name_tree import Command, Label, Names
-from remit.text.limits import one_line
+from remit.text.foreign import one_line
 
 SECTIONS = ("server", "tools")
 _LARGEST = 2**20  # bytes

@@ -23,6 +23,7 @@ from remit.policy.approvals import (
     digest_of_definition,
     readable,
 )
+from remit.text.redaction import environment_secrets
 
 if TYPE_CHECKING:
     from remit.store.ports import ApprovalStore, Clock
@@ -136,7 +137,7 @@ class ApprovalService:
         found = self._store.approval(id, context.workspace)
         if found is None:
             raise UnknownApprovalError(
-                f"nothing called `{id}` was asked here", hint="`remit approve` lists what waits"
+                f"no approval `{id}` here", hint="`remit approve` lists the pending ones"
             )
         return found
 
@@ -152,8 +153,8 @@ class ApprovalService:
         if answered is None:
             status = self.find(id, context).status(at)
             raise ApprovalError(
-                f"`{id}` is {status} and cannot be answered any more",
-                hint="have the tool called again: that asks anew",
+                f"`{id}` is {status} and can no longer be answered",
+                hint="call the tool again to request approval",
             )
         return answered
 
@@ -182,13 +183,13 @@ class ApprovalService:
             context.workspace,
             binding,
             arguments=arguments,
-            reason=decision.reason,
+            reason=decision.full_reason,
             at=self._clock(),
             lifetime=lifetime,
         )
         if asked is None:
             raise ApprovalError(
-                f"{MOST_WAITING:,} calls wait for a person's word already, and no more are taken",
+                f"too many pending approvals: {MOST_WAITING:,}",
                 hint="`remit approve` lists them; each goes away when it expires",
             )
         return asked
@@ -214,11 +215,15 @@ def request_approval(
     at: int,
     lifetime: float = LIFETIME,
 ) -> Approval | None:
-    """Request approval, or return the earlier request for the same call; None if too many are pending."""
+    """Request approval, or return the earlier request for the same call; None if too many are pending.
+
+    Raises:
+        ApprovalError: the arguments are too long for a person to read.
+    """
     wanted = Approval(
         id=os.urandom(5).hex(),
         binding=binding,
-        shown=readable(arguments),
+        shown=readable(arguments, environment_secrets(os.environ)),
         reason=reason,
         requested_at=at,
         expires_at=at + int(lifetime * 1000),

@@ -1,24 +1,23 @@
 """Approvals: a person's consent to one call of a tool, bound to the exact caller, tool and arguments."""
 
 import json
-import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from enum import StrEnum
 from hashlib import sha256
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from remit.decision.tools import Definition
 from remit.errors import ApprovalError
-from remit.text.redaction import HIDDEN, redact
-from remit.text.secrets import may_be_secret, names_a_secret, secrets_in
+from remit.text.foreign import make_visible
+from remit.text.redaction import HIDDEN
 
 LIFETIME = 300.0  # seconds from the request within which an approval must be given and used
 LONGEST = 86_400.0
 PROMPT_LIFETIME = 86_400_000  # milliseconds; a client may show its prompt for hours
 CLOCK_ERROR = 60_000  # milliseconds: if the request is further in the future, the clock was set back
-_MOST_SHOWN = 20_000  # characters
-_DEEPEST = 32
+_ONE_LINE = 200  # characters
+MOST_SHOWN = 2**20  # characters; more are refused, never cut
 
 
 class ApprovalStatus(StrEnum):
@@ -54,7 +53,7 @@ class Approval(NamedTuple):
 
     id: str
     binding: Binding
-    shown: str  # readable arguments, without secrets
+    shown: str  # readable arguments; empty once answered
     reason: str
     requested_at: int
     expires_at: int
@@ -91,26 +90,23 @@ def digest_of_definition(definition: Definition | None) -> str:
     return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def readable(arguments: Mapping[str, object]) -> str:
-    """Format arguments for the person who approves them, with possible secrets hidden."""
-    text = json.dumps(_shown(dict(arguments), "", 0), ensure_ascii=False)
-    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}... ({len(text):,} characters)"
+def readable(arguments: Mapping[str, object], secrets: Collection[str] = ()) -> str:
+    """Format arguments for the person who approves them: whole, with invisible characters escaped.
 
+    Only a value that equals a secret of the environment is hidden, and its length is shown.
 
-def _shown(value: object, name: str, depth: int) -> object:
-    if depth > _DEEPEST:
-        return "..."
-    if isinstance(value, Mapping):
-        members = cast("Mapping[object, object]", value)
-        return {str(key): _shown(each, str(key), depth + 1) for key, each in members.items()}
-    if isinstance(value, list | tuple):
-        return [_shown(each, name, depth + 1) for each in cast("list[object]", value)]
-    if names_a_secret(name):
-        return HIDDEN
-    if not isinstance(value, str):
-        return value
-    plain = redact(value, secrets_in(value, name))
-    if plain != value:
-        return plain
-    # Word by word: one random-looking word must not hide the text around it.
-    return re.sub(r"\S+", lambda word: HIDDEN if may_be_secret(word[0], name) else word[0], value)
+    Raises:
+        ApprovalError: the arguments are too long to be read.
+    """
+    text = json.dumps(dict(arguments), ensure_ascii=False)
+    if len(text) > _ONE_LINE:
+        text = json.dumps(dict(arguments), ensure_ascii=False, indent=2)
+    if len(text) > MOST_SHOWN:
+        raise ApprovalError(
+            f"the arguments have {len(text):,} characters; at most {MOST_SHOWN:,} can be approved",
+            hint="pass less in one call",
+        )
+    for secret in secrets:  # in its quotes, so only a whole value matches
+        hidden = json.dumps(f"{HIDDEN}({len(secret)} characters)")
+        text = text.replace(json.dumps(secret, ensure_ascii=False), hidden)
+    return "\n".join(map(make_visible, text.split("\n")))  # line breaks inside values are escaped

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.kinds import Kind
-from remit.text.limits import one_line
+from remit.text.foreign import clean, clean_schema, one_line
 from remit.text.token_estimate import estimate
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _entry(item: RankedTool, definitions: Mapping[Key, Definition] | None) -> _E
     tool, decision, score = item
     data: dict[str, object] = {
         "name": tool.name,
-        "description": tool.description if definitions is not None else _in_one_line(tool),
+        "description": _full(tool) if definitions is not None else _in_one_line(tool),
         "scope": tool.scope,
         "usage_count": tool.usage_count,
         "last_used_at": None if tool.last_used_at is None else _day(tool.last_used_at),
@@ -76,13 +76,17 @@ def _entry(item: RankedTool, definitions: Mapping[Key, Definition] | None) -> _E
     }
     lines = [_headline(item), _facts(item)]
     if not decision.is_available:
-        data |= {"gate": decision.gate, "reason": decision.reason, "unlock": decision.unlock}
+        data |= {"gate": decision.gate, "reason": decision.reason}
     if definitions is not None:
         defined = definitions.get(tool.key)
         schema = defined.input_schema if defined is not None else None
-        data["input_schema"] = None if schema is None else json.loads(schema)
-        lines += [f"   input: {schema}"] if schema is not None else []
+        data["input_schema"] = shown = None if schema is None else clean_schema(json.loads(schema))
+        lines += [f"   input: {json.dumps(shown)}"] if schema is not None else []
     return _Entry(tuple(lines), data)
+
+
+def _full(tool: Tool) -> str | None:
+    return None if tool.description is None else clean(tool.description)
 
 
 def _in_one_line(tool: Tool) -> str | None:

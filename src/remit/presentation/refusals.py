@@ -1,32 +1,60 @@
-"""Answers to a model when a call is refused or fails."""
+"""Answers to a model when a call is refused or fails: the reason, and what the model itself can do.
 
+How to change a rule is for people: `remit why` explains it.
+"""
+
+from collections.abc import Iterable
 from typing import Any
 
 from remit.decision.decide import Decision
+from remit.decision.gates import ASK_THE_USER
+from remit.decision.globs import tool_globs
+from remit.decision.tool_names import spellings
+from remit.errors import UpstreamError
+from remit.presentation.strategies import VisibleTool
 
 META = "remit/refusal"
 APPROVAL_REQUIRED = "approval_required"
 REFUSED = "refused"
+_MOST_NAMED = 5  # tools that a model could call next
 
 
-def refusal(name: str, decision: Decision, *, beside: bool = False) -> dict[str, Any]:
-    """Refuse a call, with the gate, the reason and how to unlock it."""
+def refusal(
+    name: str, decision: Decision, visible: Iterable[VisibleTool] = (), *, beside: bool = False
+) -> dict[str, Any]:
+    """Refuse a call, with the gate, the reason and the next step."""
     gate = f" by {decision.gate}" if decision.gate is not None else ""
-    lines = [f"`{name}` is not available now{gate}: {decision.reason}"]
-    lines += [f"unlock: {decision.unlock}"] if decision.unlock else []
-    return _answer(lines, _told(REFUSED, name, decision), beside)
+    step = next_step(decision, visible)
+    lines = [f"`{name}` is not available now{gate}: {decision.reason}", step]
+    return _answer(lines, {**_told(REFUSED, name, decision), "next_step": step}, beside)
+
+
+def next_step(decision: Decision, visible: Iterable[VisibleTool]) -> str:
+    """Tell a model what it can do itself; if there is nothing, whom to ask."""
+    step = decision.next_step
+    if step is None:
+        return ASK_THE_USER
+    if not step.tools:
+        return f"Next step: {step.text}."
+    globs = [form for pattern in step.tools for form in tool_globs(pattern)]
+    names = [
+        each.name
+        for each in visible
+        if any(form.matches(name) for form in globs for name in spellings(each.tool.name))
+    ]
+    named = " or ".join(f"`{name}`" for name in names[:_MOST_NAMED])
+    return f"Next step: {step.text} of {named}." if named else ASK_THE_USER
 
 
 def approval_required(
     name: str, decision: Decision, approval: str, *, beside: bool = False
 ) -> dict[str, Any]:
-    """Answer that a call needs approval, and how to approve it."""
-    unlock = (
-        f"a person can allow this call with `remit approve {approval}`; then call it again with the same "
-        "arguments"
+    """Answer that a call waits for approval; the command that approves it is for people."""
+    step = (
+        f"Ask the user to answer approval `{approval}` in Remit, then call it again with the same arguments."
     )
-    lines = [f"{APPROVAL_REQUIRED}: `{name}` {decision.reason}", f"unlock: {unlock}"]
-    told = {**_told(APPROVAL_REQUIRED, name, decision), "approval": approval, "unlock": unlock}
+    lines = [f"{APPROVAL_REQUIRED}: `{name}` {decision.reason}", step]
+    told = {**_told(APPROVAL_REQUIRED, name, decision), "approval": approval, "next_step": step}
     return _answer(lines, told, beside)
 
 
@@ -34,6 +62,12 @@ def denied(name: str, decision: Decision, *, beside: bool = False) -> dict[str, 
     """Answer that the user denied a call."""
     lines = [f"`{name}` was not approved: {decision.reason}"]
     return _answer(lines, _told("denied", name, decision), beside)
+
+
+def unreachable(error: UpstreamError) -> dict[str, Any]:
+    """Answer that a server could not be reached; how to repair it is for people."""
+    step = f"Next step: {error.next_step}." if error.next_step else ASK_THE_USER
+    return failure(f"{error}\n{step}")
 
 
 def failure(text: str, hint: str | None = None) -> dict[str, Any]:
@@ -48,7 +82,6 @@ def _told(error: str, name: str, decision: Decision) -> dict[str, Any]:
         "tool": name,
         "gate": None if decision.gate is None else str(decision.gate),
         "reason": decision.reason,
-        "unlock": decision.unlock,
     }
 
 

@@ -44,7 +44,7 @@ DEFINITIONS: dict[OwnTool, Item] = {
             include_hidden={
                 "type": "boolean",
                 "default": False,
-                "description": "Also tools that cannot be used now, with what would unlock them.",
+                "description": "Also tools that cannot be used now, with the reason.",
             },
         ),
         "annotations": {"readOnlyHint": True, "openWorldHint": False},
@@ -61,7 +61,7 @@ DEFINITIONS: dict[OwnTool, Item] = {
         **_tool(
             OwnTool.WHY,
             "Explain a tool",
-            "Tell why a tool can be used here and now, or cannot, and what would unlock it.",
+            "Explain why a tool is available here and now, or is not.",
             ["name"],
             name=_NAME,
         ),

@@ -18,7 +18,7 @@ from remit.presentation.plan import ServingPlan
 from remit.presentation.remit_tools import OwnTool
 from remit.presentation.served_names import group_name
 from remit.presentation.tool_items import EMPTY_SCHEMA, Item
-from remit.text.limits import one_line
+from remit.text.foreign import one_line
 
 _MOST_NAMED = 12  # tools named in a group's entry
 HOW_TO_CALL = "Call them by `call_tool`."

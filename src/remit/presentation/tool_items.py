@@ -1,16 +1,24 @@
-"""Tools as list items, as their servers define them."""
+"""Tools as list items, as their servers define them, with cleaned texts."""
 
 import json
 from typing import Any
 
 from remit.decision.tools import Definition
+from remit.text.foreign import clean_item
 
 Item = dict[str, Any]
 EMPTY_SCHEMA: Item = {"type": "object", "properties": {}}
 
 
 def item(name: str, definition: Definition) -> Item:
-    """Return the list item of a tool: its server's definition under the served name."""
+    """Return the list item of a tool: its server's definition under the served name.
+
+    Titles and descriptions are cleaned; names, types and values stay as the server sent them.
+    """
+    return clean_item(_item(name, definition))
+
+
+def _item(name: str, definition: Definition) -> Item:
     if definition.raw is not None:
         return {"name": name, **json.loads(definition.raw)}
     made: Item = {"name": name}

@@ -43,15 +43,22 @@ def hide_ask(decision: Decision) -> Decision:
     """Hide a tool that needs approval, because there is no one to ask."""
     if decision.verdict is not Verdict.ASK:
         return decision
-    reason = f"{decision.reason}, {_NOBODY}"
-    return replace(decision, verdict=Verdict.HIDDEN, reason=reason, unlock=_INSTEAD)
+    return replace(
+        decision,
+        verdict=Verdict.HIDDEN,
+        reason=f"{decision.reason}, {_NOBODY}",
+        unlock=_INSTEAD,
+        detail=f"{decision.full_reason}, {_NOBODY}",
+        next_step=None,
+    )
 
 
 def hide_ask_gate(each: ExplainedGate) -> ExplainedGate:
     """Mark a gate that asks for approval as failed."""
     if not each.result.asks:
         return each
-    return ExplainedGate(each.gate, GateResult(False, f"{each.result.reason}, {_NOBODY}", _INSTEAD))
+    reason, detail = (f"{text}, {_NOBODY}" for text in (each.result.reason, each.result.full_reason))
+    return ExplainedGate(each.gate, GateResult(False, reason, _INSTEAD, detail=detail))
 
 
 def row(tool: DefinedTool) -> Tool:

@@ -11,6 +11,7 @@ from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
+from remit.decision.gates import ASK_THE_USER
 from remit.errors import HiddenToolError, RemitError
 from remit.python_tools.decorators import DefinedTool
 from remit.python_tools.tool_registry import ToolRegistry
@@ -65,11 +66,11 @@ class _RequestHandlers:
         except HiddenToolError as error:
             if self._registry.definition(asked.name) is None:
                 raise MCPError(types.INVALID_PARAMS, f"no tool is called `{asked.name}`") from None
-            return _failed(error)
+            return _answer(f"{error}\n{ASK_THE_USER}", is_error=True)  # its hint is for people
         except Exception as error:  # a failing tool must not stop the server
             return _failed(error)
         await self._notify_of_changes(context)
-        return types.CallToolResult(content=[types.TextContent(type="text", text=_text(made))])
+        return _answer(_text(made))
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:
         tool = self._registry.definition(name)
@@ -108,6 +109,8 @@ def _text(made: object) -> str:
 def _failed(error: Exception) -> types.CallToolResult:
     words = str(error) if isinstance(error, RemitError) else f"{type(error).__name__}: {error}"
     hint = f"\nhint: {error.hint}" if isinstance(error, RemitError) and error.hint else ""
-    return types.CallToolResult(
-        content=[types.TextContent(type="text", text=f"{words}{hint}")], is_error=True
-    )
+    return _answer(f"{words}{hint}", is_error=True)
+
+
+def _answer(text: str, *, is_error: bool = False) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=is_error)

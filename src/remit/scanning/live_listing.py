@@ -35,7 +35,7 @@ class ServerListing(NamedTuple):
     @property
     def why_not(self) -> str:
         """The reason why the server was skipped."""
-        return "its file cannot be read now" if self.decision.is_available else self.decision.reason
+        return "its file cannot be read now" if self.decision.is_available else self.decision.full_reason
 
 
 class LiveListing:
@@ -105,7 +105,7 @@ class LiveListing:
         made = None if found is None else upstream(found, workspace=place, home=home, deadline=DEADLINE)
         if made is None:
             decision = item.decision
-            reason = "its file cannot be read now" if decision.is_available else decision.reason
+            reason = "its file cannot be read now" if decision.is_available else decision.full_reason
             raise UpstreamError(f"`{name}` cannot be used here: {reason}", hint=decision.unlock)
         return made
 

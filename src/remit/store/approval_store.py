@@ -55,6 +55,7 @@ class SqliteApprovals:
         """Store an answer; None if the approval is not pending."""
         project = workspace.project.hash
         with self._database.transaction():
+            self._database.run("drop_expired_arguments", at=at)
             found = self._database.rows(
                 "answer_approval", project=project, id=id, approved=int(is_approved), **_moment(at)
             )

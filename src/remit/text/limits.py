@@ -1,19 +1,10 @@
-"""Fits text into limits: one line, or sections within a budget."""
+"""Fits the sections of a text into a budget."""
 
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from remit.text.token_estimate import estimate
-
-
-def one_line(text: str, most: int) -> str:
-    """Return a text as a single line of printable characters, shortened if needed.
-
-    Descriptions come from servers, so a line break must not start a new section.
-    """
-    plain = " ".join("".join(char if char.isprintable() else " " for char in text).split())
-    return plain if len(plain) <= most else plain[: most - 1].rstrip() + "…"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,12 @@
 """Hides secrets in text before it is shown."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from remit.text.secrets import Word, is_secret, may_be_secret, names_a_secret, secrets_in, words_of
 
 HIDDEN = "***"
+_SHORTEST_SECRET = 8  # a repository may set variables, so ordinary words must not count
 _SHORTEST = 4  # shorter values are not secrets and occur in ordinary words
 
 # Compiled on first use, as in `secrets`.
@@ -23,6 +24,15 @@ def redact(text: str, values: Iterable[str]) -> str:
     for part in sorted(parts, key=len, reverse=True):
         text = text.replace(part, HIDDEN)
     return text
+
+
+def environment_secrets(variables: Mapping[str, str]) -> frozenset[str]:
+    """Return the values of variables that are certainly secrets."""
+    return frozenset(
+        value
+        for name, value in variables.items()
+        if len(value) >= _SHORTEST_SECRET and " " not in value and is_secret(value, name)
+    )
 
 
 def redact_words(command: Iterable[str]) -> list[str]:

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from remit.decision.launch import Launch, Transport
 from remit.protocol.json_rpc import JsonRpcError
+from remit.text.foreign import one_line
 from remit.text.redaction import redact
 from remit.text.secrets import may_be_secret, secrets_in, words_of
 from remit.upstream.connect import ProcessRecord
@@ -15,6 +16,7 @@ from remit.upstream.upstream_model import Failure, Upstream
 
 MAX_LINES = 5  # of the server's last output
 MAX_REASON = 500  # characters
+WAIT = "wait a moment, then call it again"
 
 
 def explain(
@@ -25,7 +27,12 @@ def explain(
     reason, hint = _reason(_leaf(error), record, upstream)
     text = "" if record.process is None else redact(record.process.tail.text, values)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return Failure(reason=_short(redact(reason, values)), hint=hint, output=lines[-MAX_LINES:])
+    return Failure(
+        reason=one_line(redact(reason, values), MAX_REASON),
+        hint=hint,
+        next_step=_next_step(_leaf(error), upstream),
+        output=lines[-MAX_LINES:],
+    )
 
 
 def missing(names: Sequence[str], upstream: Upstream) -> Failure:
@@ -74,10 +81,6 @@ def url_secrets(url: str) -> Iterator[str]:
         name, _, value = pair.partition("=")
         if may_be_secret(value, name):
             yield value
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= MAX_REASON else f"{text[: MAX_REASON - 1]}…"
 
 
 def _leaf(error: BaseException) -> BaseException:
@@ -139,6 +142,13 @@ def _refusal_hint(error: RefusedError, upstream: Upstream) -> str:
     if status == 403:
         return f"run `remit login {upstream.label}` as someone who may, or see its entry in {upstream.source}"
     return f"check that it runs, and its `url` in {upstream.source}"
+
+
+def _next_step(error: BaseException, upstream: Upstream) -> str | None:
+    """Return what a model can do: have the user sign in, or wait."""
+    if isinstance(error, RefusedError) and (error.scope is not None or error.status in (401, 403)):
+        return f"ask the user to sign in with `remit login {upstream.label}`, then call it again"
+    return WAIT if isinstance(error, TimeoutError | LostError) else None
 
 
 def _end(record: ProcessRecord) -> str:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 import anyio
 from anyio.abc import TaskGroup
@@ -12,6 +13,7 @@ from remit.protocol.json_rpc import Params
 from remit.protocol.traffic import CallStatistics
 from remit.upstream.circuit_breaker import CircuitBreaker
 from remit.upstream.connect import HandshakeRequest
+from remit.upstream.failures import WAIT
 from remit.upstream.launch.launch_resources import LaunchResources
 from remit.upstream.messaging.demultiplexer import OnNotification
 from remit.upstream.messaging.forwarding import resubscribe
@@ -113,9 +115,12 @@ class Supervisor:
 
     def error(self, failure: Failure | None) -> UpstreamError:
         """Create the error for a failed request."""
-        found = failure or Failure(reason="was ended", hint="try again")
+        found = failure or Failure(reason="was ended", hint="try again", next_step=WAIT)
         return UpstreamError(
-            f"`{self.upstream.label}` {found.reason}", hint=found.hint, output=tuple(found.output)
+            f"`{self.upstream.label}` {found.reason}",
+            hint=found.hint,
+            next_step=found.next_step,
+            output=tuple(found.output),
         )
 
     def status(self) -> UpstreamStatus:
@@ -168,11 +173,9 @@ class Supervisor:
     async def _start(self, caller: RequestContext | None) -> UpstreamSession:
         wait = self._breaker.wait(anyio.current_time())
         if wait > 0:
-            reason = "failed" if self._failure is None else self._failure.reason
-            hint = None if self._failure is None else self._failure.hint
-            output = () if self._failure is None else self._failure.output
-            text = f"{reason}; it is tried again in {wait:.0f} s" if wait >= 1 else reason
-            raise self.error(Failure(reason=text, hint=hint, output=output))
+            failure = self._failure or Failure(reason="failed", next_step=WAIT)
+            text = f"{failure.reason}; it is tried again in {wait:.0f} s" if wait >= 1 else failure.reason
+            raise self.error(replace(failure, reason=text))
         await self._make_room()
         key = self._key(caller)
         capabilities: Params = {} if caller is None else caller.capabilities

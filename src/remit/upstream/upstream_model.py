@@ -85,7 +85,8 @@ class Failure:
     """Why a server did not answer, without secrets."""
 
     reason: str
-    hint: str | None = None
+    hint: str | None = None  # for people
+    next_step: str | None = None  # for a model: sign in or wait; None: only a person can do something
     output: Sequence[str] = ()  # the last lines of the server's stderr
 
 

@@ -26,7 +26,7 @@ order by requested_at, id
 select {approval} from approvals where project_hash = :project and id = :id
 
 -- name: answer_approval
-update approvals set is_approved = :approved, answered_at = :at, shown = iif(:approved, shown, '')
+update approvals set is_approved = :approved, answered_at = :at, shown = ''
 where project_hash = :project and id = :id and is_approved is null and requested_at <= :latest and expires_at > :at
 returning {approval}
 
