@@ -102,5 +102,5 @@ def test_long_arguments_have_a_line_each_and_no_value_can_start_one() -> None:
 
 
 def test_arguments_that_nobody_could_read_are_refused_and_never_cut() -> None:
-    with pytest.raises(ApprovalError, match="at most 1,048,576 can be approved"):
+    with pytest.raises(ApprovalError, match="at most 8,388,608 can be approved"):
         readable({"text": "x" * MOST_SHOWN})

@@ -212,8 +212,13 @@ def restore(file: str, *, project: str, as_json: bool) -> None:
         try:
             done = opened.restore(lines)
         except NotApprovedError as refused:
-            if refused.approval_id is None or not sys.stdin.isatty():
+            waiting = None if refused.approval_id is None else opened.waiting(refused.approval_id)
+            if refused.approval_id is None or waiting is None:
                 raise
+            if not sys.stdin.isatty():
+                refused.hint = f"run `remit approve {refused.approval_id}`, then import it again"
+                raise
+            render.paged(waiting.shown.split("\n"), to_stderr=True)
             confirm("Import records that other projects will see?", yes=False)
             opened.approve(refused.approval_id, word=True)
             done = opened.restore(lines)

@@ -17,7 +17,7 @@ LONGEST = 86_400.0
 PROMPT_LIFETIME = 86_400_000  # milliseconds; a client may show its prompt for hours
 CLOCK_ERROR = 60_000  # milliseconds: if the request is further in the future, the clock was set back
 _ONE_LINE = 200  # characters
-MOST_SHOWN = 2**20  # characters; more are refused, never cut
+MOST_SHOWN = 8 * 2**20  # characters; more are refused, never cut
 
 
 class ApprovalStatus(StrEnum):
