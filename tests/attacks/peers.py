@@ -24,19 +24,31 @@ def note(line):
 def answer(asked):
     if asked["method"] == "initialize":
         info = {"name": name, "version": "1"}
-        return {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info}
+        more = {"instructions": words["instructions"]} if "instructions" in words else {}
+        return {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info, **more}
     if asked["method"] == "tools/list":
         return {"tools": json.loads(offered.read_text())}
     if asked["method"] == "tools/call":
         note("called " + asked["params"]["name"])
+        for method, params in words.get("asks", []):
+            print(json.dumps({"jsonrpc": "2.0", "id": "q", "method": method, "params": params}), flush=True)
+            sys.stdin.readline()
+        if "error" in words:
+            raise ValueError(words["error"])
         return {"content": [{"type": "text", "text": "answered by " + name}]}
     return {}
 
 note("started")
-for line in sys.stdin:
+said = offered.with_suffix(".words")
+words = json.loads(said.read_text()) if said.exists() else {}
+while line := sys.stdin.readline():
     asked = json.loads(line)
     if "id" in asked:
-        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": answer(asked)}), flush=True)
+        try:
+            sent = {"result": answer(asked)}
+        except ValueError as error:
+            sent = {"error": {"code": -32000, "message": str(error)}}
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **sent}), flush=True)
 """
 
 
@@ -57,6 +69,10 @@ class Server:
         """Define its tools from now on."""
         self._program.write_text(_PROGRAM, encoding="utf-8")
         self._tools.write_text(json.dumps(tools), encoding="utf-8")
+
+    def say(self, **words: object) -> None:
+        """Give it `instructions`, an `error`, or requests that it `asks` of the client during a call."""
+        self._tools.with_suffix(".words").write_text(json.dumps(words), encoding="utf-8")
 
     @property
     def entry(self) -> dict[str, object]:
@@ -98,14 +114,19 @@ class Gateway:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
         self._lines = queue.Queue[str | None]()
+        self.instructions = ""
+        self.questions: list[dict[str, Any]] = []  # the gateway's requests to the client
+        self.action = "accept"
         self._id = 0
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    def open(self) -> None:
-        """Shake hands, as a client without any capability."""
+    def open(self, *capabilities: str) -> None:
+        """Shake hands, as a client with these capabilities."""
         info = {"name": "claude-code", "version": "1"}
-        self.ask("initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo=info)
+        able: dict[str, object] = {name: {} for name in capabilities}
+        answer = self.ask("initialize", protocolVersion="2025-06-18", capabilities=able, clientInfo=info)
+        self.instructions = answer["result"].get("instructions", "")
         self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
     def ask(self, method: str, **params: object) -> dict[str, Any]:
@@ -114,7 +135,11 @@ class Gateway:
         self._send({"jsonrpc": "2.0", "id": self._id, "method": method, "params": params})
         while (line := self._next()) is not None:
             said = json.loads(line)
-            if said.get("id") == self._id and "method" not in said:
+            if "method" in said and "id" in said:
+                self.questions.append(said["params"])
+                result = {"action": self.action, "content": {}}
+                self._send({"jsonrpc": "2.0", "id": said["id"], "result": result})
+            elif said.get("id") == self._id:
                 return said
         raise RuntimeError(f"the gateway ended before it answered {method}")
 

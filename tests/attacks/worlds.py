@@ -157,9 +157,9 @@ class World:
         return {**common, "permission_mode": "default", "hook_event_name": name, **fields}
 
     @contextmanager
-    def serve(self, *words: str) -> Generator[Gateway]:
-        """Start the gateway in the repository, as a client would."""
-        with self._speaking([REMIT, "serve", *words], self.environment) as gateway:
+    def serve(self, *words: str, capabilities: Sequence[str] = ()) -> Generator[Gateway]:
+        """Start the gateway in the repository, as a client with these capabilities would."""
+        with self._speaking([REMIT, "serve", *words], self.environment, capabilities) as gateway:
             yield gateway
 
     @contextmanager
@@ -248,7 +248,9 @@ class World:
         )
 
     @contextmanager
-    def _speaking(self, words: Sequence[str], environment: Mapping[str, str]) -> Generator[Gateway]:
+    def _speaking(
+        self, words: Sequence[str], environment: Mapping[str, str], capabilities: Sequence[str] = ()
+    ) -> Generator[Gateway]:
         process = subprocess.Popen(
             words,
             cwd=self.repository,
@@ -260,7 +262,7 @@ class World:
         )
         gateway = Gateway(process)
         try:
-            gateway.open()
+            gateway.open(*capabilities)
             yield gateway
         finally:
             gateway.end()
