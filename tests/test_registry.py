@@ -100,7 +100,10 @@ def test_a_removed_server_goes_stale_and_comes_back_with_its_history(
     registry.usage.record("mcp__till__ring", here)
     sandbox.write(shop / ".mcp.json", servers("scale"))
     gone = registry.explain("till", here)
-    assert (gone.decision.gate, gone.decision.reason) == (Gate.CONFIG, "no longer configured in .mcp.json")
+    assert (gone.decision.gate, gone.decision.full_reason) == (
+        Gate.CONFIG,
+        "no longer configured in .mcp.json",
+    )
     assert registry.explain("mcp__till__ring", here).decision.gate is Gate.CONFIG
     sandbox.write(shop / ".mcp.json", servers("till", "scale"))
     back = registry.explain("till", here)
@@ -133,7 +136,8 @@ def test_switching_a_server_off_is_a_change(sandbox: Sandbox, shop: Path, regist
     sandbox.write_state("wiki", local={shop: {"disabledMcpServers": ["wiki"]}})
     assert [item.server for item in registry.scan(here).changes.changed] == ["wiki"]
     assert (
-        registry.explain("wiki", here).decision.reason == "declared in ~/.claude.json, disabled in the client"
+        registry.explain("wiki", here).decision.full_reason
+        == "declared in ~/.claude.json, disabled in the client"
     )
 
 
@@ -154,7 +158,7 @@ def test_the_winner_is_explained_and_the_losers_are_listed_with_it(
     explained = registry.explain("git", at(registry, shop))
     assert explained.tool is not None
     assert explained.tool.scope == "local"
-    assert [(tool.scope, decision.reason) for tool, decision in explained.shadowed] == [
+    assert [(tool.scope, decision.full_reason) for tool, decision in explained.shadowed] == [
         ("global", "shadowed by the local declaration in ~/.claude.json"),
         ("project", "shadowed by the local declaration in ~/.claude.json"),
     ]
@@ -193,7 +197,7 @@ def test_remits_own_entry_is_kept_as_a_row_and_hidden(
     sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
     sandbox.install_gateway()
-    reason = registry.explain("remit", at(registry, shop)).decision.reason
+    reason = registry.explain("remit", at(registry, shop)).decision.full_reason
     assert reason == "declared in ~/.claude.json, is Remit itself"
 
 

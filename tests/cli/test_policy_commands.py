@@ -83,7 +83,7 @@ def test_what_is_asked_about_says_so_in_lists_and_explanations(sandbox: Sandbox,
 
 
 def test_approve_lists_what_waits_and_answers_it(sandbox: Sandbox, shop: Path) -> None:
-    assert sandbox.remit("approve", cwd=shop).stdout == "No call waits for your word.\n"
+    assert sandbox.remit("approve", cwd=shop).stdout == "No pending approvals.\n"
     id = ask(sandbox, shop)
     listed = sandbox.remit("approve", cwd=shop).stdout
     assert f"{id}  {PUSH}: waiting" in listed
@@ -112,7 +112,7 @@ def test_approve_can_say_no_and_needs_a_persons_word_for_a_yes(sandbox: Sandbox,
     ("words", "code", "says"),
     [
         (("nonsense", "--yes"), 1, "error: nothing called `nonsense` was asked here"),
-        (("--deny",), 2, "name what to deny"),
+        (("--deny",), 2, "pass the ID of a call to deny"),
     ],
 )
 def test_approve_needs_to_know_what_is_meant(

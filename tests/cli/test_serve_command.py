@@ -73,8 +73,8 @@ def test_a_client_that_says_it_has_no_terminal_waits_for_nobodys_approval(sandbo
         async with Client(command) as client:
             return text_of(await client.call_tool("why_tool", {"name": "till"}))
 
-    assert "declared in .mcp.json, waiting for approval" in anyio.run(ask, "cli")
-    assert "declared in .mcp.json, not trusted" in anyio.run(ask, "sdk-cli")
+    assert "is hidden: waiting for approval" in anyio.run(ask, "cli")
+    assert "is hidden: not trusted" in anyio.run(ask, "sdk-cli")
 
 
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])

@@ -94,7 +94,8 @@ def test_files_hide_and_ask_and_say_where(sandbox: Sandbox, shop: Path, registry
     }
     hidden = decision(registry, here, "mcp__web__get")
     assert (
-        hidden.reason == "not among what is allowed: `servers.web.allow` in ~/.config/remit/remit.toml line 3"
+        hidden.full_reason
+        == "not among what is allowed: `servers.web.allow` in ~/.config/remit/remit.toml line 3"
     )
 
 
@@ -329,18 +330,19 @@ class Harmless:
         return []
 
 
-def test_what_a_server_says_of_its_tools_counts_where_the_server_is_trusted(
+def test_annotations_of_a_server_lower_a_danger_only_where_the_configuration_trusts_it(
     sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
     sandbox.write(shop / ".mcp.json", servers("till"))
     plan = registry.at(str(shop), mode="plan")
     registry.trust.grant(registry.trust.servers(plan), plan)
     registry.servers.connect(registry.at(str(shop)), Harmless())
+    for name in ("mcp__git__delete", "mcp__till__delete"):
+        believed = decision(registry, plan, name)
+        assert (believed.verdict, believed.gate) == (Verdict.HIDDEN, Gate.DANGER)
+        assert "its name says `delete`" in believed.reason
+    sandbox.write(machine_file(sandbox), "[servers.git]\ntrusted = true\n")
     assert decision(registry, plan, "mcp__git__delete").verdict is Verdict.VISIBLE
-    assert decision(registry, plan, "mcp__till__delete").verdict is Verdict.VISIBLE
-    registry.trust.revoke(registry.trust.servers(plan), plan)
-    untrusted = decision(registry, plan, "mcp__till__delete")
-    assert (untrusted.verdict, untrusted.gate) == (Verdict.HIDDEN, Gate.DANGER)
-    assert "its name says `delete`" in untrusted.reason
+    assert decision(registry, plan, "mcp__till__delete").verdict is Verdict.HIDDEN
     sandbox.write(machine_file(sandbox), "[servers.git]\ntrusted = false\n")
     assert decision(registry, plan, "mcp__git__delete").verdict is Verdict.HIDDEN

@@ -12,6 +12,8 @@ from remit.text.foreign import (
     clean_schema,
     clean_values,
     fence,
+    is_clean_json,
+    is_invisible,
     make_visible,
     one_line,
 )
@@ -103,6 +105,14 @@ def test_the_texts_of_a_definition_are_cleaned_and_its_meaning_stays() -> None:
             "$defs": {"title": {"description": "d"}, "description": bad},
         },
     }
+
+
+def test_json_that_is_taken_for_clean_is_clean() -> None:
+    hidden = [char for char in map(chr, range(0x110000)) if is_invisible(char) and char != "\n"]
+    assert len(hidden) > 2_000
+    assert [char for char in hidden if is_clean_json(json.dumps(char))] == []
+    assert is_clean_json(json.dumps({"description": "naïve “quoted”\n\tline — 漢字"}))
+    assert not is_clean_json(json.dumps("x" * LONGEST_TEXT))
 
 
 def test_a_schema_that_is_nested_without_end_is_left_alone_below_a_depth() -> None:

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from remit.decision.tools import Definition
-from remit.text.foreign import clean_item
+from remit.text.foreign import clean_item, is_clean_json
 
 Item = dict[str, Any]
 EMPTY_SCHEMA: Item = {"type": "object", "properties": {}}
@@ -15,7 +15,8 @@ def item(name: str, definition: Definition) -> Item:
 
     Titles and descriptions are cleaned; names, types and values stay as the server sent them.
     """
-    return clean_item(_item(name, definition))
+    made = _item(name, definition)
+    return made if definition.raw is not None and is_clean_json(definition.raw) else clean_item(made)
 
 
 def _item(name: str, definition: Definition) -> Item:
