@@ -34,7 +34,10 @@ _JOINERS = "\u200c\u200d"
 _JOINED = "[\u0600-\u1fff\u2600-\u27bf\ufe0f\U0001f000-\U0001faff]"
 _STRAY_JOINER = f"(?<!{_JOINED})[{_JOINERS}]|[{_JOINERS}](?!{_JOINED})"
 # Escapes that may stand for an invisible character; a test holds this to `is_invisible`.
-_SUSPECT = r"\\(?:[bfr]|u(?:00[0189]|00ad|034f|0[678]|115f|1160|17b|180|20(?:0[b-f]|2[89a-e]|6)|2800|3164|d[89a-f]|f))"
+_SUSPECT = (
+    r"\\(?:[bfr]|u(?:00[0189]|007f|00ad|034f|0[678]|115f|1160|17b|180"
+    r"|20(?:0[b-f]|2[89a-e]|6)|2800|3164|d[89a-f]|f))"
+)
 _TEXTS = frozenset({"title", "description", "$comment", "deprecationMessage", "markdownDescription"})
 _LABELS = frozenset({"enumNames", "enumDescriptions", "markdownEnumDescriptions"})
 _BY_NAME = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
