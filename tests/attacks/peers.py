@@ -137,7 +137,7 @@ class Gateway:
             said = json.loads(line)
             if "method" in said and "id" in said:
                 self.questions.append(said["params"])
-                result = {"action": self.action, "content": {}}
+                result: dict[str, object] = {"action": self.action, "content": {}}
                 self._send({"jsonrpc": "2.0", "id": said["id"], "result": result})
             elif said.get("id") == self._id:
                 return said
