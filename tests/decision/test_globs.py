@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from remit.decision.globs import glob, tool_globs
+from remit.decision.globs import GlobIndex, glob, tool_globs
 
 
 @pytest.mark.parametrize(
@@ -69,3 +69,11 @@ def test_a_pattern_of_tools_may_be_written_as_any_program_writes_names(pattern: 
 )
 def test_a_pattern_of_tools_covers_nothing_else(pattern: str, name: str) -> None:
     assert not any(form.matches(name) for form in tool_globs(pattern))
+
+
+def test_an_index_finds_what_trying_each_pattern_finds() -> None:
+    patterns = ["*", "a*", "*b", "*ab*", "abc", "a*b*c", "*a*b*", "**", "", "x*yz", "mcp__*__get_*"]
+    names = ["", "a", "ab", "abc", "aXbXc", "xyz", "x-yz", "mcp__git__get_log", "b", "ba"]
+    index = GlobIndex(((glob(text),), text) for text in patterns)
+    for name in names:
+        assert index.matching(name) == [text for text in patterns if glob(text).matches(name)]
