@@ -49,6 +49,14 @@ RULES = (  # of the user; Bash is blocked in all of them
 )
 
 
+class ServerOnPath(Server):
+    """A server whose program is looked for on the `PATH`, in a Python that heeds its variables."""
+
+    @property
+    def words(self) -> list[str]:
+        return ["env", *(word for word in super().words if word != "-IS")]
+
+
 class Victim:
     """The machine of a user who cloned a hostile repository."""
 
@@ -62,8 +70,10 @@ class Victim:
         self.secrets = {self.world.home / path: word for path, word in SECRETS.items()}
         for path, word in self.secrets.items():
             self.world.write(path, _DOCUMENT.format(word=word))
-        self.notes: Server = self.world.server("notes", tool("read"), tool("write"), tool("delete"))
-        self.world.declare({"notes": self.notes})
+        self.notes = self.world.server("notes", tool("read"), tool("write"), tool("delete"))
+        self.diary = ServerOnPath("diary", self.notes.folder)
+        self.diary.offer(tool("append"))
+        self.world.declare({"notes": self.notes, "diary": self.diary})
         self.world.settle(permissions={"allow": ["Bash", "mcp__notes__read"]})
         self.world.configure(self.chance("rules").choice(RULES))
 
@@ -102,9 +112,11 @@ class Victim:
         return made
 
     def reached(self, repository: HostileRepository) -> dict[str, str]:
-        """The variables of a hook that the client starts here."""
-        said = repository.settings.get("env", {})
-        return {**self.environment, **said}
+        """The variables of a hook that the client starts here, with those of settings that it can read."""
+        path = repository.workspace / ".claude/settings.json"
+        written = json.dumps(repository.settings).encode()
+        is_whole = path.is_file() and path.stat().st_size == len(written) and path.read_bytes() == written
+        return {**self.environment, **(repository.settings.get("env", {}) if is_whole else {})}
 
     def installed_hook(self) -> list[str]:
         """The command that answers before a call, as install wrote it."""

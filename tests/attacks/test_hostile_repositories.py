@@ -159,7 +159,6 @@ def reduced(server: ForkServer, folder: Path, number: int) -> list[Ingredient]:
     return left
 
 
-@pytest.mark.xfail(strict=False, reason="findings 4, 12 and 16 are open")
 @pytest.mark.parametrize("numbers", BATCHES, ids=lambda numbers: f"{numbers[0]}-{numbers[-1]}")
 def test_nothing_in_a_hostile_repository_runs_leaks_escapes_or_hangs(
     server: ForkServer, tmp_path: Path, numbers: Sequence[int]

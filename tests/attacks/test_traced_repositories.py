@@ -28,7 +28,10 @@ def trace_failures(
     name: str, trace: Trace, victim: Victim, allowed: Sequence[Sequence[str]]
 ) -> Generator[str]:
     """What a traced command did that it must not do."""
-    yield from (f"{name} started {words}" for words in trace.started if words not in allowed)
+    brought = str(victim.world.repository)
+    for program, *words in trace.started:
+        if words not in allowed or program.startswith(brought):
+            yield f"{name} started {program} as {words}"
     yield from (f"{name} reached {line}" for line in trace.reached)
     yield from (f"{name} changed {path}" for path in trace.changed if not may_change(path, victim))
     secrets = {str(path) for path in victim.secrets}
@@ -66,21 +69,20 @@ def gateway_failures(
     if "REMIT_DEPTH" in reached:
         return  # it does not start, and says so
     answers, trace = serve_traced(served, cwd=repository.workspace, environment=reached)
-    yield from trace_failures("serve", trace, victim, [served, victim.notes.words, *WATCHDOG])
+    own = [victim.notes.words, victim.diary.words, victim.diary.words[1:]]
+    yield from trace_failures("serve", trace, victim, [served, *own, *WATCHDOG])
     if not answers:
         yield "the gateway listed nothing"
 
 
-@pytest.mark.xfail(strict=False, reason="findings 4, 12 and 16 are open")
 @pytest.mark.parametrize("number", NUMBERS)
 def test_a_trace_shows_no_program_no_connection_and_no_write(tmp_path: Path, number: int) -> None:
     victim = Victim(tmp_path.resolve(), number)
     try:
         victim.world.install()
         repository = victim.clone(mix(number))
-        log = victim.notes.folder / "notes.log"
-        found = [*attacks(victim, repository)]
-        found = [line for line in found if str(log) not in line]
+        logs = [str(victim.notes.folder / f"{name}.log") for name in ("notes", "diary")]
+        found = [line for line in attacks(victim, repository) if not line.endswith(tuple(logs))]
         assert [*found, *(mark.name for mark in victim.marks.iterdir())] == []
         assert not victim.was_reached()
     finally:
@@ -99,7 +101,7 @@ os.rename("made", "moved")
     words = [sys.executable, "-c", script]
     done, trace = run_traced(words, cwd=tmp_path, environment={"PATH": os.environ["PATH"]})
     assert done.returncode == 0
-    assert trace.started[0] == words
-    assert trace.started[-1] == ["true", "a b"]
+    assert trace.started[0] == [sys.executable, *words]
+    assert trace.started[-1][1:] == ["true", "a b"]
     assert sum("connect(" in line and "AF_INET" in line for line in trace.reached) == 1
     assert trace.changed == [str(tmp_path / name) for name in ("made", "made", "moved")]

@@ -31,7 +31,7 @@ _WRITING = re.compile(r"O_WRONLY|O_RDWR|O_CREAT|O_TRUNC|O_APPEND|^creat")
 class Trace(NamedTuple):
     """What a program and all that it started did to the outside."""
 
-    started: Sequence[Sequence[str]]  # the words of every program
+    started: Sequence[Sequence[str]]  # the path of every program, and its words
     reached: Sequence[str]  # every connection, as `strace` writes it
     changed: Sequence[str]  # the paths of files that were written, made, renamed or removed
     opened: Sequence[str]  # the real paths of files that were opened
@@ -54,7 +54,7 @@ def read_trace(folder: Path, cwd: Path) -> Trace:
         for line in path.read_text(encoding="ascii", errors="replace").splitlines():
             name = line.partition("(")[0]
             if name in _STARTS:
-                started.append(_strings(line)[1:])
+                started.append(_strings(line))
             elif name in _CONNECTIONS and "sa_family=" in line:
                 reached.append(line)
             elif name in _OPENS and (found := _OPENED.search(line)):
