@@ -80,8 +80,8 @@ def ground_of(home: str, data: str, configuration: str, variables: Mapping[str, 
         and name not in (*_UNRECORDED, "HOME", "USERPROFILE")
         and not _has_password(value)
     }
-    paths = map(os.path.abspath, (home, data, configuration))
-    return Ground(*paths, kept, variables.get("PATH"))
+    home, data, configuration = map(os.path.abspath, (home, data, configuration))
+    return Ground(home, data, configuration, kept, variables.get("PATH"))
 
 
 def unrecorded(variables: Mapping[str, str]) -> list[str]:
