@@ -96,7 +96,7 @@ def test_approve_lists_what_waits_and_answers_it(sandbox: Sandbox, shop: Path) -
     assert "arguments" in done.stderr
     again = sandbox.remit("approve", id, "--deny", cwd=shop)
     assert again.returncode == 2
-    assert "approved and cannot be answered any more" in again.stderr
+    assert "approved and can no longer be answered" in again.stderr
 
 
 def test_approve_can_say_no_and_needs_a_persons_word_for_a_yes(sandbox: Sandbox, shop: Path) -> None:
@@ -111,7 +111,7 @@ def test_approve_can_say_no_and_needs_a_persons_word_for_a_yes(sandbox: Sandbox,
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        (("nonsense", "--yes"), 1, "error: nothing called `nonsense` was asked here"),
+        (("nonsense", "--yes"), 1, "error: no approval `nonsense` here"),
         (("--deny",), 2, "pass the ID of a call to deny"),
     ],
 )
