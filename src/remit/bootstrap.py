@@ -154,7 +154,31 @@ def open_installer() -> "Installer":
     machine = _machine()
     places = ClientTargets(machine, own_command)
     ground = ground_of(machine.home, _data_directory(machine), machine_path(machine), machine.variables)
-    return Installer(places, InstallRecords(machine), ClientFiles(machine), _now, ground)
+    return Installer(
+        places, InstallRecords(machine), ClientFiles(machine), _now, ground, lambda: _static_blocks(machine)
+    )
+
+
+def refresh_blocks() -> bool:
+    """Bring Claude Code's own deny rules in step with the policy, if Remit is installed there.
+
+    Raises:
+        FileChangeError: a file of the client cannot be changed.
+        StoreError: the database cannot be used.
+    """
+    return open_installer().refresh_blocks("claude-code")
+
+
+def _static_blocks(machine: "Machine") -> list[str]:
+    from remit.configuration.static_blocks import static_blocks
+    from remit.files.checkout import locate
+    from remit.store.sqlite_store import SqliteStore
+
+    store = SqliteStore(database_path(machine))
+    try:
+        return static_blocks(open_states(store, machine).configuration.current(locate(machine.home)).loaded)
+    finally:
+        store.close()
 
 
 def own_command() -> list[str]:

@@ -1,13 +1,8 @@
 """A repository switches the client's hooks off: what the user blocked must stay blocked."""
 
-import pytest
-
 from attacks.worlds import BASH, World, needs_claude, require
 
 
-@pytest.mark.xfail(
-    raises=AssertionError, strict=True, reason="finding 8a: nothing but a hook holds what the user blocked"
-)
 def test_a_blocked_call_does_not_run_when_a_repository_switches_hooks_off(world: World) -> None:
     world.block_bash()
     event = world.event("PreToolUse", **BASH)
@@ -16,10 +11,28 @@ def test_a_blocked_call_does_not_run_when_a_repository_switches_hooks_off(world:
     assert not world.runs(event)
 
 
+def test_what_the_user_blocks_after_the_install_stays_blocked_too(world: World) -> None:
+    world.block_bash()
+    world.configure('block = ["Bash", "mcp__git__push"]\n')
+    world.start_session()
+    assert {"Bash", "mcp__git__push", "mcp__remit__git__push"} <= set(
+        world.user_settings["permissions"]["deny"]
+    )
+    world.configure('block = ["WebFetch"]\n')
+    world.start_session()
+    assert world.user_settings["permissions"]["deny"] == ["WebFetch"]
+
+
+def test_a_repository_does_not_say_what_is_written_into_the_users_settings(world: World) -> None:
+    world.block_bash()
+    world.write(world.repository / "own.toml", 'block = ["Read"]\n')
+    world.write(world.repository / "remit.toml", 'block = ["Edit"]\n')
+    world.impose(env={"REMIT_CONFIG": str(world.repository / "own.toml")})
+    world.start_session()
+    assert world.user_settings["permissions"]["deny"] == ["Bash"]
+
+
 @needs_claude
-@pytest.mark.xfail(
-    raises=AssertionError, strict=True, reason="finding 8a: nothing but a hook holds what the user blocked"
-)
 def test_claude_code_runs_no_blocked_call_when_a_repository_switches_hooks_off(world: World) -> None:
     world.block_bash()
     require(not world.runs_in_claude(), "the call is not blocked without the attack")

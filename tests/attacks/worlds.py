@@ -151,6 +151,21 @@ class World:
             raise RuntimeError(f"remit hook: {done.stderr.decode()}")
         return json.loads(done.stdout)["hookSpecificOutput"] if done.stdout else {}
 
+    def start_session(self) -> dict[str, Any]:
+        """Tell the installed hook that a session starts, with the variables that the client gives it."""
+        (group,) = self.user_settings["hooks"]["SessionStart"]
+        (handler,) = group["hooks"]
+        done = subprocess.run(
+            [handler["command"], *handler["args"]],
+            input=json.dumps(self.event("SessionStart", source="startup")).encode(),
+            cwd=self.repository,
+            env=self._reached(),
+            capture_output=True,
+            timeout=SECONDS,
+        )
+        require(done.returncode == 0 and not done.stderr, f"the hook fails: {done.stderr.decode()}")
+        return json.loads(done.stdout) if done.stdout else {}
+
     def event(self, name: str, **fields: object) -> dict[str, Any]:
         """Make an event as the client does, with its keys in the same order."""
         common = {"session_id": "s-1", "transcript_path": "", "cwd": str(self.repository)}

@@ -130,6 +130,38 @@ def test_install_registers_hooks_and_one_server_and_leaves_the_others_to_it(ada:
     assert settings["disabledMcpjsonServers"] == ["remit"]
 
 
+def test_what_is_blocked_for_good_is_denied_by_the_client_too(ada: Ada) -> None:
+    before = SETTINGS.replace('"model": "opus"', '"permissions": {"deny": ["Read", "Bash"]}')
+    ada.settings.write_text(before)
+    own = ada.sandbox.write(ada.sandbox.home / ".config/remit/remit.toml", 'block = ["Bash", "WebFetch"]\n')
+    ada.run("install", "claude-code", "--yes")
+    assert read(ada.settings)["permissions"]["deny"] == ["Read", "Bash", "WebFetch"]
+    own.write_text('block = ["mcp__git__push"]\n')
+    ada.run("scan")
+    rules = ["Read", "Bash", "mcp__git__push", "mcp__remit__git__push"]
+    assert read(ada.settings)["permissions"]["deny"] == rules
+    before_scan = ada.settings.read_bytes(), ada.record.read_bytes()
+    ada.run("scan")
+    assert (ada.settings.read_bytes(), ada.record.read_bytes()) == before_scan
+    ada.run("uninstall", "claude-code", "--yes")
+    assert ada.settings.read_text() == before
+
+
+def test_a_scan_with_another_configuration_leaves_the_clients_rules_alone(ada: Ada) -> None:
+    ada.sandbox.write(ada.sandbox.home / ".config/remit/remit.toml", 'block = ["Bash"]\n')
+    ada.run("install", "claude-code", "--yes")
+    ada.sandbox.variables["REMIT_CONFIG"] = os.devnull
+    ada.run("scan")
+    assert read(ada.settings)["permissions"]["deny"] == ["Bash"]
+
+
+def test_a_scan_says_when_the_clients_rules_cannot_be_changed(ada: Ada) -> None:
+    ada.run("install", "claude-code", "--yes")
+    ada.sandbox.write(ada.sandbox.home / ".config/remit/remit.toml", 'block = ["Bash"]\n')
+    ada.settings.write_text("{")
+    assert f"error: {ada.settings}, line " in ada.run("scan")
+
+
 def test_no_declaration_of_a_server_is_changed(ada: Ada) -> None:
     ada.run("install", "claude-code", "--yes")
     without = ada.state.read_text().replace("\n    ", "\n").split('"remit"')[0]

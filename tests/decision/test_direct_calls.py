@@ -36,15 +36,57 @@ def declared(name: str, kind: Kind, *, status: ConfigStatus = ConfigStatus.ENABL
     return made._replace(profile=AgentProfile()) if kind is Kind.SUBAGENT else made
 
 
+REMIT = server("remit")._replace(config_status=ConfigStatus.ITSELF)
+INSTALLED = replace(context(), starts_servers=True)
+
+
 def test_what_is_in_force_goes_on() -> None:
     assert decide_call(ClientCall("mcp__git__commit"), [GIT, COMMIT], context()).is_available
 
 
-def test_a_client_that_started_a_server_itself_may_call_it_whatever_remit_may_start() -> None:
+def test_a_client_without_remit_may_call_what_it_started_itself() -> None:
     till = server("till", scope=Scope.PROJECT, is_trusted=False)
-    assert decide_call(
-        ClientCall("mcp__till__ring"), [till], replace(context(), starts_servers=True)
-    ).is_available
+    assert decide_call(ClientCall("mcp__till__ring"), [till], context()).is_available
+
+
+def test_with_remit_in_the_client_a_projects_server_must_be_trusted_even_if_the_client_started_it() -> None:
+    till, call = server("till", scope=Scope.PROJECT, is_trusted=False), ClientCall("mcp__till__ring")
+    found = decide_call(call, [till], INSTALLED)
+    assert (found.verdict, found.gate) == (Verdict.HIDDEN, Gate.CONFIG)
+    assert "not trusted" in found.reason
+    assert decide_call(call, [till._replace(is_trusted=True)], INSTALLED).is_available
+
+
+def test_a_projects_server_that_no_scanned_file_declares_is_refused() -> None:
+    call = ClientCall("mcp__till__ring", server="till", source="project")
+    assert "comes from the project" in decide_call(call, [], INSTALLED).reason
+    assert decide_call(call, [server("till")], INSTALLED).is_available
+    assert decide_call(call._replace(source="dynamic"), [], INSTALLED).is_available
+    assert decide_call(call, [], context()).is_available
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ClientCall("mcp__remit__wipe", server="remit", source="project"),
+        ClientCall("mcp__remit__wipe", server="remit", source="dynamic"),
+        ClientCall("mcp__remit__till__ring", server="remit__till", source="user"),
+    ],
+)
+def test_only_the_installed_gateway_has_tools_of_its_name(call: ClientCall) -> None:
+    found = decide_call(call, [REMIT], INSTALLED)
+    assert (found.verdict, found.gate) == (Verdict.HIDDEN, Gate.CONFIG)
+    assert "another server uses the name `remit`" in found.reason
+    ours = ClientCall("mcp__remit__wipe", server="remit", source="user")
+    assert decide_call(ours, [REMIT], INSTALLED).is_available
+    assert decide_call(ClientCall("mcp__remit__wipe"), [REMIT], INSTALLED).is_available
+
+
+def test_without_the_gateway_in_force_no_tool_of_its_name_is_called() -> None:
+    call, other = ClientCall("mcp__remit__wipe", server="remit", source="user"), server("remit")
+    hidden = REMIT._replace(shadowed_by=Winner(other.scope, other.source))
+    assert not decide_call(call, [other, hidden], INSTALLED).is_available
+    assert not decide_call(call, [], INSTALLED).is_available
 
 
 def test_what_is_blocked_is_refused_with_the_reason() -> None:
@@ -199,9 +241,6 @@ def test_a_call_names_all_that_has_a_say_in_it() -> None:
     called = ["mcp__remit__git__x", "mcp__remit__git__*", "mcp__remit__*"]
     assert ClientCall("mcp__remit__git__x").names == ["mcp__git__x", "mcp__git__*", *called]
     assert ClientCall("Read").names == ["Read"]
-
-
-REMIT = server("remit")._replace(config_status=ConfigStatus.ITSELF)
 
 
 @pytest.mark.parametrize("agent", [None, "auditor"])

@@ -14,9 +14,9 @@ from remit.decision.context import Context
 from remit.decision.decide import ToolDecision
 from remit.decision.kinds import COULD_RUN, ConfigStatus
 from remit.decision.problems import Severity
+from remit.decision.tool_names import SERVER
 from remit.errors import RemitError
 from remit.files.text_diff import TextDifference, differences
-from remit.install.install_record import SERVER
 from remit.install.installer import FileChange, Installer
 from remit.registry import Registry
 from remit.text.redaction import HIDDEN, redact_url

@@ -4,16 +4,24 @@ import sys
 
 import click
 
-from remit.bootstrap import diagnose, open_registry, open_upstreams
+from remit.bootstrap import diagnose, open_registry, open_upstreams, refresh_blocks
 from remit.catalog.contexts import ALL_CLIENTS
 from remit.catalog.summary import summarize
 from remit.cli import first_screen, json_output, render, server_output
 from remit.cli.options import ERRORS_FOUND, JSON, PROJECT, WorkspaceOptions, for_a_workspace, known_names
 from remit.decision.context import Context
 from remit.decision.problems import Severity
-from remit.errors import EmbeddingError
+from remit.errors import EmbeddingError, InstallError
 from remit.registry import Registry
 from remit.settings import DEADLINE
+
+
+def _refresh_blocks() -> None:
+    """Bring the client's own deny rules in step; a scan succeeds even if that fails."""
+    try:
+        refresh_blocks()
+    except InstallError as error:
+        render.error(error)
 
 
 def _seconds(_context: click.Context, _parameter: click.Parameter, value: float) -> float:
@@ -56,6 +64,7 @@ def scan(
             found = found._replace(tools=registry.tools(context))
         is_part = registry.sends_a_part(found.tools, context)
         _index(registry, context)
+    _refresh_blocks()
     render.problems(found.problems, context)
     server_output.warnings(connected or ())
     summary = summarize(found.tools, context)

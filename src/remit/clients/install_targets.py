@@ -10,11 +10,12 @@ from remit.clients.gemini_cli import HOME as GEMINI_HOME
 from remit.clients.parsing import platform_paths
 from remit.decision.declarations import Declaration
 from remit.decision.launch import references
+from remit.decision.tool_names import SERVER
 from remit.files.bounded_reader import FileError, Machine, read_text, require_text
 from remit.files.formats import parse_commented_json, parse_json
 from remit.files.safe_changes import LIMIT, change_file, missing_directories, read_exactly, remove_empty
 from remit.install.ground import OPTION
-from remit.install.install_record import SERVER, Edit, Format, TargetFile, matcher, unserved_servers
+from remit.install.install_record import Edit, Format, TargetFile, denials, matcher, unserved_servers
 from remit.install.install_record_path import record_path
 
 # The events a hook receives, and its timeout. Remit decides within two seconds; a hook that cannot decide,
@@ -170,15 +171,19 @@ class ClientTargets:
         """Return the display name of a client."""
         return PLACES[client].title
 
-    def targets(self, client: str, declared: Declared) -> Sequence[TargetFile]:
-        """Return the files to edit, with the edits.
+    def targets(self, client: str, declared: Declared, blocks: Sequence[str]) -> Sequence[TargetFile]:
+        """Return the files to edit, with the edits; only Claude Code has deny rules for static blocks.
 
         Raises:
             BadVariableError: a variable that locates files is invalid.
         """
         for variable in PLACES[client].variables:
             require_text(variable, self._machine.variables)
-        return PLACES[client].targets(self._command(), declared, self._machine)
+        found = PLACES[client].targets(self._command(), declared, self._machine)
+        if client == "claude-code":
+            *others, last = found
+            return [*others, last._replace(changes=[*last.changes, *denials(blocks)])]
+        return found
 
     def projects(self, client: str) -> Sequence[str]:
         """List the existing directories that Claude Code has answers for."""

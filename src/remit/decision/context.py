@@ -27,6 +27,9 @@ class Context:
     agent: Agent | None = None  # None: the main session
     home: str = ""  # shortens paths in reasons
     starts_servers: bool = False  # Remit itself starts servers, so a project's servers must be trusted
+    is_installed: bool = (
+        False  # in the client, so these servers must be trusted even if the client starts them
+    )
     requirements: Requirements = NO_REQUIREMENTS
     snapshot: "Snapshot | None" = None  # None: no detectors ran, because no tool requires a state
     policy: Policy = NO_POLICY

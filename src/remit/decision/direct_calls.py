@@ -18,13 +18,14 @@ from remit.decision.permissions.gateway_prompts import Inner, prompt_decision
 from remit.decision.policy_rules import Mode
 from remit.decision.scopes import Scope
 from remit.decision.tool_lookup import closest_to_being_visible
-from remit.decision.tool_names import classify, server_rows
+from remit.decision.tool_names import SERVER, classify, served_name, server_rows
 from remit.decision.tools import Tool
 
 # Client modes that restrict; others are ignored.
 _NARROWING = {"plan": Mode.PLAN, "dontAsk": Mode.DONT_ASK}
 # Client sources whose files Remit reads.
 _READ = frozenset({"user", "project", "local", "plugin", "managed", "enterprise", "agent"})
+_OURS = frozenset({None, "user", "managed", "enterprise"})  # sources of our gateway
 _ORDER = {Verdict.VISIBLE: 0, Verdict.ASK: 1, Verdict.HIDDEN: 2}
 
 
@@ -39,8 +40,11 @@ def decide_call(
     The client applies its own permission rules itself, except to tools behind the gateway.
     """
     own, context = context, replace(context, permissions=None)
-    context = replace(context, starts_servers=False)  # the client has already started the server
+    # The client has already started the server.
+    context = replace(context, starts_servers=False, is_installed=context.starts_servers)
     tools = adopt([tool for tool in catalog if tool.client == context.client])
+    if context.is_installed and (refused := _refused_server(call, tools)) is not None:
+        return refused
     call = call._replace(is_anothers=_is_anothers(call, tools))
     as_agent = _as_caller(call, tools, context)
     subjects = _subjects(call, tools, context)
@@ -84,6 +88,33 @@ def _covered(call: ClientCall, tools: Sequence[Tool], context: Context) -> list[
 
 
 _SILENT = Decision(verdict=Verdict.VISIBLE, gate=None, reason="the gateway decides", unlock=None)
+
+
+def _refused_server(call: ClientCall, tools: Sequence[Tool]) -> Decision | None:
+    """Refuse a server in the gateway's place, and a project's server that no scanned file declares."""
+    if served_name(call.name) is not None:
+        is_ours = call.server in (None, SERVER) and call.source in _OURS and any(map(_is_gateway, tools))
+        return None if is_ours else _IMPOSTOR
+    is_declared = any(tool.kind is Kind.MCP_SERVER for tool in tools)
+    return _UNDECLARED if call.source == "project" and not is_declared else None
+
+
+def _is_gateway(tool: Tool) -> bool:
+    return tool.config_status is ConfigStatus.ITSELF and tool.shadowed_by is None
+
+
+_IMPOSTOR = Decision(
+    verdict=Verdict.HIDDEN,
+    gate=Gate.CONFIG,
+    reason="another server uses the name `remit`: it is not the gateway that `remit install` set up",
+    unlock="run `remit doctor` to see which file declares it",
+)
+_UNDECLARED = Decision(
+    verdict=Verdict.HIDDEN,
+    gate=Gate.CONFIG,
+    reason="its server comes from the project, and is not trusted in Remit",
+    unlock="look at the project's servers with `remit trust`",
+)
 
 
 def _is_anothers(call: ClientCall, tools: Sequence[Tool]) -> bool:

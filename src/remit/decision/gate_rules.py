@@ -96,7 +96,8 @@ def config(tool: Tool, context: Context) -> GateResult:
             False, f"its server `{tool.server}` no longer lists it", "run `remit scan --connect`"
         )
     # The client itself starts the servers in an agent's definition.
-    if context.starts_servers and tool.is_trusted is False and tool.agent is None:
+    needs_trust = context.starts_servers or context.is_installed
+    if needs_trust and tool.is_trusted is False and tool.agent is None:
         unlock = f"look at it with `remit trust`, then run `remit trust {tool.server}`"
         return _config_refusal(tool, context, "not trusted", unlock)
     return GateResult(True, _declared(tool, context))

@@ -11,6 +11,7 @@ from remit.decision.kinds import Kind
 from remit.decision.scopes import Scope
 
 MCP = "mcp__"
+SERVER = "remit"  # the gateway's name among a client's servers
 OWN = "mcp__remit__"  # prefix that clients use for the gateway's tools
 CALL_TOOL = "call_tool"  # calls any tool of the gateway by its name
 GATEWAY_TOOLS = ("discover_tools", CALL_TOOL, "why_tool", "report_available_tools")  # its own

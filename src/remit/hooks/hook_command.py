@@ -43,11 +43,11 @@ def main(record: str | None = None) -> None:
         if not may_decide and any(name in data[:_HEAD] for name in _REPORTS):
             _detach()
             _limit_time()
-            _respond(data)
+            _respond(data, record)
         else:
             signal.signal(signal.SIGTERM, usual)
             first = DENY if may_decide else OTHER
-            answer_in_time(lambda note: _respond(data, note), first=first, start=start)
+            answer_in_time(lambda note: _respond(data, record, note), first=first, start=start)
     except BrokenPipeError:  # the client has exited
         pass
     except BaseException as error:
@@ -79,10 +79,11 @@ def _refuse() -> int:
     return BLOCKS
 
 
-def _respond(data: bytes, note: Note = lambda _note: None) -> str:
+def _respond(data: bytes, record: str | None, note: Note = lambda _note: None) -> str:
     from remit.hooks.event_dispatch import respond
+    from remit.hooks.hook_context import INSTALLED, SYSTEM
 
-    return respond(data, note=note)
+    return respond(data, SYSTEM if record is None else INSTALLED, note)
 
 
 def _detach() -> None:

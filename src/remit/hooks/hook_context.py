@@ -37,6 +37,12 @@ def _open_memory(directory: str) -> "Memory":
     return open_memory(directory)
 
 
+def _refresh_blocks() -> bool:
+    from remit.bootstrap import refresh_blocks
+
+    return refresh_blocks()
+
+
 def _now() -> int:
     return time.time_ns() // 1_000_000
 
@@ -48,9 +54,11 @@ class HookEnvironment(NamedTuple):
     now_ns: Callable[[], int] = time.time_ns  # for comparison with file times
     open_registry: "Callable[[], Registry]" = _open_registry
     open_memory: "Callable[[str], Memory]" = _open_memory
+    refresh_blocks: "Callable[[], object]" = tuple  # in the client's own rules; only with an install record
 
 
 SYSTEM = HookEnvironment()
+INSTALLED = HookEnvironment(refresh_blocks=_refresh_blocks)
 
 
 class HookContext(NamedTuple):

@@ -16,6 +16,7 @@ def session_started(event: Event, environment: HookEnvironment) -> Answer:
     from remit.hooks.call_recovery import recover_calls
 
     watched = rescan(event.directory, is_headless=event.is_headless, environment=environment)
+    _attempt(event, environment.refresh_blocks)
     _attempt(event, lambda: recover_calls(event, environment))
     _attempt(event, lambda: observe_traces(event.directory, environment))
     with environment.open_registry() as registry:
@@ -79,7 +80,7 @@ def observe_traces(directory: str, environment: HookEnvironment) -> None:
         context.store.mark_remembered(zip(traces, artifacts, strict=False))
 
 
-def _attempt(event: Event, step: Callable[[], None]) -> None:
+def _attempt(event: Event, step: Callable[[], object]) -> None:
     """Run a step whose failure must not prevent a session from starting."""
     try:
         step()

@@ -116,14 +116,18 @@ def is_blank(text: str) -> bool:
     return not text.strip("\ufeff \t\r\n")
 
 
-def is_in_place(text: str | None, format: Format, changes: Sequence[Edit]) -> bool:
-    """Tell whether a text contains all edits.
+def is_in_place(
+    text: str | None, format: Format, changes: Sequence[Edit], known: Sequence[WrittenKey] = ()
+) -> bool:
+    """Tell whether a text contains all edits, and no item of earlier ones that is no longer wanted.
 
     Raises:
         UneditableError: the text is invalid.
     """
     if text is None:
         return not changes
+    if any(key.is_item and Edit(key.path, key.value, is_item=True) not in changes for key in known):
+        return False
     document = EditableText(text, format)
     return all(_stands(document, change) for change in changes)
 
@@ -147,7 +151,7 @@ def apply_edits(
     """
     before = _EMPTY[format] if text is None else text
     document = EditableText(before, format)
-    keys = [_put(document, change) for change in changes]
+    keys = [_put(document, change) for change in changes if not _is_theirs(document, change)]
     edited = EditedFile(
         path=path,
         format=format,
@@ -158,6 +162,11 @@ def apply_edits(
         keys=keys,
     )
     return document.text, edited
+
+
+def _is_theirs(document: EditableText, change: Edit) -> bool:
+    """Tell whether others already have an item in their list, so it stays when ours is removed."""
+    return change.is_item and _stands(document, change)
 
 
 def _put(document: EditableText, change: Edit) -> WrittenKey:

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple, cast
 
 from remit.decision.declarations import Declaration
 from remit.decision.launch import Transport
-from remit.decision.tool_names import normalise
+from remit.decision.tool_names import SERVER, normalise
 from remit.files.splices import Splice, Step
 from remit.install.ground import Ground, parse_ground
 from remit.text.secrets import may_be_secret
 
-SERVER = "remit"  # Remit's name among a client's servers
 VERSION = 2  # 1 had no ground
+DENIED = ("permissions", "deny")  # Claude Code's own deny rules
 
 
 class Format(StrEnum):
@@ -90,6 +90,11 @@ class InstallRecord:
         return next((file for file in self.files if file.path == path), None)
 
     @property
+    def settings(self) -> EditedFile | None:
+        """The file with the hooks."""
+        return next((file for file in self.files if any(key.path[0] == "hooks" for key in file.keys)), None)
+
+    @property
     def gateway(self) -> "Gateway | None":
         """The entry that starts our gateway."""
         return next((found for file in self.files if (found := _gateway(file)) is not None), None)
@@ -109,6 +114,11 @@ def _gateway(file: EditedFile) -> Gateway | None:
             entry = cast("dict[str, Any]", value)
             return Gateway(file.path, (str(entry.get("command", "")), *map(str, entry.get("args", ()))))
     return None
+
+
+def denials(rules: Iterable[str]) -> list[Edit]:
+    """Return the edits that add deny rules to Claude Code's settings."""
+    return [Edit(DENIED, rule, is_item=True) for rule in rules]
 
 
 def unserved_servers(declarations: Iterable[Declaration]) -> list[Declaration]:

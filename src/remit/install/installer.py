@@ -11,6 +11,7 @@ from remit.decision.declarations import Declaration, Key
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.projects import View
 from remit.decision.resolve import resolve
+from remit.decision.tool_names import SERVER
 from remit.errors import FileChangeError, InstallError, NoSuchDirectoryError, NotInstalledError
 from remit.install.file_edits import (
     EditableText,
@@ -22,11 +23,13 @@ from remit.install.file_edits import (
 )
 from remit.install.ground import Ground
 from remit.install.install_record import (
-    SERVER,
+    DENIED,
+    Edit,
     EditedFile,
     Format,
     InstallRecord,
     TargetFile,
+    denials,
     unserved_servers,
 )
 from remit.install.install_record_store import InstallRecords
@@ -65,12 +68,14 @@ class Installer:
         sources: Sources,
         clock: Clock,
         ground: Ground,
+        blocks: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         self._places = places
         self._records = records
         self._sources = sources
         self._clock = clock
         self._ground = ground
+        self._blocks = blocks
         self._known: dict[str, Sequence[TargetFile]] = {}
 
     def client(self, name: str) -> str:
@@ -129,6 +134,24 @@ class Installer:
             )
         return done
 
+    def refresh_blocks(self, client: str) -> bool:
+        """Bring the client's own deny rules in step with the policy; False if there is nothing to change.
+
+        Only if Remit is installed there with this configuration; everything else in the file stays.
+
+        Raises:
+            FileChangeError: a file cannot be read or written, or is invalid.
+        """
+        record = self._records.load(client)
+        known = None if record is None else record.settings
+        if record is None or known is None or record.ground is None:
+            return False
+        if record.ground.configuration not in (None, self._ground.configuration):
+            return False
+        others = [Edit(key.path, key.value, key.is_item) for key in known.keys if key.path != DENIED]
+        target = TargetFile(known.path, known.format, [*others, *denials(self._blocks())])
+        return self._change(target.path, lambda text: self._saved(target, text, record)).is_change
+
     def plan_removal(self, client: str) -> list[FileChange]:
         """Return the changes that an uninstall would make.
 
@@ -164,7 +187,7 @@ class Installer:
 
     def _targets(self, client: str) -> Sequence[TargetFile]:
         if client not in self._known:
-            self._known[client] = self._places.targets(client, self._declared(client))
+            self._known[client] = self._places.targets(client, self._declared(client), self._blocks())
         return self._known[client]
 
     def _declared(self, client: str) -> list[Declaration]:
@@ -190,7 +213,7 @@ class Installer:
         known = record.file(target.path)
         with _named(target.path):
             self._require_room(target, text)
-            if known is not None and is_in_place(text, target.format, target.changes):
+            if known is not None and is_in_place(text, target.format, target.changes, known.keys):
                 return FileChange(target.path, text, text), None
             base = None if text is None else remove_edits(text, known or _recognised(target, text)).text
             after, edited = apply_edits(base, target.path, target.format, target.changes)
@@ -209,10 +232,13 @@ class Installer:
                 )
 
     def _recorded(self, target: TargetFile, text: str | None, client: str) -> FileChange:
-        record = self._record(client)
+        return self._saved(target, text, self._record(client))
+
+    def _saved(self, target: TargetFile, text: str | None, record: InstallRecord) -> FileChange:
+        """Plan the change of a file, and save its record first."""
         change, edited = self._planned(target, text, record)
         record = record if edited is None else record.with_file(edited)
-        if record != self._records.load(client):
+        if record != self._records.load(record.client):
             self._records.save(record)
         return change
 

@@ -5,8 +5,9 @@ from itertools import pairwise
 from typing import Any, cast
 
 from remit.decision.launch import program
+from remit.decision.tool_names import SERVER
 from remit.install.ground import OPTION
-from remit.install.install_record import SERVER, Edit, WrittenKey
+from remit.install.install_record import Edit, WrittenKey
 
 _VARYING = ("command", "args", "env_vars")  # fields that depend on the machine and the version
 

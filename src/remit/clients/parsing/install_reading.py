@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from remit.decision.scopes import Scope
+from remit.decision.tool_names import SERVER
 from remit.files.bounded_reader import FileError, read_text
-from remit.install.install_record import SERVER, InstallRecord, read
+from remit.install.install_record import InstallRecord, read
 from remit.install.install_record_path import record_paths
 
 if TYPE_CHECKING:

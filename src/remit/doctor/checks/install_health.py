@@ -9,8 +9,9 @@ from remit.decision.kinds import RUNS
 from remit.decision.problems import Severity
 from remit.decision.scopes import Scope
 from remit.decision.settings_rules import Effect, SettingsLevel
+from remit.decision.tool_names import SERVER
 from remit.doctor.findings import ClientSetup, Finding, finding_about
-from remit.install.install_record import SERVER, is_served
+from remit.install.install_record import is_served
 
 
 def missing_remit(setup: ClientSetup) -> Iterator[Finding]:
