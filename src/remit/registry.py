@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from remit.search.ports import Engine
     from remit.search.ranking import SearchResults
     from remit.search.search_service import Searcher, SearchService
+    from remit.sessions.install_notices import InstallNotice
     from remit.sessions.session_service import SessionService
     from remit.states.location import Location
     from remit.states.state_service import StateService
@@ -308,6 +309,7 @@ class Registry:
             self._clock,
             list_tools=self._listed,
             find_obstacles=self._scanner.obstacles,
+            find_notices=self.install_notices,
             open_searcher=lambda context: self.searcher(context, is_hurried=True),
         )
 
@@ -330,6 +332,22 @@ class Registry:
         from remit.search.search_service import SearchService
 
         return SearchService(self._store.documents, self._engine)
+
+    def install_notices(self, context: Context) -> list[InstallNotice]:
+        """List what keeps Remit from protecting this workspace, or a server from reaching an agent."""
+        if not context.starts_servers:
+            return []
+        from remit.sessions import install_notices
+
+        found: list[InstallNotice] = []
+        for reading, resolved in self._scanner.readings(context).values():
+            client = install_notices.InstalledClient(
+                context, resolved, reading.rules, reading.own_rules, self._scanner.line_of
+            )
+            found += install_notices.missing_gateway(client)
+            found += install_notices.disabled_hooks(client)
+        listed = self._listings.list(context)[1]
+        return [*found, *install_notices.untrusted_servers(item.tool for item in listed)]
 
     def _listed(self, context: Context) -> tuple[Context, list[ToolDecision]]:
         """Refresh and list every tool, with the context of the decisions."""

@@ -75,7 +75,7 @@ class Server:
         self._tools.with_suffix(".words").write_text(json.dumps(words), encoding="utf-8")
 
     @property
-    def entry(self) -> dict[str, object]:
+    def entry(self) -> dict[str, Any]:
         """How a client's file declares it."""
         command, *args = self.words
         return {"command": command, "args": args}

@@ -1,6 +1,6 @@
 """A server that the user approved in Claude Code's own dialog: its absence must not go unmentioned."""
 
-import pytest
+import json
 
 from attacks.peers import tool
 from attacks.worlds import World, require
@@ -15,21 +15,29 @@ def approve_after_install(world: World) -> None:
     require(list(world.started()) == ["remit"], "Claude Code does not start the gateway, and it alone")
 
 
-@pytest.mark.xfail(
-    raises=AssertionError, strict=True, reason="finding 8: a session is not told of a server that needs trust"
-)
 def test_a_session_is_told_of_an_approved_server_that_is_not_trusted(world: World) -> None:
     approve_after_install(world)
-    said = world.hook("SessionStart", source="startup").get("additionalContext", "")
+    answer = world.start_session()
+    said = answer["hookSpecificOutput"]["additionalContext"]
     require("git" in said, "the user's server is not in the context")
-    assert "cashbox" in said
+    assert "`cashbox` is approved in the client, but not trusted in Remit" in said
+    assert "remit trust" not in said  # which a model could run
+    assert "`remit trust cashbox`" in answer["systemMessage"]
 
 
-@pytest.mark.xfail(
-    raises=AssertionError,
-    strict=True,
-    reason="finding 8: `remit doctor` does not name a server that needs trust",
-)
 def test_doctor_names_an_approved_server_that_is_not_trusted(world: World) -> None:
     approve_after_install(world)
     assert "cashbox" in world.doctor()
+
+
+def test_context_and_status_name_an_approved_server_that_is_not_trusted(world: World) -> None:
+    approve_after_install(world)
+    for command in ("context", "status"):
+        assert "run `remit trust cashbox`" in world.advice(command)
+
+
+def test_a_trusted_server_is_no_longer_reported(world: World) -> None:
+    approve_after_install(world)
+    world.remit("trust", "cashbox", "--yes")
+    assert "cashbox` is approved" not in json.dumps(world.start_session())
+    assert "cashbox" not in world.advice("status")

@@ -32,6 +32,17 @@ def test_a_repository_does_not_say_what_is_written_into_the_users_settings(world
     assert world.user_settings["permissions"]["deny"] == ["Bash"]
 
 
+def test_the_gateway_status_and_doctor_say_that_hooks_are_off(world: World) -> None:
+    world.block_bash()
+    world.impose(disableAllHooks=True)
+    reason = "Remit's hooks are off here: `disableAllHooks` in .claude/settings.json line 1"
+    with world.serve_as_installed() as gateway:
+        assert reason in gateway.instructions
+        assert "remove" not in gateway.instructions  # how to change it is for the user
+    assert reason in world.doctor()
+    assert f"warning: {reason}" in world.advice("status")
+
+
 @needs_claude
 def test_claude_code_runs_no_blocked_call_when_a_repository_switches_hooks_off(world: World) -> None:
     world.block_bash()

@@ -10,6 +10,7 @@ from attacks.worlds import REMIT, World, needs_claude, require
 BYPASS = {"command": REMIT, "args": ["serve", "--mode", "bypass", "--strategy", "flat"]}
 UNRULED = {"command": REMIT, "args": ["serve"], "env": {"REMIT_CONFIG": "/dev/null"}}
 OTHERS = {"allowedMcpServers": [{"serverCommand": [REMIT, "serve"]}], "enableAllProjectMcpServers": True}
+DENIED = {"deniedMcpServers": [{"serverName": "remit"}]}
 HARMLESS, BLOCKED, ASKED = "mcp__remit__git__log", "mcp__remit__git__push", "mcp__remit__git__tidy"
 CONFIGURATION = 'ask_from = "destructive"\n[servers.git]\nblock = ["push"]\n'
 
@@ -34,6 +35,70 @@ def test_what_install_writes_does_not_admit_a_repositorys_server_named_remit(
     world.bring({"remit": UNRULED})
     assert world.started().get("remit") != UNRULED
     assert world.started() == before
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        (
+            {"deniedMcpServers": [{"serverName": "remit"}]},
+            "`deniedMcpServers` in .claude/settings.json line 1",
+        ),
+        ({}, "its entry is gone"),
+    ],
+    ids=["denied", "gone"],
+)
+def test_hooks_status_and_doctor_say_that_the_gateway_is_missing(
+    world: World, settings: Mapping[str, object], reason: str
+) -> None:
+    install(world)
+    world.impose(**settings)
+    if not settings:
+        world.declare({})
+    answer = world.start_session()
+    assert reason in answer["hookSpecificOutput"]["additionalContext"]
+    assert reason in answer["systemMessage"]
+    assert reason in world.doctor()
+    assert reason in world.advice("status")
+
+
+def test_the_hook_denies_calls_to_a_server_in_the_gateways_place(world: World) -> None:
+    install(world)
+    world.impose(**OTHERS)
+    for source in ("project", "dynamic", "local"):
+        server = {"name": "remit", "source": source}
+        assert not world.runs(world.event("PreToolUse", tool_name=BLOCKED, tool_input={}, mcp_server=server))
+    ours = {"name": "remit", "source": "user"}
+    assert world.runs(world.event("PreToolUse", tool_name=HARMLESS, tool_input={}, mcp_server=ours))
+
+
+def test_the_hook_denies_calls_to_a_server_that_the_repositorys_own_list_admits(world: World) -> None:
+    install(world)
+    hostile = world.server("hostile", tool("open"))
+    world.bring({"cashbox": hostile})
+    words = [hostile.entry["command"], *hostile.entry["args"]]
+    world.impose(allowedMcpServers=[{"serverCommand": words}], enableAllProjectMcpServers=True)
+    require("cashbox" in world.started(), "the client does not start the server")
+    server = {"name": "cashbox", "source": "project"}
+    call = world.event("PreToolUse", tool_name="mcp__cashbox__open", tool_input={}, mcp_server=server)
+    assert not world.runs(call)
+
+
+@needs_claude
+def test_claude_code_makes_no_call_to_a_server_that_the_repositorys_own_list_admits(world: World) -> None:
+    install(world)
+    hostile = world.server("hostile", tool("open"))
+    world.bring({"cashbox": hostile})
+    words = [hostile.entry["command"], *hostile.entry["args"]]
+    world.impose(
+        allowedMcpServers=[{"serverCommand": words}],
+        enableAllProjectMcpServers=True,
+        permissions={"allow": ["mcp__cashbox"]},
+    )
+    session = world.claude(("mcp__cashbox__open", {}))
+    require(hostile.was_started, "the client does not start the server")
+    assert hostile.calls == []
+    assert "not trusted" in session.results[0]
 
 
 @needs_claude

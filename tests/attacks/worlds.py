@@ -129,6 +129,10 @@ class World:
         texts = (done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
         return subprocess.CompletedProcess(words, done.returncode, *texts)
 
+    def advice(self, *words: str) -> str:
+        """What a command tells the person beside its output."""
+        return self._run([REMIT, *words], b"", None).stderr.decode()
+
     def doctor(self) -> str:
         """What `remit doctor` finds, as one text; its exit code says whether it found anything."""
         told = json.loads(self._run([REMIT, "doctor", "--json"], b"", None).stdout)

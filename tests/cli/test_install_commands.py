@@ -352,14 +352,16 @@ def test_without_a_terminal_nothing_is_done_without_yes(ada: Ada) -> None:
     assert ada.settings.read_text() == SETTINGS
 
 
-def test_servers_that_the_client_has_approved_are_shown_and_trusted(ada: Ada) -> None:
+def test_servers_that_the_client_has_approved_are_shown_and_not_trusted_without_a_word(ada: Ada) -> None:
     ada.approve("till")
     told = ada.run("install", "claude-code", "--dry-run")
     assert "till (project, .mcp.json): not trusted" in told
     assert "runs    run-till" in told
     assert "not trusted" in ada.run("trust")
-    assert "trusted: till" in ada.run("install", "claude-code", "--yes")
-    assert "till (project, .mcp.json): trusted" in ada.run("trust")
+    told = ada.run("install", "claude-code", "--yes")
+    assert "runs    run-till" in told
+    assert "hint: in that directory, run `remit trust till`" in told
+    assert "till (project, .mcp.json): not trusted" in ada.run("trust")
 
 
 def test_on_a_terminal_a_person_says_what_is_done_and_which_servers_are_trusted(ada: Ada) -> None:
@@ -368,7 +370,7 @@ def test_on_a_terminal_a_person_says_what_is_done_and_which_servers_are_trusted(
     assert "Put Remit into Claude Code? [y/N]" in on_a_terminal(ada, "install", "claude-code", types="n\n")
     assert ada.state.read_bytes() == state
     seen = on_a_terminal(ada, "install", "claude-code", types="y\ny\nn\n")
-    assert "May Remit start `till`, as it stands?" in seen
+    assert "Trust `till`, so Remit may start it as shown?" in seen
     assert b'"remit"' in ada.state.read_bytes()
     told = ada.run("trust")
     assert "tape (project, .mcp.json): trusted" in told
@@ -403,7 +405,7 @@ def test_servers_of_other_projects_that_the_client_knows_are_shown_too(ada: Ada)
     ada.approve("till")
     done = ada.sandbox.remit("install", "claude-code", "--yes", cwd=ada.sandbox.root)
     assert f"{ada.shop}: the client has approved of" in done.stderr
-    assert "trusted: till" in done.stdout
+    assert "run `remit trust till`" in done.stderr
 
 
 def test_doctor_names_a_list_that_lets_the_client_load_a_server_beside_remit(ada: Ada) -> None:

@@ -39,8 +39,8 @@ def install(client: str, *, dry_run: bool, yes: bool) -> None:
 
     CLIENT is claude-code, claude-desktop, cursor, vscode, codex or gemini-cli. Remit becomes one of the
     client's servers; in Claude Code it also gets hooks, and serves all other servers in the client's place.
-    No declaration of a server is moved, copied or changed. Asks first, unless --yes is given, which also
-    trusts the project servers that the client has approved.
+    No declaration of a server is moved, copied or changed. Asks first, unless --yes is given. Then asks about
+    each project server that the client has approved; with --yes, those are only listed.
     """
     installer = open_installer()
     name = installer.client(client)
@@ -146,14 +146,15 @@ def _trust(installer: Installer, client: str, *, yes: bool, is_asked: bool) -> N
             _say(f"\n{render.printable(context.workspace.dir)}: the client has approved of")
             server_output.entries(servers, context, to_stderr=True)
             if not is_asked:
-                _say("hint: you are asked about each of them; `--yes` agrees to all")
+                _say("hint: you will be asked about each of them")
                 continue
-            agreed = [server for server in servers if _is_agreed(server, yes=yes)]
+            agreed = [server for server in servers if not yes and _is_agreed(server)]
             registry.trust.grant(agreed, context)
             for server in agreed:
                 render.out(f"trusted: {_label(server)}")
             if left := [_label(server) for server in servers if server not in agreed]:
-                _say(f"hint: no agent has {', '.join(left)} until you run `remit trust` in that directory")
+                _say(f"warning: not trusted, so no agent has them: {', '.join(left)}")
+                _say(f"hint: in that directory, run `remit trust {' '.join(left)}`")
 
 
 def _approved(
@@ -180,10 +181,8 @@ def _approved(
             yield context, found
 
 
-def _is_agreed(server: ServerTrust, *, yes: bool) -> bool:
-    if yes:
-        return True
-    question = f"May Remit start `{_label(server)}`, as it stands?"
+def _is_agreed(server: ServerTrust) -> bool:
+    question = f"Trust `{_label(server)}`, so Remit may start it as shown?"
     return sys.stdin.isatty() and click.confirm(question, err=True)
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from remit.doctor.findings import Finding
     from remit.errors import RemitError
     from remit.scanning.scanner import ClientPresence
+    from remit.sessions.install_notices import InstallNotice
 
 _SCOPES = {
     Scope.MANAGED: "managed: for everyone on this machine",
@@ -68,6 +69,12 @@ def data(shape: dict[str, object]) -> None:
 def line(shape: dict[str, object]) -> None:
     """Write one line of JSON."""
     out(json.dumps(shape))
+
+
+def notices(found: Sequence[InstallNotice]) -> None:
+    """Print what keeps Remit from protecting a workspace, with the fix, to stderr."""
+    for notice in found:
+        sys.stderr.write(f"warning: {printable(notice.reason)}\nhint: {printable(notice.fix)}\n")
 
 
 def problems(found: Iterable[Problem], context: Context) -> None:

@@ -6,24 +6,30 @@ from typing import Any
 
 import click
 
-from remit.bootstrap import open_status_files
+from remit.bootstrap import open_registry, open_status_files
 from remit.cli import render
-from remit.cli.options import JSON
+from remit.cli.options import JSON, PROJECT
 
 NONE = "No gateway runs.\nhint: `remit serve` starts one, and so does a client that is configured to"
 
 
 @click.command()
+@PROJECT
 @JSON
-def status(*, as_json: bool) -> None:
+def status(*, project: str, as_json: bool) -> None:
     """Show the gateways that run, and their servers.
 
-    Those that a client started on stdio are shown, too.
+    Those that a client started on stdio are shown, too. Also says if Claude Code runs without the gateway or
+    the hooks of Remit in this project, or without a server that it approved.
     """
     running = open_status_files().running()
+    with open_registry() as registry:
+        notices = registry.install_notices(registry.at(project))
     if as_json:
-        render.data({"gateways": [*running]})
+        found = [{**notice._asdict(), "kind": notice.kind.value} for notice in notices]
+        render.data({"gateways": [*running], "notices": found})
         return
+    render.notices(notices)
     if not running:
         render.out(NONE)
     for number, gateway in enumerate(running):

@@ -80,8 +80,9 @@ def session_context(*, options: WorkspaceOptions, budget: int | None, as_json: b
         context = options.context(registry)
         budget = registry.configuration.told(context.workspace).characters if budget is None else budget
         text = registry.session_context(context, budget=budget)
-        problems = registry.problems(context)
+        problems, notices = registry.problems(context), registry.install_notices(context)
     render.problems(problems, context)
+    render.notices(notices)
     if as_json:
         render.data(json_output.session_context(text, budget))
     else:

@@ -38,6 +38,7 @@ class Effect(StrEnum):
     LISTS_TOOLS_OF = "lists_tools_of"  # a server with such a list
     PERMITS_MANAGED_ONLY = "permits_managed_only"  # only an administrator's permission rules count
     IS_TRACKED = "is_tracked"  # git tracks the file, so the repository may have written it
+    DISABLES_HOOKS = "disables_hooks"  # the key that does
     WITHHOLDS = "withholds"  # a directory whose servers are pending until it is trusted; empty: all servers
 
 

@@ -10,7 +10,13 @@ from remit.doctor.checks.broken_files import broken_files
 from remit.doctor.checks.cannot_start import missing_programs, relative_commands, unset_variables
 from remit.doctor.checks.conflicts import conflicts, duplicates
 from remit.doctor.checks.exposed_secrets import exposed_secrets
-from remit.doctor.checks.install_health import loaded_twice, lost_installs, missing_remit, unloaded_servers
+from remit.doctor.checks.install_health import (
+    loaded_twice,
+    lost_installs,
+    missing_protection,
+    unavailable_servers,
+    unloaded_servers,
+)
 from remit.doctor.checks.name_collisions import colliding_names, long_names
 from remit.doctor.checks.unpinned_packages import unpinned_packages
 from remit.doctor.checks.upkeep import failed_servers, unused_servers, waiting_servers
@@ -20,10 +26,11 @@ Check = Callable[[ClientSetup], Iterable[Finding]]
 
 CHECKS: tuple[Check, ...] = (
     broken_files,
-    missing_remit,
+    missing_protection,
     lost_installs,
     unloaded_servers,
     loaded_twice,
+    unavailable_servers,
     exposed_secrets,
     missing_programs,
     failed_servers,

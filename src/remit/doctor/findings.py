@@ -14,6 +14,7 @@ from remit.decision.problems import Problem, Severity
 from remit.decision.scopes import Scope
 from remit.decision.settings_rules import SettingsRule
 from remit.decision.tools import Tool
+from remit.sessions.install_notices import LineOf
 from remit.upstream.launch.launch_facts import LaunchFacts
 from remit.upstream.launch.start_obstacles import started_servers
 
@@ -44,6 +45,7 @@ class ClientSetup:
     at: int = 0
     rules: Sequence[SettingsRule] = ()
     own_rules: Sequence[SettingsRule] = ()  # written by Remit, which apply to the client only
+    line_of: LineOf = lambda _path, _key: 0
 
     @property
     def servers(self) -> list[Resolved]:

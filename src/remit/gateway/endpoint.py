@@ -40,6 +40,7 @@ class LiveEndpoint:
         calls: CallHandler,
         router: ResourceRouter,
         feed: ChangeFeed,
+        warning: str = "",  # what keeps Remit from protecting the workspace
     ) -> None:
         self._pool = pool
         self._lists = lists
@@ -47,6 +48,7 @@ class LiveEndpoint:
         self._calls = calls
         self._router = router
         self._feed = feed
+        self._warning = warning
 
     @property
     def instructions(self) -> str | None:
@@ -62,7 +64,8 @@ class LiveEndpoint:
         memory = (
             about_memory(catalog.context.workspace.project, prefix(MEMORY_SERVER)) if has_memory else None
         )
-        return instructions(self._lists.last.presentation, said, memory)
+        told = instructions(self._lists.last.presentation, said, memory)
+        return "\n\n".join(filter(None, (self._warning, told))) or None
 
     @property
     def capabilities(self) -> Mapping[str, Any]:

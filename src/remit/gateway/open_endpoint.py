@@ -28,6 +28,7 @@ from remit.gateway.remit_tool_handler import OwnToolHandler
 from remit.gateway.resource_routing import ResourceRouter
 from remit.presentation.plan import EndpointChoice
 from remit.registry import Registry
+from remit.sessions.install_notices import NoticeKind, notices_section
 from remit.upstream.ports import UpstreamPool
 
 if TYPE_CHECKING:  # loaded when memory is first called
@@ -79,7 +80,7 @@ async def _live(
     origin: CallOrigin,
 ) -> AsyncGenerator[LiveEndpoint]:
     """Build an endpoint and run its tasks; record the remaining calls when it ends."""
-    first = await worker.run(Inventory.lists)
+    first, warning = await worker.run(Inventory.lists), await worker.run(_warning)
     recorder, router, signal = CallRecorder(worker), ResourceRouter(pool), ChangeSignal()
     discovery = ToolDiscovery(resources.open_registry)
     error: Exception | None = None
@@ -102,7 +103,13 @@ async def _live(
             )
             feed = ChangeFeed(worker, lists, refresher, signal, resources.open_notifier)
             endpoint = LiveEndpoint(
-                pool=pool, lists=lists, refresher=refresher, calls=calls, router=router, feed=feed
+                pool=pool,
+                lists=lists,
+                refresher=refresher,
+                calls=calls,
+                router=router,
+                feed=feed,
+                warning=warning,
             )
             for task in (recorder.run, feed.run, feed.watch_files, endpoint.follow_servers):
                 group.start_soon(task)
@@ -118,6 +125,12 @@ async def _live(
         await discovery.close()
     if error is not None:
         raise error
+
+
+def _warning(inventory: Inventory) -> str:
+    """Say that hooks are off: only the gateway can, because they do not run."""
+    found = inventory.registry.install_notices(inventory.context)
+    return notices_section([notice for notice in found if notice.kind is NoticeKind.HOOKS])
 
 
 def _context(registry: Registry, spec: EndpointSpec) -> Context:

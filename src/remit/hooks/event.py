@@ -128,6 +128,13 @@ def added_context(event: str, text: str, watched: Sequence[str] = ()) -> Answer:
     return _answer(event, **context, **watching) if context or watching else None
 
 
+def with_message(answer: Answer, notices: Sequence[str]) -> Answer:
+    """Add a message that the client shows to its user, and not to the model."""
+    if not notices:
+        return answer
+    return {**(answer or {}), "systemMessage": "\n".join(f"Remit: {notice}" for notice in notices)}
+
+
 def _answer(event: str, **fields: object) -> Answer:
     return {"hookSpecificOutput": {"hookEventName": event, **fields}}
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 
-from remit.hooks.event import Answer, Event, added_context
+from remit.hooks.event import Answer, Event, added_context, with_message
 from remit.hooks.hook_context import HookEnvironment, open_context, rescan
 from remit.hooks.hook_log import log_failure
 
@@ -21,12 +21,14 @@ def session_started(event: Event, environment: HookEnvironment) -> Answer:
     _attempt(event, lambda: observe_traces(event.directory, environment))
     with environment.open_registry() as registry:
         here = registry.at(event.directory, is_headless=event.is_headless)
-        text, holding = registry.sessions.start(registry.as_agent(event.text("agent_type"), here))
+        start = registry.sessions.start(registry.as_agent(event.text("agent_type"), here))
     if event.session_id is not None:
         with open_context(event.directory, environment) as context:
             transcript = event.text("transcript_path", _MAX_PATH)
-            context.store.begin_session(event.session_id, environment.now(), json.dumps(holding), transcript)
-    return added_context(event.name, text, watched)
+            context.store.begin_session(
+                event.session_id, environment.now(), json.dumps(start.holding), transcript
+            )
+    return with_message(added_context(event.name, start.text, watched), [str(each) for each in start.notices])
 
 
 def files_changed(event: Event, environment: HookEnvironment) -> Answer:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from remit.clients import CLIENTS, load
-from remit.files.bounded_reader import Machine, are_unchanged
+from remit.files.bounded_reader import FileError, Machine, are_unchanged, read_text
 from remit.files.checkout import locate
 from remit.files.file_stamps import FileStamps
 from remit.install.install_record_path import record_path
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from remit.decision.declarations import ClientReading, Declaration
     from remit.decision.projects import View, Workspace
     from remit.upstream.launch.launch_facts import LaunchFacts
+
+
+_LINES_LIMIT = 16 * 2**20  # bytes of a file in which a line is looked for
 
 
 class ClientFiles:
@@ -59,6 +62,15 @@ class ClientFiles:
         from remit.upstream.launch.machine_facts import collect_launch_facts
 
         return collect_launch_facts(declarations, workspace, self._machine)
+
+    def line_of(self, path: str, key: str) -> int:
+        """Find the line of a key in a JSON file; 0 if it is not there."""
+        try:
+            text = read_text(path, limit=_LINES_LIMIT) or ""
+        except FileError:
+            return 0
+        before, found, _ = text.partition(f'"{key}"')
+        return before.count("\n") + 1 if found else 0
 
     def leaves_servers(self, client: str) -> bool:
         """Tell whether a client loads Remit instead of its servers, because Remit is installed in it."""

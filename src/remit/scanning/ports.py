@@ -33,6 +33,8 @@ class Sources(Protocol):
 
     def examine(self, declarations: Sequence[Declaration], workspace: Workspace) -> LaunchFacts: ...
 
+    def line_of(self, path: str, key: str) -> int: ...  # of a key in a file; 0: not there
+
     def leaves_servers(self, client: str) -> bool: ...  # to Remit, which starts them instead
 
 

@@ -16,6 +16,7 @@ from remit.memory import session_start as memory
 from remit.memory.scope_gate import memory_id
 from remit.search.search_service import Searcher
 from remit.sessions.gateway_view import GatewayView, gateway_view
+from remit.sessions.install_notices import InstallNotice, notices_section
 from remit.sessions.session_context import (
     KEEP_STATES,
     KEEP_TOOLS,
@@ -48,10 +49,11 @@ _NEVER_SUGGESTED = (Kind.BUILTIN, Kind.MCP_SERVER, Kind.PLUGIN)  # known to ever
 
 
 class SessionStart(NamedTuple):
-    """The text that an agent gets at session start, and the states that hold then."""
+    """The text that an agent gets at session start, the states that hold then, and notices for the user."""
 
     text: str
     holding: Sequence[str]
+    notices: Sequence[InstallNotice] = ()
 
 
 class Suggestions(NamedTuple):
@@ -77,6 +79,7 @@ class SessionService:
         *,
         list_tools: Callable[[Context], tuple[Context, list[ToolDecision]]],
         find_obstacles: Callable[[Context], Mapping[Key, str]],
+        find_notices: Callable[[Context], Sequence[InstallNotice]],
         open_searcher: Callable[[Context], Searcher],
     ) -> None:
         self._store = store
@@ -84,6 +87,7 @@ class SessionService:
         self._clock = clock
         self._list_tools = list_tools
         self._find_obstacles = find_obstacles
+        self._find_notices = find_notices
         self._open_searcher = open_searcher
 
     def start(
@@ -94,6 +98,7 @@ class SessionService:
         A server that cannot be started is only named, with the reason.
         """
         context, listed = self._list_tools(context)
+        notices = self._find_notices(context)
         obstacles, told = self._find_obstacles(context), self._states.configuration.told(context.workspace)
         budget = told.characters if budget is None else budget
         visible, idle = told_apart([item.tool for item in listed if item.decision.is_available], obstacles)
@@ -102,6 +107,7 @@ class SessionService:
         sections = [
             *memory.sections(self._store.memory, memory_id(context.workspace.project), self._clock(), left),
             Section(text=states_section(listed, context.snapshot), keep=KEEP_STATES),
+            Section(text=notices_section(notices), keep=KEEP_STATES),
             Section(text=obstacles_section(idle), keep=KEEP_STATES),
             Section(
                 text=tools_section(
@@ -115,7 +121,7 @@ class SessionService:
             ),
         ]
         text = assemble(sections, budget=budget, tokens=told.tokens if tokens is None else tokens)
-        return SessionStart(text, _holding(context))
+        return SessionStart(text, _holding(context), notices)
 
     def suggestions(self, context: Context, *, session_id: str, prompt: str | None = None) -> Suggestions:
         """Choose the tools to suggest now, with the reasons for withholding others."""

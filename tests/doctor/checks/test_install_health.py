@@ -5,14 +5,21 @@ from dataclasses import replace
 
 from remit.decision.client_settings import ClientSettings
 from remit.decision.declarations import Declaration
+from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.launch import Launch, Transport, command_digest
 from remit.decision.problems import Severity
 from remit.decision.resolve import resolve
 from remit.decision.scopes import Scope
 from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule
-from remit.doctor.checks.install_health import loaded_twice, lost_installs, missing_remit, unloaded_servers
+from remit.doctor.checks.install_health import (
+    loaded_twice,
+    lost_installs,
+    missing_protection,
+    unavailable_servers,
+    unloaded_servers,
+)
 from remit.doctor.findings import ClientSetup
-from support.builders import context, declared
+from support.builders import context, declared, server
 
 USERS = "/home/ada/.claude/settings.json"
 SHOPS = "/code/shop/.claude/settings.json"
@@ -53,7 +60,7 @@ def setup(
 def test_an_install_in_order_gives_nothing_to_say() -> None:
     sound = setup(REMIT, entry("git"), entry("wire", url="wss://wire.test"))
     assert [
-        *missing_remit(sound),
+        *missing_protection(sound),
         *lost_installs(sound),
         *unloaded_servers(sound),
         *loaded_twice(sound),
@@ -62,11 +69,16 @@ def test_an_install_in_order_gives_nothing_to_say() -> None:
 
 def test_without_an_install_nothing_is_looked_for() -> None:
     none = setup(entry("git"), own=())
-    assert [*missing_remit(none), *lost_installs(none), *unloaded_servers(none), *loaded_twice(none)] == []
+    assert [
+        *missing_protection(none),
+        *lost_installs(none),
+        *unloaded_servers(none),
+        *loaded_twice(none),
+    ] == []
 
 
 def test_a_client_that_is_to_load_remit_alone_must_have_it() -> None:
-    (finding,) = missing_remit(setup(entry("git")))
+    (finding,) = missing_protection(setup(entry("git")))
     assert (finding.severity, finding.source) == (Severity.ERROR, USERS)
     assert finding.reason.endswith("not in force here: its entry is gone")
 
@@ -75,15 +87,51 @@ def test_a_policy_against_remit_is_named() -> None:
     deny = SettingsRule(
         source="/etc/m.json", level=SettingsLevel.MANAGED, effect=Effect.DENIES, subject="name:remit"
     )
-    (finding,) = missing_remit(setup(REMIT, rules=[deny]))
-    assert finding.reason.endswith("denied by a policy in the client's settings")
+    (finding,) = missing_protection(setup(REMIT, rules=[deny]))
+    assert finding.reason.endswith("`deniedMcpServers` in /etc/m.json denies it")
+    assert finding.fix == "remove Remit from `deniedMcpServers` in /etc/m.json"
+
+
+def test_an_entry_that_was_changed_is_named() -> None:
+    changed = replace(REMIT, is_remit=False)
+    (finding,) = missing_protection(setup(changed))
+    assert "its entry in /files/global was changed" in finding.reason
+    assert finding.fix == "run `remit install claude-code`"
+
+
+def test_settings_that_switch_hooks_off_are_named_with_their_line() -> None:
+    off = SettingsRule(
+        source=SHOPS, level=SettingsLevel.PROJECT, effect=Effect.DISABLES_HOOKS, subject="disableAllHooks"
+    )
+    found = replace(setup(REMIT, rules=[off]), line_of=lambda _path, _key: 3)
+    (finding,) = missing_protection(found)
+    assert (finding.severity, finding.source) == (Severity.ERROR, SHOPS)
+    assert "Remit's hooks are off here: `disableAllHooks` in .claude/settings.json line 3" in finding.reason
+    assert finding.fix == "remove `disableAllHooks` from .claude/settings.json line 3"
+    assert list(missing_protection(setup(entry("git"), rules=[off], own=()))) == []
+
+
+def test_a_server_that_the_client_approved_and_remit_may_not_start_is_named() -> None:
+    untrusted = server("till", scope=Scope.PROJECT, is_trusted=False)
+    others = [
+        untrusted._replace(is_trusted=True),
+        untrusted._replace(config_status=ConfigStatus.PENDING),
+        untrusted._replace(agent="rev"),
+        untrusted._replace(kind=Kind.MCP_TOOL),
+    ]
+    found = replace(setup(REMIT), tools=[untrusted, *others])
+    assert list(unavailable_servers(found)) == []  # without an install, the client starts it
+    (finding,) = unavailable_servers(replace(found, context=replace(context(), starts_servers=True)))
+    assert (finding.subject, finding.fix) == ("till", "run `remit trust till`")
 
 
 def test_a_projects_server_of_the_same_name_is_named() -> None:
     approval = SettingsRule(
         source=USERS, level=SettingsLevel.USER, effect=Effect.APPROVES_ALL, subject="true"
     )
-    (finding,) = missing_remit(setup(REMIT, entry("remit", "other", scope=Scope.PROJECT), rules=[approval]))
+    (finding,) = missing_protection(
+        setup(REMIT, entry("remit", "other", scope=Scope.PROJECT), rules=[approval])
+    )
     assert "another server called `remit` in /files/project is in force" in finding.reason
 
 
@@ -103,13 +151,13 @@ def test_a_projects_list_that_lets_the_client_load_a_server_beside_remit_is_name
 
 def test_remit_is_in_force_beside_another_list_of_names() -> None:
     theirs = allows("name:git", source=SHOPS, level=SettingsLevel.PROJECT)
-    assert list(missing_remit(setup(REMIT, entry("git"), rules=theirs))) == []
+    assert list(missing_protection(setup(REMIT, entry("git"), rules=theirs))) == []
 
 
 def test_a_list_that_goes_by_commands_leaves_remit_out_and_is_named() -> None:
     theirs = allows(f"command:{command_digest(['run-git'])}", source=SHOPS, level=SettingsLevel.PROJECT)
     left_out = setup(REMIT, entry("git"), rules=theirs)
-    (finding,) = missing_remit(left_out)
+    (finding,) = missing_protection(left_out)
     assert finding.reason.endswith("policy in the client's settings in .claude/settings.json")
     assert list(loaded_twice(left_out)) == []
 

@@ -48,6 +48,8 @@ def parse_settings(
         (Effect.OVERRIDES_SKILL, f"{storable(skill)}={_override(value, skill)}")
         for skill, value in settings.fields("skillOverrides").items()
     ]
+    if dict(settings.items()).get("disableAllHooks") is True:
+        found.append((Effect.DISABLES_HOOKS, "disableAllHooks"))
     if level is SettingsLevel.MANAGED:
         found += _administrators(settings)
         _declare_managed(settings, into)

@@ -4,41 +4,45 @@ from collections.abc import Iterator
 
 from remit.decision.client_settings import ClientSettings
 from remit.decision.context import shorten
-from remit.decision.gate_rules import status_reason
 from remit.decision.kinds import RUNS
 from remit.decision.problems import Severity
-from remit.decision.scopes import Scope
 from remit.decision.settings_rules import Effect, SettingsLevel
 from remit.decision.tool_names import SERVER
 from remit.doctor.findings import ClientSetup, Finding, finding_about
 from remit.install.install_record import is_served
+from remit.sessions.install_notices import (
+    InstalledClient,
+    disabled_hooks,
+    missing_gateway,
+    untrusted_servers,
+)
 
 
-def missing_remit(setup: ClientSetup) -> Iterator[Finding]:
-    """Find clients that should load only Remit and do not load it."""
-    if not setup.own_rules or _has_remit(setup):
-        return
-    mine = [item for item in setup.servers if item.declaration.is_remit]
-    own = next((item for item in mine if item.declaration.scope is Scope.GLOBAL), None)
-    if own is None:
-        why, fix = (
-            "its entry is gone",
-            "run `remit install claude-code` again, or `remit uninstall claude-code`",
+def missing_protection(setup: ClientSetup) -> Iterator[Finding]:
+    """Find a missing gateway, and hooks that are switched off."""
+    client = _installed(setup)
+    for notice in (*missing_gateway(client), *disabled_hooks(client)):
+        yield Finding(
+            severity=Severity.ERROR,
+            check="install",
+            source=notice.source,
+            place=notice.place,
+            reason=notice.reason,
+            fix=notice.fix,
         )
-    elif own.shadowed_by is not None:
-        place = shorten(own.shadowed_by.source, setup.context)
-        why, fix = f"another server called `{SERVER}` in {place} is in force", "give that server another name"
-    else:
-        why = status_reason(own.config_status) + _lists(setup)
-        fix = "change that, or run `remit uninstall claude-code` to have the client load its servers itself"
-    yield Finding(
-        severity=Severity.ERROR,
-        check="install",
-        source=setup.own_rules[0].source,
-        place="allowedMcpServers",
-        reason=f"the client is to load Remit alone, and Remit is not in force here: {why}",
-        fix=fix,
-    )
+
+
+def unavailable_servers(setup: ClientSetup) -> Iterator[Finding]:
+    """Find servers that the client approved and Remit may not start."""
+    for notice in untrusted_servers(setup.tools) if setup.context.starts_servers else ():
+        yield Finding(
+            severity=Severity.WARNING,
+            check="trust",
+            source=notice.source,
+            subject=notice.place,
+            reason=notice.reason,
+            fix=notice.fix,
+        )
 
 
 def lost_installs(setup: ClientSetup) -> Iterator[Finding]:
@@ -73,7 +77,7 @@ def unloaded_servers(setup: ClientSetup) -> Iterator[Finding]:
 
 def loaded_twice(setup: ClientSetup) -> Iterator[Finding]:
     """Find servers that Remit serves and the client also loads, because another list names them."""
-    if not (setup.own_rules and _has_remit(setup)):
+    if not (setup.own_rules and _installed(setup).has_gateway):
         return
     client = _as_client(setup)
     for declaration in setup.in_force:
@@ -89,8 +93,8 @@ def loaded_twice(setup: ClientSetup) -> Iterator[Finding]:
             )
 
 
-def _has_remit(setup: ClientSetup) -> bool:
-    return any(declaration.is_remit for declaration in setup.in_force)
+def _installed(setup: ClientSetup) -> InstalledClient:
+    return InstalledClient(setup.context, setup.resolved, setup.rules, setup.own_rules, setup.line_of)
 
 
 def _lists(setup: ClientSetup) -> str:

@@ -1,0 +1,147 @@
+"""What keeps Remit from protecting a workspace, or a server from reaching an agent, although it is installed.
+
+The part of Remit that still runs reports it: the gateway in its instructions, the hooks at session start. A
+model reads the reason; the fix is for the user.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from remit.decision.client_settings import matches
+from remit.decision.context import Context, shorten
+from remit.decision.declarations import Declaration, Resolved
+from remit.decision.gate_rules import status_reason
+from remit.decision.kinds import ConfigStatus, Kind
+from remit.decision.scopes import Scope
+from remit.decision.settings_rules import Effect, SettingsRule
+from remit.decision.tool_names import SERVER
+from remit.decision.tools import Tool
+from remit.upstream.launch.start_obstacles import started_servers
+
+ASK = "Only the user can change this"
+
+LineOf = Callable[[str, str], int]  # finds the line of a key in a file; 0: unknown
+
+
+class NoticeKind(StrEnum):
+    """What is missing."""
+
+    HOOKS = "hooks"
+    GATEWAY = "gateway"
+    TRUST = "trust"
+
+
+class InstallNotice(NamedTuple):
+    """One thing that is missing, and how the user changes it."""
+
+    kind: NoticeKind
+    source: str
+    place: str  # the key in the file, or the server
+    reason: str
+    fix: str
+
+    def __str__(self) -> str:
+        return f"{self.reason}. To change it: {self.fix}."
+
+
+class InstalledClient(NamedTuple):
+    """The settings and servers of a client in which Remit is installed."""
+
+    context: Context
+    resolved: Sequence[Resolved]
+    rules: Sequence[SettingsRule]
+    own_rules: Sequence[SettingsRule]  # written by Remit
+    line_of: LineOf = lambda _path, _key: 0
+
+    @property
+    def has_gateway(self) -> bool:
+        """Whether the client starts our gateway."""
+        return any(item.is_remit for item in started_servers(self.resolved))
+
+    def place(self, path: str, key: str) -> str:
+        """Write a file with the line of a key."""
+        line = self.line_of(path, key)
+        return shorten(path, self.context) + (f" line {line}" if line else "")
+
+
+def disabled_hooks(client: InstalledClient) -> Iterator[InstallNotice]:
+    """Find the settings that switch off the client's hooks, and with them Remit's."""
+    for rule in client.rules if client.own_rules else ():
+        if rule.effect is Effect.DISABLES_HOOKS:
+            place = client.place(rule.source, rule.subject)
+            yield InstallNotice(
+                NoticeKind.HOOKS,
+                rule.source,
+                rule.subject,
+                f"Remit's hooks are off here: `{rule.subject}` in {place}; of the client's own tools, only "
+                "those that its `permissions.deny` names are blocked",
+                f"remove `{rule.subject}` from {place}",
+            )
+
+
+def missing_gateway(client: InstalledClient) -> Iterator[InstallNotice]:
+    """Find the reason why a client that should load only Remit does not load it."""
+    if not client.own_rules or client.has_gateway:
+        return
+    source = client.own_rules[0].source
+    reason, fix = _why_missing(client)
+    yield InstallNotice(
+        NoticeKind.GATEWAY,
+        source,
+        "allowedMcpServers",
+        f"the client is to load Remit alone, and Remit is not in force here: {reason}",
+        fix,
+    )
+
+
+def _why_missing(client: InstalledClient) -> tuple[str, str]:
+    servers = [item for item in client.resolved if item.declaration.kind is Kind.MCP_SERVER]
+    own = next((item for item in servers if item.declaration.is_remit), None)
+    if own is None:
+        again = "run `remit install claude-code`"
+        named = [item.declaration for item in servers if item.declaration.server == SERVER]
+        changed = next((item for item in named if item.scope is Scope.GLOBAL), None)
+        if changed is None:
+            return "its entry is gone", f"{again}, or `remit uninstall claude-code`"
+        return f"its entry in {client.place(changed.source, SERVER)} was changed", again
+    if own.shadowed_by is not None:
+        place = client.place(own.shadowed_by.source, SERVER)
+        return f"another server called `{SERVER}` in {place} is in force", f"rename that server in {place}"
+    return _denied(own.declaration, own.config_status, client)
+
+
+def _denied(declaration: Declaration, status: ConfigStatus, client: InstalledClient) -> tuple[str, str]:
+    denying = [
+        rule for rule in client.rules if rule.effect is Effect.DENIES and matches(rule.subject, declaration)
+    ]
+    if denying:
+        place = client.place(denying[0].source, "deniedMcpServers")
+        return f"`deniedMcpServers` in {place} denies it", f"remove Remit from `deniedMcpServers` in {place}"
+    lists = dict.fromkeys(rule.source for rule in client.rules if rule.effect is Effect.ALLOWS)
+    files = ", ".join(shorten(path, client.context) for path in lists)
+    where = f" in {files}" if files else ""
+    fix = "change that, or run `remit uninstall claude-code` to have the client load its servers itself"
+    return status_reason(status) + where, fix
+
+
+def untrusted_servers(tools: Iterable[Tool]) -> Iterator[InstallNotice]:
+    """Find servers that the client approved, and that no agent has because Remit may not start them."""
+    for tool in tools:
+        is_approved = tool.config_status is ConfigStatus.ENABLED and tool.shadowed_by is None
+        if tool.kind is Kind.MCP_SERVER and is_approved and tool.is_trusted is False and tool.agent is None:
+            yield InstallNotice(
+                NoticeKind.TRUST,
+                tool.source,
+                tool.server or tool.name,
+                f"server `{tool.server}` is approved in the client, but not trusted in Remit",
+                f"run `remit trust {tool.server}`",
+            )
+
+
+def notices_section(notices: Sequence[InstallNotice]) -> str:
+    """Tell a model what is missing here, without the fix."""
+    if not notices:
+        return ""
+    said = "; ".join(dict.fromkeys(notice.reason for notice in notices))
+    return f"Missing here: {said}. {ASK}."
