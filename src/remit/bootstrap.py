@@ -166,7 +166,10 @@ def refresh_blocks() -> bool:
         FileChangeError: a file of the client cannot be changed.
         StoreError: the database cannot be used.
     """
-    return open_installer().refresh_blocks("claude-code")
+    from remit.install.install_record_path import record_path
+
+    client = "claude-code"
+    return os.path.exists(record_path(client, _machine())) and open_installer().refresh_blocks(client)
 
 
 def _static_blocks(machine: "Machine") -> list[str]:

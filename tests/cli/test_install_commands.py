@@ -525,11 +525,12 @@ def test_a_server_that_remit_may_not_start_is_hidden_in_every_answer_with_the_ne
     ada.sandbox.provide("till")
     assert "till" in ada.visible()
     ada.run("install", "claude-code", "--yes")
+    ada.run("trust", "till", "--yes")
     assert "till" in ada.visible()
     assert "- MCP: till (project)" in ada.run("context")
     ada.run("trust", "--revoke", "till")
     assert "till" not in ada.visible()
-    assert "till" not in ada.run("context")
+    assert "- MCP: till" not in ada.run("context")
     why = ada.run("why", "till")
     assert "not trusted" in why
     assert "`remit trust till`" in why

@@ -189,6 +189,9 @@ class Paper:
     def examine(self, declarations: Sequence[Declaration], workspace: Workspace) -> LaunchFacts:  # noqa: ARG002
         return LaunchFacts()
 
+    def line_of(self, path: str, key: str) -> int:  # noqa: ARG002 - no finding is printed
+        return 0
+
     def leaves_servers(self, client: str) -> bool:  # noqa: ARG002 - nothing is installed
         return False
 
