@@ -8,13 +8,12 @@ import re
 from collections.abc import Iterable, Iterator
 
 from remit.configuration.config_model import OF_A_PROJECT, ConfigurationContent, LoadedFile
-from remit.configuration.file_parser import OWN_TOOLS
 from remit.configuration.policy_compiler import own_globs
 from remit.decision.globs import Glob, glob, tool_globs
-from remit.decision.tool_names import MCP, OWN, normalise
+from remit.decision.tool_names import GATEWAY_TOOLS, MCP, OWN, normalise
 
 _EXPRESSIBLE = re.compile(r"[\w*-]*", re.ASCII)  # a tool's name, in which `*` matches any characters
-_OWN_NAMES = tuple(OWN + name for name in OWN_TOOLS)
+_OWN_NAMES = tuple(OWN + name for name in GATEWAY_TOOLS)
 
 
 def static_blocks(loaded: Iterable[LoadedFile]) -> list[str]:
