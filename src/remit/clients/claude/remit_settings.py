@@ -6,7 +6,7 @@ from remit.clients.parsing.client_reader import FILE_LIMIT
 from remit.clients.parsing.entry_fields import EntryError, EntryFields
 from remit.files.bounded_reader import FileError, Machine, read_text
 from remit.files.formats import parse_json, parse_jsonc
-from remit.install.install_record import DENIED, EditedFile, WrittenKey, read
+from remit.install.install_record import EditedFile, WrittenKey, read
 from remit.install.install_record_path import record_path
 
 ALLOWED = "allowedMcpServers"
@@ -25,12 +25,6 @@ def before_install(settings: EntryFields, own: EditedFile | None) -> EntryFields
     if key.earlier is not None:
         content[ALLOWED] = parse_jsonc(key.earlier)
     return EntryFields(content)
-
-
-def own_denials(own: EditedFile | None) -> list[str]:
-    """List the deny rules that Remit wrote, which repeat its own policy."""
-    keys = () if own is None else own.keys
-    return [str(key.value) for key in keys if key.path == DENIED and key.is_item]
 
 
 def gateway_item(own: EditedFile | None) -> EntryFields:
