@@ -11,9 +11,8 @@ from remit.decision.launch import Launch
 from remit.errors import BadVariableError, EmbeddingError
 from remit.search.embeddings.weights import data_file
 from remit.search.engine import SearchEngine
-from remit.upstream.live_servers import LiveServers
-from remit.upstream.upstream_model import Upstream
 from support.sandbox import Sandbox
+from support.upstream_pools import upstream
 
 
 @pytest.mark.parametrize(("value", "model"), [("", "static"), ("static", "static"), ("onnx", "onnx")])
@@ -93,16 +92,7 @@ def test_a_server_that_is_started_does_not_get_the_key_of_the_embeddings(
 ) -> None:
     monkeypatch.setenv("REMIT_EMBEDDINGS_KEY", "sk-1")
     monkeypatch.setenv("OTHER_KEY", "sk-2")
-    started = Upstream(
-        key=("x",),
-        label="x",
-        client="claude-code",
-        launch=Launch(command="x"),
-        directory="/",
-        source="/x",
-    )
-    servers = bootstrap.open_upstreams()
-    assert isinstance(servers, LiveServers)
-    environment = servers.environment(started)
+    resources = bootstrap._launch_resources()  # pyright: ignore[reportPrivateUsage] - what all starts share
+    environment = resources.ready(upstream(Launch(command="x"))).environment
     assert environment["OTHER_KEY"] == "sk-2"
     assert "REMIT_EMBEDDINGS_KEY" not in environment

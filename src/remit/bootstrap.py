@@ -301,18 +301,17 @@ def sign_in(
     Raises:
         SignInError: the sign-in failed.
     """
-    from remit.upstream.oauth.sign_in import ClientRegistration, expand_remote, registration_for, sign_in
+    from remit.upstream.oauth.sign_in import ClientRegistration, ready_remote, registration_for, sign_in
     from remit.upstream.oauth.token_store import open_token_store
 
     machine = _machine()
-    launch = expand_remote(upstream, machine.variables, machine.home)
+    server = ready_remote(upstream, machine.variables, machine.home)
+    launch = server.launch
     kept = open_token_store(_data_directory(machine))
     before = kept.load(launch.url)
     wanted = scope if scope is None or before is None else f"{before.scope or ''} {scope}"
     said = ClientRegistration(client_id=client_id, client_secret=client_secret, port=port, scope=wanted)
-    made = sign_in(
-        upstream.label, launch, registration_for(launch, said), on_url=on_url, open_browser=open_browser
-    )
+    made = sign_in(server, registration_for(launch, said), on_url=on_url, open_browser=open_browser)
     kept.save(launch.url, made)
 
 
@@ -322,11 +321,11 @@ def sign_out(upstream: "Upstream") -> bool:
     Raises:
         SignInError: the server is not remote.
     """
-    from remit.upstream.oauth.sign_in import expand_remote
+    from remit.upstream.oauth.sign_in import ready_remote
     from remit.upstream.oauth.token_store import open_token_store
 
     machine = _machine()
-    launch = expand_remote(upstream, machine.variables, machine.home)
+    launch = ready_remote(upstream, machine.variables, machine.home).launch
     return open_token_store(_data_directory(machine)).forget(launch.url)
 
 

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from remit.decision.kinds import Kind
-from remit.decision.launch import Launch
 from remit.decision.scopes import Scope
 from remit.gateway.attribution import request_attributed
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params
@@ -34,9 +33,7 @@ class AskingLinks(FakeLinks):
 
 def named(label: str, plugin: str | None = None) -> Upstream:
     key = ("claude-code", Kind.MCP_SERVER, Scope.GLOBAL, "", "", label, label)
-    return Upstream(
-        key=key, label=label, client="claude-code", launch=Launch(), directory="/", source="f", plugin=plugin
-    )
+    return Upstream(key=key, label=label, client="claude-code", permit=None, source="f", plugin=plugin)
 
 
 async def asked(upstream: Upstream, message: str) -> str:

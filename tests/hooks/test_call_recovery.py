@@ -100,15 +100,14 @@ def test_a_session_that_never_ended_is_read_when_the_next_begins(
     assert [call for call, *_ in run_sql(sandbox.database, CALLS)] == ["t1", "t2"]
 
 
-def test_a_call_through_the_gateway_is_left_to_that_where_it_failed(
-    sandbox: Sandbox, shop: Path, transcript: Path
-) -> None:
+def test_a_call_through_the_gateway_is_left_to_that(sandbox: Sandbox, shop: Path, transcript: Path) -> None:
     with sandbox.registry() as registry:
         registry.usage.report_tool("mcp__ledger__post", registry.at(str(shop)))
     written(transcript, "failed", name="mcp__remit__ledger__post", ok=False)
     written(transcript, "done", name="mcp__remit__ledger__post")
     sandbox.hook(told("SessionEnd", shop, transcript))
-    assert run_sql(sandbox.database, CALLS) == [("done", "mcp__ledger__post", 1)]
+    assert run_sql(sandbox.database, CALLS) == []
+    assert run_sql(sandbox.database, "select count(distinct call_id) from reported_calls") == [(2,)]
 
 
 def test_what_was_before_the_session_began_here_is_not_counted(

@@ -14,6 +14,7 @@ from remit.memory.memory_server import (
     own_upstream,
     resolve_own_server,
     tool_definitions,
+    with_own_server,
 )
 from remit.upstream.offer_reader import read_offer
 from remit.upstream.ports import ServerLists
@@ -59,16 +60,35 @@ def test_where_only_a_gateway_serves_it_the_client_is_not_said_to_have_it() -> N
     assert status(resolved(gateway()), is_served=True) is ConfigStatus.ENABLED
 
 
-def test_a_declared_server_of_its_name_stands_in_its_place() -> None:
-    theirs = resolved(declared(MEMORY_SERVER), ConfigStatus.ENABLED)
-    assert status(resolved(gateway()), theirs, is_served=True) is None
+def test_the_users_entry_of_memory_alone_stands_in_its_place() -> None:
+    alone = replace(gateway("--memory"), server=MEMORY_SERVER)
+    assert status(resolved(alone), is_served=True) is None
+    assert status(resolved(replace(alone, project_hash="hash")), is_served=True) is ConfigStatus.UNSERVED
+
+
+def test_a_declared_server_of_its_name_does_not_receive_its_calls() -> None:
+    theirs = [
+        resolved(declared(MEMORY_SERVER, scope), ConfigStatus.ENABLED)
+        for scope in (Scope.GLOBAL, Scope.LOCAL)
+    ]
+    others = [resolved(declared("git"), ConfigStatus.ENABLED)]
+    own = resolve_own_server(CLIENT, [*theirs, *others], is_served=True)
+    assert own is not None
+    found, problems = with_own_server([*theirs, *others], own)
+    assert [(item.declaration.source, item.shadowed_by) for item in found] == [
+        ("/files/local", own.declaration),
+        ("/files/global", None),  # `git`
+        (REMIT, None),
+    ]
+    assert [each.source for each in problems] == ["/files/global", "/files/local"]
+    assert with_own_server(others, None) == (others, [])
 
 
 def test_what_it_lists_is_what_would_be_read_of_it() -> None:
     mine = own_server(CLIENT)
     assert is_own(mine)
     assert not is_own(declared("git"))
-    upstream = own_upstream(mine, "/code/shop")
+    upstream = own_upstream(mine)
     assert (upstream.key, upstream.source) == (mine.key, REMIT)
     read = read_offer(
         ServerLists(tools=list(tool_definitions().values()), capabilities={"tools": {}}), upstream

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from remit.bootstrap import diagnose
+from remit.decision.client_reports import ClientCall
 from remit.decision.context import Context
 from remit.decision.gates import Gate
 from remit.decision.kinds import Authority, Kind, ToolStatus
@@ -306,7 +307,7 @@ def test_a_tool_that_is_no_longer_listed_is_stale_and_comes_back_when_it_is(
         assert listed("old")["mcp__git__read"] is ToolStatus.ACTIVE
 
 
-def test_a_stale_tool_that_is_used_all_the_same_is_there(sandbox: Sandbox, shop: Path) -> None:
+def test_a_use_does_not_bring_back_what_a_server_does_not_list(sandbox: Sandbox, shop: Path) -> None:
     sandbox.write(sandbox.home / ".claude.json", servers(git=entry("old")))
     with sandbox.registry() as registry:
         at = registry.at(str(shop))
@@ -314,7 +315,9 @@ def test_a_stale_tool_that_is_used_all_the_same_is_there(sandbox: Sandbox, shop:
         connect(registry, at)
         assert tools(registry, at)["mcp__git__hidden"] is ToolStatus.STALE
         registry.usage.record("mcp__git__hidden", at)
-        assert tools(registry, at)["mcp__git__hidden"] is ToolStatus.ACTIVE
+        assert tools(registry, at)["mcp__git__hidden"] is ToolStatus.STALE
+        call = ClientCall("mcp__git__hidden", server="git")
+        assert registry.decide_call(call, at)[0].is_available  # the client has it, and knows better
 
 
 def test_a_server_that_fails_keeps_its_last_known_tools_and_says_that_they_are_old(

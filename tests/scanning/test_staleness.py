@@ -120,7 +120,7 @@ def test_a_tool_seen_while_its_server_waited_for_approval_goes_stale_when_the_se
     ring = registry.explain("mcp__till__ring", here)
     assert ring.tool is not None
     assert (ring.tool.status, ring.decision.is_available) == ("stale", False)
-    assert ring.decision.full_reason == "no longer configured in .mcp.json"
+    assert ring.decision.full_reason == "seen in use, but its server is no longer configured"
 
 
 def test_a_tool_reported_while_its_server_waited_for_approval_stays_when_the_server_leaves(

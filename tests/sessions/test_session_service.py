@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from remit.decision.context import Context
+from remit.decision.tools import Definition
 from remit.registry import Registry
 from remit.sessions.suggestions import Cause
+from remit.upstream.upstream_model import Offer
 from support.builders import servers
 from support.sandbox import Sandbox
 
@@ -152,6 +154,12 @@ def test_with_the_gateway_tools_are_named_as_they_are_called_through_it(
     sandbox.provide("wiki")
     here = registry.at(str(shop))
     use(registry, here, "mcp__wiki__read", session="s")
+    assert "- MCP: wiki (global, 1x): mcp__wiki__read" in lines(registry, here)  # the client's own, so far
+    (wiki,) = [
+        item.declaration for item in registry.catalog.resolved(here) if item.declaration.server == "wiki"
+    ]
+    read = Definition(name="mcp__wiki__read", server="wiki", tool="read")
+    registry.catalog.keep(wiki, Offer(tools=[read]), here)
     assert "- MCP: wiki (global, 1x): mcp__remit__wiki__read" in lines(registry, here)
 
 

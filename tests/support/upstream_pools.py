@@ -4,17 +4,22 @@ import os
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from remit.decision.declarations import Resolved
+from remit.decision.kinds import ConfigStatus
 from remit.decision.launch import Launch, VariableSyntax
+from remit.decision.scopes import Scope
 from remit.protocol.json_rpc import Answer, JsonRpcError, Params
+from remit.trust.start_permit import StartPermit, permit_start
 from remit.upstream.launch.launch_resources import LaunchResources
 from remit.upstream.oauth.token_store import FileTokenStore, TokenStore
 from remit.upstream.transports.remote import RemoteConnector
 from remit.upstream.transports.watchdog import Watchdog
 from remit.upstream.upstream_model import Upstream
 from remit.upstream.upstream_pool import LiveUpstreamPool, open_upstream_pool
+from support.builders import SHOP, declared
 from support.processes import SERVERS
 
 TWO_ERA_SERVER = str(SERVERS / "two_era_server.py")
@@ -25,11 +30,19 @@ def two_era_launch(era: str, *arguments: str, env: Mapping[str, str] | None = No
     return Launch(command=sys.executable, args=args, env=env or {}, syntaxes=(VariableSyntax.DEFAULTS,))
 
 
-def upstream(launch: Launch, label: str = "speaking", **others: Any) -> Upstream:
-    given: dict[str, Any] = {"directory": "/", "deadline": 60.0, **others}
-    return Upstream(
-        key=(label,), label=label, client="claude-code", launch=launch, source="/files/.mcp.json", **given
-    )
+def permit(launch: Launch, directory: str = "/") -> StartPermit:
+    """Permit a launch, as for an entry in the user's own file."""
+    entry = replace(declared("small", Scope.GLOBAL), launch=launch)
+    item = Resolved(declaration=entry, config_status=ConfigStatus.ENABLED)
+    made = permit_start(item, SHOP, home=directory, trusts={})
+    assert made is not None
+    return made
+
+
+def upstream(launch: Launch, label: str = "speaking", *, directory: str = "/", **others: Any) -> Upstream:
+    given: dict[str, Any] = {"client": "claude-code", "deadline": 60.0, **others}
+    permitted = permit(launch, directory)
+    return Upstream(key=(label,), label=label, permit=permitted, source="/files/.mcp.json", **given)
 
 
 def launch_resources(

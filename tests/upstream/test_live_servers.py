@@ -15,6 +15,7 @@ import pytest
 from remit.decision.launch import Launch, Transport, VariableSyntax
 from remit.upstream.live_servers import LiveServers
 from remit.upstream.upstream_model import Offer, Upstream
+from support import upstream_pools
 from support.processes import SERVERS
 from support.upstream_pools import launch_resources
 
@@ -24,15 +25,7 @@ SMALL_SERVER = str(SERVERS / "small_server.py")
 def upstream(
     launch: Launch, *, label: str = "small", directory: Path | str = "/", deadline: float = 60
 ) -> Upstream:
-    return Upstream(
-        key=(label,),
-        label=label,
-        client="claude-code",
-        launch=launch,
-        directory=str(directory),
-        source="/files/.mcp.json",
-        deadline=deadline,
-    )
+    return upstream_pools.upstream(launch, label, directory=str(directory), deadline=deadline)
 
 
 def process(kind: str, *arguments: str, env: dict[str, str] | None = None) -> Launch:

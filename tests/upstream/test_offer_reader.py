@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from remit.decision.launch import Launch
 from remit.upstream.offer_reader import read_offer
 from remit.upstream.ports import ServerLists
 from remit.upstream.upstream_model import Upstream
 
-GIT = Upstream(key=("git",), label="git", client="c", launch=Launch(), directory="/", source="/f")
+GIT = Upstream(key=("git",), label="git", client="c", permit=None, source="/f")
 
 
 def test_unusable_items_are_dropped_and_the_rest_stays_unchanged() -> None:

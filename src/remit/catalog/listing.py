@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.catalog.costs import charge
+from remit.catalog.trusted_precedence import without_untrusted
 from remit.decision.context import Context
 from remit.decision.decide import UNKNOWN, ToolDecision, decide
 from remit.decision.globs import glob
@@ -60,6 +61,7 @@ class Listings:
     def tools(self, context: Context) -> Sequence[Tool]:
         """List all known tools, without decisions."""
         tools = adopt(self._store.catalog(context.workspace, context.flags))
+        tools = without_untrusted(tools) if context.starts_servers else tools
         return sorted(charge(self._with_held_back(tools, context)), key=_by_name)
 
     def list(self, context: Context) -> tuple[Context, list[ToolDecision]]:
@@ -87,6 +89,8 @@ class Listings:
         """Find the definition of a listed tool."""
         tool = item.tool
         found = self._store.definitions([tool], context.workspace)
+        if tool.authority is Authority.CONFIG:
+            return found.get(tool.key)
         # A tool that was only observed is listed under its server's label, but may be stored under another.
         named = (said for key, said in found.items() if (key[0], key[-1]) == (tool.client, tool.name))
         return found.get(tool.key) or next(named, None)

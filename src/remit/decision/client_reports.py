@@ -3,12 +3,25 @@
 Named tuples instead of dataclasses, because short-lived hook processes import this module.
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.kinds import Authority
 from remit.decision.projects import Workspace
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import MCP, canonical, served_name, server_rows
+
+if TYPE_CHECKING:
+    from remit.decision.declarations import Key
+
+# How a client names the file in which it found a server; other words name servers that no file declares.
+SOURCE_SCOPES = {
+    "user": Scope.GLOBAL,
+    "project": Scope.PROJECT,
+    "local": Scope.LOCAL,
+    "plugin": Scope.PLUGIN,
+    "managed": Scope.MANAGED,
+    "enterprise": Scope.MANAGED,
+}
 
 
 class ReportedTool(NamedTuple):
@@ -25,6 +38,8 @@ class ReportedTool(NamedTuple):
     server: str | None = None  # the client's name for it, if known
     scope: Scope | None = None  # if the reporter knows it
     subject: str | None = None  # the skill, command or agent that the tool starts
+    source: str | None = None  # where the client found the server's declaration, if it tells
+    key: "Key | None" = None  # of the tool that answered, if the reporter knows its declaration
 
 
 class CallOutcome(NamedTuple):

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from remit.decision.agents import Agent, AgentProfile, tool_refusal
-from remit.decision.client_reports import ClientCall
+from remit.decision.client_reports import SOURCE_SCOPES, ClientCall
 from remit.decision.context import Context
 from remit.decision.decide import Decision, ToolDecision, Verdict, decide
 from remit.decision.gates import Gate
 from remit.decision.inherited_status import adopt
-from remit.decision.kinds import RUNS, STARTERS, Authority, ConfigStatus, Kind
+from remit.decision.kinds import RUNS, STARTERS, Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.permissions.gateway_prompts import Inner, prompt_decision
 from remit.decision.policy_rules import Mode
 from remit.decision.scopes import Scope
@@ -23,8 +23,7 @@ from remit.decision.tools import Tool
 
 # Client modes that restrict; others are ignored.
 _NARROWING = {"plan": Mode.PLAN, "dontAsk": Mode.DONT_ASK}
-# Client sources whose files Remit reads.
-_READ = frozenset({"user", "project", "local", "plugin", "managed", "enterprise", "agent"})
+_READ = frozenset({*SOURCE_SCOPES, "agent"})  # client sources whose files Remit reads
 _OURS = frozenset({None, "user", "managed", "enterprise"})  # sources of our gateway
 _ORDER = {Verdict.VISIBLE: 0, Verdict.ASK: 1, Verdict.HIDDEN: 2}
 
@@ -42,7 +41,7 @@ def decide_call(
     own, context = context, replace(context, permissions=None)
     # The client has already started the server.
     context = replace(context, starts_servers=False, is_installed=context.starts_servers)
-    tools = adopt([tool for tool in catalog if tool.client == context.client])
+    tools = [_as_listed(tool) for tool in adopt([tool for tool in catalog if tool.client == context.client])]
     if context.is_installed and (refused := _refused_server(call, tools)) is not None:
         return refused
     call = call._replace(is_anothers=_is_anothers(call, tools))
@@ -85,6 +84,11 @@ def _covered(call: ClientCall, tools: Sequence[Tool], context: Context) -> list[
     """Build a row for an unlisted tool behind the gateway, if a server covers its name."""
     assumed = _assumed(call._replace(server=None), tools, context, is_read=True)
     return [assumed] if assumed.authority is Authority.CONFIG else []
+
+
+def _as_listed(tool: Tool) -> Tool:
+    """Return a tool as the client has it: its server lists it there, whatever it listed to Remit."""
+    return tool._replace(is_unlisted=False, status=ToolStatus.ACTIVE) if tool.is_unlisted else tool
 
 
 _SILENT = Decision(verdict=Verdict.VISIBLE, gate=None, reason="the gateway decides", unlock=None)
@@ -149,6 +153,7 @@ def _subjects(call: ClientCall, tools: Sequence[Tool], context: Context) -> list
     """List everything a call uses, each with its candidate rows."""
     rows = [tool for tool in tools if tool.name == call.tool and tool.kind is not Kind.MCP_SERVER]
     rows = [tool for tool in rows if call.server in (None, tool.server)] or rows
+    rows = [tool for tool in rows if tool.scope is SOURCE_SCOPES.get(call.source or "")] or rows
     if call.is_own:
         return [rows] if rows else []
     is_read = call.source is None or call.source in _READ

@@ -77,13 +77,23 @@ _CONFIG_REFUSALS = {
 }
 
 
+_SERVED = (Kind.MCP_SERVER, Kind.MCP_TOOL)  # kinds that the gateway starts or serves
+
+
 def config(tool: Tool, context: Context) -> GateResult:
     """Object to tools that the client's configuration does not enable here."""
     if context.client is not None and tool.client != context.client:
         return GateResult(False, f"declared for {tool.client}", f"ask with `--client {tool.client}`")
-    if tool.authority is not Authority.CONFIG:
-        return GateResult(True, _declared(tool, context))
-    if tool.config_status is None or (tool.status is ToolStatus.STALE and not tool.is_unlisted):
+    if tool.authority is not Authority.CONFIG and tool.kind in _SERVED and context.starts_servers:
+        # Whatever a hook or an agent reports is never served.
+        return GateResult(False, f"{_UNDECLARED[tool.authority]}, but no server that Remit starts lists it")
+    is_stale = tool.status is ToolStatus.STALE and not tool.is_unlisted
+    if tool.authority is not Authority.CONFIG and not tool.is_placed:
+        if is_stale:
+            return GateResult(False, f"{_declared(tool, context)}, but its server is no longer configured")
+        if tool.config_status is None:
+            return GateResult(True, _declared(tool, context))
+    if tool.config_status is None or is_stale:
         place = shorten(tool.source, context)
         unlock = f"declare it again in {place}"
         return GateResult(False, "no longer configured", unlock, detail=f"no longer configured in {place}")
@@ -322,7 +332,7 @@ def origin(tool: Tool, context: Context) -> str:
 
 
 def _declared(tool: Tool, context: Context) -> str:
-    if tool.authority is not Authority.CONFIG:
+    if tool.authority is not Authority.CONFIG and not tool.is_placed:
         return _UNDECLARED[tool.authority]
     subject = f"its server `{tool.server}` is " if tool.kind is Kind.MCP_TOOL else ""
     if tool.source == REMIT:

@@ -1,8 +1,9 @@
-"""Gives tools that were only used or reported the status of their server.
+"""Gives tools that were only used or reported the status of the server that their name belongs to.
 
 Otherwise such a tool would stay available after its server is disabled, or in a directory that disables the
-server. Tools of a server that an agent declares belong to that agent. Used tools become stale when their
-server is removed from the files; reported tools stay as long as no file contradicts them.
+server. They stay reported: only a server's own list makes a tool that can be served. Tools of a server that
+an agent declares belong to that agent. Used tools become stale when their server is removed from the files;
+reported tools stay as long as no file contradicts them.
 """
 
 from collections.abc import Sequence
@@ -57,14 +58,12 @@ def _has_left(server: Tool) -> bool:
 
 
 def _adopted(tool: Tool, servers: Servers) -> Tool:
-    if tool.kind is not Kind.MCP_TOOL or tool.authority is Authority.CONFIG:
+    if tool.kind is not Kind.MCP_TOOL or tool.authority is Authority.CONFIG or tool.is_placed:
         return tool
     server = server_of(tool, servers)
     if server is None or (_has_left(server) and tool.authority is Authority.REPORT):
         return tool
     return tool._replace(
-        authority=Authority.CONFIG,
-        source=server.source,
         server=server.server,
         plugin=server.plugin,
         agent=server.agent,

@@ -24,7 +24,7 @@ from remit.decision.policy_rules import (
     ToolDanger,
     ToolList,
 )
-from remit.decision.tool_names import full_label, normalise, server_name
+from remit.decision.tool_names import MCP, full_label, normalise, server_name
 from remit.decision.tools import Tool
 
 
@@ -158,12 +158,7 @@ def _concerns(listed: ToolList, tool: Tool, agents: Sequence[str]) -> bool:
 def _list_refusal(listed: ToolList, tool: Tool) -> Refusal | None:
     name = _own_name(tool) if listed.target is ListTarget.SERVER else tool.name
     if listed.allows:
-        is_server = tool.kind is Kind.MCP_SERVER
-        if any(
-            _admits(form, name, tool.name, is_server=is_server)
-            for _, forms in listed.patterns
-            for form in forms
-        ):
+        if any(_admits(form, name, tool) for _, forms in listed.patterns for form in forms):
             return None
         return Refusal("not among what is allowed", listed.origin, "add it to")
     for written, forms in listed.patterns:
@@ -172,11 +167,20 @@ def _list_refusal(listed: ToolList, tool: Tool) -> Refusal | None:
     return None
 
 
-def _admits(form: Glob, name: str, full_name: str, *, is_server: bool) -> bool:
+def _admits(form: Glob, name: str, tool: Tool) -> bool:
     """Return whether a pattern allows a tool; a server is allowed if any of its tools may be."""
-    if is_server:
-        return form.may_match(name[:-1]) or form.may_match(full_name[:-1])
-    return form.matches(name) or form.matches(full_name)
+    if _names_another_server(form, tool):
+        return False
+    if tool.kind is Kind.MCP_SERVER:
+        return form.may_match(name[:-1]) or form.may_match(tool.name[:-1])
+    return form.matches(name) or form.matches(tool.name)
+
+
+def _names_another_server(form: Glob, tool: Tool) -> bool:
+    """Return whether a pattern names another server: `mcp__good__*` does not mean the server `good__x`."""
+    start = form.parts[0]
+    names_one = start.startswith(MCP) and "__" in start.removeprefix(MCP) and not form.is_name
+    return names_one and tool.server is not None and not start.startswith(_prefix(tool.server, tool.plugin))
 
 
 def _server_names(tool: Tool) -> tuple[str, ...]:

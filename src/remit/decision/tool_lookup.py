@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from remit.decision.decide import ToolDecision
-from remit.decision.kinds import Kind, ToolStatus
+from remit.decision.kinds import Authority, Kind, ToolStatus
 from remit.decision.tool_names import is_covered, spellings
 from remit.text.spelling import MOST_SUGGESTIONS, nearest
 
@@ -51,10 +51,12 @@ def _bare(name: str) -> str:
     return name.removeprefix("/")
 
 
-def closest_to_being_visible(item: ToolDecision) -> tuple[bool, bool, bool]:
-    """Sort key that puts rows closest to being usable first."""
+def closest_to_being_visible(item: ToolDecision) -> tuple[bool, bool, bool, bool]:
+    """Sort key that puts rows closest to being usable first, and reported ones behind declared ones."""
     tool, decision = item
-    return not decision.is_available, tool.status is ToolStatus.STALE, tool.shadowed_by is not None
+    is_reported = tool.authority is not Authority.CONFIG
+    is_stale, is_shadowed = tool.status is ToolStatus.STALE, tool.shadowed_by is not None
+    return not decision.is_available, is_stale, is_shadowed, is_reported
 
 
 def suggest(name: str, listed: Sequence[ToolDecision]) -> list[str]:

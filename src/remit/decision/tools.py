@@ -58,6 +58,7 @@ class Tool(NamedTuple):
     document_id: int | None = None  # its search document, once indexed
     danger: "Danger | None" = None  # from its annotations; None: no hints
     is_held_back: bool = False  # the gateway lists it only once it is used or its condition holds
+    is_placed: bool = False  # its row belongs to the declaration of one server, even if only a use was seen
 
     @property
     def key(self) -> "Key":

@@ -210,7 +210,7 @@ class CallHandler:
         self._recorder.note(
             CompletedCall(
                 entry=entry,
-                server=None if known is None else known.tool.server,
+                answered=None if known is None else known.tool.key,
                 session=record.caller.session,
                 call_id=_call_id(record.asked),
                 outcome=outcome,

@@ -9,6 +9,7 @@ from typing import NamedTuple, cast
 import anyio
 
 from remit.decision.client_reports import CallOutcome
+from remit.decision.declarations import Key
 from remit.gateway.inventory import Inventory
 from remit.gateway.registry_worker import RegistryWorker
 from remit.policy.audit import AuditEntry, AuditOutcome
@@ -24,7 +25,7 @@ class CompletedCall(NamedTuple):
     """A call and its outcome."""
 
     entry: AuditEntry
-    server: str | None
+    answered: Key | None  # the tool whose server may have answered; None: nothing to count
     session: str
     call_id: str | None
     outcome: AuditOutcome
@@ -75,9 +76,9 @@ class CallRecorder:
     def _store(self, inventory: Inventory, done: Sequence[CompletedCall]) -> None:
         registry, context = inventory.registry, inventory.context
         used = [
-            (each.entry.tool, each.server, self._use(each))
+            (each.answered, self._use(each))
             for each in done
-            if each.server is not None and each.outcome in _USED
+            if each.answered is not None and each.outcome in _USED
         ]
         if used:
             registry.usage.record_all(used, context)

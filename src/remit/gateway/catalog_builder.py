@@ -7,9 +7,9 @@ from typing import NamedTuple
 from remit.configuration.merged_configuration import Transition
 from remit.decision.context import Context
 from remit.decision.decide import ToolDecision
-from remit.decision.declarations import Declaration, Key
+from remit.decision.declarations import Key, Resolved
 from remit.decision.globs import tool_globs
-from remit.decision.kinds import Kind
+from remit.decision.kinds import Authority, Kind
 from remit.decision.tool_names import server_name
 from remit.decision.tools import Definition, Tool
 from remit.gateway.endpoint_catalog import EndpointCatalog, PromptKey
@@ -19,6 +19,7 @@ from remit.presentation.served_names import NameClaim, ServedNames, claim_name, 
 from remit.presentation.tool_items import Item, item
 from remit.settings import DEADLINE
 from remit.text.foreign import clean_item
+from remit.trust.start_permit import permit_start
 from remit.upstream.upstream_model import PATIENCE, ServerExtras, Sharing, Upstream, upstream
 
 
@@ -30,23 +31,28 @@ class CatalogSources(NamedTuple):
     listed: Sequence[ToolDecision]  # decided without a snapshot
     definitions: Mapping[Key, Definition]
     extras: Mapping[Key, ServerExtras]
-    declarations: Mapping[Key, Declaration]
+    resolved: Mapping[Key, Resolved]
+    trusts: Mapping[Key, str]  # digests of trusted entries
     transitions: Iterable[Transition] = ()
     items: Mapping[tuple[str, Definition], Item] = {}  # from the previous catalog, for reuse
+    sent: EndpointCatalog | None = None  # the last one that a client got lists of, whose names stay
 
 
 def build_catalog(sources: CatalogSources) -> EndpointCatalog:
     """Build the catalog of an endpoint."""
     context, plan = sources.context, sources.plan
-    servers = {
-        tool.key: tool for tool, _ in sources.listed if tool.kind is Kind.MCP_SERVER and tool.agent is None
+    # Only what a file declares and its server lists is served, not what hooks or agents reported.
+    declared = [item for item in sources.listed if item.tool.authority is Authority.CONFIG]
+    servers = {tool.key: tool for tool, _ in declared if tool.kind is Kind.MCP_SERVER and tool.agent is None}
+    in_force = {tool.key for tool, decision in declared if not decision.frees_name}
+    tools = [tool for tool, _ in declared if tool.kind is Kind.MCP_TOOL]
+    owners = dict(_owners(tools, servers))
+    definitions = {
+        tool.key: sources.definitions[tool.key] for tool in tools if tool.key in sources.definitions
     }
-    in_force = {tool.key for tool, decision in sources.listed if not decision.frees_name}
-    tools = [tool for tool, _ in sources.listed if tool.kind is Kind.MCP_TOOL]
-    owners = dict(_owners(tools, servers, in_force))
-    definitions = dict(_defined(tools, sources.definitions))
     named = [tool for tool in tools if tool.key in in_force and tool.key in owners]
-    names = name_tools(named, definitions, plan)
+    sent = sources.sent
+    names = name_tools(named, definitions, plan, None if sent is None else sent.names)
     served = {
         tool.key: (names.of(tool.key), definitions[tool.key])
         for tool in named
@@ -64,10 +70,12 @@ def build_catalog(sources: CatalogSources) -> EndpointCatalog:
         made_of=made_of,
         names=names,
         extras={key: _cleaned(extras) for key, extras in sources.extras.items() if key in servers},
-        prompt_names=ServedNames(_prompts(sources, servers, in_force)),
+        prompt_names=ServedNames(
+            _prompts(sources, servers, in_force), before=None if sent is None else sent.prompt_names
+        ),
         advancing=[form for each in sources.transitions for form in tool_globs(each.pattern)],
         upstreams=dict(_upstreams(servers, sources)),
-        declarations=sources.declarations,
+        declarations={key: item.declaration for key, item in sources.resolved.items()},
     )
 
 
@@ -81,32 +89,21 @@ def _cleaned(extras: ServerExtras) -> ServerExtras:
     )
 
 
-def _owners(
-    tools: Iterable[Tool], servers: Mapping[Key, Tool], in_force: Collection[Key]
-) -> Iterator[tuple[Key, Key]]:
-    """Yield the server of each tool: the one in the same place, else the effective one of that label."""
-    by_label = {
-        (server.client, server.server, server.plugin): key
-        for key, server in servers.items()
-        if key in in_force
-    }
+def _owners(tools: Iterable[Tool], servers: Mapping[Key, Tool]) -> Iterator[tuple[Key, Key]]:
+    """Yield the server of each tool: the declaration in the same place, never another of the same name."""
     for tool in tools:
-        place = (tool.client, Kind.MCP_SERVER, tool.scope, tool.project_hash, tool.dir, None, tool.server)
-        beside = (*place, server_name(tool.server or "", tool.plugin))
-        owner = beside if beside in servers else by_label.get((tool.client, tool.server, tool.plugin))
-        if owner is not None and tool.agent is None:
+        place = (
+            tool.client,
+            Kind.MCP_SERVER,
+            tool.scope,
+            tool.project_hash,
+            tool.dir,
+            tool.agent,
+            tool.server,
+        )
+        owner = (*place, server_name(tool.server or "", tool.plugin))
+        if owner in servers:
             yield tool.key, owner
-
-
-def _defined(
-    tools: Iterable[Tool], definitions: Mapping[Key, Definition]
-) -> Iterator[tuple[Key, Definition]]:
-    """Yield the definition of each tool; a tool that was only observed may be stored under another label."""
-    by_name = {(key[0], key[-1]): definition for key, definition in definitions.items()}
-    for tool in tools:
-        definition = definitions.get(tool.key) or by_name.get((tool.client, tool.name))
-        if definition is not None:
-            yield tool.key, definition
 
 
 def _by_name(tools: Iterable[Tool]) -> dict[str, list[Tool]]:
@@ -128,24 +125,26 @@ def _prompts(
 
 
 def _upstreams(servers: Mapping[Key, Tool], sources: CatalogSources) -> Iterator[tuple[Key, Upstream]]:
-    """Yield the servers that may be started: those whose entry has not changed since it was stored."""
+    """Yield the servers that may be started: those with a permit whose entry is the stored one."""
+    context = sources.context
     for key, row in servers.items():
-        declaration = sources.declarations.get(key)
-        if declaration is None or declaration.digest != row.digest:
+        item = sources.resolved.get(key)
+        if item is None or item.declaration.digest != row.digest:
             continue
-        workspace, home = sources.context.workspace.dir, sources.context.home
-        if is_own(declaration):
-            yield key, own_upstream(declaration, workspace)
+        if is_own(item.declaration):
+            yield key, own_upstream(item.declaration)
             continue
-        made = upstream(declaration, workspace=workspace, home=home, deadline=DEADLINE)
-        if made is not None:
-            run = sources.plan.run(row.server or "", row.plugin)
-            yield (
-                key,
-                replace(
-                    made,
-                    sharing=None if run.sessions is None else Sharing(run.sessions),
-                    inherits=True if run.inherit_env is None else run.inherit_env,
-                    patience=run.deadline or PATIENCE,
-                ),
-            )
+        permit = permit_start(item, context.workspace, home=context.home, trusts=sources.trusts)
+        if permit is None:
+            continue
+        made = upstream(item.declaration, permit, deadline=DEADLINE)
+        run = sources.plan.run(row.server or "", row.plugin)
+        yield (
+            key,
+            replace(
+                made,
+                sharing=None if run.sessions is None else Sharing(run.sessions),
+                inherits=True if run.inherit_env is None else run.inherit_env,
+                patience=run.deadline or PATIENCE,
+            ),
+        )

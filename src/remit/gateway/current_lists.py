@@ -21,12 +21,25 @@ class CurrentLists:
         self._pool = pool
         self._refresher = refresher
         self._lists = lists
+        self._sent: PublishedLists | None = None
         refresher.consider(lists)
 
     @property
     def last(self) -> PublishedLists:
         """The last published lists."""
         return self._lists
+
+    async def send(self) -> PublishedLists:
+        """Return the current lists for a client, whose names stay as they are from then on.
+
+        Raises:
+            RemitError: the store or the configuration cannot be used.
+        """
+        lists = await self.refresh()
+        if lists is not self._sent:
+            self._sent = lists
+            await self._worker.run(Inventory.note_sent, lists)
+        return lists
 
     async def refresh(self) -> PublishedLists:
         """Return the current lists, and drop servers whose entry changed.

@@ -193,10 +193,10 @@ class LiveEndpoint:
         return lists
 
     async def _settled(self) -> PublishedLists:
-        """Return the lists; in the first seconds, wait for new servers first."""
+        """Return the lists for a client; in the first seconds, wait for new servers first."""
         await self._refresher.settled()
         with _translated_errors():
-            return await self._lists.refresh()
+            return await self._lists.send()
 
     async def _call_deferred(self, asked: Params, caller: RequestContext) -> Answer:
         """Call the tool named in the arguments, exactly as if it were called directly."""

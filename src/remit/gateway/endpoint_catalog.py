@@ -150,5 +150,5 @@ def _rest(name: str, server: Tool, plan: ServingPlan) -> str | None:
     return rest_of(name, label, plugin, is_prefixed=plan.is_prefixed(label, plugin))
 
 
-def _closest(target: CallTarget) -> tuple[bool, bool, bool]:
+def _closest(target: CallTarget) -> tuple[bool, ...]:
     return closest_to_being_visible(ToolDecision(target.tool, target.decision))

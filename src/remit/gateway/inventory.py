@@ -9,7 +9,7 @@ from remit.configuration.merged_configuration import Configuration
 from remit.decision.context import Context
 from remit.decision.decide import ToolDecision
 from remit.decision.decision_index import DecisionIndex
-from remit.decision.declarations import Declaration, Key, Resolved
+from remit.decision.declarations import Key, Resolved
 from remit.decision.globs import glob, tool_globs
 from remit.decision.policy_rules import ConfigLocation, ListTarget, ToolList
 from remit.decision.state_snapshot import Snapshot
@@ -67,9 +67,9 @@ class _Read(NamedTuple):
     resolved: Sequence[Resolved]
 
     @property
-    def declarations(self) -> Mapping[Key, Declaration]:
+    def by_key(self) -> Mapping[Key, Resolved]:
         """The declarations by key."""
-        return {item.declaration.key: item.declaration for item in self.resolved}
+        return {item.declaration.key: item for item in self.resolved}
 
     def says(self, other: "_Read") -> bool:
         """Check whether another read found the same, including how servers are launched."""
@@ -91,6 +91,7 @@ class Inventory:
         self._kept: _Kept | None = None
         self._uses: Mapping[Key, tuple[int, int]] | None = None  # as of the first catalog
         self._lists: tuple[Sequence[ToolDecision], PublishedLists] | None = None
+        self._sent: PublishedLists | None = None  # the last lists that a client got
 
     @property
     def registry(self) -> Registry:
@@ -126,9 +127,13 @@ class Inventory:
         before = self._lists
         if before is not None and before[1].catalog is kept.catalog and before[0] == listed:
             return before[1]
-        lists = publish(kept.catalog, listed, self._uses or {}, before and before[1])
+        lists = publish(kept.catalog, listed, self._uses or {}, before and before[1], self._sent)
         self._lists = listed, lists
         return lists
+
+    def note_sent(self, lists: PublishedLists) -> None:
+        """Note that a client got these lists: from now on, their names and addresses stay as they are."""
+        self._sent = lists
 
     def places(self) -> list[str]:
         """Return the files and directories that affect the lists."""
@@ -207,9 +212,11 @@ class Inventory:
                 listed=roster.at(Snapshot()),
                 definitions=self._registry.catalog.definitions(tools, context),
                 extras=self._supply.extras(context),
-                declarations=read.declarations,
+                resolved=read.by_key,
+                trusts=self._supply.trusts(context),
                 transitions=configuration.transitions,
                 items={} if self._kept is None else self._kept.catalog.made_of,
+                sent=None if self._sent is None else self._sent.catalog,
             )
         )
         return _Kept(read, configured, revision, catalog, roster)

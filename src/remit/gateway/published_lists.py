@@ -69,14 +69,21 @@ class PublishedLists:
 
 
 def publish(
-    catalog: EndpointCatalog, listed: Sequence[ToolDecision], uses: Uses, before: PublishedLists | None
+    catalog: EndpointCatalog,
+    listed: Sequence[ToolDecision],
+    uses: Uses,
+    before: PublishedLists | None,
+    sent: PublishedLists | None = None,
 ) -> PublishedLists:
-    """Build the lists from the current decisions; an unchanged list stays the same object."""
+    """Build the lists from the current decisions; an unchanged list stays the same object.
+
+    Addresses that were `sent` to a client keep leading to the same servers.
+    """
     decisions = {tool.key: decision for tool, decision in listed}
     visible = visible_tools(listed, catalog.items, uses, catalog.context.requirements)
     shown = present(visible, catalog.plan)
     servers = list(_servers(catalog, decisions))
-    addresses = _addresses(catalog, servers, shown)
+    addresses = _addresses(catalog, servers, shown, None if sent is None else sent.addresses)
     return PublishedLists(
         catalog=catalog,
         decisions=decisions,
@@ -121,9 +128,12 @@ def _servers(catalog: EndpointCatalog, decisions: Mapping[Key, Decision]) -> Ite
 
 
 def _addresses(
-    catalog: EndpointCatalog, servers: Sequence[Key], shown: Presentation
+    catalog: EndpointCatalog,
+    servers: Sequence[Key],
+    shown: Presentation,
+    before: ResourceAddresses[Key] | None,
 ) -> ResourceAddresses[Key]:
-    """Assign each address to the first server that lists it."""
+    """Assign each address to the server that lists it."""
     rows = {key: catalog.servers[key] for key in servers}
     labels = {key: full_label(row.server or "", row.plugin) for key, row in rows.items()}
     claims = (
@@ -132,7 +142,8 @@ def _addresses(
         for key in servers
         for item in _of(catalog, key, part)
     )
-    return ResourceAddresses(labels, claims, taken=(f"{ROOM}{group.name}" for group in shown.resources))
+    rooms = (f"{ROOM}{group.name}" for group in shown.resources)
+    return ResourceAddresses(labels, claims, rooms, before)
 
 
 def _resources(

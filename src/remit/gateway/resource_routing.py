@@ -118,6 +118,8 @@ class ResourceRouter:
 
     def _unlisted(self, uri: str, lists: PublishedLists) -> Key | None:
         """Find the server of a resource that no server lists."""
+        if lists.addresses.is_known(uri):  # of several servers: each is reached under its own address
+            return None
         told_by = self._linked.get(uri)
         return told_by if told_by in set(lists.servers()) else _templated(uri, lists)
 
@@ -172,16 +174,20 @@ def _readdressed(answer: Answer, key: Key, lists: PublishedLists) -> Answer:
 
 
 def _templated(uri: str, lists: PublishedLists) -> Key | None:
-    """Find the server whose template matches most of an address literally."""
-    best: tuple[int, Key] | None = None
+    """Find the server whose template matches most of an address literally; None if several match as well."""
     extras = lists.catalog.extras
-    for key in lists.servers():
-        for template in extras[key].templates if key in extras else ():
-            said = template["uriTemplate"]
-            found = len(uri) + 1 if said == uri else fit(said, uri)
-            if found is not None and (best is None or found > best[0]):
-                best = found, key
-    return None if best is None else best[1]
+    fitting = {
+        key: max((_fit(each["uriTemplate"], uri) for each in extras[key].templates), default=0)
+        for key in lists.servers()
+        if key in extras
+    }
+    best = max(fitting.values(), default=0)
+    found = [key for key, length in fitting.items() if length == best > 0]
+    return found[0] if len(found) == 1 else None
+
+
+def _fit(template: str, uri: str) -> int:
+    return len(uri) + 1 if template == uri else fit(template, uri) or 0
 
 
 def _room(uri: str, group: ToolGroup) -> Answer:

@@ -109,6 +109,7 @@ class HookContext(NamedTuple):
         name: str,
         *,
         server: str | None = None,
+        source: str | None = None,
         subject: str | None = None,
         session_id: str | None = None,
         call_id: str | None = None,
@@ -135,11 +136,23 @@ class HookContext(NamedTuple):
             self.is_scanned(),
             server=None if server is None else storable(server),
             subject=None if subject is None else storable(subject),
+            source=source,
         )
         if succeeded or trace is not None:  # the configuration has the transitions and the setting for traces
             self.refresh_configuration()
         use = CallOutcome(session_id, call_id, succeeded, duration_ms)
         return self.store.record(reported, use, self._kept_trace(trace, cwd))
+
+    def report_call(
+        self, session_id: str, call_id: str, *, trace: "Trace | None" = None, cwd: str = ""
+    ) -> None:
+        """Store the session and the trace of a call through the gateway, which counts it itself."""
+        from remit.decision.client_reports import CallOutcome
+
+        if trace is not None:
+            self.refresh_configuration()
+        use = CallOutcome(session_id, call_id)
+        self.store.report_call(use, self.environment.now(), self._kept_trace(trace, cwd))
 
     def _kept_trace(self, trace: "Trace | None", cwd: str) -> "Trace | None":
         if trace is None or not self.store.is_observing():

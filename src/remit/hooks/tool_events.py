@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from remit.decision.client_reports import CallOutcome, ClientCall
+from remit.decision.client_reports import ClientCall
 from remit.decision.gates import ASK_THE_USER
 from remit.decision.tool_names import MCP, served_name
 from remit.hooks.decision_cache import CallDecision, decide_call
@@ -99,35 +99,32 @@ def _record(event: Event, environment: HookEnvironment, *, succeeded: bool | Non
     name = event.tool
     if name is None:
         return None
-    own = served_name(name)
-    if own is not None:
-        # The gateway counts it too, under the tool's own name, so the call counts only once.
-        name = MCP + own
-    trace = _trace(name, event, succeeded=succeeded)
+    if (own := served_name(name)) is not None:
+        return _report(event, environment, _trace(MCP + own, event, succeeded=succeeded))
     with open_context(event.directory, environment) as context:
-        if own is None or context.store.has_tool(name):
-            context.record_use(
-                name,
-                server=event.server if own is None else None,
-                subject=event.subject,
-                session_id=event.session_id,
-                call_id=event.text("tool_use_id"),
-                succeeded=succeeded,
-                duration_ms=event.number("duration_ms"),
-                at=event.at,
-                trace=trace,
-                cwd=event.text("cwd", _MAX_PATH) or "",
-            )
-            return None
-    return _report(event, environment)
+        context.record_use(
+            name,
+            server=event.server,
+            source=event.inner("mcp_server").text("source"),
+            subject=event.subject,
+            session_id=event.session_id,
+            call_id=event.text("tool_use_id"),
+            succeeded=succeeded,
+            duration_ms=event.number("duration_ms"),
+            at=event.at,
+            trace=_trace(name, event, succeeded=succeeded),
+            cwd=event.text("cwd", _MAX_PATH) or "",
+        )
+    return None
 
 
-def _report(event: Event, environment: HookEnvironment) -> Answer:
-    """Report the session of a call; only the gateway knows whether the call was made."""
+def _report(event: Event, environment: HookEnvironment, trace: "Trace | None" = None) -> Answer:
+    """Report the session of a call through Remit: only the gateway knows whether it was made, and of what."""
     call_id = event.text("tool_use_id")
     if call_id is not None and event.session_id is not None:
         with open_context(event.directory, environment) as context:
-            context.store.report_call(CallOutcome(event.session_id, call_id), environment.now())
+            cwd = event.text("cwd", _MAX_PATH) or ""
+            context.report_call(event.session_id, call_id, trace=trace, cwd=cwd)
     return None
 
 

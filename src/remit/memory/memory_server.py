@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from remit.decision.declarations import Declaration, Resolved
 from remit.decision.kinds import ConfigStatus, Kind
+from remit.decision.problems import Problem
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import MEMORY_SERVER, REMIT, server_name, tool_name
 from remit.memory.scope_gate import memory_id
@@ -34,14 +36,34 @@ def is_own(declaration: Declaration) -> bool:
 def resolve_own_server(client: str, resolved: Iterable[Resolved], *, is_served: bool) -> Resolved | None:
     """Return the own server for a client that starts a gateway or that a gateway serves.
 
-    A declared server of the same name takes its place.
+    An entry of the user's own that starts memory alone takes its place.
     """
     declared = [item for item in resolved if item.declaration.kind is Kind.MCP_SERVER]
     has_gateway = any(map(_starts_gateway, declared))
-    if not (has_gateway or is_served) or any(item.declaration.server == MEMORY_SERVER for item in declared):
+    if not (has_gateway or is_served) or any(map(_starts_memory, declared)):
         return None
     status = ConfigStatus.ENABLED if has_gateway else ConfigStatus.UNSERVED
     return Resolved(declaration=own_server(client), config_status=status)
+
+
+def with_own_server(
+    resolved: Sequence[Resolved], own: Resolved | None
+) -> tuple[list[Resolved], list[Problem]]:
+    """Add the own server; no other server gets its name, or it would receive memory's calls."""
+    if own is None:
+        return list(resolved), []
+    kept: list[Resolved] = []
+    problems: list[Problem] = []
+    for item in resolved:
+        declaration = item.declaration
+        if declaration.name != own.declaration.name or declaration.agent is not None:
+            kept.append(item)
+            continue
+        reason = f"`{MEMORY_SERVER}` is the name of Remit's own server, so this one is not used: rename it"
+        problems.append(Problem(declaration.source, f"mcpServers.{declaration.server}", reason))
+        if declaration.key != own.declaration.key:  # both would have one row
+            kept.append(replace(item, shadowed_by=own.declaration))
+    return [*kept, own], problems
 
 
 def own_server(client: str) -> Declaration:
@@ -57,17 +79,15 @@ def own_server(client: str) -> Declaration:
     )
 
 
-def own_upstream(declaration: Declaration, directory: str) -> Upstream:
+def own_upstream(declaration: Declaration) -> Upstream:
     """Make the own server's upstream, so its calls are routed like all others; it starts no process."""
-    from remit.decision.launch import Launch
     from remit.upstream.upstream_model import Upstream
 
     return Upstream(
         key=declaration.key,
         label=MEMORY_SERVER,
         client=declaration.client,
-        launch=Launch(),
-        directory=directory,
+        permit=None,
         source=REMIT,
     )
 
@@ -114,6 +134,13 @@ def _definition(said: Mapping[str, Any]) -> Definition:
         annotations=json.dumps(said["annotations"], sort_keys=True),
         raw=json.dumps({key: value for key, value in said.items() if key != "name"}),
     )
+
+
+def _starts_memory(item: Resolved) -> bool:
+    """Return whether the user's own entry is Remit itself under the own server's name."""
+    declaration = item.declaration
+    is_users = declaration.project_hash is None and item.config_status is ConfigStatus.ITSELF
+    return is_users and declaration.server == MEMORY_SERVER
 
 
 def _starts_gateway(item: Resolved) -> bool:

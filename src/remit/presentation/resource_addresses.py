@@ -1,7 +1,8 @@
 """Maps resource addresses to the servers that serve them.
 
-Two servers may list the same address. The first keeps it; the other's resource is served under an address
-that names its server, so both can be read.
+Two servers may list the same address. Then each resource is served under an address that names its server, so
+both can be read and neither takes the other's place. A client that knows an address keeps reaching the server
+that had it, whoever lists it later.
 """
 
 import re
@@ -14,6 +15,7 @@ from remit.presentation.served_names import group_name
 
 SCHEME = "remit://"  # `remit://SERVER/ADDRESS`, which no server can claim
 _EXPRESSION = re.compile(r"\{[^{}]*\}")
+_WITH_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 Named = TypeVar("Named", bound=Hashable)
 
@@ -26,14 +28,23 @@ class ResourceAddresses(Generic[Named]):
         labels: Mapping[Named, str],
         claims: Iterable[tuple[Named, str]],
         taken: Iterable[str] = (),
+        before: "ResourceAddresses[Named] | None" = None,
     ) -> None:
         self._servers: dict[str, Named] = {}
         for key, label in labels.items():
             self._servers[group_name(label, self._servers)] = key
         self._below = {key: f"{SCHEME}{name}/" for name, key in self._servers.items()}
-        self._owners: dict[str, Named | None] = dict.fromkeys(taken)
+        rooms = frozenset(taken)
+        self._owners: dict[str, Named | None] = dict.fromkeys(rooms)  # None: of no server, or of several
         for key, address in claims:
-            self._owners.setdefault(address, key)
+            owner = self._owners.setdefault(address, key)
+            if owner != key and address not in rooms:
+                self._owners[address] = None if before is None else before.kept_by(address, (owner, key))
+
+    def kept_by(self, address: str, rivals: Iterable[Named | None]) -> Named | None:
+        """Return which of several servers already had an address."""
+        owner = self._owners.get(address)
+        return owner if owner in rivals else None
 
     def below(self, key: Named, address: str) -> str:
         """Return an address under its server's name, whether needed or not."""
@@ -42,7 +53,12 @@ class ResourceAddresses(Generic[Named]):
     def written(self, key: Named, address: str) -> str:
         """Return an address as it is served: unchanged, unless another server has the same one."""
         is_own = self._owners.get(address, key) == key and not address.startswith(SCHEME)
+        is_own = is_own and _WITH_SCHEME.match(address) is not None  # else it may lead anywhere
         return address if is_own or key not in self._below else self.below(key, address)
+
+    def is_known(self, address: str) -> bool:
+        """Check whether any server lists an address, or several do."""
+        return address in self._owners
 
     def found(self, address: str) -> tuple[Named, str] | None:
         """Find the server of an address, and the address there; None if no server lists it."""
@@ -58,9 +74,12 @@ def fit(template: str, uri: str) -> int | None:
     """Count the literal characters of a template that matches an address; None if it does not match.
 
     Any text matches an expression, so no template can make matching slow. Of several templates that match,
-    the one with the most literal characters wins.
+    the one with the most literal characters wins. A template that does not begin with a scheme, such as
+    `{+any}`, would catch the addresses of all servers, and matches none.
     """
     pattern = _pattern(template)
+    if _WITH_SCHEME.match(pattern.parts[0]) is None:
+        return None
     return sum(map(len, pattern.parts)) if pattern.matches(uri) else None
 
 

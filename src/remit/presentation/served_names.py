@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 LONGEST = 64 - len(OWN)
 _DIGITS = 8  # of the hash in a shortened or ambiguous name
+_MOST_HELD = 20_000  # names of a session; beyond that, those no longer in use are forgotten
 
 Named = TypeVar("Named", bound=Hashable)
 
@@ -42,10 +43,14 @@ def claim_name(
 
 
 def name_tools(
-    tools: Iterable["Tool"], definitions: Mapping["Key", "Definition"], plan: "ServingPlan"
+    tools: Iterable["Tool"],
+    definitions: Mapping["Key", "Definition"],
+    plan: "ServingPlan",
+    before: "ServedNames[Key] | None" = None,
 ) -> "ServedNames[Key]":
     """Name the tools that a gateway serves; the names of Remit's own tools are reserved."""
-    return ServedNames((_claim(tool, definitions.get(tool.key), plan) for tool in tools), GATEWAY_TOOLS)
+    claims = (_claim(tool, definitions.get(tool.key), plan) for tool in tools)
+    return ServedNames(claims, GATEWAY_TOOLS, before)
 
 
 def own_name(tool: "Tool", definition: "Definition | None") -> str:
@@ -63,21 +68,44 @@ def _claim(tool: "Tool", definition: "Definition | None", plan: "ServingPlan") -
 
 
 class ServedNames(Generic[Named]):
-    """Assigns each claim a stable name, which only a conflict changes."""
+    """Assigns each claim a stable name, which only a conflict changes.
 
-    def __init__(self, claims: Iterable[NameClaim[Named]], reserved: Collection[str] = ()) -> None:
+    After names `before`, each key keeps its name, whoever else claims it now. A name that another key had may
+    only go to its successor: another declaration of the same canonical name.
+    """
+
+    def __init__(
+        self,
+        claims: Iterable[NameClaim[Named]],
+        reserved: Collection[str] = (),
+        before: "ServedNames[Named] | None" = None,
+    ) -> None:
         self._names: dict[Named, str] = {}
         self._keys: dict[str, Named] = {}
         self._canonical: dict[str, Named | None] = {}  # None: ambiguous
+        self._held = {} if before is None else before.held()
         wanted = [(each, _fitting(each.name, _identity(each))) for each in claims]
+        present = {each.key for each, _ in wanted}
         holders = dict.fromkeys(reserved, 1)
         for _, name in wanted:
             holders[name] = holders.get(name, 0) + 1
+        for each, _ in wanted:
+            self._canonical[each.canonical] = None if each.canonical in self._canonical else each.key
+        old = {claim.key: name for name, claim in self._held.items()}
+        for each, _ in wanted:
+            if each.key in old:
+                self._give(each, old[each.key])
         # Shared names come first, or a server could claim the very name that another one gets.
         for each, name in sorted(wanted, key=lambda pair: holders[pair[1]] == 1):
-            is_alone = holders[name] == 1 and name not in self._keys
-            self._give(each.key, name if is_alone else self._distinct(name, _identity(each)))
-            self._canonical[each.canonical] = None if each.canonical in self._canonical else each.key
+            if each.key not in old:
+                is_alone = holders[name] == 1 and self._is_free(name, each, present)
+                self._give(each, name if is_alone else self._distinct(name, each))
+
+    def held(self) -> dict[str, NameClaim[Named]]:
+        """Return the names that were ever given, with the last claim to each."""
+        if len(self._held) <= _MOST_HELD:
+            return dict(self._held)
+        return {name: claim for name, claim in self._held.items() if name in self._keys}
 
     def of(self, key: Named) -> str:
         """Return the name of a key."""
@@ -94,14 +122,22 @@ class ServedNames(Generic[Named]):
                 return self._keys[served]
         return self._canonical.get(name)
 
-    def _distinct(self, name: str, identity: str) -> str:
-        while (found := _hashed(name, identity)) in self._keys:
+    def _is_free(self, name: str, claim: NameClaim[Named], present: Collection[Named] = ()) -> bool:
+        """Check that nobody has a name, and that nobody else had it before."""
+        holder = self._held.get(name)
+        is_inherited = holder is None or (holder.canonical == claim.canonical and holder.key not in present)
+        return is_inherited and name not in self._keys
+
+    def _distinct(self, name: str, claim: NameClaim[Named]) -> str:
+        identity = _identity(claim)
+        while not self._is_free(found := _hashed(name, identity), claim):
             identity += "\0"
         return found
 
-    def _give(self, key: Named, name: str) -> None:
-        self._names[key] = name
-        self._keys[name] = key
+    def _give(self, claim: NameClaim[Named], name: str) -> None:
+        self._names[claim.key] = name
+        self._keys[name] = claim.key
+        self._held[name] = claim
 
 
 def served_spellings(name: str) -> Sequence[str]:

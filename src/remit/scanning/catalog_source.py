@@ -107,6 +107,10 @@ class CatalogSource:
         """Map the keys of servers to their offers other than tools."""
         return self._store.servers.extras(context.workspace)
 
+    def trusts(self, context: Context) -> Mapping[Key, str]:
+        """Map the keys of servers to the digests of the entries that the user trusts."""
+        return self._store.servers.trusts(context.workspace)
+
     def keep(self, declaration: Declaration, offer: Offer, context: Context) -> None:
         """Store a server's offer."""
         self._store.servers.keep(declaration, offer, context.workspace, self._clock())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,11 +14,12 @@ from remit.decision.tool_names import REMIT
 from remit.errors import UnknownServerError, UpstreamError
 from remit.scanning.scanner import Progress
 from remit.settings import DEADLINE
+from remit.trust.start_permit import permit_start
 from remit.upstream.upstream_model import Offer, Upstream, upstream
 
 if TYPE_CHECKING:
     from remit.catalog.listing import Listings
-    from remit.decision.declarations import Declaration, Key
+    from remit.decision.declarations import Key, Resolved
     from remit.decision.tools import Tool
     from remit.scanning.ports import Upstreams
     from remit.scanning.scanner import Scanner
@@ -64,25 +65,18 @@ class LiveListing:
         """
         if not deadline > 0:  # also rejects NaN
             raise ValueError("a deadline is a number of seconds above 0")
-        declared = {item.declaration.key: item.declaration for item in self._scanner.resolved(context)}
+        declared = {item.declaration.key: item for item in self._scanner.resolved(context)}
         context, listed = self._listings.list(replace(context, starts_servers=True))
         chosen = _to_connect(listed, names, context)
-        asked = [
-            started
-            for item in chosen
-            if (found := _as_decided(item, declared)) is not None
-            and (
-                started := upstream(
-                    found, workspace=context.workspace.dir, home=context.home, deadline=deadline
-                )
-            )
-            is not None
-        ]
+        started = (self._permitted(item, declared, context, deadline) for item in chosen)
+        asked = [each for each in started if each is not None]
         offers: dict[Key, Offer] = {}
 
         def keep(asked_one: Upstream, offer: Offer) -> None:
             offers[asked_one.key] = offer
-            self._store.servers.keep(declared[asked_one.key], offer, context.workspace, self._clock())
+            self._store.servers.keep(
+                declared[asked_one.key].declaration, offer, context.workspace, self._clock()
+            )
             on_progress(Progress(len(offers), len(asked), asked_one.label, offer))
 
         on_progress(Progress(0, len(asked)))
@@ -97,23 +91,32 @@ class LiveListing:
             UnknownServerError: the server is not known here.
             UpstreamError: the server may not be started, or its entry cannot be read now.
         """
-        declared = {item.declaration.key: item.declaration for item in self._scanner.resolved(context)}
+        declared = {item.declaration.key: item for item in self._scanner.resolved(context)}
         context, listed = self._listings.list(replace(context, starts_servers=True))
         (item,) = _to_connect(listed, [name], context)
-        found = _as_decided(item, declared)
-        place, home = context.workspace.dir, context.home
-        made = None if found is None else upstream(found, workspace=place, home=home, deadline=DEADLINE)
+        made = self._permitted(item, declared, context, DEADLINE)
         if made is None:
             decision = item.decision
             reason = "its file cannot be read now" if decision.is_available else decision.full_reason
             raise UpstreamError(f"`{name}` cannot be used here: {reason}", hint=decision.unlock)
         return made
 
+    def _permitted(
+        self, item: ToolDecision, declared: Mapping[Key, Resolved], context: Context, deadline: float
+    ) -> Upstream | None:
+        """Make the upstream of a server that may be started; None for others."""
+        found = _as_decided(item, declared)
+        if found is None:
+            return None
+        trusts = self._store.servers.trusts(context.workspace)
+        permit = permit_start(found, context.workspace, home=context.home, trusts=trusts)
+        return None if permit is None else upstream(found.declaration, permit, deadline=deadline)
 
-def _as_decided(item: ToolDecision, declared: dict[Key, Declaration]) -> Declaration | None:
+
+def _as_decided(item: ToolDecision, declared: Mapping[Key, Resolved]) -> Resolved | None:
     """Find the declaration of a decision; None if the server may not start, or its entry changed since."""
     found = declared.get(item.tool.key) if item.decision.is_available else None
-    return found if found is not None and found.digest == item.tool.digest else None
+    return found if found is not None and found.declaration.digest == item.tool.digest else None
 
 
 def _to_connect(listed: Sequence[ToolDecision], names: Sequence[str], context: Context) -> list[ToolDecision]:

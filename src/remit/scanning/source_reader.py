@@ -14,7 +14,7 @@ from remit.decision.projects import View
 from remit.decision.resolve import resolve
 from remit.decision.settings_rules import Effect, SettingsRule
 from remit.decision.tool_names import REMIT
-from remit.memory.memory_server import is_own, own_offer, resolve_own_server
+from remit.memory.memory_server import is_own, own_offer, resolve_own_server, with_own_server
 from remit.scanning.scanner import ClientPresence
 
 if TYPE_CHECKING:
@@ -80,7 +80,8 @@ class SourceReader:
         # Once a gateway ran here, its own server stays listed, even between runs.
         is_known = is_served or self._store.is_resolved(REMIT, view)
         own = resolve_own_server(view.client, resolved, is_served=is_known)
-        resolved = resolved if own is None else [*resolved, own]
+        resolved, problems = with_own_server(resolved, own)
+        reading = replace(reading, problems=[*reading.problems, *problems]) if problems else reading
         self._last[view] = reading.inputs, resolved
         return reading, resolved
 

@@ -111,11 +111,11 @@ class HookStore:
 
         return record(self._database, reported, use, trace)
 
-    def report_call(self, use: "CallOutcome", at: int) -> None:
-        """Store the session of a call that only the gateway can count."""
+    def report_call(self, use: "CallOutcome", at: int, trace: "Trace | None" = None) -> None:
+        """Store the session and the trace of a call that only the gateway can count."""
         from remit.store.usage_store import report_call
 
-        report_call(self._database, self._workspace, self._client, use, at)
+        report_call(self._database, self._workspace, self._client, use, at, trace)
 
     def add_audit(self, entry: AuditEntry) -> None:
         """Store an audit entry."""

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from remit.decision.kinds import Authority
 from remit.decision.permissions.client_permissions import NO_PERMISSIONS, ClientPermissions
 from remit.decision.problems import Problem
 from remit.decision.projects import Project, Workspace
@@ -132,19 +133,23 @@ class SqliteStore:
         project = reported.workspace.project.hash
         with self.database.transaction():
             tool = find_or_add_tool(self.database, reported)
-            earlier = self.database.rows("definition", tool=tool, project=project)
-            description, input_schema = earlier[0] if earlier else (None, None)
-            complete = replace(
-                definition,
-                description=definition.description or description,
-                input_schema=definition.input_schema or input_schema,
+            earlier = self.database.rows(
+                "reported_definition", tool=tool, **scope_parameters(reported.workspace)
             )
-            self.database.run(
-                "attach_definition",
-                tool=tool,
-                project=project,
-                definition=define(self.database, complete),
-            )
+            for authority, description, input_schema in earlier:
+                if authority == Authority.CONFIG:  # its server or its file describes it
+                    continue
+                complete = replace(
+                    definition,
+                    description=definition.description or description,
+                    input_schema=definition.input_schema or input_schema,
+                )
+                self.database.run(
+                    "attach_definition",
+                    tool=tool,
+                    project=project,
+                    definition=define(self.database, complete),
+                )
 
     def uses_here(self, workspace: Workspace) -> dict[Key, tuple[int, int]]:
         """Return the number of uses of each tool in a project and the time of the last, by key."""

@@ -1,14 +1,16 @@
 """Finds or adds the row of a tool that was used, reported or listed.
 
-A tool takes the scope of its server if the workspace was scanned and the server is active there. Otherwise
-the tool stays in its workspace: a name alone never widens a scope. Among tools that no configuration
-declares, a report outranks a hook, whichever arrives first.
+Only a server's own list makes a row that can be called. A use belongs to the declaration that answered it:
+the gateway names its key, a client's hook the file. Without either, a tool takes the place of its server if
+the workspace was scanned and only one server can be meant. Otherwise it stays in its workspace: a name alone
+never widens a scope. Among tools that no configuration declares, a report outranks a hook, whichever arrives
+first.
 """
 
 import json
 from typing import NamedTuple
 
-from remit.decision.client_reports import ReportedTool
+from remit.decision.client_reports import SOURCE_SCOPES, ReportedTool
 from remit.decision.kinds import STARTERS, Authority, Kind
 from remit.decision.projects import Workspace
 from remit.decision.scopes import Scope
@@ -39,26 +41,56 @@ class Placement(NamedTuple):
     authority: Authority
 
 
-def find_or_add_tool(database: Database, reported: ReportedTool) -> int:
-    """Find or add the row of a tool inside a transaction, and merge undeclared rows into it."""
-    name, workspace, client = canonical(reported.name), reported.workspace, reported.client
+def find_or_add_tool(database: Database, reported: ReportedTool) -> int | None:
+    """Find or add the row of a tool inside a transaction, and merge undeclared rows into it.
+
+    None if the declaration that answered is gone.
+    """
+    workspace = reported.workspace
     database.run("see_project", hash=workspace.project.hash, path=workspace.project.path, at=reported.at)
+    tool = (
+        _answering_tool(database, reported) if reported.key is not None else _named_tool(database, reported)
+    )
+    if tool is not None:
+        database.run("add_sighting", tool=tool, project=workspace.project.hash)
+    return tool
+
+
+def _named_tool(database: Database, reported: ReportedTool) -> int:
+    """Find or add the row of a tool of which the reporter knows the name."""
+    name, workspace, client = canonical(reported.name), reported.workspace, reported.client
     started = _started_tool(database, reported)
     if started is not None:
-        database.run("add_sighting", tool=started, project=workspace.project.hash)
         return started
-    placement = (
-        _server_placement(database, name, client, reported.server, workspace) if reported.is_scanned else None
-    )
-    placement = placement or _default_placement(name, reported)
+    placement = _declared_placement(database, name, reported) or _default_placement(name, reported)
     undeclared = _undeclared_of_name(database, client, workspace, name, placement.server)
-    if undeclared and undeclared[0].authority > placement.authority:
-        tool = undeclared[0].id
-    else:
-        tool = place_tool(database, name, client, placement, workspace, reported.at)
-    database.run("add_sighting", tool=tool, project=workspace.project.hash)
-    database.run("mark_tool_listed", tool=tool)  # a tool in use exists, even if its server did not list it
-    return tool
+    is_outranked = undeclared and undeclared[0].authority > placement.authority
+    if placement.server_id is None and is_outranked:
+        return undeclared[0].id
+    return place_tool(database, name, client, placement, workspace, reported.at)
+
+
+def _answering_tool(database: Database, reported: ReportedTool) -> int | None:
+    """Find or add the row of the tool that answered; one that its server did not list stays reported."""
+    assert reported.key is not None  # noqa: S101 - the caller checks it
+    _, kind, scope, project_hash, dir, agent, server, name = reported.key
+    place = {"scope": scope, "project_hash": project_hash, "dir": dir, "agent": agent, "server": server}
+    query = {"client": reported.client, "name": name, **place, **scope_parameters(reported.workspace)}
+    for (tool,) in database.rows("row_of_key", kind=kind, **query):
+        return tool
+    for server_id, source in database.rows("server_of_key", **query):
+        placement = Placement(
+            kind=Kind(kind or ""),
+            scope=Scope(scope or ""),
+            project_hash=project_hash,
+            dir=dir,
+            server=server,
+            server_id=server_id,
+            source=source,
+            authority=reported.authority,
+        )
+        return _upsert(database, name or "", reported.client, placement, reported.at)
+    return None
 
 
 def place_tool(
@@ -116,7 +148,8 @@ def _placement_of(
     """Find an undeclared row's placement under a server; None if the client may have meant another server."""
     parsed = classify(row.name).server
     label = None if row.server == parsed else row.server  # any other label came from the client
-    placement = _server_placement(database, row.name, client, label, workspace)
+    authority = Authority(row.authority)
+    placement = _server_placement(database, row.name, client, label, workspace, authority=authority)
     is_exact = placement is not None and placement.server == row.server
     return placement if is_exact or not _is_declared_server(database, client, workspace, parsed) else None
 
@@ -127,20 +160,41 @@ def _is_declared_server(database: Database, client: str, workspace: Workspace, l
     return bool(database.rows("declared_server", **query))
 
 
+def _declared_placement(database: Database, name: str, reported: ReportedTool) -> Placement | None:
+    """Place a tool under the declaration that the client names, else under the only possible one."""
+    scope = SOURCE_SCOPES.get(reported.source or "")
+    if not reported.is_scanned or (reported.source is not None and scope is None):
+        return None
+    return _server_placement(
+        database,
+        name,
+        reported.client,
+        reported.server,
+        reported.workspace,
+        scope=scope,
+        authority=reported.authority,
+    )
+
+
 def _server_placement(
-    database: Database, name: str, client: str, server: str | None, workspace: Workspace
+    database: Database,
+    name: str,
+    client: str,
+    server: str | None,
+    workspace: Workspace,
+    *,
+    authority: Authority,
+    scope: Scope | None = None,
 ) -> Placement | None:
     """Place a tool under the workspace's active server that its name belongs to."""
     named = classify(name)
     if named.server is None:
         return None
-    query = {"name": name, "client": client, "server": server, "parsed": named.server}
-    for scope, project_hash, dir, label, server_id, source in database.rows(
+    query = {"name": name, "client": client, "server": server, "parsed": named.server, "scope": scope}
+    for found, project_hash, dir, label, server_id, source in database.rows(
         "active_server", **query, **scope_parameters(workspace)
     ):
-        return Placement(
-            named.kind, Scope(scope), project_hash, dir, label, server_id, source, Authority.CONFIG
-        )
+        return Placement(named.kind, Scope(found), project_hash, dir, label, server_id, source, authority)
     return None
 
 

@@ -1,7 +1,7 @@
 """Records the uses of tools: events, changes of workflow states, and traces."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -34,8 +34,15 @@ def record(
         return counted.is_new
 
 
-def report_call(database: Database, workspace: Workspace, client: str, use: CallOutcome, at: int) -> None:
-    """Store the session of a call that only the gateway can count."""
+def report_call(
+    database: Database,
+    workspace: Workspace,
+    client: str,
+    use: CallOutcome,
+    at: int,
+    trace: "Trace | None" = None,
+) -> None:
+    """Store the session and the trace of a call that only the gateway can count."""
     call = {"client": client, "project": workspace.project.hash, "call_id": use.call_id}
     with database.transaction():
         database.run("see_project", hash=workspace.project.hash, path=workspace.project.path, at=at)
@@ -45,14 +52,16 @@ def report_call(database: Database, workspace: Workspace, client: str, use: Call
             database.run("complete_event", event=event, **values)
         if not earlier:
             database.run("report_call", **call, session_id=use.session_id, at=at)
+        if trace is not None and all(session is None for *_, session in earlier):
+            _add_trace(database, trace, workspace, use.session_id, at)
 
 
 def record_all(database: Database, used: Iterable[tuple[ReportedTool, CallOutcome]]) -> None:
     """Count many uses at once, looking up the row of each tool once."""
-    found: dict[tuple[str, str, str | None], int] = {}
+    found: dict[Hashable, int | None] = {}
 
-    def row(reported: ReportedTool) -> int:
-        key = (reported.name, reported.client, reported.server)
+    def row(reported: ReportedTool) -> int | None:
+        key = reported.key or (reported.name, reported.client, reported.server)
         if key not in found:
             found[key] = find_or_add_tool(database, reported)
         return found[key]
@@ -62,7 +71,9 @@ def record_all(database: Database, used: Iterable[tuple[ReportedTool, CallOutcom
             _count(database, reported, use, partial(row, reported))
 
 
-def _count(database: Database, reported: ReportedTool, use: CallOutcome, row: Callable[[], int]) -> _Counted:
+def _count(
+    database: Database, reported: ReportedTool, use: CallOutcome, row: Callable[[], int | None]
+) -> _Counted:
     """Count a use, inside a transaction."""
     call: dict[str, Value] = {
         "client": reported.client,
@@ -80,7 +91,9 @@ def _count(database: Database, reported: ReportedTool, use: CallOutcome, row: Ca
     if not earlier:
         if use.call_id is not None and use.session_id is None:
             call["session_id"] = _reported_session(database, call)
-        database.run("add_event", tool=row(), at=reported.at, **call, **outcome)
+        tool = row()
+        if tool is not None:
+            database.run("add_event", tool=tool, at=reported.at, **call, **outcome)
     if use.succeeded and all(outcome is None for _, outcome, _ in earlier):  # only once per call
         for name in filter(None, (reported.name, reported.subject)):
             advance_workflow(database, canonical(name), reported.workspace, reported.at)

@@ -42,3 +42,10 @@ def needs_trust(
     if scope is Scope.LOCAL:
         return any(is_at_or_below(source, root) for root in (workspace.checkout, workspace.project.path))
     return scope in (Scope.PROJECT, Scope.PLUGIN)
+
+
+def declaration_needs_trust(declaration: Declaration, workspace: Workspace) -> bool:
+    """Tell whether a declared server comes from a project instead of the user's own files."""
+    return needs_trust(
+        declaration.kind, declaration.scope, declaration.project_hash, declaration.source, workspace
+    )

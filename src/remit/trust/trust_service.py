@@ -6,13 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from remit.decision.context import Context
-from remit.decision.declarations import Declaration
-from remit.decision.projects import Workspace
 from remit.errors import UnknownServerError
-from remit.scanning.scanner import Scanner
-from remit.trust.trust_rule import ServerTrust, needs_trust
+from remit.trust.trust_rule import ServerTrust, declaration_needs_trust
 
 if TYPE_CHECKING:
+    from remit.scanning.scanner import Scanner
     from remit.store.ports import Clock, Store
 
 
@@ -38,7 +36,7 @@ class TrustService:
                 trusted_digest=trusts.get(item.declaration.key),
             )
             for item in self._scanner.resolved(context)
-            if item.declaration.agent is None and _needs_trust(item.declaration, context.workspace)
+            if item.declaration.agent is None and declaration_needs_trust(item.declaration, context.workspace)
         ]
         for name in names:
             if not any(item.declaration.is_called(name) for item in found):
@@ -57,9 +55,3 @@ class TrustService:
         """Revoke the trust of servers."""
         for item in servers:
             self._store.servers.revoke(item.declaration, context.workspace)
-
-
-def _needs_trust(declaration: Declaration, workspace: Workspace) -> bool:
-    return needs_trust(
-        declaration.kind, declaration.scope, declaration.project_hash, declaration.source, workspace
-    )

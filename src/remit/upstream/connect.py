@@ -1,9 +1,8 @@
 """Opens connections, and closes everything they started in the same task."""
 
 import logging
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import anyio
@@ -12,21 +11,14 @@ from anyio.abc import TaskGroup
 from remit.protocol.era import Era
 from remit.protocol.json_rpc import Params
 from remit.upstream.connection import Connection
+from remit.upstream.launch.ready_server import ReadyServer
 from remit.upstream.messaging.demultiplexer import OnNotification
 from remit.upstream.transports.message_transport import MessageReceiver, MessageTransport, TransportFactory
-from remit.upstream.transports.process import ServerProcess, start_process
+from remit.upstream.transports.process import ProcessRecord, start_process
 from remit.upstream.transports.stdio_transport import StdioTransport
 from remit.upstream.transports.watchdog import Watchdog
-from remit.upstream.upstream_model import Upstream
 
 _HTTP_LOGGERS = ("httpx2", "httpcore2")
-
-
-@dataclass
-class ProcessRecord:
-    """The process of a connection, which explains a failure after the connection is gone."""
-
-    process: ServerProcess | None = None
 
 
 class HandshakeRequest(NamedTuple):
@@ -68,15 +60,15 @@ async def connect(
 
 @asynccontextmanager
 async def open_stdio_transport(
-    ready: Upstream, environment: Mapping[str, str], record: ProcessRecord, watchdog: Watchdog
+    ready: ReadyServer, record: ProcessRecord, watchdog: Watchdog
 ) -> AsyncGenerator[TransportFactory]:
-    """Start a server whose launch is expanded.
+    """Start a server that is ready.
 
     Raises:
         OSError: it cannot be started.
     """
     words = (ready.launch.command, *ready.launch.args)
-    async with start_process(words, env=environment, cwd=ready.place, watchdog=watchdog) as process:
+    async with start_process(words, env=ready.environment, cwd=ready.place, watchdog=watchdog) as process:
         record.process = process
 
         async def make_transport(receiver: MessageReceiver, tasks: TaskGroup) -> MessageTransport:

@@ -9,9 +9,9 @@ from remit.protocol.json_rpc import JsonRpcError
 from remit.text.foreign import one_line
 from remit.text.redaction import redact
 from remit.text.secrets import may_be_secret, secrets_in, words_of
-from remit.upstream.connect import ProcessRecord
 from remit.upstream.launch.variable_expansion import Expanded
 from remit.upstream.messaging.messages import LostError, ProtocolError, RefusedError, UnreachableError
+from remit.upstream.transports.process import ProcessRecord
 from remit.upstream.upstream_model import Failure, Upstream
 
 MAX_LINES = 5  # of the server's last output

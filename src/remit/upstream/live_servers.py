@@ -5,20 +5,19 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
 from queue import Empty, SimpleQueue
 
 import anyio
 from anyio.from_thread import start_blocking_portal
 
 from remit.protocol.json_rpc import ErrorCode, JsonRpcError
-from remit.upstream.connect import HandshakeRequest, ProcessRecord, connect, silence_http_loggers
+from remit.upstream.connect import HandshakeRequest, connect, silence_http_loggers
 from remit.upstream.connection import Connection
-from remit.upstream.failures import explain, missing, secrets_of
+from remit.upstream.failures import explain
 from remit.upstream.launch.launch_resources import LaunchResources
-from remit.upstream.launch.server_environment import environment
-from remit.upstream.launch.variable_expansion import expand
+from remit.upstream.launch.ready_server import NotReadyError
 from remit.upstream.tool_reader import MAX_NAME, read_tools
+from remit.upstream.transports.process import ProcessRecord
 from remit.upstream.upstream_model import Offer, Upstream
 
 MAX_CONCURRENT = 8
@@ -71,43 +70,32 @@ class LiveServers:
 
     async def ask_one(self, upstream: Upstream, record: ProcessRecord) -> Offer:
         """List the tools of one server."""
-        expanded = expand(
-            upstream.launch,
-            self._resources.variables,
-            workspace=upstream.directory,
-            home=self._resources.home,
-        )
-        if expanded.missing:
-            return Offer(failure=missing(expanded.missing, upstream))
-        ready = replace(upstream, launch=expanded.launch)
-        variables, began = self.environment(ready), time.monotonic()
-        offer = None
         try:
-            with anyio.fail_after(ready.deadline):
-                transport = self._resources.open_transport(ready, variables, record)
+            ready = self._resources.ready(upstream)
+        except NotReadyError as error:
+            return Offer(failure=error.failure)
+        offer, began = None, time.monotonic()
+        try:
+            with anyio.fail_after(upstream.deadline):
+                transport = self._resources.open_transport(ready, record)
                 async with connect(transport, self._request) as connection:
-                    offer = await _offer(connection, ready, began)
+                    offer = await _offer(connection, upstream, began)
         except Exception as error:  # one server must not take down the others
             if offer is None:
-                hidden = secrets_of(expanded, upstream.launch, variables)
-                failure = explain(error, record, ready, hidden)
+                failure = explain(error, record, upstream, ready.secrets())
                 return Offer(failure=failure, seconds=time.monotonic() - began)
         assert offer is not None  # noqa: S101 - an error returned above
         return offer
 
-    def environment(self, ready: Upstream) -> dict[str, str]:
-        """Return the environment of a server."""
-        return environment(ready, self._resources.variables)
 
-
-async def _offer(connection: Connection, ready: Upstream, began: float) -> Offer:
+async def _offer(connection: Connection, upstream: Upstream, began: float) -> Offer:
     try:
         listed = await connection.pages("tools/list", "tools")
     except JsonRpcError as error:
         if error.code != ErrorCode.METHOD_NOT_FOUND:
             raise
         listed = []  # it has only resources or prompts
-    tools, quarantined = read_tools(listed, ready)
+    tools, quarantined = read_tools(listed, upstream)
     version = connection.handshake.server.get("version")
     return Offer(
         tools=tools,

@@ -1,6 +1,5 @@
 """Models of upstream servers, and of the lists that they return."""
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -8,10 +7,10 @@ from typing import Any
 
 from remit.decision.declarations import Declaration, Key
 from remit.decision.launch import Launch
-from remit.decision.scopes import Scope
 from remit.decision.tool_names import tool_name
 from remit.decision.tools import Definition
 from remit.settings import DEADLINE
+from remit.trust.start_permit import StartPermit
 
 PATIENCE = 600.0  # seconds; a tool may run for long
 
@@ -25,13 +24,12 @@ class Sharing(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upstream:
-    """A server to start or to reach; its launch is not expanded yet."""
+    """A server to start or to reach, with the permit to do so."""
 
     key: Key  # of its declaration
     label: str  # the server's name, as written in the file
     client: str
-    launch: Launch = field(repr=False)
-    directory: str  # its project, and where it starts
+    permit: StartPermit | None  # None: Remit's own server, which starts nothing
     plugin: str | None = None
     source: str  # the file of its entry
     deadline: float = DEADLINE  # seconds to start and connect
@@ -40,32 +38,22 @@ class Upstream:
     inherits: bool | tuple[str, ...] = True  # variables: all, the minimum, or the minimum and these
 
     @property
-    def place(self) -> str:
-        """The working directory."""
-        within = self.launch.cwd
-        return os.path.normpath(os.path.join(self.directory, within)) if within else self.directory
+    def launch(self) -> Launch:
+        """The launch that its permit is for, with unexpanded variables."""
+        return Launch() if self.permit is None else self.permit.launch
 
     def canonical(self, tool: str) -> str:
         """Return the canonical name of one of its tools."""
         return tool_name(self.label, tool, self.plugin)
 
 
-def upstream(declaration: Declaration, *, workspace: str, home: str, deadline: float) -> Upstream | None:
-    """Create an upstream from a declared server; None if its entry is unavailable.
-
-    Servers that do not belong to the workspace start in the home directory: package runners look for programs
-    in their working directory, and must not find those of a project.
-    """
-    if declaration.launch is None or declaration.server is None:
-        return None
-    is_everywhere = declaration.scope is Scope.PLUGIN and declaration.project_hash is None
-    is_everywhere |= declaration.scope in (Scope.GLOBAL, Scope.MANAGED)
+def upstream(declaration: Declaration, permit: StartPermit, *, deadline: float) -> Upstream:
+    """Create an upstream from a declared server that may be started."""
     return Upstream(
         key=declaration.key,
-        label=declaration.server,
+        label=declaration.server or declaration.name,
         client=declaration.client,
-        launch=declaration.launch,
-        directory=home if is_everywhere else workspace,
+        permit=permit,
         plugin=declaration.plugin,
         source=declaration.source,
         deadline=deadline,

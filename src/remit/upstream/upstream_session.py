@@ -1,20 +1,19 @@
 """One session of one server: a task that opens the connection, keeps it and closes it."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import NamedTuple
 
 import anyio
 
-from remit.upstream.connect import HandshakeRequest, ProcessRecord, connect
+from remit.upstream.connect import HandshakeRequest, connect
 from remit.upstream.connection import Connection
-from remit.upstream.failures import explain, missing, secrets_of
+from remit.upstream.failures import explain
 from remit.upstream.launch.launch_resources import LaunchResources
-from remit.upstream.launch.server_environment import environment
-from remit.upstream.launch.variable_expansion import expand
+from remit.upstream.launch.ready_server import NotReadyError
 from remit.upstream.messaging.change_streams import ChangeStreams
 from remit.upstream.messaging.demultiplexer import OnNotification
 from remit.upstream.messaging.messages import LostError, ProtocolError
+from remit.upstream.transports.process import ProcessRecord
 from remit.upstream.upstream_model import Failure, Upstream
 
 IDLE = 3_600.0  # seconds after which an unused session of one caller ends
@@ -101,17 +100,14 @@ class UpstreamSession:
 
     async def _live(self, resources: LaunchResources, on_notification: OnNotification, idle: float) -> None:
         upstream = self._upstream
-        expanded = expand(
-            upstream.launch, resources.variables, workspace=upstream.directory, home=resources.home
-        )
-        if expanded.missing:
-            self.failure = missing(expanded.missing, upstream)
-            raise LostError
-        ready = replace(upstream, launch=expanded.launch)
-        variables = environment(ready, resources.variables)
-        self._secrets = lambda: frozenset(secrets_of(expanded, upstream.launch, variables))
+        try:
+            ready = resources.ready(upstream)
+        except NotReadyError as error:
+            self.failure = error.failure
+            raise LostError from None
+        self._secrets = ready.secrets
         with anyio.fail_after(upstream.deadline) as starting:
-            transport = resources.open_transport(ready, variables, self._record)
+            transport = resources.open_transport(ready, self._record)
             async with connect(transport, self._request, on_notification) as connection:
                 starting.deadline = float("inf")
                 self.connection = connection

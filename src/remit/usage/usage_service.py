@@ -19,6 +19,7 @@ from remit.decision.tools import Definition
 from remit.usage.reports import ProjectUse, PruneProposal, UsageReport, proposals, usage
 
 if TYPE_CHECKING:
+    from remit.decision.declarations import Key
     from remit.scanning.scanner import Scanner
     from remit.states.state_service import StateService
     from remit.store.ports import Clock, Store
@@ -58,12 +59,11 @@ class UsageService:
         )
         return self._store.record(self._reported(name, context, Authority.HOOK, server=server), outcome)
 
-    def record_all(self, used: Iterable[tuple[str, str | None, CallOutcome]], context: Context) -> None:
-        """Count many uses at once, of tools by name and server."""
+    def record_all(self, used: Iterable[tuple[Key, CallOutcome]], context: Context) -> None:
+        """Count many uses at once, each of the tool that answered."""
         reported = self._reported("", context, Authority.HOOK)
         self._store.record_all(
-            (reported._replace(name=name, server=None if server is None else storable(server)), outcome)
-            for name, server, outcome in used
+            (reported._replace(name=key[-1] or "", key=key), outcome) for key, outcome in used
         )
 
     def report_tool(

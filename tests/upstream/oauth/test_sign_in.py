@@ -21,12 +21,13 @@ from anyio.to_thread import run_sync
 
 from remit.decision.launch import Launch, OAuthClient, Transport, VariableSyntax
 from remit.errors import SignInError, UpstreamError
-from remit.upstream.connect import ProcessRecord
 from remit.upstream.failures import explain
+from remit.upstream.launch.ready_server import ReadyServer
 from remit.upstream.oauth import discovery_guard
-from remit.upstream.oauth.sign_in import ClientRegistration, expand_remote, registration_for, sign_in
+from remit.upstream.oauth.sign_in import ClientRegistration, ready_remote, registration_for, sign_in
 from remit.upstream.oauth.token_store import FileTokenStore, KeyringTokenStore, StoredToken, open_token_store
 from remit.upstream.transports.http_client import refused_error
+from remit.upstream.transports.process import ProcessRecord
 from remit.upstream.upstream_model import Upstream
 from support.processes import SERVERS
 from support.upstream_pools import RecordingCaller, open_pool, text_of, tool, upstream
@@ -82,13 +83,15 @@ class Browser:
                 error.close()
 
 
+def ready(server: Upstream) -> ReadyServer:
+    return ready_remote(server, {}, "/")
+
+
 def signed_in(server: Upstream) -> StoredToken:
     shown: list[str] = []
     browser = Browser()
     with browser:
-        made = sign_in(
-            server.label, server.launch, ClientRegistration(), on_url=shown.append, open_browser=browser
-        )
+        made = sign_in(ready(server), ClientRegistration(), on_url=shown.append, open_browser=browser)
     assert "code_challenge_method=S256" in shown[0]
     return made
 
@@ -153,9 +156,7 @@ def test_a_refused_sign_in_is_reported() -> None:
 def test_a_callback_with_the_wrong_state_is_ignored() -> None:
     browser = Browser("?code=x&state=wrong", "/other")
     with serving(3_600) as server, browser:
-        made = sign_in(
-            server.label, server.launch, ClientRegistration(), on_url=lambda _: None, open_browser=browser
-        )
+        made = sign_in(ready(server), ClientRegistration(), on_url=lambda _: None, open_browser=browser)
     assert browser.statuses == [400, 404, 200]
     assert made.access_token.startswith("access-")
 
@@ -181,7 +182,7 @@ def test_a_client_that_the_entry_names_signs_in_as_that_and_comes_back_to_localh
         client_id = registered(server, f"http://localhost:{port}/callback")
         launch = replace(server.launch, registered=OAuthClient(client_id, port))
         identity = registration_for(launch, ClientRegistration())
-        made = sign_in(server.label, launch, identity, on_url=shown.append, open_browser=browser)
+        made = sign_in(ready(upstream(launch, "closed")), identity, on_url=shown.append, open_browser=browser)
     asked = parse_qs(urlsplit(shown[0]).query)
     assert asked["client_id"] == [client_id] == [made.client_id]
     assert asked["redirect_uri"] == [f"http://localhost:{port}/callback"]
@@ -201,7 +202,7 @@ def test_a_scope_is_requested_in_addition_to_the_required_ones() -> None:
     browser = Browser()
     with serving(3_600) as server, browser:
         asking = ClientRegistration(scope="files:write files:read files:write")
-        sign_in(server.label, server.launch, asking, on_url=shown.append, open_browser=browser)
+        sign_in(ready(server), asking, on_url=shown.append, open_browser=browser)
     assert parse_qs(urlsplit(shown[0]).query)["scope"] == ["files:write files:read"]
 
 
@@ -233,8 +234,7 @@ def test_a_sign_in_times_out() -> None:
         pytest.raises(SignInError, match="nobody signed in to `closed` within 1 s"),
     ):
         sign_in(
-            server.label,
-            server.launch,
+            ready(server),
             ClientRegistration(),
             on_url=lambda _: None,
             open_browser=lambda _: None,
@@ -244,13 +244,13 @@ def test_a_sign_in_times_out() -> None:
 
 def test_only_remote_servers_are_signed_in_to_and_their_variables_must_be_set() -> None:
     with pytest.raises(SignInError, match="no remote server"):
-        expand_remote(upstream(Launch(command="run"), "local"), {}, "/")
+        ready_remote(upstream(Launch(command="run"), "local"), {}, "/")
     written = Launch(
         transport=Transport.HTTP, url="https://${HOST_NAME}/mcp", syntaxes=(VariableSyntax.DEFAULTS,)
     )
     with pytest.raises(SignInError, match="needs `HOST_NAME`"):
-        expand_remote(upstream(written, "remote"), {}, "/")
-    assert expand_remote(upstream(written, "remote"), {"HOST_NAME": "x"}, "/").url == "https://x/mcp"
+        ready_remote(upstream(written, "remote"), {}, "/")
+    assert ready_remote(upstream(written, "remote"), {"HOST_NAME": "x"}, "/").launch.url == "https://x/mcp"
 
 
 KEPT = StoredToken(

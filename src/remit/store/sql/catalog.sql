@@ -28,7 +28,8 @@ select
     ifnull(r.source, t.source), t.authority, r.config_status, w.scope, wr.source,
     d.description, ifnull(u.uses, 0), u.last_used_at, t.discovered_at, t.updated_at, t.endpoint, d.tokens,
     ifnull(u.outcomes, ''), t.digest, t.is_unlisted, s.listed_at, s.listed_digest <> s.digest, k.digest = s.digest,
-    iif(t.failed_digest = t.digest, t.failure, null), ifnull(d.document_id, t.document_id), d.danger
+    iif(t.failed_digest = t.digest, t.failure, null), ifnull(d.document_id, t.document_id), d.danger,
+    t.server_id is not null
 from tools t
 join tools s on s.id = ifnull(t.server_id, t.id)
 left join trust k on k.tool_id = s.id
@@ -60,10 +61,12 @@ left join sightings x on x.tool_id = t.id and x.project_hash = :project
 join definitions d on d.id = ifnull(t.definition_id, x.definition_id)
 where {in_scope} and t.name in (select value from json_each(:names))
 
--- name: definition
-select d.description, d.input_schema
-from sightings x join definitions d on d.id = x.definition_id
-where x.tool_id = :tool and x.project_hash = :project
+-- name: reported_definition
+select t.authority, d.description, d.input_schema
+from tools t
+left join sightings x on x.tool_id = t.id and x.project_hash = :project
+left join definitions d on d.id = x.definition_id
+where t.id = :tool and {in_scope}
 
 -- name: define
 insert into definitions (

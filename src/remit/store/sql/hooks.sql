@@ -8,7 +8,7 @@ with here (id, client) as materialized (
 select
     t.name, t.kind, t.scope, t.project_hash, t.dir, t.server, s.plugin, t.agent, t.profile,
     ifnull(r.source, t.source), t.authority, r.config_status, w.scope, wr.source, t.digest, t.is_unlisted,
-    s.listed_at is null, s.listed_digest <> s.digest, k.digest = s.digest, d.danger, d.digest
+    s.listed_at is null, s.listed_digest <> s.digest, k.digest = s.digest, d.danger, d.digest, t.server_id is not null
 from tools t
 join tools s on s.id = ifnull(t.server_id, t.id)
 left join trust k on k.tool_id = s.id

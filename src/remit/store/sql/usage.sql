@@ -6,17 +6,34 @@ from tools t
 join resolutions r on r.tool_id = t.id
 join views v on v.id = r.view_id
 where v.client = :client and v.workspace = :workspace and v.flags = '' and v.project_hash = :project and {in_scope}
-    and t.kind = 'mcp_server' and t.agent is null and r.shadowed_by is null and r.config_status not in ('pending', 'rejected')
+    and t.kind = 'mcp_server' and t.agent is null
     and substr(:name, 1, length(t.name) - 1) = substr(t.name, 1, length(t.name) - 1)
     and (:server is null or t.server = :server)
-    -- Sessions without a terminal start pending servers, and agents start their own: the tool may belong to one
-    -- of those.
-    and not exists (
-        select 1 from resolutions p join tools o on o.id = p.tool_id
-        where p.view_id = v.id and (p.config_status = 'pending' or o.agent is not null) and o.name = t.name
-            and (:server is null or o.server = :server)
+    and iif(
+        :scope is not null, t.scope = :scope, -- the client tells which declaration it started
+        r.shadowed_by is null and r.config_status not in ('pending', 'rejected')
+        -- Sessions without a terminal start pending servers, and agents start their own: the tool may belong to
+        -- one of those.
+        and not exists (
+            select 1 from resolutions p join tools o on o.id = p.tool_id
+            where p.view_id = v.id and (p.config_status = 'pending' or o.agent is not null) and o.name = t.name
+                and (:server is null or o.server = :server)
+        )
     )
-order by length(t.name) desc, t.server = :parsed desc, t.id
+order by length(t.name) desc, t.server = :parsed desc, r.shadowed_by is null desc, length(t.dir) desc, t.id
+limit 1
+
+-- name: row_of_key
+select t.id from tools t
+where t.client = :client and t.kind = :kind and t.scope = :scope and t.project_hash is :project_hash
+    and t.dir is :dir and t.agent is :agent and t.server is :server and t.name = :name and {in_scope}
+
+-- name: server_of_key
+select t.id, t.source from tools t
+where t.client = :client and t.kind = 'mcp_server' and t.scope = :scope and t.project_hash is :project_hash
+    and t.dir is :dir and t.agent is :agent and t.server is :server and t.authority = 3 and {in_scope}
+    and substr(:name, 1, length(t.name) - 1) = substr(t.name, 1, length(t.name) - 1)
+order by length(t.name) desc
 limit 1
 
 -- name: declared_server
@@ -38,13 +55,14 @@ limit 1
 -- name: undeclared_tools
 select t.id, t.name, t.server, t.authority, t.scope
 from tools t
-where t.client = :client and t.authority < 3 and {in_scope} and (t.dir is null or t.dir = :workspace)
+where t.client = :client and t.authority < 3 and t.server_id is null and {in_scope}
+    and (t.dir is null or t.dir = :workspace)
 order by t.authority desc, t.id
 
 -- name: undeclared_tools_of_name
 select t.id, t.name, t.server, t.authority, t.scope
 from tools t
-where t.name = :name and t.client = :client and t.authority < 3 and {in_scope}
+where t.name = :name and t.client = :client and t.authority < 3 and t.server_id is null and {in_scope}
     and (t.dir is null or t.dir = :workspace)
 order by t.authority desc, t.id
 

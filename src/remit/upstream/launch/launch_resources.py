@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from remit.decision.launch import Transport
 from remit.protocol.json_rpc import Params
-from remit.upstream.connect import ProcessRecord, open_stdio_transport
+from remit.upstream.connect import open_stdio_transport
+from remit.upstream.launch.ready_server import ReadyServer, make_ready
 from remit.upstream.transports.message_transport import TransportFactory
+from remit.upstream.transports.process import ProcessRecord
 from remit.upstream.transports.watchdog import Watchdog
 from remit.upstream.upstream_model import Upstream
 
@@ -26,10 +28,18 @@ class LaunchResources:
     watchdog: Watchdog
     remote: "Callable[[], RemoteConnector]"  # loaded on first use
 
+    def ready(self, upstream: Upstream) -> ReadyServer:
+        """Spend the permit of a server.
+
+        Raises:
+            NotReadyError: the server has no permit, or variables are missing.
+        """
+        return make_ready(upstream, self.variables, self.home)
+
     def open_transport(
-        self, ready: Upstream, environment: Mapping[str, str], record: ProcessRecord
+        self, ready: ReadyServer, record: ProcessRecord
     ) -> AbstractAsyncContextManager[TransportFactory]:
-        """Start or reach a server whose launch is expanded; raises what `connect` raises."""
+        """Start or reach a server that is ready; raises what `connect` raises."""
         if ready.launch.transport is Transport.STDIO:
-            return open_stdio_transport(ready, environment, record, self.watchdog)
-        return self.remote().open_transport(ready, environment)
+            return open_stdio_transport(ready, record, self.watchdog)
+        return self.remote().open_transport(ready)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 
+from remit.decision.launch import Launch
 from remit.upstream.upstream_model import Upstream
 
 DEPTH = "REMIT_DEPTH"  # set for children, so a nested `remit serve` refuses to start
@@ -23,12 +24,13 @@ _NEEDED = frozenset(
 )
 
 
-def environment(ready: Upstream, variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a server whose launch is expanded."""
-    launch = ready.launch
-    own = {"CLAUDE_PROJECT_DIR": ready.directory} if ready.client == "claude-code" else {}
-    place = {"PWD": ready.place}
-    return {**inherited(ready, variables), **place, **own, **launch.variables, **launch.env, DEPTH: "1"}
+def environment(
+    upstream: Upstream, launch: Launch, *, directory: str, place: str, variables: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the environment of a server whose launch is expanded, in a project and a working directory."""
+    own = {"CLAUDE_PROJECT_DIR": directory} if upstream.client == "claude-code" else {}
+    given = {"PWD": place, **own, **launch.variables, **launch.env, DEPTH: "1"}
+    return {**inherited(upstream, variables), **given}
 
 
 def inherited(upstream: Upstream, variables: Mapping[str, str]) -> dict[str, str]:

@@ -19,8 +19,7 @@ from pydantic import AnyUrl, PrivateAttr
 from remit.decision.launch import Launch, Transport
 from remit.errors import SignInError
 from remit.protocol.era import Era
-from remit.upstream.failures import missing
-from remit.upstream.launch.variable_expansion import expand
+from remit.upstream.launch.ready_server import NotReadyError, ReadyServer, make_ready
 from remit.upstream.messaging.messages import ProtocolError, UnreachableError, encode
 from remit.upstream.oauth.callback_page import LOOPBACK, CallbackPage, serve_callback_page
 from remit.upstream.oauth.discovery_guard import DiscoveryGuard
@@ -51,8 +50,8 @@ def registration_for(launch: Launch, given: ClientRegistration) -> ClientRegistr
     return replace(given, client_id=known.client_id, port=given.port or known.port, host="localhost")
 
 
-def expand_remote(upstream: Upstream, variables: Mapping[str, str], home: str) -> Launch:
-    """Expand the entry of a remote server.
+def ready_remote(upstream: Upstream, variables: Mapping[str, str], home: str) -> ReadyServer:
+    """Spend the permit of a remote server.
 
     Raises:
         SignInError: a variable is missing, or the server is not remote.
@@ -62,23 +61,21 @@ def expand_remote(upstream: Upstream, variables: Mapping[str, str], home: str) -
             f"`{upstream.label}` is no remote server: there is nothing to sign in to",
             hint=f"give it what it needs in its entry in {upstream.source}",
         )
-    expanded = expand(upstream.launch, variables, workspace=upstream.directory, home=home)
-    if expanded.missing:
-        failure = missing(expanded.missing, upstream)
-        raise SignInError(f"`{upstream.label}` {failure.reason}", hint=failure.hint)
-    return expanded.launch
+    try:
+        return make_ready(upstream, variables, home)
+    except NotReadyError as error:
+        raise SignInError(f"`{upstream.label}` {error}", hint=error.failure.hint) from None
 
 
 def sign_in(
-    label: str,
-    launch: Launch,
+    server: ReadyServer,
     registration: ClientRegistration,
     *,
     on_url: Callable[[str], None],
     open_browser: Callable[[str], None],
     time_limit: float = TIME_LIMIT,
 ) -> StoredToken:
-    """Sign in to a server whose launch is expanded.
+    """Sign in to a server that is ready.
 
     Raises:
         SignInError: the sign-in failed, with the reason.
@@ -86,13 +83,13 @@ def sign_in(
 
     async def flow() -> StoredToken:
         with anyio.fail_after(time_limit):
-            return await _sign_in(label, launch, registration, on_url, open_browser)
+            return await _sign_in(server, registration, on_url, open_browser)
 
     try:
         return anyio.run(flow)
     except TimeoutError:
         raise SignInError(
-            f"nobody signed in to `{label}` within {time_limit:g} s", hint="try again"
+            f"nobody signed in to `{server.label}` within {time_limit:g} s", hint="try again"
         ) from None
     except OSError as error:
         raise SignInError(
@@ -102,17 +99,17 @@ def sign_in(
 
 
 async def _sign_in(
-    label: str,
-    launch: Launch,
+    server: ReadyServer,
     registration: ClientRegistration,
     on_url: Callable[[str], None],
     open_browser: Callable[[str], None],
 ) -> StoredToken:
+    label, launch = server.label, server.launch
     refusal: str | None = None
     async with serve_callback_page(registration.port, registration.host) as page:
         provider = _provider(launch.url, registration, page, on_url, open_browser)
         try:
-            refusal = await _send_ping(launch, provider)
+            refusal = await _send_ping(server, provider)
         except OAuthFlowError as error:
             refusal = f"signing in to `{label}` failed: {_short(str(error))}"
         except (UnreachableError, ProtocolError) as error:
@@ -152,9 +149,10 @@ def _provider(
     )
 
 
-async def _send_ping(launch: Launch, provider: OAuthClientProvider) -> str | None:
+async def _send_ping(server: ReadyServer, provider: OAuthClientProvider) -> str | None:
     """Send a request that triggers the sign-in; return the reason if the server still refuses."""
     logging.getLogger("mcp").addHandler(logging.NullHandler())  # it would report errors twice
+    launch = server.launch
     headers = {"mcp-protocol-version": Era.SESSION.latest, "content-type": "application/json"}
     ping = encode({"jsonrpc": "2.0", "id": 1, "method": "ping"})
     request: tuple[str, bytes | None] = ("GET", None) if launch.transport is Transport.SSE else ("POST", ping)

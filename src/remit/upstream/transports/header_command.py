@@ -1,20 +1,19 @@
 """Runs the `headersHelper` command of a trusted entry, which prints HTTP headers."""
 
 import sys
-from collections.abc import Mapping
 
 import anyio
 
 from remit.protocol.json_rpc import as_object
+from remit.upstream.launch.ready_server import ReadyServer
 from remit.upstream.messaging.messages import ProtocolError, decode
 from remit.upstream.transports.process import ServerProcess, start_process
-from remit.upstream.upstream_model import Upstream
 
 TIME_LIMIT = 10.0  # seconds
 MAX_OUTPUT = 65_536  # bytes
 
 
-async def run_headers_helper(ready: Upstream, environment: Mapping[str, str]) -> dict[str, str]:
+async def run_headers_helper(ready: ReadyServer) -> dict[str, str]:
     """Run the command and return its headers.
 
     Raises:
@@ -24,7 +23,7 @@ async def run_headers_helper(ready: Upstream, environment: Mapping[str, str]) ->
     command = launch.headers_helper or ""
     words = ("cmd", "/c", command) if sys.platform == "win32" else ("/bin/sh", "-c", command)
     about = {"CLAUDE_CODE_MCP_SERVER_NAME": ready.label, "CLAUDE_CODE_MCP_SERVER_URL": launch.url}
-    given = {**environment, **(about if ready.client == "claude-code" else {})}
+    given = {**ready.environment, **(about if ready.upstream.client == "claude-code" else {})}
     try:
         with anyio.fail_after(TIME_LIMIT):
             async with start_process(words, env=given, cwd=ready.place) as process:

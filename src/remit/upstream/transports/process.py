@@ -10,6 +10,7 @@ import sys
 from collections import deque
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 
 import anyio
 from anyio.abc import ByteReceiveStream, Process
@@ -135,6 +136,13 @@ class ServerProcess:
             if stream is not None:
                 with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
                     await stream.aclose()
+
+
+@dataclass
+class ProcessRecord:
+    """The process of a connection, which explains a failure after the connection is gone."""
+
+    process: ServerProcess | None = None
 
 
 @asynccontextmanager

@@ -8,6 +8,7 @@ from anyio.abc import TaskGroup
 from anyio.to_thread import run_sync
 
 from remit.decision.launch import Transport
+from remit.upstream.launch.ready_server import ReadyServer
 from remit.upstream.messaging.messages import ProtocolError
 from remit.upstream.oauth.bearer_auth import BearerAuth
 from remit.upstream.oauth.token_store import TokenStore
@@ -16,7 +17,6 @@ from remit.upstream.transports.http_client import open_http_client
 from remit.upstream.transports.http_transport import HttpTransport
 from remit.upstream.transports.message_transport import MessageReceiver, MessageTransport, TransportFactory
 from remit.upstream.transports.sse_transport import SseTransport, open_event_stream
-from remit.upstream.upstream_model import Upstream
 
 
 class RemoteConnector:
@@ -26,10 +26,8 @@ class RemoteConnector:
         self._tokens = tokens
 
     @asynccontextmanager
-    async def open_transport(
-        self, ready: Upstream, environment: Mapping[str, str]
-    ) -> AsyncGenerator[TransportFactory]:
-        """Open the transport to a server whose launch is expanded.
+    async def open_transport(self, ready: ReadyServer) -> AsyncGenerator[TransportFactory]:
+        """Open the transport to a server that is ready.
 
         Raises:
             ProtocolError: its transport is not supported, or its `headersHelper` failed.
@@ -41,7 +39,7 @@ class RemoteConnector:
             raise ProtocolError("WebSocket servers are not supported")
         headers = dict(launch.headers)
         if launch.headers_helper is not None:
-            headers.update(await run_headers_helper(ready, environment))
+            headers.update(await run_headers_helper(ready))
         url = parse_url(launch.url)
         async with open_http_client(headers, await self._auth(launch.url, headers)) as client:
             if launch.transport is Transport.SSE:

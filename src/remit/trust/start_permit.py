@@ -1,0 +1,103 @@
+"""The permit to start a server: only the trust check makes one, from the exact entry about to be started.
+
+Whoever opens a process or a connection for a server takes a permit, and starts what it contains. So no list,
+no name and no stored row leads to a program or an address that the trust check did not see.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NoReturn
+
+from remit.decision.kinds import ConfigStatus, Kind
+from remit.decision.scopes import Scope
+from remit.trust.trust_rule import declaration_needs_trust
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from remit.decision.declarations import Key, Resolved
+    from remit.decision.launch import Launch
+    from remit.decision.projects import Workspace
+
+_SEAL = object()  # known in this module only
+
+
+class StartPermit:
+    """Proof that a server may be started: its launch and its directory, which nobody can change."""
+
+    __slots__ = ("_directory", "_launch")
+
+    _launch: Launch
+    _directory: str
+
+    def __init__(self, launch: Launch, directory: str, seal: object) -> None:
+        if seal is not _SEAL:
+            raise TypeError("only `permit_start` makes permits")
+        object.__setattr__(self, "_launch", _frozen(launch))
+        object.__setattr__(self, "_directory", directory)
+
+    @property
+    def launch(self) -> Launch:
+        """The command or URL to start or connect to, with unexpanded variables."""
+        return self._launch
+
+    @property
+    def directory(self) -> str:
+        """The project of the server, and where it starts."""
+        return self._directory
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("a permit cannot be changed")
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a permit cannot be stored")
+
+    def __eq__(self, other: object) -> bool:
+        is_permit = isinstance(other, StartPermit)
+        return is_permit and (self._launch, self._directory) == (other._launch, other._directory)
+
+    def __hash__(self) -> int:
+        return hash((self._launch.digest, self._directory))
+
+    def __repr__(self) -> str:
+        return "StartPermit()"  # the launch may contain secrets
+
+
+def permit_start(
+    item: Resolved, workspace: Workspace, *, home: str, trusts: Mapping[Key, str]
+) -> StartPermit | None:
+    """Permit starting a declared server; None if it may not start, or its entry is unavailable.
+
+    A project's server needs the user's trust in its entry as it is now. Servers that do not belong to the
+    workspace start in the home directory: package runners look for programs in their working directory, and
+    must not find those of a project.
+    """
+    declaration = item.declaration
+    launch = declaration.launch
+    if launch is None or declaration.kind is not Kind.MCP_SERVER or declaration.server is None:
+        return None
+    # The client itself starts the servers in an agent's definition; Remit never starts Remit.
+    if (
+        item.config_status is not ConfigStatus.ENABLED
+        or declaration.agent is not None
+        or declaration.is_remit
+    ):
+        return None
+    if declaration_needs_trust(declaration, workspace) and trusts.get(declaration.key) != launch.digest:
+        return None
+    is_everywhere = declaration.scope is Scope.PLUGIN and declaration.project_hash is None
+    is_everywhere |= declaration.scope in (Scope.GLOBAL, Scope.MANAGED)
+    return StartPermit(launch, home if is_everywhere else workspace.dir, _SEAL)
+
+
+def _frozen(launch: Launch) -> Launch:
+    """Copy a launch, so nothing that its file's reader keeps can change it later."""
+    return replace(
+        launch,
+        args=tuple(launch.args),
+        env=MappingProxyType(dict(launch.env)),
+        headers=MappingProxyType(dict(launch.headers)),
+        variables=MappingProxyType(dict(launch.variables)),
+    )
