@@ -153,19 +153,30 @@ def commands(sandbox: Sandbox) -> list[tuple[str, ...]]:
     return [*asked, *((*words, "--json") for words in asked), ("tools", "--all", "--headless", *session)]
 
 
+# What a repository would run or reach is shown whole by `trust`: anything hidden could be what runs.
+STARTED = ("arg", "arg alone", "command", "userinfo", "path", "query", "fragment", "url without type")
+
+
 def test_secrets_are_in_no_output_of_any_command(sandbox: Sandbox, planted: Planted) -> None:
+    shown = {f"project: {place}" for place in STARTED}
     for words in commands(sandbox):
         finished = sandbox.remit(*words, cwd=sandbox.root / "code/shop")
         assert finished.returncode in (0, 1), words
-        assert planted.found_in(finished.stdout + finished.stderr) == [], words
+        found = planted.found_in(finished.stdout + finished.stderr)
+        assert [place for place in found if words[0] != "trust" or place not in shown] == [], words
 
 
-@pytest.mark.usefixtures("planted")
-def test_what_would_be_started_is_shown_all_around_its_secrets(sandbox: Sandbox) -> None:
-    told = sandbox.remit("trust", cwd=sandbox.root / "code/shop").stdout
-    assert "runs    run '--key=***' '***'" in told
-    assert "runs    'TOKEN=*** run'" in told
-    assert "reaches https://***@mcp.test/***?k=***#***" in told
+def test_what_would_be_started_is_shown_whole_and_the_users_secrets_with_their_length(
+    sandbox: Sandbox, planted: Planted
+) -> None:
+    shop = sandbox.root / "code/shop"
+    mine = planted.at("variable")
+    sandbox.write(shop / ".mcp.json", {"mcpServers": {**entries(planted, "project"), "x": {"command": mine}}})
+    told = sandbox.remit("trust", cwd=shop).stdout
+    assert f"runs    run --key={planted.at('project: arg')} {planted.at('project: arg alone')}" in told
+    assert f"runs    'TOKEN={planted.at('project: command')} run'" in told
+    assert f"reaches https://u:{planted.at('project: userinfo')}@mcp.test/" in told
+    assert "runs    '***(35 characters)'" in told
 
 
 def stored_bytes(sandbox: Sandbox) -> bytes:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from support.builders import servers
+from support.databases import run_sql
 from support.processes import SERVERS, read_pipe
 from support.sandbox import Sandbox
 
@@ -101,23 +102,44 @@ def test_a_server_that_is_not_known_here_is_no_success(sandbox: Sandbox, shop: P
     assert (ran.returncode, ran.stderr.splitlines()[0]) == (1, "error: no server is called `nonsense` here")
 
 
-def test_trust_shows_what_would_run_and_no_secret(sandbox: Sandbox, shop: Path) -> None:
+def test_trust_shows_what_would_run_and_no_secret_of_the_user(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.variables["SHOP_KEY"] = "hunter22"
     ran = sandbox.remit("trust", cwd=shop)
     assert ran.returncode == 0
     assert ran.stdout.splitlines() == [
         "till (project, .mcp.json): not trusted",
-        f"  runs    {sys.executable} {SMALL_SERVER} bad --token '***'",
-        "  env     NODE_OPTIONS=--x (can change which code runs), PASSWORD, USER from ADA",
+        f"  runs    {sys.executable} {SMALL_SERVER} bad --token '***(8 characters)'",
+        "  env     NODE_OPTIONS=--x (can change which code runs)",
+        "          PASSWORD=***(8 characters)",
+        "          USER=${ADA:-ada} from your ADA",
         "",
         "web (project, .mcp.json): not trusted",
-        "  reaches http://127.0.0.1:9/mcp?key=***",
-        "  headers X-Key",
+        "  reaches http://127.0.0.1:9/mcp?key=***(8 characters)",
+        "  headers X-Key=***(8 characters)",
     ]
     assert "hunter22" not in ran.stdout + ran.stderr
     shape = sandbox.remit("trust", "--json", cwd=shop).stdout
     assert "hunter22" not in shape
     till = json.loads(shape)["servers"][0]
-    assert (till["env"], till["reads"]) == (["NODE_OPTIONS", "PASSWORD", "USER"], ["ADA"])
+    env = {"NODE_OPTIONS": "--x", "PASSWORD": "***(8 characters)", "USER": "${ADA:-ada}"}
+    assert (till["env"], till["reads"]) == (env, ["ADA"])
+
+
+def test_trust_shows_programs_and_arguments_whole(sandbox: Sandbox, shop: Path) -> None:
+    package = "sk-9f86d081884c7d659a2feaa0c55ad015"  # looks like a secret, and is what would run
+    sandbox.write(shop / ".mcp.json", servers(till={"command": "npx", "args": ["-y", package]}))
+    assert f"  runs    npx -y {package}\n" in sandbox.remit("trust", cwd=shop).stdout
+
+
+def test_trust_of_an_earlier_version_is_asked_for_again(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.remit("trust", "till", "-y", cwd=shop)
+    assert answer(sandbox, "trust", cwd=shop)["servers"][0]["trusted"] is True
+    run_sql(sandbox.database, "update trust set digest = replace(digest, '2:', '')")
+    told = sandbox.remit("trust", cwd=shop).stdout
+    assert (
+        "till (project, .mcp.json): trusted by an earlier version of Remit, which showed less of it" in told
+    )
+    assert answer(sandbox, "trust", cwd=shop)["servers"][0]["trusted"] is False
 
 
 def test_control_characters_in_an_entry_are_shown_as_such(sandbox: Sandbox, shop: Path) -> None:

@@ -1,8 +1,17 @@
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import Any
 
 import pytest
 
-from remit.decision.launch import Launch, OAuthClient, Transport, VariableSyntax, references, steers_code
+from remit.decision.launch import (
+    Launch,
+    OAuthClient,
+    Transport,
+    VariableSyntax,
+    is_renewable,
+    references,
+    steers_code,
+)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +46,9 @@ def test_other_entries_are_not(command: str, args: list[str]) -> None:
     assert not Launch(command=command, args=tuple(args)).starts_remit
 
 
-ENTRY = Launch(command="run", args=("a",), env={"TOKEN": "x", "NODE_OPTIONS": "--a"}, cwd="/w")
+TOKEN = "9f86d081884c7d659a2f"  # noqa: S105 - made up
+RENEWED = "60303ae22b998861bce3"
+ENTRY = Launch(command="run", args=("a",), env={"TOKEN": TOKEN, "NODE_OPTIONS": "--a"}, cwd="/w")
 
 
 @pytest.mark.parametrize(
@@ -60,12 +71,43 @@ def test_a_changed_entry_has_another_digest(changed: Launch) -> None:
 
 
 def test_a_secret_that_is_renewed_changes_no_digest() -> None:
-    assert replace(ENTRY, env={**ENTRY.env, "TOKEN": "y"}).digest == ENTRY.digest
+    assert replace(ENTRY, env={**ENTRY.env, "TOKEN": RENEWED}).digest == ENTRY.digest
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["./evil.sh", "/bin/evil9f86d081", "https://evil.test/9f86d081884c", "sh -c 9f86d081884c", "evil", ""],
+)
+def test_what_could_be_a_path_an_address_or_a_command_is_not_renewed(value: str) -> None:
+    assert replace(ENTRY, env={**ENTRY.env, "TOKEN": value}).digest != ENTRY.digest
+    assert not is_renewable("TOKEN", value)
+    assert is_renewable("TOKEN", TOKEN)
+
+
+def test_every_part_of_an_entry_counts_whatever_its_transport() -> None:
+    parts: dict[str, Any] = {
+        "command": "other",
+        "args": ("other",),
+        "env": {"LD_PRELOAD": "/evil.so"},
+        "cwd": "other",
+        "url": "https://other.example",
+        "headers": {"X": "other"},
+        "headers_helper": "other",
+        "registered": OAuthClient("other"),
+        "variables": {"CLAUDE_PLUGIN_ROOT": "other"},
+    }
+    assert {*parts, "transport", "syntaxes"} == {each.name for each in fields(Launch)}
+    for transport in Transport:
+        plain = Launch(transport=transport)
+        digests = {replace(plain, **{name: value}).digest for name, value in parts.items()}
+        assert len(digests - {plain.digest}) == len(parts)
 
 
 def test_a_remote_entry_is_told_by_its_url_and_the_names_of_its_headers() -> None:
-    entry = Launch(transport=Transport.HTTP, url="https://a.example", headers={"Authorization": "x"})
-    assert replace(entry, headers={"Authorization": "y"}).digest == entry.digest
+    entry = Launch(
+        transport=Transport.HTTP, url="https://a.example", headers={"Authorization": f"Bearer {TOKEN}"}
+    )
+    assert replace(entry, headers={"Authorization": f"Bearer {RENEWED}"}).digest == entry.digest
     assert replace(entry, headers={}).digest != entry.digest
     assert replace(entry, headers={"Authorization": "${OTHER}"}).digest != entry.digest
     assert replace(entry, url="https://b.example").digest != entry.digest
@@ -92,13 +134,60 @@ def test_a_remote_entry_is_told_by_its_url_and_the_names_of_its_headers() -> Non
         "PERL5LIB",
         "RUBYOPT",
         "HOME",
+        "PERL5DB",
+        "LUA_INIT",
+        "LUA_INIT_5_4",
+        "DOTNET_STARTUP_HOOKS",
+        "RUSTC_WRAPPER",
+        "CARGO_BUILD_RUSTC",
+        "PYTHONBREAKPOINT",
+        "EDITOR",
+        "VISUAL",
+        "GH_PAGER",
+        "BROWSER",
+        "ZDOTDIR",
+        "DOCKER_HOST",
+        "HTTPS_PROXY",
+        "no_proxy",
+        "SSL_CERT_FILE",
+        "NODE_EXTRA_CA_CERTS",
+        "_JAVA_OPTIONS",
+        "GEM_HOME",
+        "BUNDLE_GEMFILE",
+        "GIT_CONFIG_KEY_0",
+        "GIT_CONFIG_VALUE_0",
+        "GIT_SSH",
+        "CORECLR_PROFILER",
+        "COMPlus_EnableEventLog",
+        "MAVEN_OPTS",
+        "GRADLE_OPTS",
+        "PHP_INI_SCAN_DIR",
+        "R_PROFILE",
+        "JULIA_LOAD_PATH",
+        "DENO_DIR",
+        "BUN_INSTALL",
+        "KUBECONFIG",
+        "OPENSSL_CONF",
+        "FPATH",
+        "REQUESTS_CA_BUNDLE",
+        "AWS_CONFIG_FILE",
+        "GOFLAGS",
+        "SSH_ASKPASS",
+        "TMPDIR",
+        "MY_TOOL_WRAPPER",
+        "ANY_PLUGINS",
+        "IFS",
+        "npm_config_script_shell",
     ],
 )
 def test_variables_that_change_which_code_runs_are_known(name: str) -> None:
     assert steers_code(name)
 
 
-@pytest.mark.parametrize("name", ["TOKEN", "GITHUB_TOKEN", "GOOGLE_API_KEY", "DATABASE_URL", "DEBUG", "LANG"])
+@pytest.mark.parametrize(
+    "name",
+    ["TOKEN", "GITHUB_TOKEN", "GOOGLE_API_KEY", "DOCKER_PASSWORD", "DATABASE_URL", "DEBUG", "LANG", "PORT"],
+)
 def test_other_variables_change_no_code(name: str) -> None:
     assert not steers_code(name)
 

@@ -5,8 +5,10 @@ from remit.presentation.resource_addresses import ResourceAddresses, fit
 LABELS = {1: "docs", 2: "files", 3: "my.files", 4: "my_files"}
 
 
-def addresses(*claims: tuple[int, str], taken: tuple[str, ...] = ()) -> ResourceAddresses[int]:
-    return ResourceAddresses(LABELS, claims, taken)
+def addresses(
+    *claims: tuple[int, str], taken: tuple[str, ...] = (), before: ResourceAddresses[int] | None = None
+) -> ResourceAddresses[int]:
+    return ResourceAddresses(LABELS, claims, taken, before)
 
 
 def test_an_address_that_one_server_has_is_written_as_that_does() -> None:
@@ -17,16 +19,34 @@ def test_an_address_that_one_server_has_is_written_as_that_does() -> None:
     assert found.found("note://unlisted") is None
 
 
-def test_of_two_servers_with_one_address_the_first_keeps_it_and_the_other_has_it_below_its_name() -> None:
+def test_of_two_servers_with_one_address_each_has_it_below_its_name() -> None:
     found = addresses((1, "note://a"), (2, "note://a"))
-    assert found.written(1, "note://a") == "note://a"
+    assert found.written(1, "note://a") == "remit://docs/note://a"
     assert found.written(2, "note://a") == "remit://files/note://a"
     assert found.found("remit://files/note://a") == (2, "note://a")
-    assert found.found("remit://docs/note://a") == (1, "note://a")  # as well, so that nothing else moves it
+    assert found.found("remit://docs/note://a") == (1, "note://a")
+    assert found.found("note://a") is None  # it is known, and nobody's
+    assert found.is_known("note://a")
+    assert not found.is_known("note://b")
+
+
+def test_whoever_had_an_address_keeps_it_when_others_list_it() -> None:
+    before = addresses((2, "note://a"))
+    found = addresses((1, "note://a"), (2, "note://a"), (3, "note://a"), before=before)
+    assert found.found("note://a") == (2, "note://a")
+    assert found.written(1, "note://a") == "remit://docs/note://a"
+    assert addresses((1, "note://a"), (3, "note://a"), before=before).found("note://a") is None
+
+
+def test_an_address_without_a_scheme_is_written_below_its_servers_name() -> None:
+    found = addresses((1, "{+any}"), (1, "note://{id}"))
+    assert found.written(1, "{+any}") == "remit://docs/{+any}"
+    assert found.written(1, "note://{id}") == "note://{id}"
 
 
 def test_what_is_taken_already_is_no_servers() -> None:
-    found = addresses((1, "room://git"), taken=("room://git",))
+    before = addresses((1, "room://git"))
+    found = addresses((1, "room://git"), taken=("room://git",), before=before)
     assert found.written(1, "room://git") == "remit://docs/room://git"
     assert found.found("room://git") is None
 
@@ -60,3 +80,8 @@ def test_a_template_fits_the_addresses_that_could_be_made_of_it() -> None:
     assert fit("file:///{path}", "http://a") is None
     assert fit("a://b", "a://b") == 5
     assert fit("{" * 5_000, "x") is None
+
+
+def test_a_template_without_a_scheme_fits_nothing() -> None:
+    assert fit("{+any}", "file:///a") is None
+    assert fit("{scheme}://a", "file://a") is None

@@ -112,3 +112,44 @@ def test_a_groups_name_could_be_a_tools() -> None:
 def test_a_wish_of_one_canonical_name_twice_is_found_by_neither() -> None:
     names = ServedNames([NameClaim(1, "x", "mcp__a__t"), NameClaim(2, "y", "mcp__a__t")])
     assert names.find("mcp__a__t") is None
+
+
+def claims(*labels: str) -> list[NameClaim[str]]:
+    """Claims of tools that all want the name `git__push`, of one server each."""
+    return [NameClaim(label, "git__push", f"mcp__{label.rstrip('12')}__push") for label in labels]
+
+
+def test_a_name_that_was_given_stays_whoever_claims_it_later() -> None:
+    before = ServedNames(claims("git"))
+    after = ServedNames(claims("bad", "git"), before=before)
+    assert after.of("git") == before.of("git") == "git__push"
+    assert after.of("bad").startswith("git__push_")
+
+
+def test_a_name_with_a_hash_stays_when_its_rival_leaves() -> None:
+    before = ServedNames(claims("bad", "git"))
+    assert ServedNames(claims("git"), before=before).of("git") == before.of("git") != "git__push"
+
+
+def test_nobody_takes_the_name_of_one_that_left_except_its_successor() -> None:
+    before = ServedNames(claims("git1"))
+    gone = ServedNames(claims(), before=before)
+    assert ServedNames(claims("bad"), before=gone).of("bad").startswith("git__push_")
+    moved = ServedNames(claims("git2"), before=gone)  # the same server, declared elsewhere now
+    assert moved.of("git2") == "git__push"
+    assert ServedNames(claims("git1", "git2"), before=moved).of("git2") == "git__push"
+
+
+def test_what_comes_next_to_its_predecessor_gets_another_name() -> None:
+    before = ServedNames(claims("git1"))
+    after = ServedNames([*claims("git1"), NameClaim("git2", "other", "mcp__git__push")], before=before)
+    assert (after.of("git1"), after.of("git2")) == ("git__push", "other")
+    both = ServedNames(claims("git1", "git2"), before=before)
+    assert (both.of("git1"), both.of("git2").startswith("git__push_")) == ("git__push", True)
+
+
+def test_a_session_of_very_many_names_forgets_those_no_longer_in_use() -> None:
+    names = ServedNames([NameClaim(at, f"t{at}", f"mcp__x__t{at}") for at in range(20_001)])
+    assert (
+        ServedNames([NameClaim(-1, "t5", "mcp__y__t5")], before=ServedNames([], before=names)).of(-1) == "t5"
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -13,7 +14,7 @@ from remit.decision.decide import ToolDecision
 from remit.decision.kinds import Kind
 from remit.decision.launch import Launch, references
 from remit.decision.problems import Severity
-from remit.text.redaction import redact_url, redact_words
+from remit.trust.entry_text import EntryText, environment_secrets
 
 if TYPE_CHECKING:
     from remit.catalog.costs import Costs
@@ -225,24 +226,21 @@ def _connected(item: ServerListing) -> Shape:
 
 
 def _trustable(item: ServerTrust) -> Shape:
-    entry = item.declaration
-    launch = entry.launch
+    entry, launch = item.declaration, item.declaration.launch
+    text = None if launch is None else EntryText(launch, environment_secrets(os.environ))
+    is_remote = launch is not None and launch.is_remote
     return {
         **_declared(entry),
         "config_status": item.config_status,
         "trusted": item.is_trusted,
         "changed": item.is_changed,
         "transport": None if launch is None else launch.transport,
-        "command": None
-        if launch is None or launch.is_remote
-        else redact_words((launch.command, *launch.args)),
-        "cwd": None if launch is None else launch.cwd,
-        "url": None if launch is None or not launch.is_remote else redact_url(launch.url),
-        "env": [] if launch is None else sorted(launch.env),
-        "headers": [] if launch is None else sorted(launch.headers),
-        "headers_helper": None
-        if launch is None or launch.headers_helper is None
-        else redact_words((launch.headers_helper,))[0],
+        "command": None if text is None or is_remote else text.command,
+        "cwd": None if text is None else text.cwd,
+        "url": text.url if text is not None and is_remote else None,
+        "env": {} if text is None else text.env,
+        "headers": {} if text is None else text.headers,
+        "headers_helper": None if text is None else text.headers_helper,
         "reads": [] if launch is None else sorted(_read_by(launch)),
     }
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
+import os
 import sys
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
@@ -13,9 +13,7 @@ from remit.decision.context import Context, shorten
 from remit.decision.decide import ToolDecision
 from remit.decision.gate_rules import status_reason
 from remit.decision.kinds import ConfigStatus, Kind
-from remit.decision.launch import VariableSyntax, references, steers_code
-from remit.text.redaction import redact_url, redact_words
-from remit.text.secrets import may_be_secret
+from remit.trust.entry_text import EntryText, environment_secrets
 
 if TYPE_CHECKING:
     from remit.scanning.live_listing import ServerListing
@@ -122,36 +120,12 @@ def _cells(item: ServerListing) -> tuple[str, ...]:
 
 def _entry(item: ServerTrust, context: Context) -> list[str]:
     declaration, launch = item.declaration, item.declaration.launch
-    state = (
-        "trusted" if item.is_trusted else "changed since it was trusted" if item.is_changed else "not trusted"
-    )
+    state = item.state
     if item.config_status is not ConfigStatus.ENABLED:
         state += f"; {status_reason(item.config_status)}, so not started"
     lines = [f"{declaration.server} ({declaration.scope}, {shorten(declaration.source, context)}): {state}"]
     if launch is None:
         lines.append("  its file cannot be read now")
-    elif launch.is_remote:
-        lines.append(f"  reaches {redact_url(launch.url)}")
-        lines.append(f"  headers {_names(launch.headers, launch.syntaxes)}" if launch.headers else "")
-        if launch.headers_helper is not None:
-            lines.append(f"  runs    {redact_words((launch.headers_helper,))[0]} (for its headers)")
     else:
-        lines.append(f"  runs    {shlex.join(redact_words((launch.command, *launch.args)))}")
-        lines.append(f"  in      {launch.cwd}" if launch.cwd is not None else "")
-        lines.append(f"  env     {_names(launch.env, launch.syntaxes)}" if launch.env else "")
-    return [render.printable(line) for line in lines if line]
-
-
-def _names(values: Mapping[str, str], syntaxes: Sequence[VariableSyntax]) -> str:
-    """List variables or headers, with the user's variables that they pass on."""
-    return ", ".join(_named(name, values[name], syntaxes) for name in sorted(values))
-
-
-def _named(name: str, value: str, syntaxes: Sequence[VariableSyntax]) -> str:
-    """Show a value only if it can change which code runs and is not a secret."""
-    handed = references(value, syntaxes)
-    given = f" from {', '.join(handed)}" if handed else ""
-    if not steers_code(name):
-        return f"{name}{given}"
-    shown = "" if may_be_secret(value, name) else f"={value}"
-    return f"{name}{shown}{given} (can change which code runs)"
+        lines += EntryText(launch, environment_secrets(os.environ)).lines()
+    return [render.printable(line) for line in lines]

@@ -13,7 +13,9 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import NamedTuple
 
-from remit.text.secrets import names_a_secret
+from remit.text.secrets import is_credential, names_a_secret
+
+DIGEST_VERSION = "2:"  # what digests of entries begin with; trust in an older one does not count
 
 
 class Transport(StrEnum):
@@ -80,16 +82,14 @@ class Launch:
 
     @property
     def digest(self) -> str:
-        """A digest of everything to start or connect to, except secrets, which may be rotated.
+        """A digest of everything to start or connect to, except credentials, which may be rotated.
 
-        A value that refers to one of the user's variables does not count as a secret, whatever its name.
+        Every part counts, whatever the transport: a command that prints headers gets the variables, too.
         """
-        if self.is_remote:
-            helper = () if self.headers_helper is None else (self.headers_helper,)
-            registered = () if self.registered is None else (list(self.registered),)
-            return _digest(self.transport, self.url, _lasting(self.headers), *helper, *registered)
-        entry = (self.command, list(self.args), _lasting(self.env), self.cwd, dict(self.variables))
-        return _digest(self.transport, *entry)
+        words = (self.transport, self.command, list(self.args), self.cwd, self.url, self.headers_helper)
+        registered = None if self.registered is None else list(self.registered)
+        values = (_lasting(self.env), _lasting(self.headers), dict(self.variables))
+        return DIGEST_VERSION + _digest(*words, registered, *values)
 
     def _filled(self, word: str) -> str:
         """Expand the client's own variables, because plugins may use the same path in different folders."""
@@ -110,17 +110,60 @@ def program(word: str) -> str:
     return re.sub(r"\.(exe|cmd|bat|ps1)$", "", name)
 
 
-_STEERING = re.compile(  # affects loaders, language runtimes and package managers
-    r"(.*_)?(PATH|OPTIONS|OPTS|PRELOAD|REGISTRY|INDEX_URL|COMMAND)"
-    r"|PATHEXT|SHELL|ENV|HOME|USERPROFILE|COMSPEC|IFS|CLASSPATH|RUBYLIB|RUBYOPT|PERL5LIB|PERL5OPT|GOFLAGS"
-    r"|PYTHON(PATH|HOME|STARTUP|USERBASE)|(LD|DYLD|BASH|NODE|NPM_CONFIG|PIP|UV|GIT)_.*",
-    re.IGNORECASE,
-)
+# Whole families count, because tools add variables: one that is missing here would be a way in. A name that
+# ends like a credential's is left out: it chooses an account and no program.
+_STEERING = r"""(?xi)
+    (?!(?:.*_)?(?:TOKEN|PASSWORD|PASSWD|SECRET|API_?KEY|ACCESS_?KEY|SECRET_?KEY|PRIVATE_?KEY)$)
+    (?:
+        (?:  # loaders, and libraries that load modules
+            LD_ | DYLD_ | _RLD | LDR_ | GCONV_ | GIO_ | GI_ | GTK | QT_ | GST_ | MALLOC_ | OPENSSL_ | P11_
+          | PKCS11 | KRB5 | VK_ | LIBGL | FONTCONFIG_ | DBUS_
+            # shells and terminals
+          | BASH | ZSH | ZDOTDIR | KSH | FISH_ | PROMPT_ | XDG_ | PSMODULE | INPUTRC | TERMINFO | TERMCAP
+            # interpreters and runtimes
+          | PYTHON | PERL | RUBY | LUA_ | NODE | DENO_ | BUN_ | TS_NODE | TSX_ | ELECTRON_ | PHP | JAVA
+          | _JAVA | JDK_ | JRE_ | CLASSPATH | DOTNET_ | CORECLR_ | COR_ | COMPLUS_ | MONO_ | R_ | JULIA_
+          | ERL_ | ELIXIR_ | TCL | GUILE_ | RACKET | PLT | SBCL_ | OCAML | CAML | GHC | SWIFT | DART_ | NIM_
+          | CRYSTAL_
+            # compilers and build tools
+          | RUST | CARGO | GO[A-Z]*$ | CGO_ | CC | CXX | CPP | MAKE | CMAKE | PKG_CONFIG | SCCACHE | BAZEL
+          | ZIG_ | GCC_ | LLVM_ | MAVEN | MVN | M2_ | GRADLE | ANT_ | SBT_ | KOTLIN_ | SCALA_ | GROOVY_
+          | LEIN_ | CLJ | JBANG | MSBUILD | NUGET
+            # package and version managers
+          | NPM_CONFIG | PNPM_ | YARN_ | COREPACK | NVM_ | VOLTA_ | FNM_ | PIP_ | PIPX_ | PIPENV_ | UV_
+          | POETRY_ | PDM_ | HATCH_ | CONDA | MAMBA_ | VIRTUAL_ENV | PYENV | PIXI_ | GEM_ | BUNDLE | RBENV
+          | RVM | COMPOSER | CABAL | STACK_ | OPAM | MIX_ | HEX_ | REBAR | PUB_ | FLUTTER_ | HOMEBREW | NIX_
+          | ASDF | MISE_ | DIRENV
+            # version control, containers, clusters and provisioning
+          | GIT_ | SSH_ | GNUPG | GPG_ | HG | SVN_ | RSYNC_ | HUSKY | LEFTHOOK | PRE_COMMIT | DOCKER
+          | BUILDKIT | COMPOSE_ | PODMAN | CONTAINER | BUILDAH_ | KUBE | HELM | TF_ | TERRAFORM | ANSIBLE_
+          | VAGRANT_ | PULUMI_ | CLOUDSDK_
+            # editors, pagers and browsers
+          | EDITOR | VISUAL | PAGER | MANPAGER | LESS | BROWSER | VIM | EMACS | EXINIT | PUPPETEER_
+          | PLAYWRIGHT_ | CHROME_ | SELENIUM_
+            # certificates, name resolution and clients' own files
+          | SSL | TLS_ | CURL_ | WGETRC | HOSTALIASES | RES_OPTIONS | LOCALDOMAIN | PSQL | PGSERVICE
+          | PGSYSCONF | REMIT_ | CLAUDE_
+        ).*
+      | .*(?:PATH|PATHS|HOME|PROXY|OPTS|OPTIONS|FLAGS|PRELOAD)
+      | (?:.*_)?(?:
+            DIR | ROOT | RC | INIT | CONF | CONFIG | CONFIG_FILE | OPTION | OPT | ARG | ARGS | ARGV | LOADER
+          | REQUIRE | IMPORT | MODULE | MODULES | PLUGIN | PLUGINS | EXTENSION | EXTENSIONS | HOOK | HOOKS
+          | WRAPPER | LAUNCHER | RUNNER | INTERPRETER | SHELL | COMMAND | COMMANDS | CMD | EXEC | EXE
+          | EXECUTABLE | BIN | BINARY | PROGRAM | SCRIPT | TOOLCHAIN | EDITOR | PAGER | BROWSER | ASKPASS
+          | HELPER | REGISTRY | REGISTRIES | INDEX_URL | REPO | REPOSITORY | MIRROR | CA_BUNDLE | CA_CERT
+          | CA_CERTS | CA_FILE | CERT_FILE | SOCK | SOCKET | BREAKPOINT | DEBUGGER
+        )
+      | ENV | IFS | PS4 | PATHEXT | COMSPEC | HOMEDRIVE | USERPROFILE | ALLUSERSPROFILE | APPDATA
+      | LOCALAPPDATA | PROGRAMDATA | PROGRAMFILES | SYSTEMROOT | SYSTEMDRIVE | WINDIR | TMPDIR | TMP | TEMP
+      | PWD | OLDPWD
+    )
+"""
 
 
 def steers_code(variable: str) -> bool:
-    """Return whether this environment variable can change which code a server runs."""
-    return _STEERING.fullmatch(variable) is not None
+    """Return whether this environment variable can change which code a server runs, or whom it talks to."""
+    return re.fullmatch(_STEERING, variable) is not None  # compiled on first use
 
 
 def references(value: str, syntaxes: Sequence[VariableSyntax] = ()) -> list[str]:
@@ -147,9 +190,13 @@ def _digest(*parts: object) -> str:
 
 
 def _lasting(values: Mapping[str, str]) -> list[tuple[str, str | None]]:
-    """Replace secret values of variables and headers with None."""
-    return sorted((name, None if _is_renewable(name, value) else value) for name, value in values.items())
+    """Replace renewable values of variables and headers with None."""
+    return sorted((name, None if is_renewable(name, value) else value) for name, value in values.items())
 
 
-def _is_renewable(name: str, value: str) -> bool:
-    return names_a_secret(name) and not any(sign in value for sign in "${")
+def is_renewable(name: str, value: str) -> bool:
+    """Return whether a value is a credential, which may be rotated without asking the user again.
+
+    Neither a path, an address, a command nor a reference is one, whatever its variable is called.
+    """
+    return names_a_secret(name) and not steers_code(name) and is_credential(value, name)

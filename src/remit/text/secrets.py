@@ -40,6 +40,9 @@ _VALUE = r"[^\s;&,\"'}]"
 _PAIR = rf"(?<![\w.-])([\w.-]++)[\"']?+\s*+[=:]\s*+[\"']?+(?=({_VALUE}{{1,{_JUDGED}}}+))"
 _USERINFO = r"(?<![\w+.-])([\w+.-]++)://([^/?#\s@:]*+)(?::([^/?#\s@]*+))?+@"
 _SEGMENT = r"(?<=/)[\w=-]{40,}(?=[/?#]|$)"
+# Whole values: no spaces, separators of paths or signs of a shell, which a command or an address would have.
+_CREDENTIAL_WORD = r"[\w+=~-]+|[A-Za-z0-9+/]{24,}={0,2}|(?:eyJ|SG\.)[\w.-]+"
+_SINGLE_WORD = r"[^\s/\\:$`'\"|;<>(){}]+"
 _PLACEHOLDER = (
     r"(?i)<[^<>]*>|\[[^\[\]]*\]|\byour|your[-_ ]|[-_ ]here\b|x{4,}|^x+$|\*{3,}|\.{3}|…|^\$\w+$|%\w+%"
     r"|change[-_ ]?(me|it|this)|place[-_ ]?holder|example|replace|redacted|dummy|foobar|sample|fake|todo"
@@ -106,6 +109,14 @@ def secrets_in(value: str, name: str = "") -> Iterator[str]:
         yield whole
     yield from _paired(plain)
     yield from _in_url(plain)
+
+
+def is_credential(value: str, name: str = "") -> bool:
+    """Return whether a whole value is one credential, and cannot be a path, an address or a command."""
+    plain = re.sub(_SCHEME, "", value.strip())
+    if re.fullmatch(_PASSWORDS, _name_words(name)[-1]):
+        return re.fullmatch(_SINGLE_WORD, plain) is not None and _is_password(plain)
+    return re.fullmatch(_CREDENTIAL_WORD, plain) is not None and _is_hard_to_guess(plain)
 
 
 def names_a_secret(name: str) -> bool:

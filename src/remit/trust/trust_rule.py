@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.kinds import ConfigStatus, Kind
+from remit.decision.launch import DIGEST_VERSION
 from remit.decision.scopes import Scope, is_at_or_below
 
 if TYPE_CHECKING:
@@ -28,6 +29,15 @@ class ServerTrust(NamedTuple):
     def is_changed(self) -> bool:
         """Whether the entry changed after it was trusted."""
         return self.trusted_digest is not None and not self.is_trusted
+
+    @property
+    def state(self) -> str:
+        """Whether it is trusted, in words."""
+        if self.is_trusted:
+            return "trusted"
+        if self.is_changed and not (self.trusted_digest or "").startswith(DIGEST_VERSION):
+            return "trusted by an earlier version of Remit, which showed less of it: look at it again"
+        return "changed since it was trusted" if self.is_changed else "not trusted"
 
 
 def needs_trust(

@@ -1,0 +1,114 @@
+"""Shows a server's entry to the person who decides whether to trust it.
+
+Programs and arguments are shown whole, because whatever is hidden could be what runs. Only secrets are
+hidden: values of the user's own environment, and variables and headers that hold a credential.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from remit.decision.launch import references, steers_code
+from remit.text.secrets import is_credential, names_a_secret
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from remit.decision.launch import Launch
+
+_SHORTEST = 8  # characters of a secret; a shorter one is part of ordinary words
+
+
+def environment_secrets(variables: Mapping[str, str]) -> frozenset[str]:
+    """Return the values of the user's variables that hold a secret."""
+    return frozenset(
+        value
+        for name, value in variables.items()
+        if (names_a_secret(name) or is_credential(value, name))
+        and not steers_code(name)
+        and len(value) >= _SHORTEST
+    )
+
+
+class EntryText:
+    """Writes the parts of one entry; `secrets` are values that must not be shown."""
+
+    def __init__(self, launch: Launch, secrets: Iterable[str]) -> None:
+        self._launch = launch
+        self._secrets = sorted(secrets, key=len, reverse=True)
+
+    @property
+    def command(self) -> list[str]:
+        """The program and its arguments."""
+        return [self._shown(word) for word in (self._launch.command, *self._launch.args)]
+
+    @property
+    def url(self) -> str:
+        """The URL."""
+        return self._shown(self._launch.url)
+
+    @property
+    def headers_helper(self) -> str | None:
+        """The command that prints headers."""
+        helper = self._launch.headers_helper
+        return None if helper is None else self._shown(helper)
+
+    @property
+    def cwd(self) -> str | None:
+        """The working directory."""
+        return None if self._launch.cwd is None else self._shown(self._launch.cwd)
+
+    @property
+    def env(self) -> dict[str, str]:
+        """The variables."""
+        return self._values(self._launch.env)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers."""
+        return self._values(self._launch.headers)
+
+    def lines(self) -> Iterator[str]:
+        """Write everything that it starts or reaches, line by line."""
+        launch = self._launch
+        if launch.is_remote:
+            yield f"  reaches {self.url}"
+        else:
+            yield f"  runs    {shlex.join(self.command)}"
+        if self.headers_helper is not None:
+            yield f"  runs    {self.headers_helper} (for its headers)"
+        if self.cwd is not None:
+            yield f"  in      {self.cwd}"
+        yield from self._named("env", self.env, launch.env)
+        yield from self._named("headers", self.headers, launch.headers)
+
+    def _named(self, title: str, shown: Mapping[str, str], written: Mapping[str, str]) -> Iterator[str]:
+        for name, value in shown.items():
+            handed = references(written[name], self._launch.syntaxes)
+            given = f" from your {', '.join(handed)}" if handed else ""
+            steers = " (can change which code runs)" if title == "env" and steers_code(name) else ""
+            yield f"  {title:<7} {name}={value}{given}{steers}"
+            title = ""
+
+    def _values(self, values: Mapping[str, str]) -> dict[str, str]:
+        return {name: self._value(name, values[name]) for name in sorted(values)}
+
+    def _value(self, name: str, value: str) -> str:
+        if not steers_code(name) and is_credential(value, name):
+            return _hidden(value)
+        return self._shown(value)
+
+    def _shown(self, text: str) -> str:
+        """Hide the user's secrets in a text."""
+        return _hide(text, self._secrets)
+
+
+def _hide(text: str, secrets: Sequence[str]) -> str:
+    for secret in secrets:
+        text = text.replace(secret, _hidden(secret))
+    return text
+
+
+def _hidden(secret: str) -> str:
+    return f"***({len(secret)} characters)"
