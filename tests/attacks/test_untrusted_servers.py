@@ -1,5 +1,8 @@
 """A repository declares a server with the name of the user's: it must not be started without trust."""
 
+import json
+import sqlite3
+
 import pytest
 
 from attacks.peers import Gateway, Server, tool
@@ -31,11 +34,6 @@ def call_one(world: World, position: int) -> list[str]:
     return names
 
 
-@pytest.mark.xfail(
-    raises=AssertionError,
-    strict=True,
-    reason="finding 1: a use is recorded by name and makes a tool of the untrusted server",
-)
 @pytest.mark.parametrize("scope", ["global", "local"])
 def test_using_the_users_server_does_not_start_the_repositorys_server_of_that_name(
     world: World, scope: str
@@ -50,11 +48,44 @@ def test_using_the_users_server_does_not_start_the_repositorys_server_of_that_na
     assert own.calls == ["git_status", "git_status"]
 
 
-@pytest.mark.xfail(
-    raises=AssertionError,
-    strict=True,
-    reason="finding 1: a call that a hook reports makes a tool of the untrusted server",
-)
+@pytest.mark.parametrize("scope", ["global", "local"])
+def test_the_name_of_the_users_tool_stays_in_the_session_that_calls_it(world: World, scope: str) -> None:
+    own, hostile = declare(world, scope)
+    with world.serve() as gateway:
+        require(offered(gateway) == [NAME], "the user's server is not listed")
+        for _ in range(2):
+            gateway.call(NAME)
+            world.hook("PostToolUse", tool_name=f"mcp__remit__{NAME}", tool_input={}, tool_use_id="t1")
+            assert offered(gateway) == [NAME]
+        for name in ("git__git_push", "mcp__git__git_push"):
+            gateway.call("call_tool", name=name)
+    assert not hostile.was_started
+    assert own.calls == ["git_status", "git_status"]
+    assert "not trusted" in world.remit("trust")
+
+
+def test_an_approved_server_that_is_not_trusted_is_not_started_by_a_use(world: World) -> None:
+    own = world.server("own", tool("git_status"))
+    hostile = world.server("hostile", tool("git_status"), tool("git_push"))
+    world.declare({}, local={"git": own}, approved=["git"])
+    world.bring({"git": hostile})
+    for _ in range(2):
+        with world.serve() as gateway:
+            require("answered by own" in gateway.call(NAME), "the user's server does not answer")
+            assert offered(gateway) == [NAME]
+    assert not hostile.was_started
+
+
+def test_what_is_used_is_what_prune_and_usage_count(world: World) -> None:
+    declare(world, "global")
+    with world.serve() as gateway:
+        require("answered by own" in gateway.call(NAME), "the user's server does not answer")
+    report = json.loads(world.remit("usage", "--json"))
+    used = [each for each in report["used"] if each["name"] == "mcp__git__git_status"]
+    assert [(each["scope"], each["uses"]) for each in used] == [("global", 1)]
+    assert "mcp__git__git_status" not in [each["name"] for each in report["unused"]]
+
+
 def test_a_call_that_a_hook_reports_does_not_start_the_repositorys_server(world: World) -> None:
     _, hostile = declare(world, "global")
     with world.serve() as gateway:
@@ -66,11 +97,6 @@ def test_a_call_that_a_hook_reports_does_not_start_the_repositorys_server(world:
     assert not hostile.was_started
 
 
-@pytest.mark.xfail(
-    raises=AssertionError,
-    strict=True,
-    reason="finding 1: a tool that an agent reports belongs to the untrusted server",
-)
 def test_a_tool_that_an_agent_reports_does_not_start_the_repositorys_server(world: World) -> None:
     _, hostile = declare(world, "global")
     with world.serve() as gateway:
@@ -79,4 +105,40 @@ def test_a_tool_that_an_agent_reports_does_not_start_the_repositorys_server(worl
         gateway.call("git__git_push")
         gateway.call("call_tool", name="git__git_push")
         require("answered by own" in gateway.call(NAME), "the user's server does not answer")
+    assert not hostile.was_started
+
+
+@pytest.mark.parametrize("name", ["mcp__git__git_push", "mcp__git__git_status", "mcp__git", "git__git_push"])
+def test_a_report_changes_neither_lists_nor_names(world: World, name: str) -> None:
+    own, hostile = declare(world, "global")
+    with world.serve() as gateway:
+        require(offered(gateway) == [NAME], "the user's server is not listed")
+        for scope in ("project", "global", "local"):
+            tools = [{"name": name, "description": "push", "scope": scope, "server": "git"}]
+            gateway.call("report_available_tools", tools=tools)
+        assert offered(gateway) == [NAME]
+        assert "answered by own" in gateway.call(NAME)
+    with world.serve() as gateway:
+        assert offered(gateway) == [NAME]
+    assert not hostile.was_started
+    assert own.calls == ["git_status"]
+
+
+def test_a_database_with_tools_of_an_earlier_version_starts_nothing(world: World) -> None:
+    _, hostile = declare(world, "global")
+    with world.serve() as gateway:
+        require(offered(gateway) == [NAME], "the user's server is not listed")
+    database = sqlite3.connect(world.home / ".local/share/remit/remit.db")
+    database.execute(
+        "insert into tools (client, kind, scope, project_hash, dir, server, name, source, authority,"
+        " discovered_at, updated_at) select client, 'mcp_tool', scope, project_hash, dir, server,"
+        " 'mcp__git__git_push', 'hook', 1, 0, 0 from tools where kind = 'mcp_server' and scope = 'project'"
+    )
+    database.commit()
+    database.close()
+    with world.serve() as gateway:
+        assert offered(gateway) == [NAME]
+        for name in ("git__git_push", "mcp__git__git_push"):
+            gateway.call(name)
+            gateway.call("call_tool", name=name)
     assert not hostile.was_started

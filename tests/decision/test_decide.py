@@ -189,3 +189,25 @@ def test_paths_are_written_as_seen_from_the_workspace(path: str, short: str) -> 
 
 def test_the_table_has_every_gate_in_order() -> None:
     assert [gate for gate, _ in GATES] == list(Gate)
+
+
+@pytest.mark.parametrize("kind", [Kind.MCP_TOOL, Kind.MCP_SERVER])
+@pytest.mark.parametrize(
+    ("authority", "why"), [(Authority.HOOK, "seen in use"), (Authority.REPORT, "reported by an agent")]
+)
+def test_what_was_only_reported_is_never_served(kind: Kind, authority: Authority, why: str) -> None:
+    for is_placed in (False, True):
+        reported = listed_tool(is_placed=is_placed)._replace(authority=authority, kind=kind)
+        decision = decide(reported, replace(context(), starts_servers=True))
+        assert (decision.gate, decision.reason) == (
+            Gate.CONFIG,
+            f"{why}, but no server that Remit starts lists it",
+        )
+        assert decide(reported, context()).is_available
+
+
+def test_what_was_seen_of_a_server_that_left_says_so() -> None:
+    seen = listed_tool(status=ToolStatus.STALE)._replace(authority=Authority.HOOK, config_status=None)
+    assert decide(seen, context()).reason == "seen in use, but its server is no longer configured"
+    placed = seen._replace(is_placed=True)
+    assert decide(placed, context()).reason.startswith("no longer configured in")

@@ -14,7 +14,7 @@ from remit.decision.context import Context
 from remit.decision.decide import Verdict
 from remit.decision.direct_calls import agent_context, decide_call
 from remit.decision.gates import Gate
-from remit.decision.kinds import Authority, ConfigStatus, Kind
+from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.policy_rules import Mode
 from remit.decision.scopes import Scope
 from remit.decision.tools import Tool, Winner
@@ -266,3 +266,16 @@ def test_the_client_says_which_of_two_servers_a_name_means() -> None:
     call = ClientCall("mcp__remit__till__ring", server="remit")
     assert decide_call(call, [longer, REMIT], rules).is_available
     assert not decide_call(call._replace(server="remit__till"), [longer, REMIT], rules).is_available
+
+
+def test_the_declaration_that_the_client_started_counts_among_those_of_one_name() -> None:
+    theirs = server("git", scope=Scope.PROJECT, config_status=ConfigStatus.DENIED)
+    push = theirs._replace(name="mcp__git__commit", kind=Kind.MCP_TOOL)
+    rows = [GIT, COMMIT, theirs, push]
+    assert decide_call(ClientCall("mcp__git__commit", source="user"), rows, context()).is_available
+    assert not decide_call(ClientCall("mcp__git__commit", source="project"), rows, context()).is_available
+
+
+def test_a_tool_that_the_server_lists_to_the_client_alone_goes_on() -> None:
+    unlisted = COMMIT._replace(is_unlisted=True, status=ToolStatus.STALE)
+    assert decide_call(ClientCall("mcp__git__commit"), [GIT, unlisted], context()).is_available

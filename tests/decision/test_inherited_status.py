@@ -100,3 +100,13 @@ def test_a_tool_of_a_server_that_only_looks_alike_stays_as_it_is() -> None:
 def test_what_a_configuration_stands_behind_stays_as_it_is() -> None:
     declared = SEEN._replace(authority=Authority.CONFIG, config_status=ConfigStatus.ENABLED)
     assert judged(server("git", config_status=ConfigStatus.DISABLED), seen=declared) is ConfigStatus.ENABLED
+
+
+def test_what_was_only_seen_or_reported_stays_so_under_a_declared_server() -> None:
+    (found, _) = adopt([SEEN, server("git")])
+    assert (found.authority, found.source, found.scope) == (Authority.HOOK, "hook", Scope.PROJECT)
+
+
+def test_a_row_that_belongs_to_one_declaration_shares_the_status_of_no_other() -> None:
+    placed = SEEN._replace(is_placed=True, config_status=ConfigStatus.DISABLED)
+    assert judged(server("git"), seen=placed) is ConfigStatus.DISABLED

@@ -434,3 +434,17 @@ def test_a_roster_decides_as_a_single_decision_does() -> None:
         roster = DecisionIndex(tools, now)
         listed: list[Decision] = [item.decision for item in roster.at(NOW)]
         assert listed == [decide(each, replace(now, snapshot=NOW)) for each in tools]
+
+
+@pytest.mark.parametrize("pattern", ["mcp__good__*", "mcp__good__x*", "good__*"])
+def test_a_pattern_of_one_server_allows_no_server_whose_name_begins_alike(pattern: str) -> None:
+    at = here(machine(f'allow = ["{pattern}"]'))
+    assert verdict(tool("write", "good__x"), at) == BLOCKED
+    assert verdict(server("good__x"), at) == BLOCKED
+    assert verdict(tool("xray", "good"), at) == VISIBLE
+
+
+@pytest.mark.parametrize("pattern", ["mcp__good__x__*", "mcp__good*", "mcp__*", "*", "mcp__good__x__write"])
+def test_a_pattern_that_means_the_server_or_all_servers_allows_it(pattern: str) -> None:
+    at = here(machine(f'allow = ["{pattern}"]'))
+    assert verdict(tool("write", "good__x"), at) == VISIBLE

@@ -1,6 +1,6 @@
 import pytest
 
-from remit.text.secrets import is_secret, may_be_secret, names_a_secret, shown
+from remit.text.secrets import is_credential, is_secret, may_be_secret, names_a_secret, shown
 
 # Made up for these tests; the parts are joined so that no scanner takes them for real ones.
 GITHUB = "ghp_" + "k3J9x2Lq8Zw1Rt7Vb5Nc4Md6Hf0Gs"
@@ -180,3 +180,24 @@ def test_a_word_is_shown_only_when_it_cannot_be_a_secret() -> None:
     assert shown("C:\\Program Files\\node.exe") == "C:\\Program Files\\node.exe"
     for word in (GITHUB, f"/opt/{HEX}/run", f"https://ada:Tr0ub4dor@{'x'}.test", "a" * 101, "\x1b[2J", "a;b"):
         assert shown(word) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "is_one"),
+    [
+        ("TOKEN", "9f86d081884c7d659a2f", True),
+        ("Authorization", "Bearer 9f86d081884c7d659a2f", True),
+        ("KEY", "eyJhbGciOiJI.eyJzdWIiOiIx.SflKxwRJSMeKKF2QT4", True),
+        ("KEY", "q83vEjRWeJCrze/xI0VniavN7w==", True),
+        ("DB_PASSWORD", "p@ssw0rd!", True),
+        ("DB_PASSWORD", "postgres", False),
+        ("DB_PASSWORD", "$(evil)", False),
+        ("TOKEN", "a-word", False),
+        ("TOKEN", "./9f86d081884c7d659a2f", False),
+        ("TOKEN", "9f86d081884c7d65.evil.test", False),
+        ("TOKEN", "run 9f86d081884c7d659a2f", False),
+        ("TOKEN", "${OTHER_TOKEN}", False),
+    ],
+)
+def test_a_credential_is_one_random_word_or_a_password_by_name(name: str, value: str, is_one: bool) -> None:
+    assert is_credential(value, name) is is_one

@@ -40,3 +40,18 @@ def test_trust_holds_for_the_very_entry_that_was_trusted(
     entry = declared("till", Scope.PROJECT, digest="d1")
     item = ServerTrust(declaration=entry, config_status=ConfigStatus.ENABLED, trusted_digest=trusted)
     assert (item.is_trusted, item.is_changed) == (is_trusted, is_changed)
+
+
+@pytest.mark.parametrize(
+    ("trusted", "state"),
+    [
+        (None, "not trusted"),
+        ("2:d1", "trusted"),
+        ("2:d0", "changed since it was trusted"),
+        ("d1", "trusted by an earlier version of Remit, which showed less of it: look at it again"),
+    ],
+)
+def test_the_state_of_trust_is_put_in_words(trusted: str | None, state: str) -> None:
+    entry = declared("till", Scope.PROJECT, digest="2:d1")
+    item = ServerTrust(declaration=entry, config_status=ConfigStatus.ENABLED, trusted_digest=trusted)
+    assert item.state == state

@@ -129,3 +129,12 @@ def test_what_there_is_most_to_gain_by_comes_first() -> None:
     ]
     found = proposals(usage(listed(*old), [], []), now=NOW)
     assert [each.name for each in found] == ["big", "small", "unknown"]
+
+
+def test_a_tool_is_not_unused_if_any_tool_of_its_name_was_used() -> None:
+    """A use whose declaration nobody told may have been of either: `usage` and `prune` agree."""
+    seen = COMMIT._replace(authority=Authority.HOOK, scope=Scope.PROJECT, server="git")
+    found = usage(listed(COMMIT, PUSH, seen), [total(seen, 3)], [])
+    assert names(found) == (["mcp__git__commit"], ["mcp__git__push"])
+    placed = seen._replace(is_placed=True)
+    assert names(usage(listed(COMMIT, placed), [total(placed, 3)], []))[1] == ["mcp__git__commit"]

@@ -80,16 +80,16 @@ class EntryText:
             yield f"  runs    {self.headers_helper} (for its headers)"
         if self.cwd is not None:
             yield f"  in      {self.cwd}"
-        yield from self._named("env", self.env, launch.env)
-        yield from self._named("headers", self.headers, launch.headers)
+        for at, (name, value) in enumerate(self.env.items()):
+            steers = " (can change which code runs)" if steers_code(name) else ""
+            yield f"  {'' if at else 'env':<7} {name}={value}{steers}{self._handed(launch.env[name])}"
+        for at, (name, value) in enumerate(self.headers.items()):
+            yield f"  {'' if at else 'headers':<7} {name}={value}{self._handed(launch.headers[name])}"
 
-    def _named(self, title: str, shown: Mapping[str, str], written: Mapping[str, str]) -> Iterator[str]:
-        for name, value in shown.items():
-            handed = references(written[name], self._launch.syntaxes)
-            given = f" from your {', '.join(handed)}" if handed else ""
-            steers = " (can change which code runs)" if title == "env" and steers_code(name) else ""
-            yield f"  {title:<7} {name}={value}{given}{steers}"
-            title = ""
+    def _handed(self, value: str) -> str:
+        """Name the user's variables that a value passes on."""
+        handed = references(value, self._launch.syntaxes)
+        return f" from your {', '.join(handed)}" if handed else ""
 
     def _values(self, values: Mapping[str, str]) -> dict[str, str]:
         return {name: self._value(name, values[name]) for name in sorted(values)}

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from remit.catalog.costs import is_sent
 from remit.decision.decide import ToolDecision
-from remit.decision.kinds import Kind, ToolStatus
+from remit.decision.kinds import Authority, Kind, ToolStatus
 from remit.decision.tools import Tool, demotion_reason
 from remit.usage.familiarity import ToolPlace, owner_of, place_of
 
@@ -85,10 +85,14 @@ def usage(
         _use(item.tool, by_place) for item in items if item.decision.is_available and _is_weighed(item.tool)
     ]
     used_servers = {owner_of(each.tool) for each in uses if each.uses and each.tool.kind is Kind.MCP_TOOL}
+    # Uses of which nobody told the declaration: any tool of that name may have been the one.
+    unassigned = {_name_of(each.tool) for each in uses if each.uses and _is_reported(each.tool)}
     idle = [
         each
         for each in unused
-        if not each.uses and not (each.tool.kind is Kind.MCP_SERVER and owner_of(each.tool) in used_servers)
+        if not each.uses
+        and _name_of(each.tool) not in unassigned
+        and not (each.tool.kind is Kind.MCP_SERVER and owner_of(each.tool) in used_servers)
     ]
     return UsageReport(
         used=sorted((each for each in uses if each.uses), key=_most_used_first),
@@ -125,6 +129,14 @@ def _heads(idle: Sequence[ToolUse]) -> list[ToolUse]:
 def _unused_for(days: int, sessions: int) -> str:
     spans = (_counted(count, thing) for count, thing in ((days, "day"), (sessions, "session")) if count)
     return f"never used here, in {' and '.join(spans)}"
+
+
+def _name_of(tool: Tool) -> tuple[str, str]:
+    return tool.client, tool.name
+
+
+def _is_reported(tool: Tool) -> bool:
+    return tool.authority is not Authority.CONFIG and not tool.is_placed
 
 
 def _is_whole(tool: Tool) -> bool:

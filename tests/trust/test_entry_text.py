@@ -1,0 +1,55 @@
+from remit.decision.launch import Launch, Transport, VariableSyntax
+from remit.trust.entry_text import EntryText, environment_secrets
+
+TOKEN = "9f86d081884c7d659a2f"  # noqa: S105 - made up
+
+
+def lines(launch: Launch, *secrets: str) -> list[str]:
+    return list(EntryText(launch, secrets).lines())
+
+
+def test_a_process_is_shown_with_all_that_it_gets() -> None:
+    launch = Launch(
+        command="npx",
+        args=("-y", TOKEN, "two words"),
+        cwd="sub",
+        env={"NODE_OPTIONS": "--x", "API_KEY": TOKEN, "USER": "${ADA}"},
+        syntaxes=(VariableSyntax.DEFAULTS,),
+    )
+    assert lines(launch) == [
+        f"  runs    npx -y {TOKEN} 'two words'",
+        "  in      sub",
+        "  env     API_KEY=***(20 characters)",
+        "          NODE_OPTIONS=--x (can change which code runs)",
+        "          USER=${ADA} from your ADA",
+    ]
+
+
+def test_a_remote_server_is_shown_with_its_headers_and_the_command_that_prints_more() -> None:
+    launch = Launch(
+        transport=Transport.HTTP,
+        url=f"https://x.test/{TOKEN}",
+        headers={"Authorization": f"Bearer {TOKEN}", "X-Team": "shop"},
+        headers_helper="make-headers --all",
+    )
+    assert lines(launch) == [
+        f"  reaches https://x.test/{TOKEN}",
+        "  runs    make-headers --all (for its headers)",
+        "  headers Authorization=***(27 characters)",
+        "          X-Team=shop",
+    ]
+
+
+def test_a_secret_of_the_user_is_hidden_wherever_it_is() -> None:
+    launch = Launch(
+        command="run", args=("--key=hunter22hunter22", "hunter22"), env={"NODE_PATH": "/hunter22"}
+    )
+    assert lines(launch, "hunter22", "hunter22hunter22") == [
+        "  runs    run '--key=***(16 characters)' '***(8 characters)'",
+        "  env     NODE_PATH=/***(8 characters) (can change which code runs)",
+    ]
+
+
+def test_secrets_of_the_user_are_told_by_name_or_by_their_look() -> None:
+    variables = {"MY_PASSWORD": "hunter22", "K": TOKEN, "PATH": TOKEN, "PIN_TOKEN": "1234", "LANG": "C.UTF-8"}
+    assert environment_secrets(variables) == {"hunter22", TOKEN}
