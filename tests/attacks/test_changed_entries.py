@@ -1,5 +1,7 @@
 """A repository changes an entry that the user trusted: whatever steers code asks again."""
 
+from collections.abc import Mapping
+
 import pytest
 
 from attacks.worlds import World
@@ -7,7 +9,7 @@ from attacks.worlds import World
 HARMLESS = "9f86d081884c7d659a2f"
 
 
-def trusted(world: World, entry: dict[str, object]) -> bool:
+def trusted(world: World, entry: Mapping[str, object]) -> bool:
     world.bring({"git": entry})
     return "git (project, .mcp.json): trusted" in world.remit("trust")
 

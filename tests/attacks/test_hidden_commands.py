@@ -1,5 +1,7 @@
 """A repository dresses what it would run as a secret: `remit trust` shows it all the same."""
 
+from collections.abc import Mapping
+
 import pytest
 
 from attacks.worlds import World
@@ -21,7 +23,7 @@ STEERING = {
 }
 
 
-def shown(world: World, entry: dict[str, object], **variables: str) -> str:
+def shown(world: World, entry: Mapping[str, object], **variables: str) -> str:
     world.declare({})
     world.bring({"helper": entry})
     return world.remit("trust", variables=variables)

@@ -15,6 +15,8 @@ import pytest
 
 from remit.clients.install_targets import HOOKS, PLACES
 from remit.decision.tool_names import REMIT
+from remit.decision.tools import Definition
+from remit.upstream.upstream_model import Offer
 from support.builders import servers
 from support.sandbox import Sandbox
 
@@ -81,11 +83,14 @@ def read(path: Path) -> Any:
 def test_where_not_all_fits_into_a_request_listings_do_not_say_that_it_is_sent(ada: Ada) -> None:
     sandbox = ada.sandbox
     ada.run("install", "claude-code", "--yes")
-    name = f"mcp__{ada.visible()[0]}__log"
+    label = ada.visible()[0]
     with sandbox.registry() as registry:
-        registry.usage.report_tool(
-            name, registry.at(str(ada.shop)), description="Shows commits.", input_schema={}
-        )
+        here = registry.at(str(ada.shop))
+        (git,) = [
+            item.declaration for item in registry.catalog.resolved(here) if item.declaration.server == label
+        ]
+        log = Definition(name=f"mcp__{label}__log", server=label, tool="log", description="Shows commits.")
+        registry.catalog.keep(git, Offer(tools=[log]), here)
     part = "  (Remit sends some of them, within its budget; the agent finds the others)"
     for command in ("tools", "scan"):
         shown = sandbox.remit(command, cwd=ada.shop).stdout

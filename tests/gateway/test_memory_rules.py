@@ -200,7 +200,7 @@ async def test_a_room_has_it_where_it_is_in_the_room(sandbox: Sandbox, shop: Pat
         assert len(json.loads(read["contents"][0]["text"])["tools"]) == len(TOOLS)
 
 
-async def test_a_server_of_the_same_name_that_somebody_declares_stands_in_its_place(
+async def test_a_server_of_the_same_name_that_somebody_declares_gets_none_of_its_calls(
     sandbox: Sandbox, shop: Path
 ) -> None:
     sandbox.write(shop / ".mcp.json", servers("remit-memory"))
@@ -210,8 +210,8 @@ async def test_a_server_of_the_same_name_that_somebody_declares_stands_in_its_pl
         registry.trust.grant(registry.trust.servers(here), here)
     links = FakeLinks({"remit-memory": ServerLists(tools=[offered("save_session")])})
     async with endpoint(sandbox, links, shop) as served:
-        assert await names(served) == ["remit-memory__save_session"]
-        assert told(await save(served)) == "remit-memory did save_session"
+        assert (await save(served))["structuredContent"]["status"] == "saved"
+        assert links.asked == []
 
 
 async def test_what_goes_wrong_names_the_next_step(sandbox: Sandbox, shop: Path, links: FakeLinks) -> None:

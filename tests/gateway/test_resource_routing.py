@@ -66,10 +66,14 @@ async def test_what_two_servers_have_by_one_address_is_read_from_each(
         }
     async with endpoint(sandbox, links, shop) as served:
         listed = {item["name"]: item["uri"] for item in (await served.resources()).items}
-        assert listed == {"x": "shared://x", "a": "file:///a", "not mine": "remit://files/shared://x"}
+        assert listed == {
+            "x": "remit://docs/shared://x",
+            "a": "file:///a",
+            "not mine": "remit://files/shared://x",
+        }
         first = await served.pass_on("resources/read", {"uri": listed["x"]}, FakeCaller())
         other = await served.pass_on("resources/read", {"uri": listed["not mine"]}, FakeCaller())
-        assert first["contents"][0] == {"uri": "shared://x", "text": "docs"}
+        assert first["contents"][0] == {"uri": "remit://docs/shared://x", "text": "docs"}
         assert other["contents"][0] == {"uri": "remit://files/shared://x", "text": "files"}
         assert other["contents"][1:] == [{"uri": "remit://files/shared://x/part"}, {}]
         assert [asked.params["uri"] for asked in links.asked] == ["shared://x", "shared://x"]
@@ -84,7 +88,7 @@ async def test_of_a_resource_that_two_servers_have_each_is_told_of_by_its_own_ad
         links.tell("files", "notifications/resources/updated", uri="shared://x")
         assert await _updated(changes) == "remit://files/shared://x"
         links.tell("docs", "notifications/resources/updated", uri="shared://x")
-        assert await _updated(changes) == "shared://x"
+        assert await _updated(changes) == "remit://docs/shared://x"
 
 
 async def _updated(changes: AsyncIterator[EndpointChange]) -> str:
@@ -109,7 +113,9 @@ async def test_each_request_goes_to_the_server_it_is_about(
 ) -> None:
     async with endpoint(sandbox, links, shop) as served:
         await served.tools({})
-        await ask(served, "resources/read", uri="shared://x")
+        with pytest.raises(JsonRpcError, match="Resource not found"):
+            await ask(served, "resources/read", uri="shared://x")  # of two servers
+        await ask(served, "resources/read", uri="remit://docs/shared://x")
         await ask(served, "resources/read", uri="file:///some/where")
         await ask(served, "resources/subscribe", uri="file:///docs/one")
         await ask(served, "prompts/get", name="mcp__remit__files__tidy", arguments={"dir": "x"})
@@ -130,6 +136,42 @@ async def test_each_request_goes_to_the_server_it_is_about(
         assert links.asked[6].params["ref"]["uri"] == "file:///{path}"
         assert links.asked[3].params == {"name": "tidy", "arguments": {"dir": "x"}}
         assert links.asked[4].params["ref"] == {"type": "ref/prompt", "name": "tidy"}
+
+
+async def test_a_template_that_fits_everything_catches_nothing_of_other_servers(
+    sandbox: Sandbox, shop: Path, links: FakeLinks
+) -> None:
+    greedy = [{"uriTemplate": "{+any}", "name": "any"}, {"uriTemplate": "file:///{rest}", "name": "rest"}]
+    links.stocks["docs"] = ServerLists(templates=greedy)
+    async with endpoint(sandbox, links, shop) as served:
+        assert [item["uriTemplate"] for item in (await served.templates()).items] == [
+            "remit://docs/{+any}",
+            "file:///{rest}",
+            "file:///{path}",
+        ]
+        for uri in ("secret://unlisted", "file:///of/two"):
+            with pytest.raises(JsonRpcError, match="Resource not found"):
+                await ask(served, "resources/read", uri=uri)
+        await ask(served, "resources/read", uri="remit://docs/any://thing")
+        assert [(asked.server, asked.params["uri"]) for asked in links.asked] == [("docs", "any://thing")]
+
+
+async def test_a_server_that_lists_an_address_later_does_not_take_it(
+    sandbox: Sandbox, shop: Path, links: FakeLinks
+) -> None:
+    links.stocks["docs"] = ServerLists(tools=[offered("look")])
+    async with endpoint(sandbox, links, shop) as served, served.changes() as changes:
+        before = [item["uri"] for item in (await served.resources()).items]
+        assert before == ["file:///a", "shared://x"]
+        links.stocks["docs"] = ServerLists(resources=[{"uri": "shared://x", "name": "x"}])
+        links.tell("docs", "notifications/resources/list_changed")
+        await anext(changes)
+        assert [item["uri"] for item in (await served.resources()).items] == [
+            "remit://docs/shared://x",
+            *before,
+        ]
+        await ask(served, "resources/read", uri="shared://x")
+        assert [asked.server for asked in links.asked] == ["files"]
 
 
 async def test_a_hidden_server_takes_no_part(sandbox: Sandbox, shop: Path, links: FakeLinks) -> None:

@@ -22,6 +22,7 @@ STEPS = {
 }
 # Whatever else runs programs or connects, and why that is no server of an entry.
 OTHERS = {
+    "bootstrap.py": "asks this interpreter whether it finds Remit, at install",
     "cli/add_command.py": "runs a client's own command, as the user asked",
     "cli/login_commands.py": "opens the user's browser",
     "gateway/transports/http_server.py": "listens",

@@ -11,7 +11,7 @@ from remit.catalog.costs import Costs, add_up
 from remit.decision.context import Context
 from remit.decision.decide import ToolDecision
 from remit.decision.gates import Gate
-from remit.decision.kinds import ConfigStatus, Kind, ToolStatus
+from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import REMIT
 
@@ -108,8 +108,12 @@ def _origin(items: Sequence[ToolDecision]) -> ScopeSummary:
 
 
 def _sources(items: Sequence[ToolDecision]) -> list[str]:
-    """List the sources of items, most frequent first; Remit itself is not a file and comes last."""
-    found = [source for source, _ in Counter(item.tool.source for item in items).most_common()]
+    """List the sources of items, most frequent first; Remit itself is not a file and comes last.
+
+    What was only seen or reported has no file, so it counts only where nothing is declared.
+    """
+    declared = [item for item in items if item.tool.authority is Authority.CONFIG] or items
+    found = [source for source, _ in Counter(item.tool.source for item in declared).most_common()]
     return sorted(found, key=lambda source: source == REMIT)
 
 

@@ -137,10 +137,11 @@ def _definition(said: Mapping[str, Any]) -> Definition:
 
 
 def _starts_memory(item: Resolved) -> bool:
-    """Return whether the user's own entry is Remit itself under the own server's name."""
-    declaration = item.declaration
-    is_users = declaration.project_hash is None and item.config_status is ConfigStatus.ITSELF
-    return is_users and declaration.server == MEMORY_SERVER
+    """Return whether the user's own entry starts memory alone under the own server's name."""
+    declaration, launch = item.declaration, item.declaration.launch
+    is_remit = item.config_status in (ConfigStatus.ITSELF, ConfigStatus.NESTED)
+    is_users = declaration.project_hash is None and declaration.server == MEMORY_SERVER
+    return is_users and is_remit and launch is not None and "--memory" in launch.args
 
 
 def _starts_gateway(item: Resolved) -> bool:
