@@ -83,7 +83,7 @@ def _prompted(
 def _covered(call: ClientCall, tools: Sequence[Tool], context: Context) -> list[Tool]:
     """Build a row for an unlisted tool behind the gateway, if a server covers its name."""
     assumed = _assumed(call._replace(server=None), tools, context, is_read=True)
-    return [assumed] if assumed.authority is Authority.CONFIG else []
+    return [] if assumed.config_status is None else [assumed]
 
 
 def _as_listed(tool: Tool) -> Tool:
@@ -153,9 +153,10 @@ def _subjects(call: ClientCall, tools: Sequence[Tool], context: Context) -> list
     """List everything a call uses, each with its candidate rows."""
     rows = [tool for tool in tools if tool.name == call.tool and tool.kind is not Kind.MCP_SERVER]
     rows = [tool for tool in rows if call.server in (None, tool.server)] or rows
+    if call.is_own:  # the gateway serves only what servers listed, whatever was reported of the name
+        listed = [tool for tool in rows if tool.authority is Authority.CONFIG]
+        return [listed] if listed else []
     rows = [tool for tool in rows if tool.scope is SOURCE_SCOPES.get(call.source or "")] or rows
-    if call.is_own:
-        return [rows] if rows else []
     is_read = call.source is None or call.source in _READ
     found: list[Sequence[Tool]] = [rows if rows and is_read else [_assumed(call, tools, context, is_read)]]
     kinds = STARTERS.get(call.name, ())

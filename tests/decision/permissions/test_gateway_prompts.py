@@ -8,7 +8,7 @@ from remit.decision.client_reports import ClientCall
 from remit.decision.decide import Decision, Verdict
 from remit.decision.direct_calls import decide_call
 from remit.decision.gates import Gate
-from remit.decision.kinds import ConfigStatus, Kind
+from remit.decision.kinds import Authority, ConfigStatus, Kind
 from remit.decision.permissions.client_permissions import ClientPermissions, PermissionEffect, PermissionRule
 from remit.decision.policy_rules import ConfigLocation
 from remit.decision.scopes import Scope
@@ -77,6 +77,11 @@ def test_nothing_is_lifted_while_another_declaration_shadows_the_gateway() -> No
     rows = (shadowed, GIT, STATUS)
     assert answer(decided(DIRECT, allow=("mcp__git__status",), tools=rows)) is None
     assert answer(decided(DIRECT, allow=("mcp__git__status",), tools=(GIT, STATUS))) is None
+
+
+def test_nothing_is_lifted_for_a_tool_that_was_only_reported() -> None:
+    reported = STATUS._replace(authority=Authority.REPORT)
+    assert answer(decided(DIRECT, allow=("mcp__git",), tools=(REMIT_ROW, GIT, reported))) is None
 
 
 def test_nothing_is_lifted_for_a_tool_that_is_not_listed() -> None:
