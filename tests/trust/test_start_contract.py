@@ -26,6 +26,7 @@ OTHERS = {
     "cli/add_command.py": "runs a client's own command, as the user asked",
     "cli/login_commands.py": "opens the user's browser",
     "gateway/transports/http_server.py": "listens",
+    "hooks/guarded_answer.py": "answers in a child of its own, which a time limit can end",
     "hooks/hook_command.py": "goes on in the background after an answer",
     "names/command_runner.py": "runs the command line that a Python tool declares",
     "search/embeddings/endpoint_connection.py": "the endpoint that the user's environment names",
