@@ -210,4 +210,4 @@ def test_what_was_seen_of_a_server_that_left_says_so() -> None:
     seen = listed_tool(status=ToolStatus.STALE)._replace(authority=Authority.HOOK, config_status=None)
     assert decide(seen, context()).reason == "seen in use, but its server is no longer configured"
     placed = seen._replace(is_placed=True)
-    assert decide(placed, context()).reason.startswith("no longer configured in")
+    assert decide(placed, context()).full_reason.startswith("no longer configured in")
