@@ -53,7 +53,7 @@ async def test_lists_put_all_servers_together_in_the_order_of_their_names(
         assert [item["name"] for item in (await served.resources()).items] == ["x", "a", "not mine"]
         assert [item["name"] for item in (await served.templates()).items] == ["docs", "any"]
         assert [item["name"] for item in (await served.prompts()).items] == ["docs__tidy", "files__tidy"]
-        assert "# files\nBe careful." in (served.instructions or "")
+        assert "Instructions of the server `files`:\n> Be careful." in (served.instructions or "")
         assert {"tools", "resources", "prompts", "completions", "logging"} <= served.capabilities.keys()
 
 
