@@ -1,7 +1,7 @@
 """Codex: TOML files from the machine's to the launch directory's, merged key by key."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import NamedTuple, cast
 
@@ -11,6 +11,7 @@ from remit.clients.parsing import platform_paths
 from remit.clients.parsing.client_reader import Client, ClientReader, EntryOrigin
 from remit.clients.parsing.entry_fields import EntryError, EntryFields
 from remit.clients.parsing.layered_files import FileLayer, declare_layers, deep_merge, replace_entry
+from remit.clients.parsing.permission_rules import RuleWriter
 from remit.decision.declarations import Declaration
 from remit.decision.launch import VariableSyntax
 from remit.decision.scopes import Scope, ancestors
@@ -43,6 +44,28 @@ def read(reader: ClientReader) -> None:
     layers = [FileLayer(origin=file.origin, servers=file.servers, counts=file.is_trusted) for file in files]
     declare_layers(reader, layers, read_entry=read_entry, merge=deep_merge)
     _read_requirements(reader, os.path.join(system, "requirements.toml"))
+    _read_tool_lists(reader, [file for file in files if file.is_trusted])
+
+
+def _read_tool_lists(reader: ClientReader, files: Sequence[_File]) -> None:
+    """Read which tools of a server are enabled, and which the client asks about."""
+    sources = {name: file.origin.source for file in files for name in file.servers}
+    merged = reduce(deep_merge, (file.servers for file in files), cast("object", {}))
+    for name, source in sources.items():
+        with reader.part(source, f"mcp_servers.{name}") as parsed:
+            entry = EntryFields(merged).fields(name)
+            lists = RuleWriter(source, f"mcp_servers.{name}")
+            if "enabled_tools" in entry:
+                parsed.rules += lists.only(name, entry.texts("enabled_tools"))
+            parsed.rules += lists.tools(Effect.DENIES_TOOL, name, entry.texts("disabled_tools"))
+            modes = {tool: entry.fields("tools").fields(tool) for tool, _ in entry.fields("tools").items()}
+            for tool, options in modes.items():
+                mode = options.text("approval_mode") if "approval_mode" in options else ""
+                if effect := _APPROVALS.get(mode):
+                    parsed.rules += lists.tools(effect, name, [tool])
+
+
+_APPROVALS = {"prompt": Effect.ASKS_ABOUT_TOOL, "approve": Effect.ALLOWS_TOOL}
 
 
 def _system_directory(machine: Machine) -> str:

@@ -1,10 +1,12 @@
 """Gemini CLI: the settings of the machine, the user and the launch directory; entries are not merged."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from remit.clients.gemini_extensions import NAME, extension_layers
+from remit.clients.gemini_permissions import read_policies, read_tool_lists, server_lists
 from remit.clients.gemini_trust import RESTRICTED, TRUST, TRUSTED_FOLDERS, read_trust
 from remit.clients.parsing import platform_paths
 from remit.clients.parsing.client_reader import Client, ClientReader, EntryOrigin
@@ -55,6 +57,20 @@ def read(reader: ClientReader) -> None:
     for file in (*weak, *(own if is_trusted else ()), strong):
         _read_lists(reader, file)
     _read_switches(reader, os.path.join(folder, "mcp-server-enablement.json"))
+    counting = (*weak, *(own if is_trusted else ()), strong)
+    for file in counting:
+        read_tool_lists(reader, file.content, file.origin.source, file.level, _declared(reader))
+    _read_server_lists(reader, counting)
+    for policies in (os.path.join(folder, "policies"), os.path.join(os.path.dirname(system), "policies")):
+        read_policies(reader, policies, _declared(reader))
+
+
+def _read_server_lists(reader: ClientReader, files: Sequence[_File]) -> None:
+    """Read the lists in the entry of each server; the strongest file's entry counts."""
+    strongest = {name: (file, entry) for file in files for name, entry in _servers(reader, file).items()}
+    for name, (file, entry) in strongest.items():
+        with reader.part(file.origin.source, f"mcpServers.{name}") as parsed:
+            parsed.rules += server_lists(name, EntryFields(entry), file.origin.source, file.level)
 
 
 def read_entry(_name: str, entry: EntryFields) -> ServerEntry:

@@ -1,17 +1,18 @@
 """opencode: JSONC files from the user's to the launch directory's, merged key by key."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, cast
 
 from remit.clients.parsing import platform_paths
 from remit.clients.parsing.client_reader import Client, ClientReader, EntryOrigin, ParsedFile
 from remit.clients.parsing.entry_fields import EntryError, EntryFields
 from remit.clients.parsing.layered_files import FileLayer, declare_layers, deep_merge
+from remit.clients.parsing.permission_rules import RuleWriter
 from remit.clients.parsing.server_entries import ServerEntry, remote
 from remit.decision.launch import Launch, Transport, VariableSyntax
 from remit.decision.scopes import Scope, ancestors
-from remit.decision.settings_rules import NEVER_ASKS
+from remit.decision.settings_rules import NEVER_ASKS, Effect, SettingsRule
 from remit.files.bounded_reader import FileError, Machine, read_head
 from remit.files.formats import parse_jsonc
 
@@ -37,6 +38,38 @@ def read(reader: ClientReader) -> None:
     managed = _managed_directory(reader.machine)
     layers += [_read_layer(reader, _Place(os.path.join(managed, name), Scope.MANAGED)) for name in _NAMES]
     declare_layers(reader, layers, read_entry=read_entry, merge=deep_merge)
+    servers = list(dict.fromkeys(name for layer in layers for name in layer.servers))
+    for layer in layers:
+        with reader.part(layer.origin.source, "permission") as parsed:
+            parsed.rules += permission_rules(layer.permissions, layer.origin.source, servers)
+
+
+def permission_rules(top: EntryFields, source: str, servers: Sequence[str]) -> list[SettingsRule]:
+    """Read `tools` and `permission` of one file, in their order: the last rule that matches a tool decides.
+
+    Raises:
+        EntryError: a field has a wrong type.
+    """
+    switches, permission = RuleWriter(source, "tools"), RuleWriter(source, "permission")
+    rules: list[SettingsRule] = []
+    for name, is_on in top.fields("tools").items():
+        effect = Effect.ALLOWS_TOOL if is_on is True else Effect.DENIES_TOOL
+        rules += switches.joined(effect, name, servers, "")
+    content = dict(top.items()).get("permission", {})
+    actions = {"*": content} if isinstance(content, str) else dict(top.fields("permission").items())
+    for name, action in actions.items():
+        if isinstance(action, str) and action in _ACTIONS:
+            rules += permission.joined(_ACTIONS[action], name, servers, "")
+        elif isinstance(action, dict):  # by arguments, which the client checks itself
+            rules += [
+                permission.rule(_ACTIONS[word], f"{name}({pattern})")
+                for pattern, word in cast("dict[str, object]", action).items()
+                if isinstance(word, str) and word in _ACTIONS
+            ]
+    return [permission.rule(Effect.ORDERS_RULES, ""), *rules] if rules else []
+
+
+_ACTIONS = {"allow": Effect.ALLOWS_TOOL, "ask": Effect.ASKS_ABOUT_TOOL, "deny": Effect.DENIES_TOOL}
 
 
 def _places(reader: ClientReader) -> Iterator[_Place]:
@@ -120,7 +153,7 @@ def _layer(reader: ClientReader, place: _Place, top: EntryFields) -> FileLayer:
     servers: dict[str, object] = {}
     with reader.part(place.path) as parsed:
         servers = parse_servers(top, parsed)
-    return FileLayer(origin=origin, servers=servers)
+    return FileLayer(origin=origin, servers=servers, permissions=top)
 
 
 def parse_config(text: str) -> object:

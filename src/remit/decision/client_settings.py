@@ -194,6 +194,7 @@ _PERMISSIONS = {
     Effect.ALLOWS_TOOL: PermissionEffect.ALLOW,
     Effect.LISTS_TOOL: PermissionEffect.LISTS,
     Effect.LISTS_TOOLS_OF: PermissionEffect.RESTRICTS,
+    Effect.ORDERS_RULES: PermissionEffect.ORDERS,
 }
 _SURFACES = {
     Kind.MCP_SERVER: "mcp",

@@ -36,6 +36,7 @@ class Effect(StrEnum):
     ALLOWS_TOOL = "allows_tool"
     LISTS_TOOL = "lists_tool"  # a tool in its server's own allow list
     LISTS_TOOLS_OF = "lists_tools_of"  # a server with such a list
+    ORDERS_RULES = "orders_rules"  # the last permission rule that matches a tool decides
     PERMITS_MANAGED_ONLY = "permits_managed_only"  # only an administrator's permission rules count
     IS_TRACKED = "is_tracked"  # git tracks the file, so the repository may have written it
     DISABLES_HOOKS = "disables_hooks"  # the key that does

@@ -1,7 +1,7 @@
 """Clients that merge their files: the merged entry of each server, and the file that declares it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from remit.clients.parsing.client_reader import ClientReader, EntryOrigin, ParsedFile, declare_servers
@@ -18,6 +18,7 @@ class FileLayer:
     origin: EntryOrigin
     servers: Mapping[str, object]
     counts: bool = True  # False: the client ignores the file, because its folder is not trusted
+    permissions: EntryFields = field(default_factory=lambda: EntryFields({}))  # the file, for its rules
 
 
 def declare_layers(

@@ -29,6 +29,10 @@ class PermissionEffect(StrEnum):
     ALLOW = "allow"
     LISTS = "lists"  # a tool in its server's own allow list
     RESTRICTS = "restricts"  # a server with such a list, whose other tools are denied
+    ORDERS = "orders"  # the last rule that matches a tool decides, instead of denying before asking
+
+
+_DECIDING = (PermissionEffect.DENY, PermissionEffect.ASK, PermissionEffect.ALLOW)
 
 
 class PermissionRule(NamedTuple):
@@ -61,6 +65,7 @@ class ClientPermissions:
 
     def __init__(self, rules: Iterable[PermissionRule] = ()) -> None:
         self.rules = tuple(rules)
+        self._is_ordered = any(rule.effect is PermissionEffect.ORDERS for rule in self.rules)
         self._named: dict[tuple[PermissionEffect, str], PermissionRule] = {}
         self._patterns: dict[PermissionEffect, list[tuple[Glob, PermissionRule]]] = {}
         self._limited: dict[str, list[PermissionRule]] = {}
@@ -104,11 +109,19 @@ class ClientPermissions:
         server = _server(tool)
         key = (effect, tool.name, server, tool.kind)
         if key not in self._found:
-            self._found[key] = next(self._matching(effect, tool, server), None)
+            rule = next(self._matching(effect, tool, server), None)
+            self._found[key] = None if rule is not None and self._is_overruled(rule, tool, server) else rule
         return self._found[key]
 
+    def _is_overruled(self, rule: PermissionRule, tool: Tool, server: str) -> bool:
+        """Return whether a later rule decides, for clients in which the order counts."""
+        if not self._is_ordered or rule.effect not in _DECIDING:
+            return False
+        others = (each for effect in _DECIDING for each in self._matching(effect, tool, server))
+        return max(others, key=self.rules.index).effect is not rule.effect
+
     def _matching(self, effect: PermissionEffect, tool: Tool, server: str) -> Iterator[PermissionRule]:
-        is_strict = effect is PermissionEffect.ALLOW
+        is_strict = effect is PermissionEffect.ALLOW and not self._is_ordered
         for name in (tool.name, *_server_rules(tool.name, server, is_strict=is_strict)):
             if rule := self._named.get((effect, name)):
                 yield rule
