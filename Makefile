@@ -45,14 +45,15 @@ cover: $(VENV)/.test ## Run the tests of the rules, which must cover them branch
 CLIENTS := @anthropic-ai/claude-code@2.1.325 @openai/codex@0.166.0 @google/gemini-cli@0.61.0 opencode-ai@1.18.33
 CLIENT_BIN := $(CURDIR)/build/clients/node_modules/.bin
 LAYOUTS ?= 210
+SETTINGS ?= 210
 SERVERS := build/servers
 OFFICIAL := build/official
 
-test-clients: $(VENV)/.test build/clients/.installed $(SERVERS)/.slice $(OFFICIAL)/.installed ## Compare Remit's reading with the real clients, over LAYOUTS layouts each, and let them use the gateway
+test-clients: $(VENV)/.test build/clients/.installed $(SERVERS)/.slice $(OFFICIAL)/.installed ## Compare Remit's reading with the real clients, over LAYOUTS layouts each, let them use the gateway, and hold permissions through Remit to those without it, over SETTINGS settings
 	REMIT_TEST_CLAUDE="$(CLIENT_BIN)/claude" REMIT_TEST_CODEX="$(CLIENT_BIN)/codex" \
 	REMIT_TEST_GEMINI="$(CLIENT_BIN)/gemini" REMIT_TEST_OPENCODE="$(CLIENT_BIN)/opencode" \
 	REMIT_TEST_OFFICIAL="$(CURDIR)/$(OFFICIAL)" REMIT_TEST_SERVERS="$(CURDIR)/$(SERVERS)" \
-	REMIT_TEST_LAYOUTS=$(LAYOUTS) $(BIN)/python -m pytest --numprocesses 2 tests/real_clients
+	REMIT_TEST_LAYOUTS=$(LAYOUTS) REMIT_TEST_SETTINGS=$(SETTINGS) $(BIN)/python -m pytest --numprocesses 2 tests/real_clients
 
 REPOSITORIES ?= 1000
 TRACES ?= 100
