@@ -74,6 +74,7 @@ def test_gemini_follows_its_policy_files_by_priority(sandbox: Sandbox) -> None:
             {mcpName = "git", toolName = "reset", decision = "deny", priority = 10},
             {mcpName = "git", toolName = ["push", "status"], decision = "ask_user"},
             {mcpName = "git", toolName = "status", decision = "allow", priority = 5},
+            {mcpName = "git", toolName = "status", decision = "deny", priority = 1},
             {mcpName = "git", toolName = "log", decision = "deny", argsPattern = "x"},
             {mcpName = "git", toolName = "log", decision = "nonsense"},
             {mcpName = "till", decision = "deny"},

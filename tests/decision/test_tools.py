@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remit.decision.tools import demotion_reason, is_demoted
+from remit.decision.tools import Definition, demotion_reason, is_demoted, needs_person
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,17 @@ def test_the_last_five_outcomes_alone_say_what_the_rule_says_step_by_step(calls:
 
 def test_a_demotion_is_said_in_numbers() -> None:
     assert demotion_reason("+--+-") == "3 of its last 5 calls here failed"
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (None, False),
+        ('{"name": "sign"}', False),
+        ('{"_meta": {"anthropic/requiresUserInteraction": true}}', True),
+        ('{"_meta": {"anthropic/requiresUserInteraction": "yes"}}', False),
+        ('{"_meta": "anthropic/requiresUserInteraction"}', False),
+    ],
+)
+def test_only_a_definition_that_says_so_needs_a_person(raw: str | None, expected: bool) -> None:
+    assert needs_person(Definition(name="mcp__a__sign", raw=raw)) is expected

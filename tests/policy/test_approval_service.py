@@ -13,8 +13,9 @@ from remit.decision.context import Context
 from remit.decision.decide import Verdict
 from remit.errors import ApprovalError, UnknownApprovalError
 from remit.policy.approval_service import ApprovalService, Permit, principal_of
-from remit.policy.approvals import ApprovalStatus
+from remit.policy.approvals import ApprovalStatus, digest_of_arguments
 from remit.registry import Registry
+from remit.store.hook_store import HookStore
 from support.builders import context
 from support.databases import run_sql
 from support.processes import run_together
@@ -305,3 +306,22 @@ def test_of_many_threads_exactly_one_uses_an_approval_and_all_ask_for_one(
             person.approvals.answer(id, person.at(str(shop)), approve=True)
         taken = [found for found in pool.map(work, ["use"] * 16) if found is not None]
     assert taken == [id]
+
+
+def test_a_call_that_the_client_asked_about_needs_no_second_answer(
+    sandbox: Sandbox, registry: Registry
+) -> None:
+    shop = sandbox.root / "code/shop"
+    log = "mcp__git__log"
+    sandbox.write(sandbox.home / ".claude/settings.json", {"permissions": {"ask": [log]}})
+    here = registry.at(str(shop))
+    store = HookStore(str(sandbox.database), here.workspace, "claude-code")
+    store.add_prompted_call("toolu_1", log, digest_of_arguments(ARGUMENTS), sandbox.time)
+    store.add_prompted_call("toolu_2", PUSH, digest_of_arguments(ARGUMENTS), sandbox.time)
+    store.close()
+    permit = registry.approvals.permit
+    assert not permit(log, ARGUMENTS, here).is_allowed
+    assert not permit(log, {}, here, call_id="toolu_1").is_allowed
+    assert permit(log, ARGUMENTS, here, call_id="toolu_1").is_allowed
+    assert not permit(log, ARGUMENTS, here, call_id="toolu_1").is_allowed
+    assert not permit(PUSH, ARGUMENTS, here, call_id="toolu_2").is_allowed  # Remit itself asks about it

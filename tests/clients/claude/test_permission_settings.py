@@ -74,7 +74,8 @@ def test_a_tool_that_the_client_asks_about_needs_approval_at_the_last_gate(sandb
 def test_rules_that_allow_and_rules_about_arguments_are_shown(sandbox: Sandbox) -> None:
     declare(sandbox)
     limits = [f"Bash(git {word}:*)" for word in ("push", "reset", "clean", "rebase", "stash", "gc")]
-    sandbox.write(sandbox.home / SETTINGS, permissions(allow=["mcp__git__reset"], deny=limits))
+    rules = permissions(allow=["mcp__git__reset"], deny=limits)
+    sandbox.write(sandbox.home / SETTINGS, {"env": {"ask": "x"}, **rules})
     assert "`mcp__git__reset` (`permissions.allow` in ~/.claude/settings.json line 1)" in policy(sandbox)
     registry = sandbox.registry()
     here = registry.at(str(sandbox.root / "code/shop"))

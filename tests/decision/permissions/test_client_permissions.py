@@ -1,7 +1,11 @@
 """A client's permission rules, as Claude Code 2.1.325 was observed to apply them."""
 
+from dataclasses import replace
+
 import pytest
 
+from remit.decision.decide import Verdict, decide
+from remit.decision.gates import Gate
 from remit.decision.kinds import Authority, Kind
 from remit.decision.permissions.client_permissions import (
     MAX_PATTERNS,
@@ -10,11 +14,11 @@ from remit.decision.permissions.client_permissions import (
     PermissionRule,
     bounded,
 )
-from remit.decision.policy_rules import ConfigLocation
+from remit.decision.policy_rules import ConfigLocation, Mode
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import tool_name
 from remit.decision.tools import Tool
-from support.builders import CLIENT, server
+from support.builders import CLIENT, context, server
 
 FILE = ConfigLocation("/home/ada/.claude/settings.json", "permissions.deny", 3)
 DENY, ASK, ALLOW = PermissionEffect.DENY, PermissionEffect.ASK, PermissionEffect.ALLOW
@@ -177,3 +181,19 @@ def test_too_many_patterns_count_as_one_that_covers_everything() -> None:
     assert len(kept) == 2 * MAX_PATTERNS + 2
     assert ClientPermissions(kept).denying(TOOLS["go"])
     assert not ClientPermissions(kept).allowing(TOOLS["go"])
+
+
+def test_a_mode_without_questions_hides_what_the_client_asks_about() -> None:
+    place = replace(context(), permissions={CLIENT: ClientPermissions(rules(ASK, "mcp__git__status"))})
+    assert decide(TOOLS["status"], place).verdict is Verdict.ASK
+    found = decide(TOOLS["status"], replace(place, mode=Mode.DONT_ASK))
+    assert (found.verdict, found.gate) == (Verdict.HIDDEN, Gate.DANGER)
+    assert decide(TOOLS["reset"], replace(place, mode=Mode.DONT_ASK)).verdict is Verdict.VISIBLE
+
+
+def test_where_the_order_counts_the_last_rule_decides() -> None:
+    ordered = PermissionRule(PermissionEffect.ORDERS, "", FILE)
+    found = ClientPermissions([ordered, *rules(DENY, "mcp__git"), *rules(ALLOW, "mcp__*__status")])
+    assert found.denying(TOOLS["reset"])
+    assert not found.denying(TOOLS["status"])
+    assert found.allowing(TOOLS["status"])
