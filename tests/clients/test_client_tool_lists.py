@@ -46,7 +46,7 @@ def test_codex_has_the_enabled_tools_without_the_disabled_ones(sandbox: Sandbox)
     names = [f"mcp__git__{name}" for name in ("status", "reset", "push", "log", "show")]
     expected = ["visible", "hidden policy", "hidden policy", "ask danger", "visible"]
     assert decided(sandbox, "codex", *names) == expected
-    assert "`mcp_servers.git` in ~/.codex/config.toml" in explained(sandbox, "codex", names[1]).reason
+    assert "`mcp_servers.git` in ~/.codex/config.toml" in (explained(sandbox, "codex", names[1]).detail or "")
     sandbox.write(sandbox.home / CODEX, '[mcp_servers.git]\ncommand = "git-mcp"\nenabled_tools = []\n')
     assert decided(sandbox, "codex", *names) == ["hidden policy"] * 5
 
