@@ -43,6 +43,7 @@ COMMANDS = {  # in the order of the reference: location and summary
     "suggest": ("usage_commands.suggest", "Show what would be suggested, and why."),
     "eval": ("eval_command.evaluate", "Measure how good and how fast search is."),
     "names": ("names_commands.names", "Show, and generate, the names of a program's commands."),
+    "inspect": ("inspect_command.inspect_definitions", "Find tool definitions that steer the model."),
     "trust": ("trust_command.trust", "Trust servers and states that run something."),
     "install": ("install_commands.install", "Put Remit into a client."),
     "uninstall": ("install_commands.uninstall", "Take Remit out of a client."),

@@ -1,0 +1,93 @@
+"""`remit inspect`: judges tool definitions."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from remit.bootstrap import open_registry
+from remit.cli import render
+from remit.cli.options import WorkspaceOptions, for_a_workspace
+from remit.errors import BadFileError
+from remit.inspection.definition_file import FileDefinition, read_definitions
+from remit.inspection.inspection_findings import InspectionFinding, Suspicion, worst
+from remit.inspection.inspector import inspect
+from remit.inspection.surroundings import Surroundings, own_name
+
+
+class Flagged(NamedTuple):
+    """A definition with findings."""
+
+    item: FileDefinition
+    severity: Suspicion
+    findings: Sequence[InspectionFinding]
+
+
+@click.command("inspect")
+@click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path(exists=True, dir_okay=False))
+@for_a_workspace
+def inspect_definitions(*, files: tuple[str, ...], options: WorkspaceOptions, as_json: bool) -> None:
+    """Find tool definitions that steer the model.
+
+    Inspects the tools available here, or those in FILEs: `tools/list` answers, or JSON Lines with `id`,
+    `name`, `description`, `server` and `inputSchema`. Nothing is started or sent.
+    """
+    items = [each for file in files for each in _read(file)] if files else _available(options)
+    others = Surroundings.of(each.definition for each in items)
+    judged = [(item, inspect(item.definition, others)) for item in items]
+    flagged = [
+        Flagged(item, severity, findings)
+        for severity in Suspicion
+        for item, findings in judged
+        if worst(findings) is severity
+    ]
+    if as_json:
+        render.data({"tools": len(items), "flagged": [_shape(each) for each in flagged]})
+    else:
+        _show(len(items), flagged)
+
+
+def _read(file: str) -> list[FileDefinition]:
+    path = Path(file)
+    try:
+        return read_definitions(path.read_text(encoding="utf-8"), file, path.stem)
+    except (OSError, UnicodeDecodeError) as failure:
+        raise BadFileError(f"{file}: cannot be read as UTF-8 text") from failure
+
+
+def _available(options: WorkspaceOptions) -> list[FileDefinition]:
+    with open_registry() as registry:
+        context = options.context(registry)
+        tools = [item.tool for item in registry.tools(context) if item.decision.is_available]
+        found = registry.catalog.definitions(tools, context)
+        problems = registry.problems(context)
+    render.problems(problems, context)
+    return [FileDefinition(found[tool.key].name, found[tool.key]) for tool in tools if tool.key in found]
+
+
+def _shape(flagged: Flagged) -> dict[str, object]:
+    definition = flagged.item.definition
+    return {
+        "id": flagged.item.id,
+        "name": own_name(definition),
+        "server": definition.server,
+        "severity": flagged.severity.value,
+        "findings": [
+            {"rule": each.rule, "reason": each.reason, "excerpt": each.excerpt} for each in flagged.findings
+        ],
+    }
+
+
+def _show(count: int, flagged: Sequence[Flagged]) -> None:
+    for each in flagged:
+        render.out(render.printable(f"{each.severity.value}: {each.item.definition.name}"))
+        for found in each.findings:
+            render.out(render.printable(f"  {found.rule}: {found.reason}"))
+            render.out(render.printable(f"    “{found.excerpt}”"))
+    if flagged:
+        render.out()
+    sums = (
+        f"{sum(each.severity is severity for each in flagged)} {severity.value}" for severity in Suspicion
+    )
+    render.out(f"{count:,} tools inspected: {', '.join(sums)}")

@@ -1,0 +1,378 @@
+"""The same words in other languages.
+
+Words between spaces are matched like English ones, and those of scripts without spaces anywhere in a text.
+"""
+
+from remit.inspection.concepts import Concept
+
+SPACED: dict[Concept, str] = {
+    Concept.USER: """
+        benutzer*, nutzer*, anwender*, utilisateur*, l'utilisateur, usuario*, usuário*, utente,
+        l'utente, utenti, gebruiker*, kullanıcı*, użytkownik*, пользовател*, användaren, brugeren,
+        käyttäjä*, felhasználó*, người dùng, користувач*, uživatel*, pengguna
+    """,
+    Concept.NOT: """
+        nicht, nichts, nie, niemals, ohne, kein, keine, ne, n'en, pas, sans, jamais, rien, nunca, sin
+        avis*, sin decir*, sem, não, nao, senza, nulla, niet, niets, zonder, nooit, не, без, никогда,
+        ничего, bez, nigdy, söyleme, bildirme, inte, utan, ikke, uden, tidak, jangan, tanpa, không, đừng
+    """,
+    Concept.MUST: """
+        musst, müssen, muss, sollst, immer, unbedingt, zwingend, dois, devez, doit, toujours,
+        obligatoire*, impérativement, debes, debe, deben, siempre, obligatorio, tienes que, deves, você
+        deve, sempre, obrigatório, devi, deve, moet, altijd, verplicht, обязательно, должен, должна,
+        нужно, всегда, musisz, zawsze, należy, mutlaka, zorunlu, her zaman, måste, alltid, harus,
+        selalu, wajib, phải, luôn
+    """,
+    Concept.ALL: """
+        alle, allen, alles, jede, jeden, jeder, jedes, jedem, tout, toute, tous, toutes, chaque, todo,
+        todos, toda, todas, cualquier, cada, qualquer, tutte, tutti, ogni, qualsiasi, elke, ieder, все,
+        всех, любой, любого, каждый, каждого, wszystkie, wszystkich, każdy, każdego, tüm, bütün, alla,
+        samtliga, semua, setiap, tất cả, mọi
+    """,
+    Concept.OTHER: """
+        andere, anderen, anderes, autre, autres, otra, otras, otro, otros, outra, outro, outras, outros,
+        altro, altri, altra, altre, ander, другой, другого, других, inne, innego, innych, diğer, başka,
+        annat, andra, lain, khác
+    """,
+    Concept.TOOL: """
+        werkzeug*, tool, outil, outils, herramienta, herramientas, ferramenta, ferramentas, strumento,
+        strumenti, gereedschap, hulpmiddel, инструмент*, narzędzi*, araç, aracı, verktyg*, værktøj*,
+        alat, công cụ
+    """,
+    Concept.BEFORE: """
+        bevor, vor, vorher, zuerst, avant, d'abord, antes, primero, primeiro, prima di, voordat, eerst,
+        перед, прежде, сначала, przed, zanim, najpierw, önce, innan, först, sebelum, trước
+    """,
+    Concept.WHENEVER: """
+        sobald, jedes mal, wenn, chaque fois, lorsque, cuando, siempre que, quando, ogni volta, wanneer,
+        telkens, когда, каждый раз, kiedy, gdy, her seferinde, när, setiap kali, khi
+    """,
+    Concept.LASTING: """
+        künftig, ab jetzt, von nun an, désormais, dorénavant, a partir de ahora, de ahora en adelante, a
+        partir de agora, d'ora in poi, vanaf nu, отныне, впредь, od teraz, bundan sonra, från och med
+        nu, mulai sekarang
+    """,
+    Concept.CALL: """
+        benutze, benutzt, benutzen, nutze, aufrufen, rufst, rufe, aufrufst, appeler, appelle, appelez,
+        utiliser, utilise, usar, usa, usas, llamar, llamas, chame, chamar, chiamare, chiama, usare,
+        gebruik, gebruikt, roep, aanroepen, вызов*, вызывай, вызови, используй, использ*, wywoł*, użyj,
+        użyciem, çağır*, kullan*, anropa, använd*, panggil, gunakan, gọi
+    """,
+    Concept.READ: """
+        lies die, lies den, lies das, lese, lesen, liest, öffne, lis, lire, lisez, lee, leer, lea,
+        leggi, leggere, leia, ler, lees, lezen, прочитай, прочти, прочитать, читай, przeczytaj,
+        odczytaj, oku, okuyun, läs, læs, baca, đọc
+    """,
+    Concept.SEND: """
+        sende, senden, schicke, übergib, übermittle, übertrage, füge, gib, envoie, envoyer, envoyez,
+        transmettre, transmets, transmettez, inclus, envía, enviar, envie, manda, pasar, pasa, incluye,
+        coloque, colocar, coloca, passe, passar, invia, inviare, inserisci, includi, passa, stuur, geef,
+        voeg, отправь, отправляй, передай, передавай, включи, вставь, przekaż, wyślij, dołącz, gönder,
+        yaz, ekle, ilet, skicka, bifoga, kirim, sertakan, gửi
+    """,
+    Concept.TELL: """
+        sag, sage, sagen, erwähne, informiere, verrate, teile mit, mitteilen, parle, informe, mentionne,
+        préviens, digas, diga, menciones, informes, avisar, avise, conte, mencione, dirlo, menzionare,
+        avvisare, informare, vertel, zeg, informeer, сообщай, говори, упоминай, рассказывай, mów,
+        informuj, informując, wspominaj, söyleme, bildirme, säg, berätta, fortæl, beritahu, cho biết
+    """,
+    Concept.IGNORE: """
+        ignoriere, ignorieren, ignorier, missachte, vergiss, ignorer, ignore, ignorez, oublie, oubliez,
+        ignora, ignorar, ignorá, olvida, desconsidere, esqueça, ignorare, dimentica, negeer, vergeet,
+        игнорируй*, проигнорируй*, забудь*, zignoruj, ignoruj, zapomnij, yok say, görmezden gel, unut,
+        ignorera, glöm, abaikan, lupakan, bỏ qua
+    """,
+    Concept.EARLIER: """
+        bisherigen, vorherigen, vorigen, früheren, obigen, précédent*, antérieur*, anterior*, previas,
+        previos, precedenti, precedente, vorige, eerdere, voorgaande, предыдущ*, прежн*, poprzedni*,
+        wcześniejsz*, önceki, tidigare, sebelumnya, trước
+    """,
+    Concept.INSTRUCTIONS: """
+        anweisung*, regeln, vorgaben, befehle, instruction*, consigne*, règles, instruccion*, órdenes,
+        instruç*, regras, istruzion*, regole, instructies, opdrachten, regels, инструкц*, указани*,
+        правил*, команд*, polece*, instrukcj*, talimat*, instruktion*, instruksi, hướng dẫn
+    """,
+    Concept.SECRET: """
+        passwort*, passwörter, kennwort*, zugangsdaten, schlüssel, geheimnis*, mot de passe, mots de
+        passe, clé api, clés api, identifiants, contraseña*, clave api, claves api, claves,
+        credenciales, senha*, chave api, credenciais, chiave api, credenziali, wachtwoord*, парол*,
+        ключ*, токен*, hasł*, parola*, şifre*, lösenord*, kata sandi, mật khẩu
+    """,
+    Concept.CONVERSATION: """
+        gesprächsverlauf, chatverlauf, unterhaltung, l'historique, historique, conversación, historial,
+        conversa, histórico, cronologia, conversazione, gesprek, chatgeschiedenis, переписк*, истори*,
+        rozmow*, sohbet*, konuşma*, percakapan, cuộc trò chuyện
+    """,
+    Concept.OBEY: """
+        obedece, obéis, suis, befolge, gehorche, segui, obbedisci, volg, выполняй, следуй, wykonuj,
+        följ, ikuti
+    """,
+}
+
+UNSPACED: dict[Concept, tuple[str, ...]] = {
+    Concept.USER: (
+        "用户",
+        "使用者",
+        "ユーザー",
+        "利用者",
+        "사용자",
+        "المستخدم",
+        "उपयोगकर्ता",
+        "ผู้ใช้",
+        "המשתמש",
+    ),
+    Concept.NOT: (
+        "不要",
+        "不得",
+        "不用",
+        "切勿",
+        "别告诉",
+        "請勿",
+        "ないで",
+        "せずに",
+        "なく",
+        "마세요",
+        "말고",
+        "않고",
+        "하지 마",
+        "ولا ",
+        "لا ",
+        "دون ",
+        "न ",
+        "नहीं",
+        "बिना",
+        "อย่า",
+        "ไม่",
+        "אל ",
+    ),
+    Concept.MUST: (
+        "必须",
+        "必須",
+        "一定要",
+        "务必",
+        "总是",
+        "必ず",
+        "なければなりません",
+        "반드시",
+        "항상",
+        "يجب",
+        "दائما",
+        "अवश्य",
+        "हमेशा",
+        "ต้อง",
+    ),
+    Concept.ALL: (
+        "所有",
+        "任何",
+        "全部",
+        "每次",
+        "完整",
+        "すべて",
+        "全て",
+        "あらゆる",
+        "모든",
+        "전체",
+        "جميع",
+        "كل ",
+        "सभी",
+        "ทั้งหมด",
+    ),
+    Concept.OTHER: (
+        "其他",
+        "其它",
+        "他の",
+        "ほかの",
+        "다른",
+        "أخرى",
+        "अन्य",
+    ),
+    Concept.TOOL: (
+        "工具",
+        "函数",
+        "ツール",
+        "도구",
+        "أداة",
+        "الأداة",
+        "أدوات",
+        "उपकरण",
+        "टूल",
+        "เครื่องมือ",
+    ),
+    Concept.BEFORE: (
+        "之前",
+        "以前",
+        "先",
+        "前に",
+        "まず",
+        "전에",
+        "먼저",
+        "قبل",
+        "पहले",
+    ),
+    Concept.LASTING: (
+        "从现在起",
+        "从现在开始",
+        "以后都",
+        "今後",
+        "以後",
+        "앞으로",
+        "이제부터",
+        "من الآن",
+        "अब से",
+    ),
+    Concept.CALL: (
+        "调用",
+        "調用",
+        "使用",
+        "执行",
+        "使う",
+        "呼び出",
+        "実行",
+        "호출",
+        "사용하",
+        "استدعاء",
+        "استخدام",
+        "इस्तेमाल",
+    ),
+    Concept.READ: (
+        "读取",
+        "讀取",
+        "打开",
+        "获取",
+        "読み取",
+        "読み込",
+        "읽어",
+        "읽고",
+        "اقرأ",
+        "قراءة",
+        "पढ़",
+    ),
+    Concept.SEND: (
+        "发送",
+        "傳送",
+        "传入",
+        "传递",
+        "输出",
+        "上传",
+        "附加",
+        "填入",
+        "送信",
+        "入れて",
+        "渡し",
+        "含めて",
+        "出力",
+        "보내",
+        "넣으",
+        "전달",
+        "전송",
+        "أرسل",
+        "مرر",
+        "भेज",
+        "ส่ง",
+    ),
+    Concept.TELL: (
+        "告诉",
+        "告知",
+        "透露",
+        "提及",
+        "知らせ",
+        "伝え",
+        "言わ",
+        "教え",
+        "말하",
+        "알리",
+        "تخبر",
+        "تذكر",
+        "बताएं",
+        "बताना",
+        "บอก",
+    ),
+    Concept.IGNORE: (
+        "忽略",
+        "无视",
+        "忽視",
+        "忘记",
+        "無視し",
+        "無視して",
+        "忘れ",
+        "무시",
+        "잊어",
+        "تجاهل",
+        "انس ",
+        "अनदेखा",
+        "नज़रअंदाज़",
+        "भूल जा",
+        "เพิกเฉย",
+        "התעלם",
+    ),
+    Concept.EARLIER: (
+        "之前的",
+        "以上",
+        "先前",
+        "此前",
+        "これまで",
+        "以前の",
+        "上記",
+        "이전",
+        "السابقة",
+        "पिछले",
+        "ก่อนหน้า",
+        "הקודמות",
+    ),
+    Concept.INSTRUCTIONS: (
+        "指令",
+        "指示",
+        "规则",
+        "命令",
+        "提示词",
+        "ルール",
+        "지시",
+        "명령",
+        "규칙",
+        "التعليمات",
+        "निर्देश",
+        "คำสั่ง",
+        "ההוראות",
+    ),
+    Concept.SECRET: (
+        "密码",
+        "密钥",
+        "凭证",
+        "令牌",
+        "环境变量",
+        "パスワード",
+        "秘密鍵",
+        "環境変数",
+        "認証情報",
+        "비밀번호",
+        "암호",
+        "키를",
+        "كلمة المرور",
+        "كلمات المرور",
+        "पासवर्ड",
+        "รหัสผ่าน",
+    ),
+    Concept.SYSTEM_PROMPT: (
+        "系统提示",
+        "システムプロンプト",
+        "시스템 프롬프트",
+    ),
+    Concept.CONVERSATION: (
+        "对话",
+        "聊天记录",
+        "会话",
+        "会話",
+        "チャット履歴",
+        "대화",
+        "المحادثة",
+        "बातचीत",
+    ),
+    Concept.SECRETLY: (
+        "偷偷",
+        "悄悄",
+        "こっそり",
+        "몰래",
+        "سرا",
+        "चुपचाप",
+    ),
+}

@@ -1,0 +1,137 @@
+"""Finds text that a person does not see, and reads it as a model would."""
+
+import base64
+import binascii
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from remit.inspection.inspection_findings import InspectionFinding, Suspicion, finding
+
+_TAGS = re.compile("[\U000e0001-\U000e007f]+")
+_FLAG = "\U0001f3f4"  # tags after this flag spell a region
+_ZERO_WIDTH = re.compile("[\u00ad\u034f\u115f\u180e\u200b\u200e\u200f\u2060-\u2064\ufeff]")
+_JOINERS = re.compile("[\u200c\u200d]")  # part of emoji, and of Persian and Indic words
+_BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_OVERRIDE = re.compile("[\u202d\u202e]")
+_PRIVATE_USE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]")
+_GAP = re.compile(r"(?:\r?\n[ \t]*){15,}(?=\S)|[ \t\u00a0\u3000]{80,}(?=\S)")
+_MIXED = re.compile(r"[^\W\d_]+")
+_LATIN = re.compile("[A-Za-z]")
+_LOOKALIKES = str.maketrans(  # Cyrillic and Greek letters that look like Latin ones
+    "аеорсухіѕјԁһԛԝкмтвнАВЕКМНОРСТХІЅЈУοαερτυικνΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
+    "aeopcyxisjdhqwkmtbhABEKMHOPCTXISJYoaeptuiknABEZHIKMNOPTYX",
+)
+_FOREIGN = re.compile("[аеорсухіѕјԁһԛԝАВЕКМНОРСТХІЅЈУοΑΒΕΖΗΙΚΜΝΟΡΤΥΧ]")
+_SPACED = re.compile(r"(?:(?<!\w)\w[ .\-_]{1,3}){8,}\w(?!\w)")
+_ESCAPED = re.compile(r"(?:\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|&#x?[0-9a-fA-F]{2,5};)")
+_BASE64 = re.compile(r"(?<![\w+/])[A-Za-z0-9+/]{24,}={0,2}(?![\w+/])")
+_HEX = re.compile(r"(?<!\w)(?:[0-9a-fA-F]{2}){16,}(?!\w)")
+_LEET = str.maketrans("013457", "oieast")
+_DIGIT_WORD = re.compile(r"\b\d?[a-z]+(?:\d[a-z]*)+\b")
+_LETTERS_AROUND = re.compile(r"[a-z]\d[a-z]")
+_SHORTEST = 24  # characters of a text that can hide an instruction
+_MANY = 4  # hidden characters that are no accident
+
+
+def hidden_text(place: str, text: str) -> Iterator[InspectionFinding]:
+    """Report characters and encodings that hide text."""
+    if not text.isascii():
+        yield from _invisible(place, text)
+        yield from _lookalikes(place, text)
+    if _CONTROL.search(text):
+        yield finding(
+            "control-characters", Suspicion.HIGH, f"control characters in the {place} hide text", text
+        )
+    if gap := _GAP.search(text):
+        reason = f"text in the {place} is pushed out of sight by blank space"
+        yield finding("blank-space", Suspicion.MEDIUM, reason, text[gap.end() :])
+
+
+def decodings(text: str) -> list[str]:
+    """Return other ways to read a text, as far as parts of it are encoded."""
+    if len(text) < _SHORTEST:
+        return []
+    found = [*_decoded(text)]
+    if _SPACED.search(text):
+        found.append(_SPACED.sub(lambda run: re.sub(r"(?<=\w)[ .\-_](?=\w)", "", run[0]), text))
+    if len(_LETTERS_AROUND.findall(text)) > 2:
+        found.append(_DIGIT_WORD.sub(lambda word: word[0].translate(_LEET), text))
+    return found
+
+
+def revealed(text: str) -> str:
+    """Return a text with tags as letters, without invisible characters, and with Latin letters for lookalikes."""
+    if text.isascii():
+        return text
+    text = _TAGS.sub(lambda tags: " " + "".join(chr(ord(each) - 0xE0000) for each in tags[0]), text)
+    text = _JOINERS.sub("", _BIDI.sub(" ", _ZERO_WIDTH.sub("", text)))
+    return _MIXED.sub(_latin, unicodedata.normalize("NFKC", text))
+
+
+def _latin(word: re.Match[str]) -> str:
+    plain = word[0].translate(_LOOKALIKES)
+    return plain if plain.isascii() else word[0]
+
+
+def _invisible(place: str, text: str) -> Iterator[InspectionFinding]:
+    tags = [run for run in _TAGS.finditer(text) if text[run.start() - 1 : run.start()] != _FLAG]
+    if tags:
+        spelled = "".join(chr(ord(each) - 0xE0000) for run in tags for each in run[0])
+        yield finding("invisible-text", Suspicion.HIGH, f"the {place} contains invisible tags", spelled)
+    marks = len(_ZERO_WIDTH.findall(text.lstrip("\ufeff"))) + sum(
+        _is_loose(text, at) for at in _joiners(text)
+    )
+    if marks:
+        severity = Suspicion.HIGH if marks >= _MANY else Suspicion.MEDIUM
+        yield finding(
+            "zero-width-text", severity, f"the {place} contains {marks} invisible characters", revealed(text)
+        )
+    if _BIDI.search(text):
+        severity = Suspicion.HIGH if _OVERRIDE.search(text) else Suspicion.MEDIUM
+        yield finding("reversed-text", severity, f"the {place} changes the direction of its text", text)
+    if _PRIVATE_USE.search(text):
+        yield finding(
+            "private-characters", Suspicion.MEDIUM, f"the {place} contains private characters", text
+        )
+
+
+def _joiners(text: str) -> list[int]:
+    return [match.start() for match in _JOINERS.finditer(text)]
+
+
+def _is_loose(text: str, at: int) -> bool:
+    """Return whether a joiner joins nothing: only plain letters and spaces are around it."""
+    return (text[max(at - 1, 0) : at] + text[at + 1 : at + 2]).isascii()
+
+
+def _lookalikes(place: str, text: str) -> Iterator[InspectionFinding]:
+    words = [word for word in _MIXED.findall(text) if _FOREIGN.search(word) and _LATIN.search(word)]
+    words = [word for word in words if word.translate(_LOOKALIKES).isascii()]
+    if words:
+        severity = Suspicion.HIGH if place == "name" or len(words) > 2 else Suspicion.MEDIUM
+        reason = f"letters of another alphabet imitate Latin ones in the {place}"
+        yield finding("lookalike-letters", severity, reason, " ".join(words))
+
+
+def _decoded(text: str) -> Iterator[str]:
+    if len(_ESCAPED.findall(text)) > 3:
+        yield _ESCAPED.sub(lambda escape: chr(int(re.sub(r"^\W*[ux#]+|;", "", escape[0]) or "0", 16)), text)
+    for run in _BASE64.findall(text):
+        yield from _printable(_from_base64(run))
+    for run in _HEX.findall(text):
+        yield from _printable(bytes.fromhex(run))
+
+
+def _from_base64(run: str) -> bytes:
+    try:
+        return base64.b64decode(run + "=" * (-len(run) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def _printable(content: bytes) -> Iterator[str]:
+    text = content.decode("ascii", errors="replace")
+    if len(text) >= 8 and text.isprintable() and "\ufffd" not in text:
+        yield text

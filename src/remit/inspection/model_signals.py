@@ -1,0 +1,327 @@
+"""Signs that a sentence gives orders to the model: about its rules, its user, and data."""
+
+import re
+
+from remit.inspection.concepts import Concept as C
+from remit.inspection.inspection_findings import Suspicion
+from remit.inspection.sentences import Sentence
+from remit.inspection.signal import Signal
+from remit.inspection.tool_mentions import Mentions
+
+_IGNORE = re.compile(r"(?i)\b(?:ignor(?:e|ing)|disregard(?:ing)?|forget|overrule|override)\b")
+_SYSTEM = re.compile(
+    r"(?ix)^\W*(?:system|developer|admin|root)\s*"
+    r"(?:override|message|note|notice|prompt|instructions?|directive|update|policy|only)?\s*(?:[:\]}]|$)"
+    r"|\b(?:new|updated|revised)\s+(?:system|developer)\s+(?:instructions?|directives?|message|prompt)\b"
+    r"|\b(?:secret|hidden)\s+(?:system\s+)?(?:instructions?|directives?)\b|\brole\W+system\b"
+    r"|\bdeveloper\s(?:mode|message)\b|\bsystem\s(?:notice|override|message)\b"
+)
+_ADDRESS = re.compile(
+    r"(?ix)\b(?:note|message|memo|instructions?|directive|attention|notice|reminder|nb|dear|hey|hi|hello)\b,?\s+"
+    r"(?:to|for|all|any)?\s*(?:the\s+)?(?:calling\s+)?(?:ai|llm|model|assistant|agent)s?\b(?!\sanalysis)"
+    r"|^\W*(?:assistant|model|llm|ai|agents?)\s+(?:instructions?|directive|note|only)\b|\bllm\sonly\b"
+    r"|^\W*(?:and\syou,?\s)?(?:model|assistant|agent|ai)[,:]\s"
+)
+_ROLE = re.compile(
+    r"(?ix)\byou(?:'re|\sare|\shave\sbecome|\swill\s(?:be|become|act))\s+(?:now|no\slonger|henceforth|\w+bot\b)"
+    r"|\bact\sin\sthe\sinterest\b|\bunrestricted\s(?:assistant|model|ai|agent|mode)\b|\byou\shave\sbeen\sgranted"
+    r"|\b(?:reply|respond|answer|speak)\b.{0,30}\b(?:style|voice|persona|manner)\sof\b|\bno\scontent\srestrictions\b|\bno\srestrictions\snow\b"
+    r"|\belevated\spermission"
+)
+_REGARDLESS = re.compile(
+    r"(?ix)\b(?:regardless\sof|no\smatter|whatever|even\s(?:if|when|where|though)|irrespective)\b.{0,30}"
+    r"\b(?:user|request|asked|asks|say|says|results?|names?|nobody|another|other)\b"
+    r"|\bon\s(?:their|the\suser's)\sbehalf\b|\bover\sthe\sinterests?\sof\b"
+)
+_ROLES = {"system", "developer", "admin", "root", "secret", "hidden"}
+_MODELS = {"ai", "llm", "model", "models", "llms"}
+_SKIP = {"skip", "bypass", "waive", "circumvent", "suppress"}
+_PRETEXT = re.compile(
+    r"(?ix)\b(?:security|safety|compliance|integrity|audit|verification|authentication|legal|regulatory|company"
+    r"|data\sconsistency|initialization|diagnostics?|personalization|accuracy|dedup\w*)\s*"
+    r"(?:check|checks|scan|review|policy|policies|protocols?|verification|requirements?|reasons|purposes|audit"
+    r"|validation|procedure|measures?|step|standards?|,)"
+    r"|\bsection\s\d|\bterms\sof\sservice\b|\bpriority\srule\b|\bhigh(?:est)?\spriority\b|\bfor\scompliance\b"
+)
+_SHELL = re.compile(
+    r"(?ix)\b(?:curl|wget)\b[^|]{0,200}\|\s*(?:sudo\s+)?(?:ba|z)?sh\b|\brm\s+-rf?\s|\bchmod\s+(?:\+x|777)\b|/dev/tcp/"
+    r"|\bnc\s+[\w.]+\s+\d+|\|\s*nc\b|\bcat\s+[~/][^\s]|\benv\s*\||>\s*/tmp/|powershell\s+-e|\bcrontab\b"
+    r"|\barbitrary\s(?:shell\s)?commands\b|\bremote\sscripts\b"
+)
+_DATA = (C.SECRET, C.CONVERSATION, C.PERSONAL, C.PRIVATE_FILE, C.SYSTEM_PROMPT)
+
+
+def _overrides(s: Sentence, _: Mentions) -> bool:
+    if s.near(C.IGNORE, C.INSTRUCTIONS) and s.near(C.IGNORE, C.EARLIER, 5):
+        return s.is_directive or _IGNORE.search(s.text) is not None
+    if _IGNORE.search(s.text) is None:
+        return False
+    is_general = s.follows(C.IGNORE, C.INSTRUCTIONS) and s.any(C.YOU, C.ALL, C.MODEL)
+    return s.follows(C.IGNORE, C.EARLIER, 4) or is_general
+
+
+def _overrides_plainly(s: Sentence, m: Mentions) -> bool:
+    return _overrides(s, m) and not s.has(C.MENTION)
+
+
+def _voids(s: Sentence, _: Mentions) -> bool:
+    if s.has(C.MENTION):
+        return False
+    return (s.near(C.IGNORE, C.INSTRUCTIONS) and s.any(C.YOU, C.MODEL)) or s.near(C.IGNORE, C.SYSTEM_PROMPT)
+
+
+def _obeys_data(s: Sentence, _: Mentions) -> bool:
+    return s.is_directive and s.near(C.OBEY, C.INSTRUCTIONS, 8) and not s.follows(C.NOT, C.OBEY, 3)
+
+
+def _poses_as_system(s: Sentence, _: Mentions) -> bool:
+    return not _ROLES.isdisjoint(s.words) and _SYSTEM.search(s.text) is not None
+
+
+def _addresses_model(s: Sentence, _: Mentions) -> bool:
+    return (s.has(C.MODEL) or not _MODELS.isdisjoint(s.words)) and _ADDRESS.search(s.text) is not None
+
+
+def _changes_role(s: Sentence, _: Mentions) -> bool:
+    return _ROLE.search(s.text) is not None
+
+
+def _conceals(s: Sentence, _: Mentions) -> bool:
+    if s.is_unspaced:
+        return s.has(C.NOT, C.TELL, C.USER)
+    return s.follows(C.NOT, C.TELL, 3) and s.follows(C.TELL, C.USER, 4) and not s.follows(C.USER, C.NOT, 3)
+
+
+def _keeps_unaware(s: Sentence, _: Mentions) -> bool:
+    return s.follows(C.USER, C.NOT, 4) and s.follows(C.NOT, C.KNOW, 4) and not s.has(C.WHENEVER)
+
+
+def _forbids_mention(s: Sentence, _: Mentions) -> bool:
+    return s.is_directive and s.follows(C.NOT, C.TELL, 2) and not s.follows(C.USER, C.NOT, 3)
+
+
+def _acts_secretly(s: Sentence, _: Mentions) -> bool:
+    return s.has(C.SECRETLY) and (s.is_directive or s.any(C.ALSO, *_DATA))
+
+
+def _takes_file(s: Sentence, _: Mentions) -> bool:
+    if not s.has(C.PRIVATE_FILE):
+        return False
+    is_taken = s.has(C.LEAK) or s.wants(C.READ, C.PRIVATE_FILE, 10) or s.wants(C.SEND, C.PRIVATE_FILE, 12)
+    return is_taken and not s.has(C.MENTION)
+
+
+def _takes_secret(s: Sentence, _: Mentions) -> bool:
+    return s.is_directive and (s.wants(C.SEND, C.SECRET, 8) or s.wants(C.READ, C.SECRET))
+
+
+def _takes_conversation(s: Sentence, _: Mentions) -> bool:
+    return s.is_directive and (s.wants(C.SEND, C.CONVERSATION, 10) or s.wants(C.READ, C.CONVERSATION))
+
+
+def _takes_system_prompt(s: Sentence, _: Mentions) -> bool:
+    is_order = s.is_directive or s.has(C.YOU)
+    return is_order and (s.wants(C.SEND, C.SYSTEM_PROMPT, 8) or s.wants(C.TELL, C.SYSTEM_PROMPT, 8))
+
+
+def _takes_personal_data(s: Sentence, _: Mentions) -> bool:
+    return s.is_directive and (s.wants(C.SEND, C.PERSONAL, 8) or s.wants(C.READ, C.PERSONAL))
+
+
+def _sends_outside(s: Sentence, _: Mentions) -> bool:
+    has_place = bool(s.places) and s.any(C.SEND, C.TAMPER, C.MUST)
+    return s.is_directive and (s.wants(C.SEND, C.OUTSIDE, 14) or has_place) and not s.starts(C.NOT)
+
+
+def _sends_data_outside(s: Sentence, _: Mentions) -> bool:
+    has_place = bool(s.places) or s.has(C.OUTSIDE)
+    return has_place and s.any(C.SEND, C.LEAK) and s.any(*_DATA) and not s.starts(C.NOT)
+
+
+def _leaks(s: Sentence, _: Mentions) -> bool:
+    return s.has(C.LEAK) and s.any(C.OUTSIDE, C.ALL, *_DATA) and not s.starts(C.NOT)
+
+
+def _obliges_model(s: Sentence, _: Mentions) -> bool:
+    return s.follows(C.MODEL, C.MUST, 5)
+
+
+def _directs_model(s: Sentence, _: Mentions) -> bool:
+    is_steered = s.any(C.OUTSIDE, C.SECRETLY, C.LASTING, *_DATA)
+    return s.has(C.MODEL) and is_steered and s.any(C.SEND, C.READ, C.TELL, C.CALL)
+
+
+def _lasts(s: Sentence, _: Mentions) -> bool:
+    return s.has(C.LASTING) and (s.is_directive or s.any(C.YOU, C.MODEL))
+
+
+def _skips_approval(s: Sentence, _: Mentions) -> bool:
+    if s.near(C.USER, C.CONSENT, 3) and "already" in s.words:
+        return True
+    if not s.follows(C.SKIP, C.CONSENT, 3) or s.starts(C.WHENEVER):
+        return False
+    is_double = s.follows(C.NOT, C.SKIP, 12) and "without" in s.words  # `never ... without approval`
+    return not is_double and (s.is_directive or not _SKIP.isdisjoint(s.words))
+
+
+def _deceives(s: Sentence, _: Mentions) -> bool:
+    return s.has(C.PRETEND) and s.is_directive
+
+
+def _overrules_user(s: Sentence, _: Mentions) -> bool:
+    return (s.is_directive or s.has(C.MODEL)) and _REGARDLESS.search(s.text) is not None
+
+
+def _holds_shell_line(s: Sentence, _: Mentions) -> bool:
+    return not s.has(C.MENTION) and _SHELL.search(s.text) is not None
+
+
+def _pleads(s: Sentence, _: Mentions) -> bool:
+    return s.is_directive and _PRETEXT.search(s.text) is not None
+
+
+def _orders(s: Sentence, _: Mentions) -> bool:
+    return s.is_directive
+
+
+def _reacts(s: Sentence, _: Mentions) -> bool:
+    is_when = s.starts(C.WHENEVER, C.BEFORE, C.AFTER, within=3)
+    return is_when and s.is_directive and s.any(C.SEND, C.TAMPER, C.READ)
+
+
+MODEL_SIGNALS = (
+    Signal(
+        name="override-instructions",
+        severity=Suspicion.HIGH,
+        reason="tells the model to ignore its instructions",
+        test=_overrides_plainly,
+    ),
+    Signal(
+        name="quoted-override",
+        severity=Suspicion.LOW,
+        reason="quotes an instruction to ignore instructions",
+        test=lambda s, m: s.has(C.MENTION) and _overrides(s, m),
+    ),
+    Signal(
+        name="void-rules",
+        severity=Suspicion.MEDIUM,
+        reason="declares the model's rules void",
+        test=_voids,
+    ),
+    Signal(name="obey-data", reason="has the model follow instructions in data", test=_obeys_data),
+    Signal(
+        name="system-impersonation",
+        severity=Suspicion.MEDIUM,
+        reason="poses as the system or the developer",
+        test=_poses_as_system,
+    ),
+    Signal(name="model-address", reason="addresses the model", test=_addresses_model),
+    Signal(
+        name="role-change",
+        severity=Suspicion.MEDIUM,
+        reason="gives the model another role",
+        test=_changes_role,
+    ),
+    Signal(
+        name="conceal-from-user",
+        severity=Suspicion.MEDIUM,
+        reason="tells the model to keep something from the user",
+        test=_conceals,
+    ),
+    Signal(
+        name="unaware-user",
+        severity=Suspicion.MEDIUM,
+        reason="says that the user does not know about something",
+        test=_keeps_unaware,
+    ),
+    Signal(
+        name="forbid-mention",
+        severity=Suspicion.MEDIUM,
+        reason="forbids mentioning something",
+        test=_forbids_mention,
+    ),
+    Signal(
+        name="act-secretly",
+        severity=Suspicion.MEDIUM,
+        reason="asks for something to be done silently",
+        test=_acts_secretly,
+    ),
+    Signal(
+        name="private-file",
+        severity=Suspicion.MEDIUM,
+        reason="asks for a file that holds secrets",
+        test=_takes_file,
+    ),
+    Signal(name="secrets", severity=Suspicion.MEDIUM, reason="asks for secrets", test=_takes_secret),
+    Signal(
+        name="conversation",
+        severity=Suspicion.MEDIUM,
+        reason="asks for the conversation",
+        test=_takes_conversation,
+    ),
+    Signal(
+        name="system-prompt",
+        severity=Suspicion.MEDIUM,
+        reason="asks for the system prompt",
+        test=_takes_system_prompt,
+    ),
+    Signal(
+        name="personal-data",
+        severity=Suspicion.MEDIUM,
+        reason="asks for personal data",
+        test=_takes_personal_data,
+    ),
+    Signal(
+        name="send-outside",
+        severity=Suspicion.MEDIUM,
+        reason="has something sent to an outside address",
+        test=_sends_outside,
+    ),
+    Signal(
+        name="send-data-outside",
+        severity=Suspicion.MEDIUM,
+        reason="has data sent to an outside address",
+        test=_sends_data_outside,
+    ),
+    Signal(name="leak", severity=Suspicion.MEDIUM, reason="speaks of leaking data", test=_leaks),
+    Signal(name="model-obligation", reason="obliges the model by name", test=_obliges_model),
+    Signal(
+        name="model-conduct",
+        severity=Suspicion.MEDIUM,
+        reason="says what the model does with data",
+        test=_directs_model,
+    ),
+    Signal(
+        name="lasting-order",
+        severity=Suspicion.MEDIUM,
+        reason="gives an order that outlives the call",
+        test=_lasts,
+    ),
+    Signal(
+        name="skip-approval",
+        severity=Suspicion.MEDIUM,
+        reason="has a confirmation skipped",
+        test=_skips_approval,
+    ),
+    Signal(
+        name="deceive-user",
+        severity=Suspicion.MEDIUM,
+        reason="has the model deceive the user",
+        test=_deceives,
+    ),
+    Signal(
+        name="overrule-user",
+        severity=Suspicion.MEDIUM,
+        reason="overrules what the user says",
+        test=_overrules_user,
+    ),
+    Signal(
+        name="shell-command",
+        severity=Suspicion.MEDIUM,
+        reason="contains a shell command",
+        test=_holds_shell_line,
+    ),
+    Signal(name="pretext", severity=Suspicion.MEDIUM, reason="pleads security or compliance", test=_pleads),
+    Signal(name="order", reason="gives an order", test=_orders),
+    Signal(name="conditional-order", reason="gives an order for when something else happens", test=_reacts),
+)
