@@ -54,6 +54,7 @@ class Concept(StrEnum):
 # Phrases, separated by commas; `*` matches any ending.
 WORDS: dict[Concept, str] = {
     Concept.MODEL: """
+        the model,
         assistant, assistants, llm, llms, language model, language models, ai model, ai models, ai
         agent, ai agents, ai assistant, chatbot, the ai, an ai, dear model, hey model, note to model,
         the model must, the model should, the model has to, the model will, the model shall, the model
@@ -93,6 +94,7 @@ WORDS: dict[Concept, str] = {
         payment, payments, file, conversation, session, expression, modification, modifications
     """,
     Concept.BEFORE: """
+        at the beginning of, at the start of, at the end of, precondition,
         prerequisite, before, prior to, ahead of, first, beforehand, in advance, prior, until, unless,
         preceding, precede*, initially, preliminary, start by, begin by, firstly
     """,
@@ -125,6 +127,7 @@ WORDS: dict[Concept, str] = {
         looked up, obtain, extract, dump, grab, harvest, capture, enumerate, copy, copies, ask for, scan
     """,
     Concept.SEND: """
+        posts, hands, hands over, passes on,
         send, sending, sent, forward, forwarded, forwards, upload, uploads, uploaded, uploading,
         transmit, transmits, transmitted, pass, passes, passing, passed, include, included, append,
         appended, embed, embedding, embedded, attach, attached, encode, put, insert, inserted, place,
@@ -140,6 +143,7 @@ WORDS: dict[Concept, str] = {
         home
     """,
     Concept.TAMPER: """
+        set its, set their,
         replace, replaced, replaces, change, changed, changes, modify, modified, modifies, alter,
         altered, alters, swap, swapped, redirect, redirected, reroute, rerouted, reroutes, substitute,
         substituted, rewrite, rewritten, overwrite, overwritten, override, overridden, overrides,
@@ -163,6 +167,7 @@ WORDS: dict[Concept, str] = {
         disclosed, revealed, visible, knowing, read, be told
     """,
     Concept.SECRETLY: """
+        keep quiet, nobody notices, no one notices, keep silent, without a word,
         silently, quietly, secretly, covertly, discreetly, discretely, stealthily, surreptitiously,
         invisibly, behind the scenes, keep this between us, between us, keep this secret, keep it
         secret, hidden directive, hidden instruction, hidden instructions, hidden step, unnoticed, in
@@ -219,6 +224,7 @@ WORDS: dict[Concept, str] = {
         keys, your keys, list_credentials, the ssh, master password, get_secret, full env, keys you
     """,
     Concept.CONVERSATION: """
+        in the conversation, user message, user's message, user's last,
         chat history, chat log, chat logs, conversation history, history of the conversation, dialogue,
         conversation transcript, message history, entire chat, user's messages, session history,
         conversation memory, the chat above, user prompt, user's prompt, last messages, last five
@@ -257,6 +263,7 @@ WORDS: dict[Concept, str] = {
         unparalleled, number 1, officially
     """,
     Concept.BLAME: """
+        retired, corrupts, discontinued, unusable,
         inferior, outdated, out of date, obsolete, broken, unreliable, insecure, compromised, unsafe,
         inaccurate, malware, malicious, vulnerable, stale, flawed, buggy, dangerous, worse, faulty,
         untrusted, untrustworthy, harmful, disappoint*, error prone, a trap, incomplete data, wrong

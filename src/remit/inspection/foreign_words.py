@@ -6,6 +6,7 @@ Words between spaces are matched like English ones, and those of scripts without
 from remit.inspection.concepts import Concept
 
 SPACED: dict[Concept, str] = {
+    Concept.ACTIVITY: "antwort*, réponse*, respuesta*, resposta*, rispost*, antwoord*, ответ*",
     Concept.USER: """
         benutzer*, nutzer*, anwender*, utilisateur*, l'utilisateur, usuario*, usuário*, utente,
         l'utente, utenti, gebruiker*, kullanıcı*, użytkownik*, пользовател*, användaren, brugeren,

@@ -62,7 +62,7 @@ def decodings(text: str) -> list[str]:
 
 
 def revealed(text: str) -> str:
-    """Return a text with tags as letters, without invisible characters, and with Latin letters for lookalikes."""
+    """Return a text as it reads once tags are letters and lookalikes are Latin."""
     if text.isascii():
         return text
     text = _TAGS.sub(lambda tags: " " + "".join(chr(ord(each) - 0xE0000) for each in tags[0]), text)

@@ -1,6 +1,6 @@
 """Inspects a definition: is this a description of a tool, or does it steer the model?
 
-`inspect` is pure and deterministic. Each rule holds one idea, and each finding gives its reason and an excerpt.
+`inspect` is pure and deterministic. Each rule is one idea; each finding has a reason and an excerpt.
 """
 
 import re
@@ -24,7 +24,7 @@ SIGNALS: tuple[Signal, ...] = (*MODEL_SIGNALS, *TOOL_SIGNALS)
 OVERSIZED = 40_000  # characters
 _FEWEST_SPACES = 2
 _LONGEST_VALUE = 40  # characters of a name or value
-_SIGNS = re.compile(r"[|>_]|\w-\w")  # of commands, and of names
+_SIGNS = re.compile(r"[|>_/~]|\w-\w")  # of commands, and of names
 _RANKS = {severity: rank for rank, severity in enumerate(Suspicion)}
 
 

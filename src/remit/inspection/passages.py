@@ -3,12 +3,14 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import cast
 
 from remit.decision.tools import Definition
 
-MAX_DEPTH = 32
-_TEXTS = ("title", "description", "default", "const", "examples", "enum", "$comment", "pattern")
+_LABELED = ("title", "default", "const", "examples", "enum", "$comment")  # named in the place of a text
+_NAMING = ("properties", "$defs", "definitions", "patternProperties")  # their keys are names
+_STRUCTURE = ("$ref", "$schema", "$id", "type", "format")  # their values are no text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +22,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
+class ToolParameter:
     """An argument that a tool asks for."""
 
     name: str
@@ -35,16 +37,17 @@ def passages(definition: Definition) -> list[Passage]:
         Passage(place="description", text=definition.description or ""),
     )
     found: dict[str, Passage] = {}
-    for passage in (*own, *_schema_texts(definition.input_schema), *_schema_texts(definition.output_schema)):
+    schemas = (definition.input_schema, definition.output_schema, definition.annotations)
+    for passage in (*own, *chain.from_iterable(map(_schema_texts, schemas))):
         if passage.text and not passage.text.isspace():
             found.setdefault(passage.text, passage)
     return list(found.values())
 
 
-def parameters(definition: Definition) -> list[Parameter]:
+def parameters(definition: Definition) -> list[ToolParameter]:
     """List the arguments at the top level of a definition."""
     named = _fields(_fields(_loaded(definition.input_schema)).get("properties"))
-    return [Parameter(name=name, description=_described(value)) for name, value in named.items()]
+    return [ToolParameter(name=name, description=_described(value)) for name, value in named.items()]
 
 
 def _described(value: object) -> str:
@@ -57,35 +60,28 @@ def _fields(value: object) -> dict[str, object]:
 
 
 def _schema_texts(schema: str | None) -> Iterator[Passage]:
-    yield from _texts(_loaded(schema), "schema", 0)
+    """List every text of a schema, wherever it is: a model reads unknown keywords, too."""
+    pending: list[tuple[str, object]] = [("schema", _loaded(schema))]
+    while pending:
+        place, node = pending.pop()
+        if isinstance(node, str):
+            yield Passage(place=place, text=node)
+        elif isinstance(node, list):
+            pending += [(place, each) for each in reversed(cast("list[object]", node))]
+        else:
+            pending += reversed(
+                [part for key, value in _fields(node).items() for part in _parts(place, key, value)]
+            )
 
 
-def _texts(node: object, place: str, depth: int) -> Iterator[Passage]:
-    if depth > MAX_DEPTH:
-        return
-    if isinstance(node, dict):
-        for key, value in cast("dict[str, object]", node).items():
-            if key in ("properties", "$defs", "definitions", "patternProperties") and isinstance(value, dict):
-                for name, each in cast("dict[str, object]", value).items():
-                    yield Passage(place="parameter name", text=name)
-                    yield from _texts(each, f"parameter `{name}`", depth + 1)
-            elif key in _TEXTS:
-                yield from _strings(value, place if key == "description" else f"{key} of {place}", depth)
-            else:
-                yield from _texts(value, place, depth + 1)
-    elif isinstance(node, list):
-        for each in cast("list[object]", node):
-            yield from _texts(each, place, depth + 1)
-
-
-def _strings(value: object, place: str, depth: int) -> Iterator[Passage]:
-    if isinstance(value, str):
-        yield Passage(place=place, text=value)
-    elif isinstance(value, list):
-        for each in cast("list[object]", value):
-            yield from _strings(each, place, depth + 1)
-    elif isinstance(value, dict):
-        yield from _texts(cast("dict[str, object]", value), place, depth + 1)
+def _parts(place: str, key: str, value: object) -> Iterator[tuple[str, object]]:
+    if key in _NAMING and isinstance(value, dict):
+        for name, each in cast("dict[str, object]", value).items():
+            yield "parameter name", name
+            yield f"parameter `{name}`", each
+    elif key not in _STRUCTURE or isinstance(value, dict):  # a property may be called `type`
+        yield f"keyword of {place}", key if " " in key else None
+        yield f"{key} of {place}" if key in _LABELED else place, value
 
 
 def _loaded(schema: str | None) -> object:

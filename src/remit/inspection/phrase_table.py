@@ -1,6 +1,6 @@
 """Looks up which phrases of the vocabulary start with a word."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 
 from remit.inspection.concepts import WORDS, Concept
@@ -24,6 +24,7 @@ _EXACT: dict[str, tuple[Phrase, ...]] = {
     for first, found in _ALL.items()
 }
 _STEMS = tuple((first[:-1], tuple(found[()])) for first, found in _ALL.items() if first.endswith("*"))
+_ALL_STEMS = tuple(stem for stem, _ in _STEMS)
 _FOREIGN = frozenset(_phrases((SPACED,))) - frozenset(_phrases((WORDS,)))
 
 
@@ -52,9 +53,9 @@ def phrases_from(word: str) -> tuple[Phrase, ...]:
     return (*exact, *stems)
 
 
-def is_telling(words: Iterable[str]) -> bool:
+def is_telling(words: Collection[str]) -> bool:
     """Return whether words may steer a model; most sentences only describe, and need no closer look."""
-    return not _TELLING_WORDS.isdisjoint(words)
+    return not _TELLING_WORDS.isdisjoint(words) or any(word.startswith(_ALL_STEMS) for word in words)
 
 
 def is_foreign(word: str) -> bool:

@@ -1,4 +1,4 @@
-"""The weights of the signals, fitted by `training/inspection.py`; the thresholds are chosen."""
+"""The weights of the signals, fitted by `training/inspection.py`, and the thresholds of their sum."""
 
 WEIGHTS: dict[str, float] = {
     "act-secretly": 5.0,
@@ -18,8 +18,8 @@ WEIGHTS: dict[str, float] = {
     "deceive-user": 4.1,
     "personal-data": 4.1,
     "cross-server-demand": 3.7,
+    "conversation": 3.6,
     "pretext": 3.6,
-    "conversation": 3.5,
     "overrule-user": 3.5,
     "conceal-from-user": 3.4,
     "disparage-tools": 3.4,
@@ -29,7 +29,7 @@ WEIGHTS: dict[str, float] = {
     "hook-tool": 3.3,
     "lasting-order": 3.0,
     "unknown-tool": 3.0,
-    "order": 2.9,
+    "order": 2.8,
     "send-outside": 2.8,
     "orders-about-tools": 2.5,
     "obey-data": 2.4,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from remit.inspection.inspection_findings import Suspicion
 from remit.inspection.sentences import Sentence
-from remit.inspection.tool_mentions import Mentions
+from remit.inspection.tool_mentions import ToolMentions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,5 +14,5 @@ class Signal:
 
     name: str
     reason: str
-    test: Callable[[Sentence, Mentions], bool]
+    test: Callable[[Sentence, ToolMentions], bool]
     severity: Suspicion | None = None

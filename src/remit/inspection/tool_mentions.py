@@ -10,23 +10,26 @@ _NAME = re.compile(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)+|\b[a-z]+(?:[A-Z][a-z0-9]+
 _QUOTED = re.compile(r"[`'\"“#]([A-Za-z][\w.-]{2,63})[`'\"”]?")
 _CALLED = re.compile(
     r"(?ix)\b(?:call|calls|calling|invoke|invoking|use|using|run|running|execute|executing|trigger|route|when|whenever|before"
-    r"|after|than|prior\sto|tool\snamed|supersedes|called|have\sits|via|stop\susing)\s+(?:the\s+)?[`'\"]?"
+    r"|after|than|prior\sto|tool\snamed|supersedes|passed\sto|(?:output|response|result|results)\sof|called|have\sits|via|stop\susing)\s+(?:the\s+)?[`'\"]?"
     r"((?!mcp_)[a-z0-9]+(?:_[a-z0-9]+)+)\b(?![=/.:])"
 )
 _AS_TOOL = re.compile(r"[`'\"]?\b([A-Za-z]\w{2,63})[`'\"]?(?:\(\))? (?:tool|function)\b(?!s)")
-_VERBS = frozenset(  # a tool's name starts with one; a parameter's does not
-    "add analyze append archive ask attach backup book build calculate call cancel change check clear click close commit"
-    " compare compose connect convert copy create decode delete deploy describe disable download draft edit enable encode"
-    " execute export extract fetch fill find format generate get git help import insert install invoke launch list load log"
-    " login lookup make merge modify move navigate notify open parse pay ping play plot post process publish pull push put"
-    " query read recall record remove rename replace report request reset resolve restart restore retrieve review route run"
-    " sanitize save scan schedule search select send set share shell show sign start stop store submit summarize switch sync"
-    " telemetry test track transfer translate trigger update upload validate verify view wait write".split()
-)
+_VERBS = """
+    add analyze append archive ask attach backup book build calculate call cancel change check clear
+    click close commit compare compose connect convert copy create decode delete deploy describe disable
+    download draft edit enable encode execute export extract fetch fill find format generate get git
+    help import insert install invoke launch list load log login lookup make merge modify move navigate
+    notify open parse pay ping play plot post process publish pull push put query read recall record
+    remove rename replace report request reset resolve restart restore retrieve review route run
+    sanitize save scan schedule search select send set share shell show sign start stop store submit
+    summarize switch sync telemetry test track transfer translate trigger update upload validate verify
+    view wait write
+"""  # a tool's name starts with one; a parameter's does not
+_FIRST_WORDS = frozenset(_VERBS.split())
 
 
 @dataclass(frozen=True, slots=True)
-class Mentions:
+class ToolMentions:
     """The tools that a sentence names."""
 
     own: frozenset[str] = frozenset()  # of the same server
@@ -40,7 +43,7 @@ class Mentions:
         return bool(self.foreign or self.unknown or self.unlisted)
 
 
-NOTHING = Mentions()
+NOTHING = ToolMentions()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +55,7 @@ class Subject:
     values: frozenset[str] = frozenset()  # the names of its parameters, and their values
 
 
-def mentions(text: str, subject: Subject) -> Mentions:
+def mentions(text: str, subject: Subject) -> ToolMentions:
     """Find the tools that a text of a definition names."""
     definition, others = subject.definition, subject.others
     called = {*_CALLED.findall(text), *(name for name in _AS_TOOL.findall(text) if "_" in name)}
@@ -70,9 +73,9 @@ def mentions(text: str, subject: Subject) -> Mentions:
             foreign.add(name)
         elif name in called:
             (unknown if definition.server in others.listed else unlisted).add(name)
-    return Mentions(frozenset(own), frozenset(foreign), frozenset(unknown), frozenset(unlisted))
+    return ToolMentions(frozenset(own), frozenset(foreign), frozenset(unknown), frozenset(unlisted))
 
 
 def _may_be_tool(plain: str) -> bool:
     verb, _, rest = plain.partition("_")
-    return bool(rest) and verb in _VERBS
+    return bool(rest) and verb in _FIRST_WORDS

@@ -6,7 +6,7 @@ from remit.inspection.concepts import Concept as C
 from remit.inspection.inspection_findings import Suspicion
 from remit.inspection.sentences import Sentence
 from remit.inspection.signal import Signal
-from remit.inspection.tool_mentions import Mentions
+from remit.inspection.tool_mentions import ToolMentions
 
 _IS_CALLED = re.compile(
     r"(?ix)\b(?:is|are|was|were|be|being|been|gets?)\s+(?:\w+ly\s+|about\sto\sbe\s+|also\s+)?"
@@ -25,7 +25,7 @@ _BEST = re.compile(
 _EVERY_OTHER = re.compile(r"(?i)\b(?:every|all|any)\s+(?:the\s+)?other\s+tools?\b")
 
 
-def _is_foreign(s: Sentence, m: Mentions) -> bool:
+def _is_foreign(s: Sentence, m: ToolMentions) -> bool:
     return m.others or s.near(C.OTHER, C.TOOL, 3)
 
 
@@ -33,7 +33,7 @@ def _is_tied(s: Sentence, scope: C) -> bool:
     return any(s.follows(time, scope, 3) for time in (C.BEFORE, C.AFTER, C.WHENEVER)) or s.starts(scope)
 
 
-def _precedes_all_tools(s: Sentence, _: Mentions) -> bool:
+def _precedes_all_tools(s: Sentence, _: ToolMentions) -> bool:
     if _OWN_FAMILY.search(s.text):
         return False
     if _EVERY_OTHER.search(s.text) and s.any(C.BEFORE, C.AFTER, C.MUST):
@@ -46,62 +46,62 @@ def _precedes_all_tools(s: Sentence, _: Mentions) -> bool:
     return is_all and (_is_tied(s, C.ALL) or _is_tied(s, C.OTHER))
 
 
-def _joins_all_activity(s: Sentence, _: Mentions) -> bool:
+def _joins_all_activity(s: Sentence, _: ToolMentions) -> bool:
     is_all = s.is_directive and s.follows(C.ALL, C.ACTIVITY, 3) and _is_tied(s, C.ALL)
     is_demand = s.any(C.CALL, C.SEND, C.READ, C.TAMPER) or s.follows(C.BEFORE, C.ALL, 3)
     return is_all and is_demand and _OWN_FAMILY.search(s.text) is None
 
 
-def _demands_before(s: Sentence, _: Mentions) -> bool:
+def _demands_before(s: Sentence, _: ToolMentions) -> bool:
     return s.has(C.BEFORE, C.MUST) and s.any(C.CALL, C.READ, C.SEND)
 
 
-def _names_foreign_tool(_: Sentence, m: Mentions) -> bool:
+def _names_foreign_tool(_: Sentence, m: ToolMentions) -> bool:
     return bool(m.foreign)
 
 
-def _orders_foreign_tool(s: Sentence, m: Mentions) -> bool:
+def _orders_foreign_tool(s: Sentence, m: ToolMentions) -> bool:
     return bool(m.foreign) and (s.is_directive or s.any(C.BEFORE, C.AFTER, C.TAMPER))
 
 
-def _orders_unknown_tool(s: Sentence, m: Mentions) -> bool:
+def _orders_unknown_tool(s: Sentence, m: ToolMentions) -> bool:
     is_demand = s.is_directive and s.any(C.MUST, C.BEFORE, C.AFTER, C.WHENEVER)
     return bool(m.unknown) and is_demand and s.any(C.CALL, C.SEND, C.READ, C.TAMPER)
 
 
-def _names_own_tool(_: Sentence, m: Mentions) -> bool:
+def _names_own_tool(_: Sentence, m: ToolMentions) -> bool:
     return bool(m.own)
 
 
-def _tampers(s: Sentence, m: Mentions) -> bool:
+def _tampers(s: Sentence, m: ToolMentions) -> bool:
     return (_is_foreign(s, m) or s.near(C.ALL, C.TOOL, 2)) and s.wants(C.TAMPER, C.ARGUMENT)
 
 
-def _hooks_tool(s: Sentence, m: Mentions) -> bool:
+def _hooks_tool(s: Sentence, m: ToolMentions) -> bool:
     is_about = _is_foreign(s, m) or s.near(C.ALL, C.TOOL, 3)
     return is_about and s.any(C.WHENEVER, C.BEFORE, C.AFTER) and _IS_CALLED.search(s.text) is not None
 
 
-def _changes_values(s: Sentence, _: Mentions) -> bool:
+def _changes_values(s: Sentence, _: ToolMentions) -> bool:
     is_change = s.is_directive and s.follows(C.TAMPER, C.ARGUMENT, 5) and not s.follows(C.NOT, C.TAMPER, 3)
     return is_change and s.any(C.USER, C.WHENEVER) and not s.follows(C.WHENEVER, C.YOU, 2)
 
 
-def _orders_other_tools(s: Sentence, m: Mentions) -> bool:
+def _orders_other_tools(s: Sentence, m: ToolMentions) -> bool:
     is_other = s.near(C.OTHER, C.TOOL, 2) or s.near(C.OTHER, C.SERVER, 2)
     return s.is_directive and is_other and not m.own and _OWN_FAMILY.search(s.text) is None
 
 
-def _praises_itself(s: Sentence, _: Mentions) -> bool:
+def _praises_itself(s: Sentence, _: ToolMentions) -> bool:
     return s.has(C.PRAISE) and _BEST.search(s.text) is not None
 
 
-def _wants_preference(s: Sentence, m: Mentions) -> bool:
+def _wants_preference(s: Sentence, m: ToolMentions) -> bool:
     is_over = _is_foreign(s, m) or s.near(C.ALL, C.TOOL, 3) or s.has(C.PRAISE, C.TOOL) or s.has(C.BLAME)
     return s.has(C.CHOOSE) and is_over and _OWN_FAMILY.search(s.text) is None
 
 
-def _blames_others(s: Sentence, m: Mentions) -> bool:
+def _blames_others(s: Sentence, m: ToolMentions) -> bool:
     is_banned = s.is_directive and s.has(C.TOOL) and "this" not in s.words
     return s.has(C.BLAME) and (_is_foreign(s, m) or s.near(C.TOOL, C.SERVER, 4) or is_banned)
 

@@ -1,0 +1,51 @@
+"""Files of definitions."""
+
+import json
+
+import pytest
+
+from remit.errors import BadFileError
+from remit.inspection.definition_file import read_definitions
+
+ADD = {"name": "add", "description": "Adds.", "inputSchema": {"type": "object"}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps({"tools": [ADD]}),
+        json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"tools": [ADD]}}),
+        json.dumps([ADD]),
+        json.dumps(ADD),
+        "\ufeff" + json.dumps(ADD) + "\n\n",
+    ],
+)
+def test_every_form_of_a_list_is_read(text: str) -> None:
+    (found,) = read_definitions(text, "tools.json", "calc")
+    assert found.id == "mcp__calc__add"
+    assert (found.definition.tool, found.definition.server) == ("add", "calc")
+    assert found.definition.input_schema == '{"type": "object"}'
+
+
+def test_lines_have_their_own_ids_and_servers() -> None:
+    rows = [{**ADD, "id": 7, "server": "a"}, {"name": "sub", "parameters": ["x"], "title": "Sub"}]
+    text = "\n".join(map(json.dumps, rows))
+    one, two = read_definitions(text, "tools.jsonl")
+    assert (one.id, one.definition.server) == ("7", "a")
+    assert (two.id, two.definition.name, two.definition.title) == ("sub", "sub", "Sub")
+    assert two.definition.input_schema == '{"properties": {"x": {}}}'
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("{", "not JSON"),
+        ("{}", "holds no tools"),
+        ("[{}]", "no name"),
+        ("[1]", "no name"),
+        ('{"tools": [{"name": 1}]}', "no name"),
+    ],
+)
+def test_a_file_without_tools_is_an_error(text: str, reason: str) -> None:
+    with pytest.raises(BadFileError, match=reason):
+        read_definitions(text, "tools.json")
