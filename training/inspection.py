@@ -21,7 +21,7 @@ from remit.inspection.inspector import SIGNALS, is_prose, read
 from remit.inspection.passages import passages
 from remit.inspection.scorer import WINDOW, signals_of
 from remit.inspection.surroundings import Surroundings
-from remit.inspection.tool_mentions import Subject
+from remit.inspection.tool_mentions import InspectedDefinition
 
 NAMES = [signal.name for signal in SIGNALS]
 HARMLESS = ("toucan-smithery-tools", "docker-mcp-registry-tools", "composio-mock-tools")
@@ -52,7 +52,7 @@ def windows(definition: Definition, others: Surroundings) -> list[Window]:
     """The signals of each pair of neighbors."""
     texts = passages(definition)
     values = frozenset(text.text for text in texts if not is_prose(text))
-    subject = Subject(definition=definition, others=others, values=values)
+    subject = InspectedDefinition(definition=definition, others=others, values=values)
     found: set[Window] = set()
     for text in filter(is_prose, texts):
         heard = read(text, subject)

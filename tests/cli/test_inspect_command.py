@@ -48,9 +48,9 @@ def test_without_files_the_tools_available_here_are_judged(sandbox: Sandbox) -> 
     assert json.loads(finished.stdout) == {"tools": 0, "flagged": []}
 
 
-def test_a_file_that_is_not_text_is_an_error(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_a_file_without_definitions_is_an_error(sandbox: Sandbox, tmp_path: Path) -> None:
     file = tmp_path / "tools.json"
     file.write_bytes(b"\xff\xfe\x00")
     finished = sandbox.remit("inspect", str(file))
     assert finished.returncode == 2
-    assert "cannot be read as UTF-8 text" in finished.stderr
+    assert finished.stderr == f"error: {file}: not JSON, nor JSON Lines\n"

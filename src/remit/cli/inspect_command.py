@@ -1,7 +1,7 @@
 """`remit inspect`: judges tool definitions."""
 
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import PurePath
 from typing import NamedTuple
 
 import click
@@ -10,10 +10,13 @@ from remit.bootstrap import open_registry
 from remit.cli import render
 from remit.cli.options import WorkspaceOptions, for_a_workspace
 from remit.errors import BadFileError
+from remit.files.bounded_reader import FileError, read_text
 from remit.inspection.definition_file import FileDefinition, read_definitions
 from remit.inspection.inspection_findings import InspectionFinding, Suspicion, worst
 from remit.inspection.inspector import inspect
 from remit.inspection.surroundings import Surroundings, own_name
+
+_LARGEST = 2**27  # bytes of a file
 
 
 class Flagged(NamedTuple):
@@ -49,11 +52,11 @@ def inspect_definitions(*, files: tuple[str, ...], options: WorkspaceOptions, as
 
 
 def _read(file: str) -> list[FileDefinition]:
-    path = Path(file)
     try:
-        return read_definitions(path.read_text(encoding="utf-8"), file, path.stem)
-    except (OSError, UnicodeDecodeError) as failure:
-        raise BadFileError(f"{file}: cannot be read as UTF-8 text") from failure
+        text = read_text(file, limit=_LARGEST)
+    except FileError as failure:
+        raise BadFileError(f"{file}: {failure.reason}") from failure
+    return read_definitions(text or "", file, PurePath(file).stem)
 
 
 def _available(options: WorkspaceOptions) -> list[FileDefinition]:

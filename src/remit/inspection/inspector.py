@@ -17,7 +17,7 @@ from remit.inspection.scorer import Reading, combined
 from remit.inspection.sentences import Sentence, sentences
 from remit.inspection.signal import Signal
 from remit.inspection.surroundings import Surroundings
-from remit.inspection.tool_mentions import Subject, mentions
+from remit.inspection.tool_mentions import InspectedDefinition, mentions
 from remit.inspection.tool_signals import TOOL_SIGNALS
 
 SIGNALS: tuple[Signal, ...] = (*MODEL_SIGNALS, *TOOL_SIGNALS)
@@ -39,7 +39,7 @@ def inspect(definition: Definition, others: Surroundings) -> list[InspectionFind
 def _findings(definition: Definition, others: Surroundings) -> Iterator[InspectionFinding]:
     texts = passages(definition)
     values = frozenset(passage.text for passage in texts if not is_prose(passage))
-    subject = Subject(definition=definition, others=others, values=values)
+    subject = InspectedDefinition(definition=definition, others=others, values=values)
     for passage in texts:
         yield from hidden_text(passage.place, passage.text)
         if is_prose(passage):
@@ -53,7 +53,7 @@ def _findings(definition: Definition, others: Surroundings) -> Iterator[Inspecti
         yield finding("oversized", Suspicion.LOW, reason, definition.description or "")
 
 
-def read(passage: Passage, subject: Subject) -> list[Reading]:
+def read(passage: Passage, subject: InspectedDefinition) -> list[Reading]:
     """Find the signals in each sentence of a passage."""
     said = sentences(
         revealed(passage.text), describes=passage.place == "description" or passage.place.startswith("title")
@@ -67,7 +67,7 @@ def is_prose(passage: Passage) -> bool:
     return text.count(" ") >= _FEWEST_SPACES or len(text) > _LONGEST_VALUE or not text.isascii()
 
 
-def _encoded(passage: Passage, subject: Subject, known: set[str]) -> Iterator[InspectionFinding]:
+def _encoded(passage: Passage, subject: InspectedDefinition, known: set[str]) -> Iterator[InspectionFinding]:
     """Report what a passage says only once it is decoded."""
     for text in decodings(passage.text):
         decoded = Passage(place=passage.place, text=text)
@@ -91,7 +91,7 @@ def _may_signal(sentence: Sentence) -> bool:
     return bool(sentence.found or sentence.places) or _SIGNS.search(sentence.text) is not None
 
 
-def _signals(sentence: Sentence, subject: Subject) -> tuple[Signal, ...]:
+def _signals(sentence: Sentence, subject: InspectedDefinition) -> tuple[Signal, ...]:
     if not _may_signal(sentence):
         return ()
     named = mentions(sentence.text, subject)

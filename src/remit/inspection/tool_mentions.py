@@ -47,15 +47,15 @@ NOTHING = ToolMentions()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
-    """A definition under inspection, with what its texts may refer to."""
+class InspectedDefinition:
+    """A definition with what its texts may refer to."""
 
     definition: Definition
     others: Surroundings
     values: frozenset[str] = frozenset()  # the names of its parameters, and their values
 
 
-def mentions(text: str, subject: Subject) -> ToolMentions:
+def mentions(text: str, subject: InspectedDefinition) -> ToolMentions:
     """Find the tools that a text of a definition names."""
     definition, others = subject.definition, subject.others
     called = {*_CALLED.findall(text), *(name for name in _AS_TOOL.findall(text) if "_" in name)}
