@@ -17,9 +17,12 @@ from remit.decision.scopes import Scope
 from remit.decision.settings_rules import Effect, SettingsRule
 from remit.decision.tool_names import SERVER
 from remit.decision.tools import Tool
+from remit.text.foreign import one_line
 from remit.upstream.launch.start_obstacles import started_servers
 
 ASK = "Only the user can change this"
+_MOST = 10  # reasons that a model reads; a repository can declare any number of servers
+_LONGEST_NAME = 100  # characters of a server's name
 
 LineOf = Callable[[str, str], int]  # finds the line of a key in a file; 0: unknown
 
@@ -134,7 +137,8 @@ def untrusted_servers(tools: Iterable[Tool]) -> Iterator[InstallNotice]:
                 NoticeKind.TRUST,
                 tool.source,
                 tool.server or tool.name,
-                f"server `{tool.server}` is approved in the client, but not trusted in Remit",
+                f"server `{one_line(tool.server or tool.name, _LONGEST_NAME)}` is approved in the client, "
+                "but not trusted in Remit",
                 f"run `remit trust {tool.server}`",
             )
 
@@ -143,5 +147,6 @@ def notices_section(notices: Sequence[InstallNotice]) -> str:
     """Tell a model what is missing here, without the fix."""
     if not notices:
         return ""
-    said = "; ".join(dict.fromkeys(notice.reason for notice in notices))
-    return f"Missing here: {said}. {ASK}."
+    reasons = [*dict.fromkeys(notice.reason for notice in notices)]
+    more = [f"and {len(reasons) - _MOST:,} more"] if len(reasons) > _MOST else []
+    return f"Missing here: {'; '.join([*reasons[:_MOST], *more])}. {ASK}."
