@@ -6,6 +6,7 @@ modes apply to it, but it is not refused only because it is unknown.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from remit.decision.agents import Agent, AgentProfile, tool_refusal
 from remit.decision.client_reports import SOURCE_SCOPES, ClientCall
@@ -66,7 +67,9 @@ def _prompted(
 ) -> Decision | None:
     """Apply the client's permission rules to the tool behind the gateway."""
     context = replace(context, starts_servers=False)
-    rows = subjects[0] if subjects else _covered(call, tools, context)
+    # The gateway serves only what servers listed, whatever was reported of the name.
+    served = [tool for tool in chain(*subjects) if tool.authority is Authority.CONFIG]
+    rows = served or _covered(call, tools, context)
     listed = [ToolDecision(tool, decide(tool, context)) for tool in rows]
     nearest = min(listed, key=closest_to_being_visible, default=None)
     if nearest is None:
@@ -76,7 +79,7 @@ def _prompted(
         is_denied = permissions is not None and permissions.denying(nearest.tool) is not None
         return nearest.decision if is_denied and nearest.decision.gate is Gate.POLICY else None
     # Only a listed tool is certainly the one that the gateway means by this name.
-    inner = Inner(nearest.tool, is_listed=bool(subjects), needs_person=needs_person(nearest.tool))
+    inner = Inner(nearest.tool, is_listed=bool(served), needs_person=needs_person(nearest.tool))
     return prompt_decision(call, inner, tools, context)
 
 
@@ -153,9 +156,8 @@ def _subjects(call: ClientCall, tools: Sequence[Tool], context: Context) -> list
     """List everything a call uses, each with its candidate rows."""
     rows = [tool for tool in tools if tool.name == call.tool and tool.kind is not Kind.MCP_SERVER]
     rows = [tool for tool in rows if call.server in (None, tool.server)] or rows
-    if call.is_own:  # the gateway serves only what servers listed, whatever was reported of the name
-        listed = [tool for tool in rows if tool.authority is Authority.CONFIG]
-        return [listed] if listed else []
+    if call.is_own:
+        return [rows] if rows else []
     rows = [tool for tool in rows if tool.scope is SOURCE_SCOPES.get(call.source or "")] or rows
     is_read = call.source is None or call.source in _READ
     found: list[Sequence[Tool]] = [rows if rows and is_read else [_assumed(call, tools, context, is_read)]]
