@@ -138,25 +138,41 @@ def diagnose(registry: "Registry", context: "Context") -> "list[Finding]":
     return diagnosis.diagnose(registry.examine(context))
 
 
-def open_installer() -> "Installer":
-    """Open the installer, which adds Remit to clients.
+def open_installer(*, is_managed: bool = False) -> "Installer":
+    """Open the installer, which adds Remit to clients: for this user, or for every user of the machine.
 
     Raises:
         BadVariableError: a variable that names a directory is invalid.
     """
     from remit.clients.install_targets import ClientTargets
+    from remit.clients.managed_targets import ManagedTargets
     from remit.configuration.file_paths import machine_path
-    from remit.install.ground import ground_of
+    from remit.install.ground import ground_of, managed_ground
     from remit.install.install_record_store import InstallRecords
     from remit.install.installer import Installer
     from remit.scanning.client_files import ClientFiles
 
     machine = _machine()
-    places = ClientTargets(machine, own_command)
-    ground = ground_of(machine.home, _data_directory(machine), machine_path(machine), machine.variables)
+    if is_managed:
+        places, ground = ManagedTargets(machine, own_command), managed_ground(machine.variables)
+    else:
+        places, data = ClientTargets(machine, own_command), _data_directory(machine)
+        ground = ground_of(machine.home, data, machine_path(machine), machine.variables)
     return Installer(
-        places, InstallRecords(machine), ClientFiles(machine), _now, ground, lambda: _static_blocks(machine)
+        places,
+        InstallRecords(machine, is_managed=is_managed),
+        ClientFiles(machine),
+        _now,
+        ground,
+        lambda: _static_blocks(machine, is_managed=is_managed),
     )
+
+
+def has_managed_install(client: str) -> bool:
+    """Tell whether an administrator has installed Remit in a client."""
+    from remit.install.install_record_path import managed_record_path
+
+    return os.path.exists(managed_record_path(client, _machine()))
 
 
 def refresh_blocks() -> bool:
@@ -172,14 +188,17 @@ def refresh_blocks() -> bool:
     return os.path.exists(record_path(client, _machine())) and open_installer().refresh_blocks(client)
 
 
-def _static_blocks(machine: "Machine") -> list[str]:
+def _static_blocks(machine: "Machine", *, is_managed: bool) -> list[str]:
+    from remit.configuration.config_model import ConfigurationLayer
     from remit.configuration.static_blocks import static_blocks
     from remit.files.checkout import locate
     from remit.store.sqlite_store import SqliteStore
 
     store = SqliteStore(database_path(machine))
     try:
-        return static_blocks(open_states(store, machine).configuration.current(locate(machine.home)).loaded)
+        loaded = open_states(store, machine).configuration.current(locate(machine.home)).loaded
+        layers = (ConfigurationLayer.MANAGED,) if is_managed else ConfigurationLayer
+        return static_blocks(file for file in loaded if file.file.layer in layers)
     finally:
         store.close()
 

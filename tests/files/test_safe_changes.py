@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from remit.errors import FileChangeError
-from remit.files.safe_changes import TRIES, change_file, read_exactly
+from remit.files.safe_changes import TRIES, change_file, is_writable, read_exactly
 
 
 def test_what_a_function_makes_of_a_file_takes_its_place(tmp_path: Path) -> None:
@@ -151,3 +151,28 @@ def test_a_file_that_its_owner_made_read_only_is_not_replaced(tmp_path: Path) ->
     with pytest.raises(FileChangeError, match="read-only"):
         change_file(str(file), lambda _: "two")
     assert file.read_text() == "one"
+
+
+def test_a_new_file_for_every_user_can_be_read_by_all_whatever_the_umask(tmp_path: Path) -> None:
+    file = tmp_path / "etc/remit/record.json"
+    usual = os.umask(0o077)
+    try:
+        change_file(str(file), lambda _: "x", is_public=True)
+    finally:
+        os.umask(usual)
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (file, file.parent, file.parent.parent)]
+    assert modes == [0o644, 0o755, 0o755]
+
+
+def test_whether_a_file_can_be_written_is_known_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "made.json"
+    file.write_text("x")
+    assert is_writable(str(file))
+    assert is_writable(str(tmp_path / "not/there/yet.json"))
+    closed = {str(file)}
+    monkeypatch.setattr(os, "access", lambda path, _mode: str(path) not in closed)
+    assert not is_writable(str(file))
+    closed.add(str(tmp_path))
+    assert not is_writable(str(tmp_path / "not/there/yet.json"))

@@ -1,13 +1,21 @@
 """`remit install` and `remit uninstall`."""
 
 import json
+import os
 import re
+import stat
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import click
 
-from remit.bootstrap import diagnose, open_installer, open_registry
+from remit.bootstrap import (
+    diagnose,
+    has_managed_install,
+    open_installer,
+    open_registry,
+)
 from remit.cli import render, server_output
 from remit.cli.options import confirm
 from remit.decision.context import Context
@@ -15,7 +23,8 @@ from remit.decision.decide import ToolDecision
 from remit.decision.kinds import COULD_RUN, ConfigStatus
 from remit.decision.problems import Severity
 from remit.decision.tool_names import SERVER
-from remit.errors import RemitError
+from remit.errors import InstallError, RemitError
+from remit.files.safe_changes import is_writable
 from remit.files.text_diff import TextDifference, differences
 from remit.install.installer import FileChange, Installer
 from remit.registry import Registry
@@ -25,6 +34,9 @@ from remit.trust.trust_rule import ServerTrust
 
 _DRY_RUN = click.option("--dry-run", is_flag=True, help="Print what would be changed, and change nothing.")
 _YES = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+_MANAGED = click.option(
+    "--managed", is_flag=True, help="For every user of this machine; Claude Code only, by an administrator."
+)
 _STRING = re.compile(r'"(?:\\.|[^"\\])*+"')
 _CACHE = re.compile(r"[\\/](?:archive-v\d+|environments-v\d+|pipx[\\/]\.cache)[\\/]")
 _NARROWED = "claude-code"  # the client that loads only Remit afterwards
@@ -32,19 +44,30 @@ _NARROWED = "claude-code"  # the client that loads only Remit afterwards
 
 @click.command()
 @click.argument("client")
+@_MANAGED
 @_DRY_RUN
 @_YES
-def install(client: str, *, dry_run: bool, yes: bool) -> None:
+def install(client: str, *, managed: bool, dry_run: bool, yes: bool) -> None:
     """Put Remit into a client.
 
     CLIENT is claude-code, claude-desktop, cursor, vscode, codex or gemini-cli. Remit becomes one of the
     client's servers; in Claude Code it also gets hooks, and serves all other servers in the client's place.
     No declaration of a server is moved, copied or changed. Asks first, unless --yes is given. Then asks about
     each project server that the client has approved; with --yes, those are only listed.
+
+    With --managed, the client's managed settings get the hooks, and its managed-mcp.json the server: no user
+    and no repository can switch them off, and the client loads no other server. Run it as an administrator,
+    and again after you change the administrator's remit.toml.
     """
+    if managed:
+        _install_for_all(client, dry_run=dry_run, yes=yes)
+        return
     installer = open_installer()
     name = installer.client(client)
     changes = installer.plan(name)
+    if has_managed_install(name):
+        _say("warning: an administrator has installed Remit for every user of this machine already")
+        _say(f"hint: `remit install {name}` adds a second set of hooks; you do not need it")
     if dry_run:
         _diff(changes)
         _trust(installer, name, yes=False, is_asked=False)
@@ -67,20 +90,23 @@ def install(client: str, *, dry_run: bool, yes: bool) -> None:
 
 @click.command()
 @click.argument("client")
+@_MANAGED
 @_DRY_RUN
 @_YES
-def uninstall(client: str, *, dry_run: bool, yes: bool) -> None:
+def uninstall(client: str, *, managed: bool, dry_run: bool, yes: bool) -> None:
     """Take Remit out of a client.
 
     Files that nobody else wrote to since are restored to the last byte; from others only what Remit put in is
     taken out. Asks first, unless --yes is given. Exits with 1 when Remit is not in the client.
     """
-    installer = open_installer()
+    installer = open_installer(is_managed=managed)
     name = installer.client(client)
     changes = installer.plan_removal(name)
     if dry_run:
         _diff(changes)
         return
+    if managed:
+        _require_administrator(changes)
     title = installer.title(name)
     confirm(f"Take Remit out of {title}, which changes {_paths(changes)}?", yes=yes)
     changes = installer.uninstall(name)
@@ -90,6 +116,50 @@ def uninstall(client: str, *, dry_run: bool, yes: bool) -> None:
             where = render.printable(change.path)
             _say(f"warning: `{key}` in {where} was changed since: only Remit's part was taken out of it")
             _say(f"hint: look at what is left of `{key}`")
+
+
+def _install_for_all(client: str, *, dry_run: bool, yes: bool) -> None:
+    installer = open_installer(is_managed=True)
+    name = installer.client(client)
+    changes = installer.plan(name)
+    if dry_run:
+        _diff(changes)
+        return
+    _require_administrator(changes)
+    title = installer.title(name)
+    if any(change.is_change for change in changes):
+        _say(f"Remit changes {_paths(changes)}; `remit install {name} --managed --dry-run` shows how.")
+        _warn_of_cache(sys.executable)
+        _warn_of_private(sys.executable)
+        confirm(f"Install Remit in {title}?", yes=yes)
+        render.out(f"Installed in {title}: changed {_paths(installer.install(name))}.")
+    else:
+        installer.install(name)  # restores a lost record
+        render.out(f"Already installed in {title}; nothing was changed.")
+    _say("hint: hooks of users and repositories still run; to stop them, set `allowManagedHooksOnly` to true")
+    _say("hint: a repository's `deniedMcpServers` can still remove the gateway; the hooks report that")
+
+
+def _require_administrator(changes: Sequence[FileChange]) -> None:
+    """Fail before anything is asked or changed.
+
+    Raises:
+        InstallError: this user cannot change the files.
+    """
+    for change in changes:
+        if change.is_change and not is_writable(change.path):
+            raise InstallError(
+                f"you cannot write {change.path}: --managed needs an administrator",
+                hint="run it as an administrator (`sudo`); leave --managed out to install it for you alone",
+            )
+
+
+def _warn_of_private(path: str) -> None:
+    """Warn about a Python that only its owner can run: the hooks of all others would block every call."""
+    folders = (folder for each in (path, os.path.realpath(path)) for folder in Path(each).parents)
+    if os.name != "nt" and not all(folder.stat().st_mode & stat.S_IXOTH for folder in folders):
+        _say(f"warning: other users cannot run {render.printable(path)}: their calls would all be blocked")
+        _say("hint: install Remit in a directory that all users can read, such as /opt/remit; run that one")
 
 
 def _warn_of_cache(path: str) -> None:

@@ -8,7 +8,7 @@ from remit.clients.claude.claude_plugins import read_plugins, read_plugins_among
 from remit.clients.claude.claude_settings import parse_settings, read_answers, read_trust, state_key
 from remit.clients.claude.markdown_tools import read_tool_folders
 from remit.clients.claude.permission_settings import SettingsText, read_tracking
-from remit.clients.claude.remit_settings import is_narrowed
+from remit.clients.claude.remit_settings import has_managed_gateway, is_narrowed
 from remit.clients.parsing import platform_paths
 from remit.clients.parsing.client_reader import (
     Client,
@@ -24,7 +24,9 @@ from remit.decision.launch import VariableSyntax
 from remit.decision.projects import Workspace
 from remit.decision.scopes import Scope, ancestors
 from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule
+from remit.decision.tool_names import SERVER
 from remit.files.bounded_reader import Machine
+from remit.install.install_record import EditedFile
 
 CONFIG_DIR = "CLAUDE_CONFIG_DIR"
 PLUGIN_DIR = "CLAUDE_CODE_PLUGIN_CACHE_DIR"
@@ -34,6 +36,8 @@ _MANAGED = {
     "darwin": "/Library/Application Support/ClaudeCode",
     "win32": "C:\\Program Files\\ClaudeCode",
 }
+MANAGED_SETTINGS = "managed-settings.json"
+MANAGED_SERVERS = "managed-mcp.json"
 _STATE_FILE_LIMIT = 256 * 2**20  # holds history too: tens of megabytes are common
 
 
@@ -41,10 +45,10 @@ def read(reader: ClientReader) -> None:
     """Read all files that apply to a workspace."""
     machine = reader.machine
     home = config_home(machine)
-    managed = platform_paths.of_administrator(machine, _MANAGED)
-    read_managed_servers(reader, os.path.join(managed, "managed-mcp.json"))
+    managed = managed_directory(machine)
+    read_managed_servers(reader, os.path.join(managed, MANAGED_SERVERS))
     for path, level in _settings_files(reader, managed):
-        own = next((file for record in reader.installs if (file := record.file(path))), None)
+        own = _own_edits(reader, path)
         text = SettingsText()
         parse = partial(parse_settings, level=level, own=own, text=text)
         reader.read(ConfigFile(path=path, format=text.parse, parse=parse))
@@ -59,6 +63,11 @@ def read(reader: ClientReader) -> None:
     read_tool_folders(reader, home, managed)
     read_plugins(reader, machine.variables.get(PLUGIN_DIR) or os.path.join(home, "plugins"))
     read_plugins_among_skills(reader, home)
+
+
+def managed_directory(machine: Machine) -> str:
+    """Return the directory of the administrator's settings and servers."""
+    return platform_paths.of_administrator(machine, _MANAGED)
 
 
 def config_home(machine: Machine) -> str:
@@ -81,7 +90,7 @@ def _settings_files(reader: ClientReader, managed: str) -> list[tuple[str, Setti
     workspace, fragments = reader.workspace, os.path.join(managed, "managed-settings.d")
     names = [name for name in reader.names_in(fragments) if name.endswith(".json")]
     return [
-        (os.path.join(managed, "managed-settings.json"), SettingsLevel.MANAGED),
+        (os.path.join(managed, MANAGED_SETTINGS), SettingsLevel.MANAGED),
         *((os.path.join(fragments, name), SettingsLevel.MANAGED) for name in names),
         (settings_path(reader.machine), SettingsLevel.USER),
         # A project's settings apply in the launch directory only; the root's personal ones below it too.
@@ -94,13 +103,27 @@ def _settings_files(reader: ClientReader, managed: str) -> list[tuple[str, Setti
 
 
 def read_managed_servers(reader: ClientReader, path: str) -> None:
-    """Read a `managed-mcp.json`; if it exists, even broken, no other servers count."""
+    """Read a `managed-mcp.json`; if it exists, even broken, no other servers count.
+
+    One that Remit itself made leaves the others to Remit: then this holds for the client only.
+    """
     reader.read(ConfigFile(path=path, parse=parse_managed_file))
     if reader.inputs[path]:
+        own, servers = (
+            _own_edits(reader, path),
+            [it.server for part in reader.parsed for it in part.declarations],
+        )
         with reader.part(path) as parsed:
-            parsed.rules.append(
-                SettingsRule(source=path, level=SettingsLevel.MANAGED, effect=Effect.EXCLUDES)
-            )
+            rule = SettingsRule(source=path, level=SettingsLevel.MANAGED, effect=Effect.EXCLUDES)
+            if own is not None and SERVER in servers:
+                parsed.own_rules.append(rule)
+            if own is None or not own.is_new or servers != [SERVER]:
+                parsed.rules.append(rule)
+
+
+def _own_edits(reader: ClientReader, path: str) -> EditedFile | None:
+    """Find what Remit wrote into a file."""
+    return next((file for record in reader.installs if (file := record.file(path))), None)
 
 
 def parse_managed_file(top: EntryFields, into: ParsedFile, _workspace: Workspace) -> None:
@@ -146,7 +169,8 @@ def parse_state_file(top: EntryFields, into: ParsedFile, workspace: Workspace) -
 
 def leaves_servers(machine: Machine) -> bool:
     """Tell whether the client loads Remit in place of its servers."""
-    return is_narrowed(NAME, settings_path(machine), machine)
+    servers = os.path.join(managed_directory(machine), MANAGED_SERVERS)
+    return is_narrowed(NAME, settings_path(machine), machine) or has_managed_gateway(NAME, servers, machine)
 
 
 CLIENT = Client(

@@ -46,36 +46,48 @@ class InstallRecipe(NamedTuple):
     targets: "Callable[[Sequence[str], Declared, Machine], list[TargetFile]]"
 
 
-def _words(command: Sequence[str], client: str, machine: Machine) -> list[str]:
-    return [*command, "serve", "--client", client, *_installed(client, machine)]
+def _words(command: Sequence[str], client: str, record: str) -> list[str]:
+    return [*command, "serve", "--client", client, *_installed(record)]
 
 
-def _installed(client: str, machine: Machine) -> list[str]:
+def _installed(record: str) -> list[str]:
     """Return the option that makes a process independent of its environment."""
-    return [OPTION, os.path.abspath(record_path(client, machine))]
+    return [OPTION, os.path.abspath(record)]
 
 
 def _entry(command: Sequence[str], client: str, machine: Machine) -> dict[str, Any]:
-    program, *args = _words(command, client, machine)
+    program, *args = _words(command, client, record_path(client, machine))
     return {"command": program, "args": args}
 
 
-def _claude_code(command: Sequence[str], declared: Declared, machine: Machine) -> list[TargetFile]:
+def claude_entry(command: Sequence[str], record: str) -> Edit:
+    """Return the edit that adds our gateway to a file of Claude Code's servers."""
+    program, *args = _words(command, "claude-code", record)
     # Its tools are part of every request instead of behind the client's search.
-    entry = {"type": "stdio", **_entry(command, "claude-code", machine), "alwaysLoad": True}
-    program, *args = (*command, "hook", *_installed("claude-code", machine))
-    hooks = [
+    return Edit(
+        ("mcpServers", SERVER), {"type": "stdio", "command": program, "args": args, "alwaysLoad": True}
+    )
+
+
+def claude_hooks(command: Sequence[str], record: str) -> list[Edit]:
+    """Return the edits that add our hooks to Claude Code's settings."""
+    program, *args = (*command, "hook", *_installed(record))
+    return [
         Edit(("hooks", event), {"hooks": [_handler(program, args, details)]}, is_item=True)
         for event, details in HOOKS.items()
     ]
+
+
+def _claude_code(command: Sequence[str], declared: Declared, machine: Machine) -> list[TargetFile]:
+    record = record_path("claude-code", machine)
     # By command: a name would also admit a repository's server of that name.
-    own = {"serverCommand": _words(command, "claude-code", machine)}
+    own = {"serverCommand": _words(command, "claude-code", record)}
     allowed = Edit(("allowedMcpServers",), [own, *map(matcher, unserved_servers(declared))])
     # A repository's server of that name would hide ours, even if the list does not admit it.
     disabled = Edit(("disabledMcpjsonServers",), SERVER, is_item=True)
     return [  # the server first: never narrow the list to a missing server
-        TargetFile(state_path(machine), Format.JSON, [Edit(("mcpServers", SERVER), entry)]),
-        TargetFile(settings_path(machine), Format.JSON, [*hooks, allowed, disabled]),
+        TargetFile(state_path(machine), Format.JSON, [claude_entry(command, record)]),
+        TargetFile(settings_path(machine), Format.JSON, [*claude_hooks(command, record), allowed, disabled]),
     ]
 
 
@@ -108,7 +120,7 @@ def _vscode(command: Sequence[str], _declared: Declared, machine: Machine) -> li
 def _codex(command: Sequence[str], declared: Declared, machine: Machine) -> list[TargetFile]:
     home = machine.variables.get(CODEX_HOME) or os.path.join(machine.home, ".codex")
     path = os.path.join(home, "config.toml")
-    program, *args = _words(command, "codex", machine)
+    program, *args = _words(command, "codex", record_path("codex", machine))
     entry: dict[str, Any] = {"command": program, "args": args}
     # A server gets only the variables its entry names, so Remit's entry names those of all others.
     if handed := sorted(set[str]().union(*map(_variables, declared))):

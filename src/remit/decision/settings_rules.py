@@ -39,7 +39,7 @@ class Effect(StrEnum):
     ORDERS_RULES = "orders_rules"  # the last permission rule that matches a tool decides
     PERMITS_MANAGED_ONLY = "permits_managed_only"  # only an administrator's permission rules count
     IS_TRACKED = "is_tracked"  # git tracks the file, so the repository may have written it
-    DISABLES_HOOKS = "disables_hooks"  # the key that does
+    DISABLES_HOOKS = "disables_hooks"  # the key that does; `MANAGED_HOOKS_ONLY` spares an administrator's
     WITHHOLDS = "withholds"  # a directory whose servers are pending until it is trusted; empty: all servers
 
 
@@ -64,6 +64,7 @@ ASKS_AT_A_TERMINAL = ClientBehavior()
 NEVER_ASKS = ClientBehavior(asks=ApprovalPrompt.NEVER)
 
 
+MANAGED_HOOKS_ONLY = "allowManagedHooksOnly"  # counts only in an administrator's settings
 FORGOTTEN_URL = "forgotten-url"  # placeholder for a URL pattern that was not stored
 
 

@@ -28,10 +28,11 @@ def read_exactly(path: str) -> str | None:
     return None if data is None else data.decode("utf-8", "surrogateescape")
 
 
-def change_file(path: str, change: Callable[[str | None], str | None]) -> None:
+def change_file(path: str, change: Callable[[str | None], str | None], *, is_public: bool = False) -> None:
     """Replace a file's text with the result of a function; None means no file.
 
-    The function runs again if another program writes to the file before the change is in place.
+    The function runs again if another program writes to the file before the change is in place. A new file is
+    private, unless every user of the machine is to read it; an existing one keeps its mode.
 
     Raises:
         FileChangeError: the file cannot be read or replaced, or other programs keep writing to it.
@@ -41,7 +42,7 @@ def change_file(path: str, change: Callable[[str | None], str | None]) -> None:
         found = _look_at(real)
         before = read_exactly(real)
         after = change(before)
-        if after == before or _is_replaced(path, real, before, after, found):
+        if after == before or _is_replaced(path, real, before, after, found, is_public):
             return
     raise FileChangeError(
         f"{path} was written to by somebody else {TRIES} times in a row",
@@ -59,6 +60,13 @@ def missing_directories(path: str) -> list[str]:
     return missing
 
 
+def is_writable(path: str) -> bool:
+    """Tell whether this process may write a file, or create it and its missing directories."""
+    real = os.path.realpath(path)
+    above = os.path.dirname(next(iter(reversed(missing_directories(real))), real))
+    return os.access(above, os.W_OK) and (not os.path.exists(real) or os.access(real, os.W_OK))
+
+
 def remove_empty(directories: Sequence[str]) -> None:
     """Remove directories, innermost first, up to the first non-empty one."""
     with suppress(OSError):
@@ -67,14 +75,19 @@ def remove_empty(directories: Sequence[str]) -> None:
 
 
 def _is_replaced(
-    path: str, real: str, before: str | None, after: str | None, found: os.stat_result | None
+    path: str,
+    real: str,
+    before: str | None,
+    after: str | None,
+    found: os.stat_result | None,
+    is_public: bool,
 ) -> bool:
     """Replace a file if it has not changed since it was read."""
     temporary = None
     try:
         _require_writable(real)
         if after is not None:
-            temporary = _write_beside(real, after.encode("utf-8", "surrogateescape"), found)
+            temporary = _write_beside(real, after.encode("utf-8", "surrogateescape"), found, is_public)
         # Compare the text too: timestamps may be coarse.
         if _marks(_look_at(real)) != _marks(found) or read_exactly(real) != before:
             return False
@@ -102,9 +115,12 @@ def _require_writable(real: str) -> None:
         raise OSError(errno.EACCES, "it is read-only")
 
 
-def _write_beside(real: str, data: bytes, found: os.stat_result | None) -> str:
+def _write_beside(real: str, data: bytes, found: os.stat_result | None, is_public: bool) -> str:
     directory = os.path.dirname(real)
+    made = missing_directories(real)
     os.makedirs(directory, mode=0o700, exist_ok=True)
+    for each in made if is_public else ():
+        os.chmod(each, 0o755)  # noqa: S103 - every user is to read what is inside, whatever the umask
     temporary = os.path.join(directory, f".{os.path.basename(real)}.{os.urandom(6).hex()}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -113,6 +129,8 @@ def _write_beside(real: str, data: bytes, found: os.stat_result | None) -> str:
             opened.flush()
             if found is not None:
                 _take_over(opened.fileno(), found)
+            elif is_public and hasattr(os, "fchmod"):
+                os.fchmod(opened.fileno(), 0o644)
             os.fsync(opened.fileno())
     except BaseException:
         os.unlink(temporary)

@@ -84,6 +84,19 @@ def ground_of(home: str, data: str, configuration: str, variables: Mapping[str, 
     return Ground(home, data, configuration, kept, variables.get("PATH"))
 
 
+def managed_ground(variables: Mapping[str, str]) -> Ground:
+    """Make the ground of an administrator's install: every user's own home applies.
+
+    Only proxies and certificates are recorded, unless they hold a password.
+    """
+    kept = {
+        name: value
+        for name, value in variables.items()
+        if value and name.upper() in _NETWORK and not _has_password(value)
+    }
+    return Ground(variables=kept)
+
+
 def unrecorded(variables: Mapping[str, str]) -> list[str]:
     """List the variables with a value that installed processes will not have."""
     lost = (

@@ -11,7 +11,7 @@ from remit.clients import CLIENTS, load
 from remit.files.bounded_reader import FileError, Machine, are_unchanged, read_text
 from remit.files.checkout import locate
 from remit.files.file_stamps import FileStamps
-from remit.install.install_record_path import record_path
+from remit.install.install_record_path import record_paths
 
 if TYPE_CHECKING:
     from remit.decision.declarations import ClientReading, Declaration
@@ -75,4 +75,5 @@ class ClientFiles:
     def leaves_servers(self, client: str) -> bool:
         """Tell whether a client loads Remit instead of its servers, because Remit is installed in it."""
         # Without an install record, the client's module need not be loaded.
-        return self.exists(record_path(client, self._machine)) and load(client).leaves_servers(self._machine)
+        has_record = any(map(self.exists, record_paths(client, self._machine)))
+        return has_record and load(client).leaves_servers(self._machine)

@@ -14,7 +14,7 @@ from remit.decision.declarations import Declaration, Resolved
 from remit.decision.gate_rules import status_reason
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.scopes import Scope
-from remit.decision.settings_rules import Effect, SettingsRule
+from remit.decision.settings_rules import MANAGED_HOOKS_ONLY, Effect, SettingsLevel, SettingsRule
 from remit.decision.tool_names import SERVER
 from remit.decision.tools import Tool
 from remit.text.foreign import one_line
@@ -23,6 +23,8 @@ from remit.upstream.launch.start_obstacles import started_servers
 ASK = "Only the user can change this"
 _MOST = 10  # reasons that a model reads; a repository can declare any number of servers
 _LONGEST_NAME = 100  # characters of a server's name
+
+_OWN_SCOPES = (Scope.GLOBAL, Scope.MANAGED)  # of our entry
 
 LineOf = Callable[[str, str], int]  # finds the line of a key in a file; 0: unknown
 
@@ -62,6 +64,16 @@ class InstalledClient(NamedTuple):
         """Whether the client starts our gateway."""
         return any(item.is_remit for item in started_servers(self.resolved))
 
+    @property
+    def is_managed(self) -> bool:
+        """Whether an administrator installed Remit."""
+        return any(rule.level is SettingsLevel.MANAGED for rule in self.own_rules)
+
+    @property
+    def option(self) -> str:
+        """The option of `remit install` for it."""
+        return " --managed" if self.is_managed else ""
+
     def place(self, path: str, key: str) -> str:
         """Write a file with the line of a key."""
         line = self.line_of(path, key)
@@ -71,7 +83,7 @@ class InstalledClient(NamedTuple):
 def disabled_hooks(client: InstalledClient) -> Iterator[InstallNotice]:
     """Find the settings that switch off the client's hooks, and with them Remit's."""
     for rule in client.rules if client.own_rules else ():
-        if rule.effect is Effect.DISABLES_HOOKS:
+        if rule.effect is Effect.DISABLES_HOOKS and _disables_ours(rule, client):
             place = client.place(rule.source, rule.subject)
             yield InstallNotice(
                 NoticeKind.HOOKS,
@@ -83,16 +95,22 @@ def disabled_hooks(client: InstalledClient) -> Iterator[InstallNotice]:
             )
 
 
+def _disables_ours(rule: SettingsRule, client: InstalledClient) -> bool:
+    """Tell whether a setting stops our hooks; an administrator's hooks stop only for the administrator."""
+    is_administrators = rule.level is SettingsLevel.MANAGED and rule.subject != MANAGED_HOOKS_ONLY
+    return is_administrators or not client.is_managed
+
+
 def missing_gateway(client: InstalledClient) -> Iterator[InstallNotice]:
     """Find the reason why a client that should load only Remit does not load it."""
     if not client.own_rules or client.has_gateway:
         return
-    source = client.own_rules[0].source
+    source, place = client.own_rules[0].source, "mcpServers" if client.is_managed else "allowedMcpServers"
     reason, fix = _why_missing(client)
     yield InstallNotice(
         NoticeKind.GATEWAY,
         source,
-        "allowedMcpServers",
+        place,
         f"the client is to load Remit alone, and Remit is not in force here: {reason}",
         fix,
     )
@@ -102,11 +120,11 @@ def _why_missing(client: InstalledClient) -> tuple[str, str]:
     servers = [item for item in client.resolved if item.declaration.kind is Kind.MCP_SERVER]
     own = next((item for item in servers if item.declaration.is_remit), None)
     if own is None:
-        again = "run `remit install claude-code`"
+        again = f"run `remit install claude-code{client.option}`"
         named = [item.declaration for item in servers if item.declaration.server == SERVER]
-        changed = next((item for item in named if item.scope is Scope.GLOBAL), None)
+        changed = next((item for item in named if item.scope in _OWN_SCOPES), None)
         if changed is None:
-            return "its entry is gone", f"{again}, or `remit uninstall claude-code`"
+            return "its entry is gone", f"{again}, or `remit uninstall claude-code{client.option}`"
         return f"its entry in {client.place(changed.source, SERVER)} was changed", again
     if own.shadowed_by is not None:
         place = client.place(own.shadowed_by.source, SERVER)
@@ -124,7 +142,8 @@ def _denied(declaration: Declaration, status: ConfigStatus, client: InstalledCli
     lists = dict.fromkeys(rule.source for rule in client.rules if rule.effect is Effect.ALLOWS)
     files = ", ".join(shorten(path, client.context) for path in lists)
     where = f" in {files}" if files else ""
-    fix = "change that, or run `remit uninstall claude-code` to have the client load its servers itself"
+    again = f"remit uninstall claude-code{client.option}"
+    fix = f"change that, or run `{again}` to have the client load its servers itself"
     return status_reason(status) + where, fix
 
 

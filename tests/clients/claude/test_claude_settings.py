@@ -125,3 +125,9 @@ def test_managed_servers_are_all_there_are(sandbox: Sandbox) -> None:
     assert visible(sandbox) == []
     (managed / "managed-mcp.json").unlink()
     assert visible(sandbox) == ["ledger", "till", "wiki"]
+
+
+def test_only_an_administrator_can_reserve_hooks() -> None:
+    content = {"allowManagedHooksOnly": True}
+    assert rules(content) == []
+    assert rules(content, SettingsLevel.MANAGED) == [("disables_hooks", "allowManagedHooksOnly")]

@@ -166,3 +166,47 @@ def test_a_server_that_only_the_client_can_load_and_does_not_is_named() -> None:
     agents = replace(entry("peek"), agent="rev")
     (finding,) = unloaded_servers(setup(REMIT, entry("git"), entry("wire", url="wss://wire.test"), agents))
     assert (finding.subject, finding.severity) == ("peek", Severity.ERROR)
+
+
+MANAGED = "/etc/claude-code/managed-settings.json"
+EXCLUDES = SettingsRule(
+    source="/etc/claude-code/managed-mcp.json", level=SettingsLevel.MANAGED, effect=Effect.EXCLUDES
+)
+
+
+def disables(key: str, level: SettingsLevel = SettingsLevel.MANAGED) -> SettingsRule:
+    return SettingsRule(source=MANAGED, level=level, effect=Effect.DISABLES_HOOKS, subject=key)
+
+
+def test_an_administrators_hooks_alone_switch_a_users_install_off() -> None:
+    (found,) = missing_protection(setup(REMIT, rules=[disables("allowManagedHooksOnly")]))
+    assert (found.source, found.place) == (MANAGED, "allowManagedHooksOnly")
+    assert "hooks are off here" in found.reason
+
+
+def test_the_hooks_of_an_administrators_install_stop_only_for_the_administrator() -> None:
+    own = replace(REMIT, scope=Scope.MANAGED)
+    spared = [disables("allowManagedHooksOnly"), disables("disableAllHooks", SettingsLevel.PROJECT)]
+    assert list(missing_protection(setup(own, rules=spared, own=[EXCLUDES]))) == []
+    (found,) = missing_protection(setup(own, rules=[disables("disableAllHooks")], own=[EXCLUDES]))
+    assert found.place == "disableAllHooks"
+
+
+def test_an_administrators_gateway_that_was_changed_is_named_with_the_option() -> None:
+    changed = entry("remit", "/usr/bin/other", scope=Scope.MANAGED)
+    (found,) = missing_protection(setup(changed, own=[EXCLUDES]))
+    assert "was changed" in found.reason
+    assert found.fix == "run `remit install claude-code --managed`"
+    (found,) = missing_protection(setup(own=[EXCLUDES]))
+    assert (
+        found.fix == "run `remit install claude-code --managed`, or `remit uninstall claude-code --managed`"
+    )
+
+
+def test_servers_next_to_an_administrators_gateway_are_named() -> None:
+    own = replace(REMIT, scope=Scope.MANAGED)
+    corp, wire = entry("corp", scope=Scope.MANAGED), entry("wire", url="wss://wire.test/")
+    (twice,) = loaded_twice(setup(own, corp, wire, own=[EXCLUDES]))
+    assert (twice.subject, "`managed-mcp.json` adds" in twice.reason) == ("corp", True)
+    (lost,) = unloaded_servers(setup(own, corp, wire, own=[EXCLUDES]))
+    assert (lost.subject, lost.fix) == ("wire", "ask the administrator to add it there")

@@ -13,7 +13,7 @@ from remit.clients.parsing.client_reader import EntryOrigin, ParsedFile, declare
 from remit.clients.parsing.entry_fields import EntryError, EntryFields
 from remit.decision.launch import Transport, command_digest
 from remit.decision.scopes import Scope, ancestors
-from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule
+from remit.decision.settings_rules import MANAGED_HOOKS_ONLY, Effect, SettingsLevel, SettingsRule
 from remit.decision.tool_names import normalise, storable
 from remit.install.install_record import EditedFile
 
@@ -120,6 +120,8 @@ def _override(value: object, skill: str) -> str:
 
 def _administrators(settings: EntryFields) -> Iterator[tuple[Effect, str]]:
     """Read the settings that only an administrator may set."""
+    if dict(settings.items()).get("allowManagedHooksOnly") is True:
+        yield Effect.DISABLES_HOOKS, MANAGED_HOOKS_ONLY
     if settings.flag("allowManagedMcpServersOnly"):
         yield Effect.ALLOWS_MANAGED_ONLY, ""
     for item in settings.item_or_items("strictPluginOnlyCustomization"):

@@ -4,10 +4,11 @@ from typing import Any, cast
 
 from remit.clients.parsing.client_reader import FILE_LIMIT
 from remit.clients.parsing.entry_fields import EntryError, EntryFields
+from remit.decision.tool_names import SERVER
 from remit.files.bounded_reader import FileError, Machine, read_text
 from remit.files.formats import parse_json, parse_jsonc
-from remit.install.install_record import EditedFile, WrittenKey, read
-from remit.install.install_record_path import record_path
+from remit.install.install_record import EditedFile, InstallRecord, WrittenKey, read
+from remit.install.install_record_path import managed_record_path, record_path
 
 ALLOWED = "allowedMcpServers"
 
@@ -38,11 +39,8 @@ def is_narrowed(client: str, path: str, machine: Machine) -> bool:
 
     If the settings cannot be read now, the record decides.
     """
-    try:
-        text = read_text(record_path(client, machine), limit=FILE_LIMIT)
-        key = None if text is None else _narrowing(read(text).file(path))
-    except (FileError, ValueError):
-        return False
+    record = _read(record_path(client, machine))
+    key = None if record is None else _narrowing(record.file(path))
     if key is None:
         return False
     try:
@@ -50,6 +48,32 @@ def is_narrowed(client: str, path: str, machine: Machine) -> bool:
         return text is not None and _admits_gateway(EntryFields(parse_json(text)), key)
     except (FileError, EntryError):
         return True
+
+
+def has_managed_gateway(client: str, path: str, machine: Machine) -> bool:
+    """Tell whether our gateway is among the administrator's servers, which are then the only ones.
+
+    If the file cannot be read now, the record decides.
+    """
+    record = _read(managed_record_path(client, machine))
+    gateway = None if record is None else record.gateway
+    if gateway is None or gateway.source != path:
+        return False
+    try:
+        text = read_text(path, limit=FILE_LIMIT)
+        servers = EntryFields({} if text is None else parse_json(text)).fields("mcpServers")
+        entry = servers.fields(SERVER)
+        return (entry.text("command"), *entry.texts("args")) == gateway.words if SERVER in servers else False
+    except (FileError, EntryError):
+        return True
+
+
+def _read(path: str) -> InstallRecord | None:
+    try:
+        text = read_text(path, limit=FILE_LIMIT)
+        return None if text is None else read(text)
+    except (FileError, ValueError):
+        return None
 
 
 def _narrowing(own: EditedFile | None) -> WrittenKey | None:

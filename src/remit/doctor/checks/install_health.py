@@ -6,6 +6,7 @@ from remit.decision.client_settings import ClientSettings
 from remit.decision.context import shorten
 from remit.decision.kinds import RUNS
 from remit.decision.problems import Severity
+from remit.decision.scopes import Scope
 from remit.decision.settings_rules import Effect, SettingsLevel
 from remit.decision.tool_names import SERVER
 from remit.doctor.findings import ClientSetup, Finding, finding_about
@@ -66,13 +67,20 @@ def unloaded_servers(setup: ClientSetup) -> Iterator[Finding]:
     """Find servers that neither Remit serves nor the client loads, because of its list."""
     for declaration in setup.in_force if setup.own_rules else ():
         if not is_served(declaration) and _as_client(setup).status(declaration) not in RUNS:
-            yield finding_about(
-                declaration,
-                Severity.ERROR,
-                "install",
-                reason="only the client can load it, and `allowedMcpServers` does not name it",
-                fix="run `remit install claude-code` again; it needs a name of letters, digits, `-` and `_`",
-            )
+            reason, fix = _UNLOADED[_installed(setup).is_managed]
+            yield finding_about(declaration, Severity.ERROR, "install", reason=reason, fix=fix)
+
+
+_UNLOADED = {
+    False: (
+        "only the client can load it, and `allowedMcpServers` does not name it",
+        "run `remit install claude-code` again; it needs a name of letters, digits, `-` and `_`",
+    ),
+    True: (
+        "only the client can load it, and the administrator's `managed-mcp.json` leaves it out",
+        "ask the administrator to add it there",
+    ),
+}
 
 
 def loaded_twice(setup: ClientSetup) -> Iterator[Finding]:
@@ -83,12 +91,14 @@ def loaded_twice(setup: ClientSetup) -> Iterator[Finding]:
     for declaration in setup.in_force:
         is_ours = is_served(declaration) and not declaration.is_remit
         if is_ours and client.status(declaration) in RUNS:
+            is_managed = declaration.scope is Scope.MANAGED
+            named = "`managed-mcp.json`" if is_managed else f"`allowedMcpServers`{_lists(setup)}"
             yield finding_about(
                 declaration,
                 Severity.WARNING,
                 "install",
-                reason=f"`allowedMcpServers`{_lists(setup)} adds to Remit's list: the client loads it too, "
-                "and each of its tools is there twice",
+                reason=f"{named} adds to Remit's list: the client loads it too, and each of its tools is "
+                "there twice",
                 fix="take it off that list, or live with it",
             )
 
