@@ -172,7 +172,11 @@ def test_whether_a_file_can_be_written_is_known_before(
     assert is_writable(str(file))
     assert is_writable(str(tmp_path / "not/there/yet.json"))
     closed = {str(file)}
-    monkeypatch.setattr(os, "access", lambda path, _mode: str(path) not in closed)
+
+    def may(path: str, _mode: int) -> bool:
+        return path not in closed
+
+    monkeypatch.setattr(os, "access", may)
     assert not is_writable(str(file))
     closed.add(str(tmp_path))
     assert not is_writable(str(tmp_path / "not/there/yet.json"))

@@ -99,11 +99,15 @@ def test_an_entry_that_was_changed_is_named() -> None:
     assert finding.fix == "run `remit install claude-code`"
 
 
+def third_line(_path: str, _key: str) -> int:
+    return 3
+
+
 def test_settings_that_switch_hooks_off_are_named_with_their_line() -> None:
     off = SettingsRule(
         source=SHOPS, level=SettingsLevel.PROJECT, effect=Effect.DISABLES_HOOKS, subject="disableAllHooks"
     )
-    found = replace(setup(REMIT, rules=[off]), line_of=lambda _path, _key: 3)
+    found = replace(setup(REMIT, rules=[off]), line_of=third_line)
     (finding,) = missing_protection(found)
     assert (finding.severity, finding.source) == (Severity.ERROR, SHOPS)
     assert "Remit's hooks are off here: `disableAllHooks` in .claude/settings.json line 3" in finding.reason
