@@ -131,6 +131,12 @@ def test_a_servers_tool_is_visible_because_of_its_server() -> None:
     assert decide(tool, context()).full_reason == "its server `git` is declared in ~/.claude.json"
 
 
+def test_a_command_to_copy_does_nothing_else_whatever_a_repository_calls_its_server() -> None:
+    waiting = server("till; rm -rf ~", scope=Scope.PROJECT, is_trusted=False)
+    unlock = decide(waiting, replace(context(), starts_servers=True)).unlock
+    assert unlock == "look at it with `remit trust`, then run `remit trust 'till; rm -rf ~'`"
+
+
 def test_a_projects_server_is_hidden_from_those_who_would_start_it_until_it_is_trusted() -> None:
     starting = replace(context(), starts_servers=True)
     waiting = server("till", scope=Scope.PROJECT, is_trusted=False)

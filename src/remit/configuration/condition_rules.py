@@ -1,5 +1,6 @@
 """The conditions in configuration files: evaluated for decisions, and checked when a file changes."""
 
+import shlex
 from collections.abc import Collection, Iterator, Sequence
 
 from remit.conditions.check import LOCATION, ConditionMistake, Flaw, Vocabulary, check
@@ -163,7 +164,11 @@ def mistakes_of(configuration: Configuration) -> Iterator[tuple[ConfigurationFil
             yield from ((rule.file, each) for each in _mistakes_of_rule(rule, configuration))
     yield from _idle(configuration)
     for conflict in configuration.conflicts:
-        hint = f"`remit trust {conflict.name}` shows it" if _may_be_trusted(conflict.reason) else None
+        hint = (
+            f"`remit trust {shlex.quote(conflict.name)}` shows it"
+            if _may_be_trusted(conflict.reason)
+            else None
+        )
         yield conflict.file, ConfigurationMistake(("states", conflict.name), conflict.reason, hint)
 
 

@@ -1,5 +1,6 @@
 """The merged configuration of a workspace."""
 
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -127,7 +128,7 @@ def state_unlock(state: DeclaredState) -> str | None:
     """Explain how to make a state true; None if unknown."""
     entry = state.entry
     if not state.may_run:
-        return f"look at it with `remit trust {entry.name}`, and trust it"
+        return f"look at it with `remit trust {shlex.quote(entry.name)}`, and trust it"
     if entry.kind == "workflow":
         return _by_hand(entry)
     return None if entry.detector is None else entry.detector.traits.unlock(entry.name, entry.detector)

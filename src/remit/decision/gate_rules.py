@@ -3,6 +3,7 @@
 `remit.decision.decide` defines their order.
 """
 
+import shlex
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -108,7 +109,7 @@ def config(tool: Tool, context: Context) -> GateResult:
     # The client itself starts the servers in an agent's definition.
     needs_trust = context.starts_servers or context.is_installed
     if needs_trust and tool.is_trusted is False and tool.agent is None:
-        unlock = f"look at it with `remit trust`, then run `remit trust {tool.server}`"
+        unlock = f"look at it with `remit trust`, then run `remit trust {shlex.quote(tool.server or '')}`"
         return _config_refusal(tool, context, "not trusted", unlock)
     return GateResult(True, _declared(tool, context))
 

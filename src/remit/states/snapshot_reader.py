@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -134,7 +135,7 @@ def _pushed_value(entry: StateEntry, moment: _Moment) -> Observation:
 
 
 def _untrusted(name: str) -> str:
-    return f"waits for your trust: `remit trust {name}` shows it"
+    return f"waits for your trust: `remit trust {shlex.quote(name)}` shows it"
 
 
 def _base_name(path: str) -> str:

@@ -1,5 +1,6 @@
 """Explains why a server did not answer, in our own words and without secrets."""
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 from urllib.parse import urlsplit
@@ -136,18 +137,22 @@ def _reason(error: BaseException, record: ProcessRecord, upstream: Upstream) -> 
 def _refusal_hint(error: RefusedError, upstream: Upstream) -> str:
     status = error.status
     if error.scope is not None:
-        return f'run `remit login {upstream.label} --scope "{error.scope}"`'
+        return f"run `{_login(upstream)} --scope {shlex.quote(error.scope)}`"
     if status == 401:
-        return f"run `remit login {upstream.label}`, or give it its headers in {upstream.source}"
+        return f"run `{_login(upstream)}`, or give it its headers in {upstream.source}"
     if status == 403:
-        return f"run `remit login {upstream.label}` as someone who may, or see its entry in {upstream.source}"
+        return f"run `{_login(upstream)}` as someone who may, or see its entry in {upstream.source}"
     return f"check that it runs, and its `url` in {upstream.source}"
+
+
+def _login(upstream: Upstream) -> str:
+    return shlex.join(("remit", "login", upstream.label))  # others choose the label
 
 
 def _next_step(error: BaseException, upstream: Upstream) -> str | None:
     """Return what a model can do: have the user sign in, or wait."""
     if isinstance(error, RefusedError) and (error.scope is not None or error.status in (401, 403)):
-        return f"ask the user to sign in with `remit login {upstream.label}`, then call it again"
+        return f"ask the user to sign in with `{_login(upstream)}`, then call it again"
     return WAIT if isinstance(error, TimeoutError | LostError) else None
 
 
