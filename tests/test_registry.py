@@ -213,8 +213,13 @@ def test_an_entry_that_looks_like_the_gateway_is_judged_like_any_other_and_never
         Scope.PROJECT: ConfigStatus.NESTED,
         Scope.GLOBAL: ConfigStatus.ITSELF,
     }
-    served = replace(here, starts_servers=True)
-    assert "starts another gateway of Remit" in registry.explain("remit", served).decision.reason
+    reasons = {
+        tool.scope: decision.reason
+        for tool, decision in registry.tools(replace(here, starts_servers=True))
+        if tool.server == "remit"
+    }
+    assert "starts another gateway of Remit" in reasons[Scope.PROJECT]
+    assert reasons[Scope.GLOBAL] == "is Remit itself"
 
 
 def test_two_workspaces_share_local_tools_and_keep_their_own_files_apart(

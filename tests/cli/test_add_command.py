@@ -21,14 +21,18 @@ def asked(sandbox: Sandbox) -> Path:
     return sandbox.home / "asked"
 
 
-def test_a_server_is_added_by_the_client_with_leave_for_its_name(sandbox: Sandbox, asked: Path) -> None:
+def test_a_server_is_added_by_the_client_which_admits_it_for_one_run(sandbox: Sandbox, asked: Path) -> None:
     words = ["--scope", "user", "wiki", "-e", "TOKEN=x y", "--", "npx", "-y", "wiki@1.0.0", "--help"]
     done = sandbox.remit("add", *words)
     assert (done.returncode, done.stderr) == (0, "")
     option, leave, *rest = asked.read_text().splitlines()
     assert option == "--settings"
-    assert {"serverName": "wiki"} in json.loads(leave)["allowedMcpServers"]
-    assert {each["serverName"] for each in json.loads(leave)["allowedMcpServers"]} == {"user", "wiki", "npx"}
+    assert json.loads(leave)["allowedMcpServers"] == [
+        {"serverName": "user"},
+        {"serverName": "wiki"},
+        {"serverName": "npx"},
+        {"serverCommand": ["npx", "-y", "wiki@1.0.0", "--help"]},
+    ]
     assert rest == ["mcp", "add", *words]
 
 
@@ -36,6 +40,28 @@ def test_a_server_that_is_written_as_json_is_added_as_such(sandbox: Sandbox, ask
     entry = '{"type": "http", "url": "https://wiki.test/"}'
     assert sandbox.remit("add", "wiki", entry).returncode == 0
     assert asked.read_text().splitlines()[2:] == ["mcp", "add-json", "wiki", entry]
+
+
+@pytest.mark.parametrize(
+    ("entry", "command"),
+    [
+        ('{"command": "npx", "args": ["wiki"]}', [{"serverCommand": ["npx", "wiki"]}]),
+        ('{"url": "https://wiki.test/"}', []),
+        ("{", []),
+    ],
+)
+def test_a_command_in_json_is_admitted(
+    sandbox: Sandbox, asked: Path, entry: str, command: list[dict[str, object]]
+) -> None:
+    assert sandbox.remit("add", "wiki", entry).returncode == 0
+    leave = json.loads(asked.read_text().splitlines()[1])
+    assert leave["allowedMcpServers"] == [{"serverName": "wiki"}, *command]
+
+
+def test_a_command_without_dashes_before_it_is_admitted(sandbox: Sandbox, asked: Path) -> None:
+    assert sandbox.remit("add", "wiki", "npx", "wiki@1.0.0").returncode == 0
+    leave = json.loads(asked.read_text().splitlines()[1])
+    assert {"serverCommand": ["npx", "wiki@1.0.0"]} in leave["allowedMcpServers"]
 
 
 def test_of_a_projects_server_the_next_steps_are_told(sandbox: Sandbox, asked: Path) -> None:

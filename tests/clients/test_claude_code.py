@@ -115,9 +115,11 @@ def test_a_changed_secret_is_no_change_but_a_changed_command_is() -> None:
     def digest(**entry: object) -> str | None:
         return PROJECT.parsed({"mcpServers": {"a": entry}}, SHOP).declarations[0].digest
 
-    assert digest(command="x", env={"TOKEN": "old"}) == digest(command="x", env={"TOKEN": "new"})
-    assert digest(command="x", env={"TOKEN": "old"}) != digest(command="x", env={"TOKEN": "${OTHER}"})
-    assert digest(command="x", env={"TOKEN": "old"}) != digest(command="x", env={"KEY": "old"})
+    old, new = "tk_8f3kQz71LmP0aXw2", "tk_Zr5vB9cN4yT6hJd1"
+    assert digest(command="x", env={"TOKEN": old}) == digest(command="x", env={"TOKEN": new})
+    assert digest(command="x", env={"TOKEN": old}) != digest(command="x", env={"TOKEN": "${OTHER}"})
+    assert digest(command="x", env={"TOKEN": old}) != digest(command="x", env={"TOKEN": "./run.sh"})
+    assert digest(command="x", env={"TOKEN": old}) != digest(command="x", env={"KEY": old})
     assert digest(command="x", env={"PERL5DB": "old"}) != digest(command="x", env={"PERL5DB": "new"})
     assert digest(command="x") != digest(command="y")
 

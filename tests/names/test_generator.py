@@ -195,7 +195,8 @@ def test_commands_come_and_go_with_the_states_of_the_project(sandbox: Sandbox, s
         assert await listed(client) == []
         is_error, text = await said(client, "requirement.create", title="R1")
         assert is_error
-        assert text.startswith("`requirement.create`: needs state project-loaded (false: ")
+        assert text.startswith("`requirement.create`: state `project-loaded` does not hold")
+        assert "supernal.yaml" not in text
         (supernal / "supernal.yaml").touch()
         assert await listed(client) == ["requirement.check"]
         (supernal / ".git").mkdir()

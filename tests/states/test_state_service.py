@@ -117,7 +117,8 @@ def test_what_is_missing_is_said_with_what_would_bring_it(
     explained = registry.explain("requirement.create", here)
     assert explained.decision.verdict is Verdict.HIDDEN
     assert explained.decision.gate is Gate.STATE
-    assert explained.decision.reason == "needs state project-loaded (false: no supernal.yaml in shop)"
+    assert explained.decision.reason == "state `project-loaded` does not hold"
+    assert explained.decision.full_reason == "needs state project-loaded (false: no supernal.yaml in shop)"
     assert explained.decision.unlock == "make supernal.yaml"
 
 

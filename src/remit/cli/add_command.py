@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
@@ -31,16 +32,15 @@ def add(words: Sequence[str]) -> None:
     """Add a server to Claude Code.
 
     Takes what `claude mcp add` takes, or what `claude mcp add-json` does where the last word is JSON, and
-    runs that: `remit add wiki -- npx wiki@1.0.0`. By itself, Claude Code adds no server that its list of
-    allowed ones does not name, and `remit install` leaves only Remit on it; this gives it leave for this one
-    run.
+    runs that: `remit add wiki -- npx wiki@1.0.0`. After `remit install`, Claude Code adds only servers that
+    its list of allowed servers admits; this allows it for one run.
     """
     program = shutil.which(_CLAUDE)
     if program is None:
         raise InstallError(
             f"`{_CLAUDE}` is not on PATH", hint="write the entry into its file yourself: Remit finds it there"
         )
-    way = "add-json" if words[-1].lstrip().startswith("{") else "add"
+    way = "add-json" if _is_json(words) else "add"
     command = [program, "--settings", json.dumps(leave_for(words)), "mcp", way, *words]
     done = subprocess.run(command)  # noqa: S603 - the user's own command
     if done.returncode == 0 and "project" in words:
@@ -50,7 +50,34 @@ def add(words: Sequence[str]) -> None:
     sys.exit(done.returncode)
 
 
-def leave_for(words: Sequence[str]) -> dict[str, list[dict[str, str]]]:
-    """Return settings that allow any of the words as a server name, for one run."""
+def leave_for(words: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+    """Return settings that allow, for one run, whatever server the words declare.
+
+    Next to Remit's own command in the list, the client admits a process by its command alone. Which word the
+    command begins with is the client's to parse, so every rest of the line is allowed.
+    """
     names = [word for word in dict.fromkeys(words) if word == normalise(word) and not word.startswith("-")]
-    return {"allowedMcpServers": [{"serverName": name} for name in names]}
+    commands = [_declared_command(words[-1])] if _is_json(words) else _rests(words)
+    return {
+        "allowedMcpServers": [
+            *({"serverName": name} for name in names),
+            *({"serverCommand": command} for command in commands if command),
+        ]
+    }
+
+
+def _is_json(words: Sequence[str]) -> bool:
+    return words[-1].lstrip().startswith("{")
+
+
+def _rests(words: Sequence[str]) -> list[list[str]]:
+    at = words.index("--") + 1 if "--" in words else 0
+    return [list(words[at:])] if at else [list(words[start:]) for start in range(len(words))]
+
+
+def _declared_command(text: str) -> list[str]:
+    try:
+        entry = json.loads(text)
+        return [str(entry["command"]), *map(str, entry.get("args", ()))]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return []  # the client says what is wrong with it

@@ -32,7 +32,9 @@ def listed(registry: Registry, directory: Path) -> dict[str, str]:
     """Every command, skill and agent: its decision's reason, or its description where it is visible."""
     context = registry.at(str(directory))
     return {
-        f"{tool.scope} {tool.name}": (tool.description or "") if decision.is_available else decision.reason
+        f"{tool.scope} {tool.name}": (tool.description or "")
+        if decision.is_available
+        else decision.full_reason
         for tool, decision in registry.tools(context)
         if tool.kind in KINDS
     }
