@@ -12,6 +12,7 @@ UNRULED = {"command": REMIT, "args": ["serve"], "env": {"REMIT_CONFIG": "/dev/nu
 OTHERS = {"allowedMcpServers": [{"serverCommand": [REMIT, "serve"]}], "enableAllProjectMcpServers": True}
 DENIED = {"deniedMcpServers": [{"serverName": "remit"}]}
 HARMLESS, BLOCKED, ASKED = "mcp__remit__git__log", "mcp__remit__git__push", "mcp__remit__git__tidy"
+CALL_TOOL = "mcp__remit__call_tool"
 CONFIGURATION = 'ask_from = "destructive"\n[servers.git]\nblock = ["push"]\n'
 
 
@@ -68,6 +69,9 @@ def test_the_hook_denies_calls_to_a_server_in_the_gateways_place(world: World) -
     for source in ("project", "dynamic", "local"):
         server = {"name": "remit", "source": source}
         assert not world.runs(world.event("PreToolUse", tool_name=BLOCKED, tool_input={}, mcp_server=server))
+        for given in ({}, {"name": 3}, {"name": "x" * 2_000}):
+            call = world.event("PreToolUse", tool_name=CALL_TOOL, tool_input=given, mcp_server=server)
+            assert not world.runs(call)
     ours = {"name": "remit", "source": "user"}
     assert world.runs(world.event("PreToolUse", tool_name=HARMLESS, tool_input={}, mcp_server=ours))
 

@@ -60,7 +60,8 @@ def test_with_remit_in_the_client_a_projects_server_must_be_trusted_even_if_the_
 def test_a_projects_server_that_no_scanned_file_declares_is_refused() -> None:
     call = ClientCall("mcp__till__ring", server="till", source="project")
     assert "comes from the project" in decide_call(call, [], INSTALLED).reason
-    assert decide_call(call, [server("till")], INSTALLED).is_available
+    assert not decide_call(call, [server("till")], INSTALLED).is_available
+    assert decide_call(call, [server("till", scope=Scope.PROJECT)], INSTALLED).is_available
     assert decide_call(call._replace(source="dynamic"), [], INSTALLED).is_available
     assert decide_call(call, [], context()).is_available
 
@@ -274,6 +275,14 @@ def test_the_declaration_that_the_client_started_counts_among_those_of_one_name(
     rows = [GIT, COMMIT, theirs, push]
     assert decide_call(ClientCall("mcp__git__commit", source="user"), rows, context()).is_available
     assert not decide_call(ClientCall("mcp__git__commit", source="project"), rows, context()).is_available
+
+
+def test_a_tool_of_the_users_server_does_not_stand_for_a_projects_server_of_that_name() -> None:
+    theirs = server("git", scope=Scope.PROJECT, config_status=ConfigStatus.PENDING, is_trusted=False)
+    call = ClientCall("mcp__git__commit", server="git", source="project")
+    assert not decide_call(call, [GIT, COMMIT, theirs], INSTALLED).is_available
+    assert not decide_call(call, [GIT, COMMIT], INSTALLED).is_available
+    assert decide_call(call._replace(source="user"), [GIT, COMMIT, theirs], INSTALLED).is_available
 
 
 def test_a_tool_that_the_server_lists_to_the_client_alone_goes_on() -> None:

@@ -26,6 +26,7 @@ from remit.decision.tools import Tool
 _NARROWING = {"plan": Mode.PLAN, "dontAsk": Mode.DONT_ASK}
 _READ = frozenset({*SOURCE_SCOPES, "agent"})  # client sources whose files Remit reads
 _OURS = frozenset({None, "user", "managed", "enterprise"})  # sources of our gateway
+_OF_SERVERS = (Kind.MCP_SERVER, Kind.MCP_TOOL)
 _ORDER = {Verdict.VISIBLE: 0, Verdict.ASK: 1, Verdict.HIDDEN: 2}
 
 
@@ -42,7 +43,8 @@ def decide_call(
     own, context = context, replace(context, permissions=None)
     # The client has already started the server.
     context = replace(context, starts_servers=False, is_installed=context.starts_servers)
-    tools = [_as_listed(tool) for tool in adopt([tool for tool in catalog if tool.client == context.client])]
+    rows = _as_started(call, [tool for tool in catalog if tool.client == context.client])
+    tools = [_as_listed(tool) for tool in adopt(rows)]
     if context.is_installed and (refused := _refused_server(call, tools)) is not None:
         return refused
     call = call._replace(is_anothers=_is_anothers(call, tools))
@@ -89,6 +91,15 @@ def _covered(call: ClientCall, tools: Sequence[Tool], context: Context) -> list[
     return [] if assumed.config_status is None else [assumed]
 
 
+def _as_started(call: ClientCall, tools: Sequence[Tool]) -> Sequence[Tool]:
+    """Leave out other declarations of the server that the client started, if a file declares that one."""
+    scope = SOURCE_SCOPES.get(call.source or "")
+    is_declared = any(tool.kind is Kind.MCP_SERVER and tool.scope is scope for tool in tools)
+    if not is_declared or served_name(call.name) is not None:  # the gateway has a declaration of its own
+        return tools
+    return [tool for tool in tools if tool.scope is scope or tool.kind not in _OF_SERVERS]
+
+
 def _as_listed(tool: Tool) -> Tool:
     """Return a tool as the client has it: its server lists it there, whatever it listed to Remit."""
     return tool._replace(is_unlisted=False, status=ToolStatus.ACTIVE) if tool.is_unlisted else tool
@@ -102,7 +113,7 @@ def _refused_server(call: ClientCall, tools: Sequence[Tool]) -> Decision | None:
     if served_name(call.name) is not None:
         is_ours = call.server in (None, SERVER) and call.source in _OURS and any(map(_is_gateway, tools))
         return None if is_ours else _IMPOSTOR
-    is_declared = any(tool.kind is Kind.MCP_SERVER for tool in tools)
+    is_declared = any(tool.kind is Kind.MCP_SERVER and tool.scope is Scope.PROJECT for tool in tools)
     return _UNDECLARED if call.source == "project" and not is_declared else None
 
 
@@ -158,7 +169,6 @@ def _subjects(call: ClientCall, tools: Sequence[Tool], context: Context) -> list
     rows = [tool for tool in rows if call.server in (None, tool.server)] or rows
     if call.is_own:
         return [rows] if rows else []
-    rows = [tool for tool in rows if tool.scope is SOURCE_SCOPES.get(call.source or "")] or rows
     is_read = call.source is None or call.source in _READ
     found: list[Sequence[Tool]] = [rows if rows and is_read else [_assumed(call, tools, context, is_read)]]
     kinds = STARTERS.get(call.name, ())

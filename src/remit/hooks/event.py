@@ -48,13 +48,11 @@ class Event(NamedTuple):
 
     @property
     def tool(self) -> str | None:
-        """The called tool, as the client names it; for `call_tool`, the tool that it calls."""
+        """The called tool, as the client names it; for `call_tool`, the tool that it calls, if it names one."""
         name = self.text("tool_name")
-        if not self._calls_another:
-            return name
-        called = self.inner("tool_input").text("name")
+        called = self.inner("tool_input").text("name") if self._calls_another else None
         if name is None or called is None:
-            return None
+            return name
         own = name.removesuffix(CALL_TOOL)
         return own + (served_name(called) or called.removeprefix(MCP))
 

@@ -23,9 +23,13 @@ if TYPE_CHECKING:
 
 
 def before_call(event: Event, environment: HookEnvironment) -> Answer:
-    """Deny a call or ask for approval, unless it is allowed."""
+    """Deny a call or ask for approval, unless it is allowed.
+
+    Raises:
+        ValueError: the event names no tool, or its name is too long.
+    """
     if event.tool is None:
-        return None
+        raise ValueError("no readable `tool_name`")
     call = ClientCall(
         event.tool,
         server=event.server,
