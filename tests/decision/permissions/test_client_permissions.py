@@ -197,3 +197,14 @@ def test_where_the_order_counts_the_last_rule_decides() -> None:
     assert found.denying(TOOLS["reset"])
     assert not found.denying(TOOLS["status"])
     assert found.allowing(TOOLS["status"])
+
+
+def test_where_the_order_counts_the_last_of_equal_rules_counts() -> None:
+    ordered, deny, allow = (
+        PermissionRule(PermissionEffect.ORDERS, "", FILE),
+        *rules(DENY, "mcp__git"),
+        *rules(ALLOW, "mcp__git"),
+    )
+    assert ClientPermissions([ordered, deny, allow, deny]).denying(TOOLS["status"]) == deny
+    assert ClientPermissions([ordered, allow, deny, allow]).denying(TOOLS["status"]) is None
+    assert ClientPermissions([ordered, allow, deny, allow]).allowing(TOOLS["status"]) == allow

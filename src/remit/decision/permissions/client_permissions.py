@@ -60,19 +60,26 @@ def parse_subject(text: str) -> Subject | None:
     return Subject(name, glob(name) if "*" in name else None, is_limited)
 
 
+class _Placed(NamedTuple):
+    """A rule, and its place in the order."""
+
+    at: int
+    rule: PermissionRule
+
+
 class ClientPermissions:
     """The permission rules of one client in one workspace, indexed by what they name."""
 
     def __init__(self, rules: Iterable[PermissionRule] = ()) -> None:
         self.rules = tuple(rules)
         self._is_ordered = any(rule.effect is PermissionEffect.ORDERS for rule in self.rules)
-        self._named: dict[tuple[PermissionEffect, str], PermissionRule] = {}
-        self._patterns: dict[PermissionEffect, list[tuple[Glob, PermissionRule]]] = {}
+        self._named: dict[tuple[PermissionEffect, str], _Placed] = {}
+        self._patterns: dict[PermissionEffect, list[tuple[Glob, _Placed]]] = {}
         self._limited: dict[str, list[PermissionRule]] = {}
         self._found: dict[tuple[PermissionEffect, str, str, Kind], PermissionRule | None] = {}
-        for rule in self.rules:
+        for at, rule in enumerate(self.rules):
             for text in _meanings(rule.text):
-                self._index(rule, text)
+                self._index(_Placed(at, rule), text)
 
     def denying(self, tool: Tool) -> PermissionRule | None:
         """Find the rule that denies a tool as a whole; for a server, all of its tools."""
@@ -94,46 +101,49 @@ class ClientPermissions:
         """Return whether a rule allows a tool by its exact name."""
         return (PermissionEffect.ALLOW, name) in self._named
 
-    def _index(self, rule: PermissionRule, text: str) -> None:
-        subject = parse_subject(text)
+    def _index(self, placed: _Placed, text: str) -> None:
+        subject, (_, rule) = parse_subject(text), placed
         if subject is None:
             return
         if subject.is_limited:
             self._limited.setdefault(subject.name, []).append(rule)
-        elif subject.pattern is None:
-            self._named.setdefault((rule.effect, subject.name), rule)
+        elif subject.pattern is not None:
+            self._patterns.setdefault(rule.effect, []).append((subject.pattern, placed))
+        elif self._is_ordered:
+            self._named[rule.effect, subject.name] = placed
         else:
-            self._patterns.setdefault(rule.effect, []).append((subject.pattern, rule))
+            self._named.setdefault((rule.effect, subject.name), placed)
 
     def _find(self, effect: PermissionEffect, tool: Tool) -> PermissionRule | None:
         server = _server(tool)
         key = (effect, tool.name, server, tool.kind)
         if key not in self._found:
-            rule = next(self._matching(effect, tool, server), None)
-            self._found[key] = None if rule is not None and self._is_overruled(rule, tool, server) else rule
+            self._found[key] = self._decisive(effect, tool, server)
         return self._found[key]
 
-    def _is_overruled(self, rule: PermissionRule, tool: Tool, server: str) -> bool:
-        """Return whether a later rule decides, for clients in which the order counts."""
-        if not self._is_ordered or rule.effect not in _DECIDING:
-            return False
-        others = (each for effect in _DECIDING for each in self._matching(effect, tool, server))
-        return max(others, key=self.rules.index).effect is not rule.effect
+    def _decisive(self, effect: PermissionEffect, tool: Tool, server: str) -> PermissionRule | None:
+        """Find the first rule of an effect; where the order counts, the last rule, if it has this effect."""
+        if not self._is_ordered or effect not in _DECIDING:
+            return next((rule for _, rule in self._matching(effect, tool, server)), None)
+        every = (placed for each in _DECIDING for placed in self._matching(each, tool, server))
+        last = max(every, key=lambda placed: placed.at, default=None)
+        return last.rule if last is not None and last.rule.effect is effect else None
 
-    def _matching(self, effect: PermissionEffect, tool: Tool, server: str) -> Iterator[PermissionRule]:
+    def _matching(self, effect: PermissionEffect, tool: Tool, server: str) -> Iterator[_Placed]:
         is_strict = effect is PermissionEffect.ALLOW and not self._is_ordered
         for name in (tool.name, *_server_rules(tool.name, server, is_strict=is_strict)):
-            if rule := self._named.get((effect, name)):
-                yield rule
-        for pattern, rule in self._patterns.get(effect, ()):
+            if placed := self._named.get((effect, name)):
+                yield placed
+        for pattern, placed in self._patterns.get(effect, ()):
             is_anchored = not is_strict or (bool(server) and pattern.parts[0].startswith(f"{server}__"))
             if is_anchored and pattern.matches(tool.name):
-                yield rule
+                yield placed
 
     def _excluding(self, tool: Tool) -> PermissionRule | None:
         if tool.kind is not Kind.MCP_TOOL or self._find(PermissionEffect.LISTS, tool) is not None:
             return None
-        return self._named.get((PermissionEffect.RESTRICTS, _server(tool)))
+        placed = self._named.get((PermissionEffect.RESTRICTS, _server(tool)))
+        return None if placed is None else placed.rule
 
 
 NO_PERMISSIONS = ClientPermissions()
