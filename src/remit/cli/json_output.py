@@ -14,7 +14,8 @@ from remit.decision.decide import ToolDecision
 from remit.decision.kinds import Kind
 from remit.decision.launch import Launch, references
 from remit.decision.problems import Severity
-from remit.trust.entry_text import EntryText, environment_secrets
+from remit.text.redaction import environment_secrets
+from remit.trust.entry_text import EntryText
 
 if TYPE_CHECKING:
     from remit.catalog.costs import Costs

@@ -16,6 +16,7 @@ from remit.decision.gate_rules import GateResult
 from remit.decision.kinds import Kind, ToolStatus
 from remit.decision.problems import Severity
 from remit.decision.scopes import Scope, is_at_or_below
+from remit.text.foreign import is_invisible
 
 if TYPE_CHECKING:
     from remit.catalog.explanation import Explanation
@@ -262,8 +263,12 @@ def _what(finding: Finding) -> tuple[str, str, str]:
 
 
 def printable(text: str) -> str:
-    """Escape control characters: a name from a file must not control the terminal."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    """Escape characters that control the terminal or cannot be seen: a name may come from any file."""
+    return "".join(char if _is_seen(char) else char.encode("unicode_escape").decode() for char in text)
+
+
+def _is_seen(char: str) -> bool:
+    return char.isprintable() and not is_invisible(char)
 
 
 def _rows(item: ClientPresence, context: Context) -> list[tuple[str, ...]]:

@@ -13,7 +13,8 @@ from remit.decision.context import Context, shorten
 from remit.decision.decide import ToolDecision
 from remit.decision.gate_rules import status_reason
 from remit.decision.kinds import ConfigStatus, Kind
-from remit.trust.entry_text import EntryText, environment_secrets
+from remit.text.redaction import environment_secrets
+from remit.trust.entry_text import EntryText
 
 if TYPE_CHECKING:
     from remit.scanning.live_listing import ServerListing

@@ -48,7 +48,7 @@ class Event(NamedTuple):
 
     @property
     def tool(self) -> str | None:
-        """The called tool, as the client names it; for `call_tool`, the tool that it calls, if it names one."""
+        """The called tool, as the client names it; for `call_tool`, the tool that it names, if any."""
         name = self.text("tool_name")
         called = self.inner("tool_input").text("name") if self._calls_another else None
         if name is None or called is None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from remit.decision.tools import Definition
 from remit.errors import ApprovalError
 from remit.text.foreign import make_visible
-from remit.text.redaction import HIDDEN
+from remit.text.redaction import hidden
 
 LIFETIME = 300.0  # seconds from the request within which an approval must be given and used
 LONGEST = 86_400.0
@@ -107,6 +107,5 @@ def readable(arguments: Mapping[str, object], secrets: Collection[str] = ()) -> 
             hint="pass less in one call",
         )
     for secret in secrets:  # in its quotes, so only a whole value matches
-        hidden = json.dumps(f"{HIDDEN}({len(secret)} characters)")
-        text = text.replace(json.dumps(secret, ensure_ascii=False), hidden)
+        text = text.replace(json.dumps(secret, ensure_ascii=False), json.dumps(hidden(secret)))
     return "\n".join(map(make_visible, text.split("\n")))  # line breaks inside values are escaped

@@ -13,7 +13,7 @@ from typing import Any, cast
 from unicodedata import category
 
 LONGEST_TEXT = 20_000  # characters of one description; the longest of 2,189 real tools has 13,086
-_DEEPEST = 64  # levels of a schema
+_DEEPEST = 64  # levels of a schema; deeper ones are left out, because nothing would clean them
 _KEPT = "\n\t"
 _BREAKS = "\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 # Control, format (bidirectional, zero-width, tags), surrogate and line-separating characters.
@@ -115,8 +115,8 @@ def clean_values(value: Any, most: int = LONGEST_TEXT) -> Any:
 
 
 def _clean_texts(value: object, depth: int) -> object:
-    if depth > _DEEPEST:
-        return value
+    if isinstance(value, list | Mapping) and depth > _DEEPEST:
+        return {}
     if isinstance(value, list):
         return [_clean_texts(each, depth + 1) for each in cast("list[object]", value)]
     if not isinstance(value, Mapping):

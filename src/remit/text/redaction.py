@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from remit.text.secrets import Word, is_secret, may_be_secret, names_a_secret, secrets_in, words_of
+from remit.text.secrets import is_credential, is_secret, may_be_secret, names_a_secret, secrets_in
 
 HIDDEN = "***"
-_SHORTEST_SECRET = 8  # a repository may set variables, so ordinary words must not count
+_SHORTEST_SECRET = 8  # shorter ones are part of ordinary words
 _SHORTEST = 4  # shorter values are not secrets and occur in ordinary words
 
 # Compiled on first use, as in `secrets`.
@@ -27,17 +27,23 @@ def redact(text: str, values: Iterable[str]) -> str:
 
 
 def environment_secrets(variables: Mapping[str, str]) -> frozenset[str]:
-    """Return the values of variables that are certainly secrets."""
+    """Return the values of variables that are a secret.
+
+    A repository may set variables, and a command must not be hidden because one of them has the same value:
+    only a value that is one credential counts.
+    """
     return frozenset(
         value
         for name, value in variables.items()
-        if len(value) >= _SHORTEST_SECRET and " " not in value and is_secret(value, name)
+        if len(value) >= _SHORTEST_SECRET
+        and is_credential(value, name)
+        and (names_a_secret(name) or is_secret(value))
     )
 
 
-def redact_words(command: Iterable[str]) -> list[str]:
-    """Hide possible secrets in the words of a command."""
-    return [_word(word) for word in words_of(command)]
+def hidden(secret: str) -> str:
+    """Return what is shown in place of a secret: its length."""
+    return f"{HIDDEN}({len(secret)} characters)"
 
 
 def redact_url(url: str) -> str:
@@ -45,12 +51,6 @@ def redact_url(url: str) -> str:
     plain = re.sub(_USER_INFO, f"{HIDDEN}@", url)
     plain = re.sub(_PATH, lambda match: match[1] + _parts(match[2]), plain)
     return re.sub(_PARAMETER, _parameter, plain)
-
-
-def _word(word: Word) -> str:
-    name = "" if word.value.startswith("-") else word.name  # `--token --verbose`
-    prefix = f"{_parts(word.prefix[:-1])}=" if word.prefix else ""
-    return prefix + _value(word.value, name)
 
 
 def _value(value: str, name: str) -> str:

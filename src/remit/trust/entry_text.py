@@ -10,25 +10,13 @@ import shlex
 from typing import TYPE_CHECKING
 
 from remit.decision.launch import references, steers_code
-from remit.text.secrets import is_credential, names_a_secret
+from remit.text.redaction import hidden
+from remit.text.secrets import is_credential
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from remit.decision.launch import Launch
-
-_SHORTEST = 8  # characters of a secret; a shorter one is part of ordinary words
-
-
-def environment_secrets(variables: Mapping[str, str]) -> frozenset[str]:
-    """Return the values of the user's variables that hold a secret."""
-    return frozenset(
-        value
-        for name, value in variables.items()
-        if (names_a_secret(name) or is_credential(value, name))
-        and not steers_code(name)
-        and len(value) >= _SHORTEST
-    )
 
 
 class EntryText:
@@ -96,19 +84,11 @@ class EntryText:
 
     def _value(self, name: str, value: str) -> str:
         if not steers_code(name) and is_credential(value, name):
-            return _hidden(value)
+            return hidden(value)
         return self._shown(value)
 
     def _shown(self, text: str) -> str:
         """Hide the user's secrets in a text."""
-        return _hide(text, self._secrets)
-
-
-def _hide(text: str, secrets: Sequence[str]) -> str:
-    for secret in secrets:
-        text = text.replace(secret, _hidden(secret))
-    return text
-
-
-def _hidden(secret: str) -> str:
-    return f"***({len(secret)} characters)"
+        for secret in self._secrets:
+            text = text.replace(secret, hidden(secret))
+        return text

@@ -17,6 +17,7 @@ from remit.decision.settings_rules import ASKS_AT_A_TERMINAL, ClientBehavior, Se
 from remit.decision.tool_names import server_name, storable
 from remit.files.bounded_reader import (
     HOME,
+    OUTSIDE,
     FileError,
     Machine,
     fingerprint,
@@ -224,6 +225,7 @@ class ClientReader:
         self.look_at(directory)
         within = self.within(directory)
         if within and not is_inside(directory, within):
+            self.note(directory, OUTSIDE)
             return []
         names: list[str] = []
         try:
