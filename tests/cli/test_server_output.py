@@ -103,7 +103,7 @@ def test_a_server_that_is_not_known_here_is_no_success(sandbox: Sandbox, shop: P
 
 
 def test_trust_shows_what_would_run_and_no_secret_of_the_user(sandbox: Sandbox, shop: Path) -> None:
-    sandbox.variables["SHOP_PASSWORD"] = "hunter22"
+    sandbox.variables["SHOP_PASSWORD"] = "hunter22"  # noqa: S105 - made up
     ran = sandbox.remit("trust", cwd=shop)
     assert ran.returncode == 0
     assert ran.stdout.splitlines() == [
