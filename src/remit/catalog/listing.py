@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.catalog.costs import charge
-from remit.catalog.trusted_precedence import without_untrusted
 from remit.decision.context import Context
 from remit.decision.decide import UNKNOWN, ToolDecision, decide
 from remit.decision.globs import glob
@@ -17,6 +16,7 @@ from remit.decision.scopes import Scope
 from remit.decision.tool_lookup import closest_to_being_visible, find
 from remit.decision.tool_names import REMIT
 from remit.decision.tools import Definition, Tool, needs_person
+from remit.decision.trusted_precedence import without_untrusted
 from remit.policy.callbacks import Filter, ServerFilter
 
 if TYPE_CHECKING:

@@ -21,6 +21,7 @@ from remit.decision.scopes import Scope
 from remit.decision.tool_lookup import closest_to_being_visible
 from remit.decision.tool_names import SERVER, classify, served_name, server_rows
 from remit.decision.tools import Tool
+from remit.decision.trusted_precedence import without_untrusted
 
 # Client modes that restrict; others are ignored.
 _NARROWING = {"plan": Mode.PLAN, "dontAsk": Mode.DONT_ASK}
@@ -48,6 +49,8 @@ def decide_call(
     if context.is_installed and (refused := _refused_server(call, tools)) is not None:
         return refused
     call = call._replace(is_anothers=_is_anothers(call, tools))
+    if call.is_own and context.is_installed:
+        tools = without_untrusted(tools)  # as the gateway, which does not start them
     as_agent = _as_caller(call, tools, context)
     subjects = _subjects(call, tools, context)
     if not call.is_own:

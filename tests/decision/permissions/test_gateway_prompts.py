@@ -32,6 +32,7 @@ def decided(
     deny: tuple[str, ...] = (),
     tools: tuple[Tool, ...] = (REMIT_ROW, GIT, STATUS),
     needs_person: bool = False,
+    is_installed: bool = False,
 ) -> Decision:
     lists = ((PermissionEffect.ALLOW, allow), (PermissionEffect.ASK, ask), (PermissionEffect.DENY, deny))
     found = [
@@ -39,7 +40,8 @@ def decided(
         for effect, texts in lists
         for text in texts
     ]
-    place = replace(context(), permissions={CLIENT: ClientPermissions(found)} if found else {})
+    permissions = {CLIENT: ClientPermissions(found)} if found else {}
+    place = replace(context(), permissions=permissions, starts_servers=is_installed)
     return decide_call(call, tools, place, lambda _tool: needs_person)
 
 
@@ -168,3 +170,11 @@ def test_the_client_applies_its_rules_to_its_own_calls_itself() -> None:
     assert answer(decided(call, deny=("mcp__git",))) is None
     assert answer(decided(call, ask=("mcp__git",))) is None
     assert answer(decided(call, allow=("mcp__git",))) is None
+
+
+@pytest.mark.parametrize(("allowed", "answered"), [("mcp__remit", "ask"), ("mcp__git__status", "allow")])
+def test_a_projects_untrusted_server_of_the_same_name_changes_no_prompt(allowed: str, answered: str) -> None:
+    theirs = server("git", scope=Scope.PROJECT, is_trusted=False)
+    winner = Winner(theirs.scope, theirs.source)
+    tools = (REMIT_ROW, theirs, GIT._replace(shadowed_by=winner), STATUS._replace(shadowed_by=winner))
+    assert answer(decided(DIRECT, tools=tools, allow=(allowed,), is_installed=True)) == answered
