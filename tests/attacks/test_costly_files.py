@@ -3,16 +3,25 @@
 import os
 import select
 import subprocess
+import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import pytest
 
-from attacks.costly_files import BUILDS, Build, a_key_of_many_parts, many_servers, repeated_yaml
-from attacks.worlds import REMIT, World
+from attacks.costly_files import (
+    BUILDS,
+    Build,
+    a_key_of_many_parts,
+    many_permission_rules,
+    many_servers,
+    repeated_yaml,
+)
+from attacks.worlds import World
 
 # The limits are 5 s and 300 MB; these are processor seconds, with room for a busy machine.
 SECONDS, MEGABYTES = 10.0, 300
+TRIED = BUILDS if "REMIT_ATTACK_REPOSITORIES" in os.environ else (many_permission_rules, repeated_yaml)
 COMMANDS = (
     ("scan",),
     ("tools", "--client", "all"),
@@ -32,12 +41,26 @@ class Cost(NamedTuple):
     stderr: str
 
 
+# A child is charged with the memory of the process that starts it, so the command counts its own.
+_COUNTED = """
+import atexit, re, runpy, sys
+path = sys.argv.pop(1)
+status = lambda: open("/proc/self/status").read()
+atexit.register(lambda: open(path, "w").write(re.search(r"VmHWM:\\s+(\\d+)", status())[1]))
+runpy.run_module("remit", run_name="__main__", alter_sys=True)
+"""
+
+
 def run(world: World, words: Sequence[str]) -> Cost:
     """Run a command, and end it when it is far beyond its limit."""
-    out, err = world.root / "out", world.root / "err"
+    out, err, peak = (world.root / name for name in ("out", "err", "peak"))
     with out.open("wb") as stdout, err.open("wb") as stderr:
         process = subprocess.Popen(
-            [REMIT, *words], cwd=world.repository, env=world.environment, stdout=stdout, stderr=stderr
+            [sys.executable, "-I", "-c", _COUNTED, str(peak), *words],
+            cwd=world.repository,
+            env=world.environment,
+            stdout=stdout,
+            stderr=stderr,
         )
         descriptor = os.pidfd_open(process.pid)
         if not select.select([descriptor], [], [], 120)[0]:
@@ -47,11 +70,12 @@ def run(world: World, words: Sequence[str]) -> Cost:
         process.returncode = os.waitstatus_to_exitcode(ended[1])
     used = ended[2]
     seconds = used.ru_utime + used.ru_stime
-    return Cost(seconds, used.ru_maxrss // 1024, out.read_text(errors="replace"), err.read_text())
+    megabytes = int(peak.read_text()) // 1024
+    return Cost(seconds, megabytes, out.read_text(errors="replace"), err.read_text())
 
 
 @pytest.mark.proof
-@pytest.mark.parametrize("build", BUILDS, ids=lambda build: build.__name__)
+@pytest.mark.parametrize("build", TRIED, ids=lambda build: build.__name__)
 def test_every_command_ends_soon_and_takes_little_memory(world: World, build: Build) -> None:
     world.configure('block = ["Bash"]\n')
     build(world.repository)
@@ -63,7 +87,7 @@ def test_every_command_ends_soon_and_takes_little_memory(world: World, build: Bu
 
 
 @pytest.mark.proof
-@pytest.mark.parametrize("build", BUILDS, ids=lambda build: build.__name__)
+@pytest.mark.parametrize("build", TRIED, ids=lambda build: build.__name__)
 def test_a_blocked_call_is_denied_wherever_it_is_made(world: World, build: Build) -> None:
     world.configure('block = ["Bash"]\n')
     build(world.repository)

@@ -48,13 +48,13 @@ class ClientSettings:
         self._rejected = {rule.subject for rule in self._of(Effect.REJECTS)}
         self._disabled = {rule.subject for rule in self._of(Effect.DISABLES)}
         self._withheld = {rule.subject for rule in self._of(Effect.WITHHOLDS)}
-        self._denied = [rule.subject for rule in self._of(Effect.DENIES)]
+        self._denied = _MatcherList(rule.subject for rule in self._of(Effect.DENIES))
         self._allowed = self._reads_allow_list()
         self._own = [rule.subject for rule in self._of(Effect.ADMITS_REMIT)]
         self._is_exclusive = any(self._of(Effect.EXCLUDES))
         self._overrides = self._reads_overrides()
         self._plugins_only = {rule.subject for rule in self._of(Effect.ADMITS_PLUGINS_ONLY)}
-        self._forgot_urls = FORGOTTEN_URL in (*self._denied, *(self._allowed or ()))
+        self._forgot_urls = any(each.forgot_url for each in (self._denied, self._allowed) if each is not None)
 
     def can_shadow(self, declaration: Declaration) -> bool:
         """Return whether a declaration can shadow others; a project's server must be approved first.
@@ -127,7 +127,7 @@ class ClientSettings:
             return declaration.scope is not Scope.PLUGIN
         if declaration.kind is not Kind.MCP_SERVER:
             return False
-        if any(matches(matcher, declaration) for matcher in self._denied):
+        if self._denied.matches(declaration):
             return True
         if self._is_exclusive and not is_managed:
             return True
@@ -135,8 +135,9 @@ class ClientSettings:
             return declaration.was_denied is not False
         if self._allowed is None or is_managed:
             return False
-        own = self._own if declaration.is_remit else ()
-        return not is_allowed([*self._allowed, *own], declaration)
+        if declaration.is_remit and any(matches(matcher, declaration) for matcher in self._own):
+            return False
+        return not self._allowed.admits(declaration)
 
     def _cannot_judge(self, declaration: Declaration) -> bool:
         """Return whether deciding needs a URL or pattern of a broken file; if so, the last result stands."""
@@ -165,14 +166,14 @@ class ClientSettings:
         stated = given.pop(SettingsLevel.STATE, False)
         return next((given[level] for level in SettingsLevel if level in given), False) or stated
 
-    def _reads_allow_list(self) -> list[str] | None:
+    def _reads_allow_list(self) -> "_MatcherList | None":
         managed_only = any(self._of(Effect.ALLOWS_MANAGED_ONLY))
         rules = [
             rule
             for rule in self._of(Effect.ALLOWS)
             if rule.level is SettingsLevel.MANAGED or not managed_only
         ]
-        return [rule.subject for rule in rules] if rules else None
+        return _MatcherList(rule.subject for rule in rules) if rules else None
 
     def _counts(self, rule: SettingsRule) -> bool:
         """Return whether a level may approve servers.
@@ -231,15 +232,36 @@ def _url(declaration: Declaration) -> str | None:
     return launch.url if launch is not None and launch.is_remote else None
 
 
-def is_allowed(allowed: Sequence[str], declaration: Declaration) -> bool:
-    """Return whether an allow list admits a server.
+class _MatcherList:
+    """The matchers of a list: names and commands are looked up, URLs are compared one by one."""
 
-    If the list has any URLs, only they admit remote servers; if it has any commands, only they admit
-    processes.
-    """
-    decisive = "url:" if _url(declaration) is not None else "command:"
-    strict = [matcher for matcher in allowed if matcher.startswith(decisive)]
-    return any(matches(matcher, declaration) for matcher in strict or allowed)
+    def __init__(self, matchers: Iterable[str]) -> None:
+        found = frozenset(matchers)
+        self._names = frozenset(each for each in found if each.startswith("name:"))
+        self._commands = frozenset(each for each in found if each.startswith("command:"))
+        self._urls = sorted(each for each in found if each.startswith("url:"))
+        self.forgot_url = FORGOTTEN_URL in found
+
+    def matches(self, declaration: Declaration) -> bool:
+        """Return whether any matcher matches a declaration."""
+        return self._has_name(declaration) or self._has_place(declaration)
+
+    def admits(self, declaration: Declaration) -> bool:
+        """Return whether an allow list admits a server.
+
+        If the list has any URLs, only they admit remote servers; if it has any commands, only they admit
+        processes.
+        """
+        decisive = self._commands if _url(declaration) is None else self._urls
+        return self._has_place(declaration) if decisive else self._has_name(declaration)
+
+    def _has_name(self, declaration: Declaration) -> bool:
+        return f"name:{declared_label(declaration)}" in self._names
+
+    def _has_place(self, declaration: Declaration) -> bool:
+        if _url(declaration) is None:
+            return f"command:{declaration.endpoint}" in self._commands
+        return any(matches(each, declaration) for each in self._urls)
 
 
 def url_matches(pattern: str, url: str) -> bool:

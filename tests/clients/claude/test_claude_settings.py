@@ -69,6 +69,18 @@ def test_a_bad_entry_of_a_policy_costs_only_itself(entry: object) -> None:
     assert [problem.place for problem in parsed.problems] == ["deniedMcpServers[0]"]
 
 
+def test_a_list_of_too_many_urls_denies_every_url_and_allows_fewer() -> None:
+    urls = [{"serverUrl": f"https://a{number}.test/*"} for number in range(301)]
+    denied = parse({"deniedMcpServers": [{"serverName": "git"}, *urls]})
+    assert [rule.subject for rule in denied.rules] == ["name:git", "url:*"]
+    assert [problem.reason for problem in denied.problems] == ["more than 300 URLs"]
+    allowed = parse({"allowedMcpServers": urls})
+    assert [rule.subject for rule in allowed.rules] == [
+        "",
+        *(f"url:{url['serverUrl']}" for url in urls[:300]),
+    ]
+
+
 def test_a_policy_that_is_no_list_is_left_out() -> None:
     assert rules({"allowedMcpServers": "git", "deniedMcpServers": {}, "enabledMcpjsonServers": ["a"]}) == [
         ("approves", "a")

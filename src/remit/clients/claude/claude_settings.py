@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from remit.clients.parsing.server_entries import ServerEntry
     from remit.decision.projects import Workspace
 
+_MAX_URLS = 300  # of a list; each is compared with each server
+
 
 def parse_settings(
     written: EntryFields,
@@ -171,7 +173,17 @@ def _policy(settings: EntryFields, name: str, effect: Effect, into: ParsedFile) 
         for at, item in enumerate(items):
             with into.part(f"{name}[{at}]"):
                 found.append((effect, _matcher(EntryFields(item), effect)))
-    return found
+    return _with_few_urls(found, name, into)
+
+
+def _with_few_urls(found: list[tuple[Effect, str]], name: str, into: ParsedFile) -> list[tuple[Effect, str]]:
+    """Keep as many URLs as can be compared with every server; a longer list denies all, or allows fewer."""
+    urls = [item for item in found if item[1].startswith("url:")]
+    if len(urls) <= _MAX_URLS:
+        return found
+    into.note(name, f"more than {_MAX_URLS:,} URLs")
+    kept = urls[:_MAX_URLS] if found[0][0] is Effect.ALLOWS else [(Effect.DENIES, "url:*")]
+    return [item for item in found if item not in set(urls)] + kept
 
 
 def _matcher(entry: EntryFields, effect: Effect) -> str:
