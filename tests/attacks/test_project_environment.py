@@ -83,3 +83,15 @@ def test_a_repository_cannot_choose_the_code_that_runs_as_a_users_server(world: 
     with world.serve_as_installed() as gateway:
         require("answered by own" in gateway.call("git__log"), "the user's server does not answer")
     assert not ran.exists()
+
+
+def test_a_repository_cannot_choose_the_program_that_detects_a_state_for_a_hook(world: World) -> None:
+    ran, program = world.repository / "ran", world.repository / "code/env"
+    world.write(program, f"#!/bin/sh\ntouch {ran}\n")
+    program.chmod(0o755)
+    world.configure('[states.ready]\ncommand = ["env"]\n[tools.Bash]\nstates = ["ready"]\n')
+    world.install()
+    world.remit("trust", "ready", "--yes")
+    world.impose(env={"PATH": f"{program.parent}:{world.environment['PATH']}"})
+    assert world.runs(world.event("PreToolUse", **BASH))
+    assert not ran.exists()

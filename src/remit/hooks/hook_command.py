@@ -81,9 +81,9 @@ def _refuse() -> int:
 
 def _respond(data: bytes, record: str | None, note: Note = lambda _note: None) -> str:
     from remit.hooks.event_dispatch import respond
-    from remit.hooks.hook_context import INSTALLED, SYSTEM
+    from remit.hooks.hook_context import SYSTEM, installed
 
-    return respond(data, SYSTEM if record is None else INSTALLED, note)
+    return respond(data, SYSTEM if record is None else installed(record), note)
 
 
 def _detach() -> None:

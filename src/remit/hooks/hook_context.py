@@ -31,6 +31,18 @@ def _open_registry() -> "Registry":
     return open_registry()
 
 
+def _open_installed_registry(record: str) -> "Registry":
+    """Open the registry without variables by which a repository could choose the programs of detectors."""
+    from remit.clients.project_variables import take_back
+    from remit.install.ground import read_ground
+
+    path = read_ground(record).path
+    for directory in dict.fromkeys((os.environ.get("CLAUDE_PROJECT_DIR") or os.curdir, os.curdir)):
+        workspace = locate(directory)
+        take_back(os.environ, CLIENT, workspace.dir, workspace.checkout, path)
+    return _open_registry()
+
+
 def _open_memory(directory: str) -> "Memory":
     from remit.bootstrap import open_memory
 
@@ -58,7 +70,13 @@ class HookEnvironment(NamedTuple):
 
 
 SYSTEM = HookEnvironment()
-INSTALLED = HookEnvironment(refresh_blocks=_refresh_blocks)
+
+
+def installed(record: str) -> HookEnvironment:
+    """Return the environment of a hook with an install record."""
+    return HookEnvironment(
+        open_registry=lambda: _open_installed_registry(record), refresh_blocks=_refresh_blocks
+    )
 
 
 class HookContext(NamedTuple):
