@@ -14,7 +14,7 @@ LIBRARIES = {"tomllib", "yaml"}
 READERS = {"files/bounded_reader.py", "files/bounded_walk.py", "files/formats.py"}
 OWN = {
     "cli/app.py": "replaces closed streams",
-    "cli/memory_commands.py": "a file that a person names",
+    "cli/memory_commands.py": "writes exports",
     "configuration/personal_file.py": "writes the user's file",
     "configuration/switch_off.py": "parses what it is about to write",
     "files/file_lock.py": "lock files",

@@ -13,6 +13,7 @@ from remit.cli.json_output import Shape
 from remit.cli.options import JSON, NOTHING_DONE, PROJECT, confirm
 from remit.errors import BadFileError, NoSuchFileError, NotApprovedError
 from remit.files import private_files
+from remit.files.bounded_reader import FileError, read_bytes
 from remit.files.checkout import leaves_checkout
 from remit.memory.artifacts import ArtifactKind, StoredArtifact, body_of, name_of
 from remit.memory.project_memory import Memory
@@ -20,6 +21,7 @@ from remit.memory.scope_gate import memory_id
 
 _LIMIT = 50
 _NAME = 80  # characters of an artifact's name in a table
+_LARGEST = 2**26  # bytes of an export
 
 ID = click.option(
     "--id", "project_id", metavar="ID", help="The memory to look at; default: that of the directory."
@@ -234,16 +236,18 @@ def _records(count: int) -> str:
 
 def _lines(file: str) -> Sequence[str]:
     try:
-        if file == "-":
-            return sys.stdin.buffer.read().decode().splitlines()
-        with open(file, encoding="utf-8", newline="\n") as opened:
-            return opened.read().split("\n")
+        data = sys.stdin.buffer.read(_LARGEST + 1) if file == "-" else read_bytes(file, limit=_LARGEST)
+        if data is None:
+            raise NoSuchFileError(f"`{file}` cannot be read: it does not exist")
+        if len(data) > _LARGEST:
+            raise BadFileError(f"`{file}` has more than {_LARGEST:,} bytes", hint="import it in parts")
+        return data.decode().split("\n")
     except UnicodeDecodeError as error:
         raise BadFileError(
             f"`{file}` is no text in UTF-8", hint="`remit memory export` writes one"
         ) from error
-    except OSError as error:
-        raise NoSuchFileError(f"`{file}` cannot be read: {error.strerror}") from error
+    except FileError as error:
+        raise BadFileError(f"`{file}` cannot be read: {error.reason}") from error
 
 
 @memory.command("delete")
