@@ -606,6 +606,16 @@ def test_pruned_events_leave_the_counts(shop: Path, registry: Registry) -> None:
     assert [item.tool.usage_count for item in registry.tools(here)] == [1]
 
 
+def test_a_clients_own_tool_is_explained_before_its_first_use(
+    sandbox: Sandbox, shop: Path, registry: Registry
+) -> None:
+    here = at(registry, shop)
+    assert registry.explain("WebFetch", here).decision.reason == "built into the client"
+    sandbox.write(shop / "remit.toml", 'block = ["WebFetch"]\n')
+    assert registry.explain("WebFetch", here).decision.gate is Gate.POLICY
+    assert registry.explain("WebFecth", here).suggestions == ["WebFetch"]
+
+
 def test_an_unknown_client_is_an_error_that_lists_the_known_ones(shop: Path, registry: Registry) -> None:
     with pytest.raises(UnknownClientError) as raised:
         registry.at(str(shop), "emacs")

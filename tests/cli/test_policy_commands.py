@@ -43,7 +43,7 @@ def test_policy_check_names_file_line_and_column_and_fails_on_errors_alone(
     sandbox.write(shop / "remit.toml", 'block = ["nothing"]\n')
     notes = sandbox.remit("policy", "check", cwd=shop)
     assert notes.returncode == 0
-    assert "note: line 1 column 1: block: `nothing` means no tool that is known here" in notes.stdout
+    assert "note: line 1 column 1: block: `nothing` matches no known tool" in notes.stdout
     sandbox.write(shop / "remit.toml", 'block = ["nothing"]\nmode = "bypass"\n')
     done = sandbox.remit("policy", "check", cwd=shop)
     assert done.returncode == 1

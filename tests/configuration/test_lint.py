@@ -90,14 +90,14 @@ def test_patterns_that_mean_nothing_known_are_notes_with_what_was_perhaps_meant(
     found = told(said(text))
     assert {severity for severity, _, _ in found} == {"note"}
     assert [message for _, message, _ in found] == [
-        "`mcp__git__lgo` means no tool that is known here",
-        "`Raed` means no tool that is known here",
-        "`mcp__mail__*` means no tool that is known here",
-        "`mcp__x__y` means no tool that is known here",
-        "`mcp__x__a` means no tool that is known here",
-        "`mcp__x__b` means no tool that is known here",
-        "`mcp__x__d` means no tool that is known here",
-        "`mcp__x__c` means no tool that is known here",
+        "`mcp__git__lgo` matches no known tool",
+        "`Raed` matches no known tool",
+        "`mcp__mail__*` matches no known tool",
+        "`mcp__x__y` matches no known tool",
+        "`mcp__x__a` matches no known tool",
+        "`mcp__x__b` matches no known tool",
+        "`mcp__x__d` matches no known tool",
+        "`mcp__x__c` matches no known tool",
         "no server `gti` is known here",
         "`psuh` means no tool that the server is known to have",
         "no agent `scut` is known here",

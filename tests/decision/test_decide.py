@@ -114,7 +114,7 @@ def test_every_scope_explains_itself(scope: Scope) -> None:
     ("authority", "reason"), [(Authority.HOOK, "seen in use"), (Authority.REPORT, "reported by an agent")]
 )
 def test_a_tool_that_no_file_declares_is_visible_and_says_who_told(authority: Authority, reason: str) -> None:
-    assert decide(organic("Read", authority), context()).full_reason == reason
+    assert decide(organic("Sum", authority), context()).full_reason == reason
 
 
 def test_a_servers_tool_is_visible_because_of_its_server() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from remit.decision.builtin_tools import BUILTINS, builtin_tool
 from remit.decision.context import Context
 from remit.decision.decide import UNKNOWN, Decision, ExplainedGate, ToolDecision, decide, explain
 from remit.decision.gate_rules import GateResult
@@ -12,6 +13,7 @@ from remit.decision.gates import Gate
 from remit.decision.kinds import Kind
 from remit.decision.tool_lookup import closest_to_being_visible, find, suggest
 from remit.decision.tool_names import is_covered, spellings
+from remit.text.spelling import nearest
 
 if TYPE_CHECKING:
     from remit.decision.declarations import Key
@@ -35,8 +37,10 @@ class Explanation(NamedTuple):
 def explain_name(name: str, listed: Sequence[ToolDecision], context: Context) -> Explanation:
     """Explain a name among the tools listed in a context."""
     found = find(name, listed)
+    if not found and (builtin := builtin_tool(name, context.client)) is not None:
+        return Explanation(name, builtin, decide(builtin, context), explain(builtin, context))
     if not found:
-        return _unknown(name, [item for item in listed if _is_of_client(item, context)])
+        return _unknown(name, [item for item in listed if _is_of_client(item, context)], context.client)
     assumed = [_assumed(name, item, context) for item in found]
     # Which other clients' files were ever read must not change the answer for this client.
     assumed.sort(key=lambda item: (not _is_of_client(item, context), closest_to_being_visible(item)))
@@ -79,9 +83,10 @@ def _is_of_client(item: ToolDecision, context: Context) -> bool:
     return context.client in (None, item.tool.client)
 
 
-def _unknown(name: str, listed: Sequence[ToolDecision]) -> Explanation:
+def _unknown(name: str, listed: Sequence[ToolDecision], client: str | None) -> Explanation:
     gates = [ExplainedGate(Gate.SCOPE, GateResult(False, UNKNOWN.reason))]
-    return Explanation(name=name, tool=None, decision=UNKNOWN, gates=gates, suggestions=suggest(name, listed))
+    near = suggest(name, listed) or nearest(name, BUILTINS.get(client or "", ()))
+    return Explanation(name=name, tool=None, decision=UNKNOWN, gates=gates, suggestions=near)
 
 
 def _is_tool_of(tool: Tool, server: Tool) -> bool:

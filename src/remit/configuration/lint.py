@@ -1,6 +1,7 @@
 """Warns about settings that are valid but probably not intended."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from remit.configuration.config_model import (
@@ -13,6 +14,7 @@ from remit.configuration.config_model import (
     key_path,
 )
 from remit.configuration.policy_compiler import covers, own_globs, rule_strength
+from remit.decision.builtin_tools import BUILTINS
 from remit.decision.globs import Glob, glob, tool_globs
 from remit.decision.kinds import Kind
 from remit.decision.problems import Severity
@@ -58,7 +60,7 @@ def _known(tools: Iterable[Tool], memory_tools: Sequence[str]) -> _Known:
     # Remit's own tools are known even if the gateway has never served them here.
     brought = {tool_name(MEMORY_SERVER, name) for name in memory_tools}
     return _Known(
-        {*(tool.name for tool in listed), *brought},
+        {*(tool.name for tool in listed), *brought, *chain.from_iterable(BUILTINS.values())},
         {*labels, MEMORY_SERVER},
         agents,
         [*own, *((MEMORY_SERVER, name) for name in memory_tools)],
@@ -69,7 +71,7 @@ def _unmatched(loaded: LoadedFile, known: _Known) -> Iterator[Remark]:
     for path, pattern in _patterns(loaded):
         if not _matches(tool_globs(pattern), known.names):
             hint = None if "*" in pattern else did_you_mean(pattern, known.names)
-            yield _note(loaded, path, f"`{pattern}` means no tool that is known here", hint)
+            yield _note(loaded, path, f"`{pattern}` matches no known tool", hint)
     for each in loaded.content.servers:
         path = ("servers", each.name)
         if not _matches((glob(each.name),), known.servers):

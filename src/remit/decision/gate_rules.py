@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from remit.decision.agents import server_refusal, tool_refusal
+from remit.decision.builtin_tools import is_builtin
 from remit.decision.context import Context, shorten
 from remit.decision.danger import Danger, Rating
 from remit.decision.gates import NextStep
@@ -334,7 +335,7 @@ def origin(tool: Tool, context: Context) -> str:
 
 def _declared(tool: Tool, context: Context) -> str:
     if tool.authority is not Authority.CONFIG and not tool.is_placed:
-        return _UNDECLARED[tool.authority]
+        return "built into the client" if is_builtin(tool) else _UNDECLARED[tool.authority]
     subject = f"its server `{tool.server}` is " if tool.kind is Kind.MCP_TOOL else ""
     if tool.source == REMIT:
         return f"{subject}brought along by Remit"
