@@ -6,6 +6,7 @@ from functools import partial
 from remit.clients.claude.claude_entries import NAME, read_entry
 from remit.clients.claude.claude_plugins import read_plugins, read_plugins_among_skills
 from remit.clients.claude.claude_settings import parse_settings, read_answers, read_trust, state_key
+from remit.clients.claude.executed_settings import forget_personal
 from remit.clients.claude.markdown_tools import read_tool_folders
 from remit.clients.claude.permission_settings import SettingsText, read_tracking
 from remit.clients.claude.remit_settings import has_managed_gateway, is_narrowed
@@ -56,6 +57,7 @@ def read(reader: ClientReader) -> None:
             reader.lost.add(Scope.PLUGIN)
     reader.read(ConfigFile(path=state_path(machine), parse=parse_state_file, limit=_STATE_FILE_LIMIT))
     read_tracking(reader)
+    forget_personal(reader)
     for path in reader.flags.mcp_configs:
         reader.read(ConfigFile(path=path, parse=parse_session_file))
     for dir in ancestors(reader.workspace.dir):

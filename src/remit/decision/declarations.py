@@ -9,7 +9,7 @@ from remit.decision.launch import Launch
 from remit.decision.permissions.client_permissions import PermissionRule
 from remit.decision.problems import Problem
 from remit.decision.scopes import Scope
-from remit.decision.settings_rules import ASKS_AT_A_TERMINAL, ClientBehavior, SettingsRule
+from remit.decision.settings_rules import ASKS_AT_A_TERMINAL, ClientBehavior, ExecutedSetting, SettingsRule
 
 Key = tuple[str | None, ...]  # identifies a row
 
@@ -86,6 +86,7 @@ class ClientReading:
     own_rules: Sequence[
         SettingsRule
     ] = ()  # rules that Remit wrote, which the client follows and Remit ignores
+    executed: Sequence[ExecutedSetting] = ()  # code of the repository that the client runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -68,6 +68,14 @@ MANAGED_HOOKS_ONLY = "allowManagedHooksOnly"  # counts only in an administrator'
 FORGOTTEN_URL = "forgotten-url"  # placeholder for a URL pattern that was not stored
 
 
+class ExecutedSetting(NamedTuple):
+    """A setting of a repository that makes the client run code."""
+
+    source: str
+    key: str  # the event of a hook, or the name of a setting or variable
+    command: str  # without secrets; empty for a variable
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsRule:
     """One rule of one settings file.

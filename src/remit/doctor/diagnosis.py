@@ -18,6 +18,7 @@ from remit.doctor.checks.install_health import (
     unloaded_servers,
 )
 from remit.doctor.checks.name_collisions import colliding_names, long_names
+from remit.doctor.checks.project_code import project_code
 from remit.doctor.checks.unpinned_packages import unpinned_packages
 from remit.doctor.checks.upkeep import failed_servers, unused_servers, waiting_servers
 from remit.doctor.findings import ClientSetup, Finding
@@ -31,6 +32,7 @@ CHECKS: tuple[Check, ...] = (
     unloaded_servers,
     loaded_twice,
     unavailable_servers,
+    project_code,
     exposed_secrets,
     missing_programs,
     failed_servers,

@@ -12,7 +12,7 @@ from remit.decision.kinds import Kind
 from remit.decision.launch import Launch
 from remit.decision.problems import Problem, Severity
 from remit.decision.scopes import Scope
-from remit.decision.settings_rules import SettingsRule
+from remit.decision.settings_rules import ExecutedSetting, SettingsRule
 from remit.decision.tools import Tool
 from remit.sessions.install_notices import LineOf
 from remit.upstream.launch.launch_facts import LaunchFacts
@@ -45,6 +45,7 @@ class ClientSetup:
     at: int = 0
     rules: Sequence[SettingsRule] = ()
     own_rules: Sequence[SettingsRule] = ()  # written by Remit, which apply to the client only
+    executed: Sequence[ExecutedSetting] = ()
     line_of: LineOf = lambda _path, _key: 0
 
     @property

@@ -33,6 +33,7 @@ class SetupReader:
                 problems=reading.problems,
                 rules=reading.rules,
                 own_rules=reading.own_rules,
+                executed=reading.executed,
                 line_of=self._scanner.line_of,
                 tools=[tool for tool in tools if tool.client == client],
                 facts=self._scanner.facts(resolved, context),

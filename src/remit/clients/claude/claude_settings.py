@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from remit.clients.claude.claude_entries import NAME, read_entry
+from remit.clients.claude.executed_settings import executed_settings
 from remit.clients.claude.permission_settings import SettingsText, read_permissions
 from remit.clients.claude.remit_settings import ALLOWED, before_install, gateway_item
 from remit.clients.parsing.client_reader import EntryOrigin, ParsedFile, declare_servers
@@ -55,6 +56,8 @@ def parse_settings(
     if level is SettingsLevel.MANAGED:
         found += _administrators(settings)
         _declare_managed(settings, into)
+    if level in (SettingsLevel.PROJECT, SettingsLevel.LOCAL):
+        into.executed += executed_settings(settings, into.source)
     if settings is not written:
         narrowed = _policy(written, ALLOWED, Effect.ALLOWS, into)
         found.append((Effect.ADMITS_REMIT, _matcher(gateway_item(own), Effect.ALLOWS)))

@@ -13,7 +13,7 @@ from remit.decision.launch import VariableSyntax
 from remit.decision.problems import Problem
 from remit.decision.projects import View, Workspace
 from remit.decision.scopes import Scope, is_at_or_below
-from remit.decision.settings_rules import ASKS_AT_A_TERMINAL, ClientBehavior, SettingsRule
+from remit.decision.settings_rules import ASKS_AT_A_TERMINAL, ClientBehavior, ExecutedSetting, SettingsRule
 from remit.decision.tool_names import server_name, storable
 from remit.files.bounded_reader import (
     HOME,
@@ -64,6 +64,7 @@ class ParsedFile:
     rules: list[SettingsRule] = field(default_factory=list[SettingsRule])
     problems: list[Problem] = field(default_factory=list[Problem])
     own_rules: list[SettingsRule] = field(default_factory=list[SettingsRule])  # written by Remit
+    executed: list[ExecutedSetting] = field(default_factory=list[ExecutedSetting])  # of a repository
 
     def note(self, place: str, reason: str) -> None:
         """Record a problem at a place."""
@@ -289,6 +290,7 @@ def read_client(client: Client, view: View, machine: Machine, *, now_ns: int) ->
         files=list(dict.fromkeys(reader.files)),
         behavior=client.behavior,
         own_rules=[rule for part in reader.parsed for rule in part.own_rules],
+        executed=[each for part in reader.parsed for each in part.executed],
     )
 
 

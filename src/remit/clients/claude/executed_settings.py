@@ -1,0 +1,82 @@
+"""The settings of a repository that make Claude Code itself run code: hooks, commands and variables."""
+
+import os
+from collections.abc import Iterator
+from typing import cast
+
+from remit.clients.parsing.client_reader import ClientReader
+from remit.clients.parsing.entry_fields import EntryFields
+from remit.decision.launch import steers_code
+from remit.decision.settings_rules import ExecutedSetting
+from remit.decision.tool_names import storable
+from remit.files.git_index import index_path, is_tracked
+from remit.text.redaction import HIDDEN
+from remit.text.secrets import may_be_secret
+
+PERSONAL = "settings.local.json"
+_COMMANDS = (  # settings whose text is a command
+    *("apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "gcpAuthRefresh", "otelHeadersHelper"),
+    "proxyAuthHelper",
+)
+_WITH_COMMAND = ("statusLine", "subagentStatusLine", "fileSuggestion")  # settings with a `command`
+_MAX_HOOKS = 100
+_MAX_WORDS = 12
+_MAX_WORD = 100  # characters
+
+
+def executed_settings(settings: EntryFields, source: str) -> list[ExecutedSetting]:
+    """List the settings of a file that run code."""
+    content = dict(settings.items())
+    found = [*_hooks(content.get("hooks")), *_helpers(content), *_variables(content.get("env"))]
+    return [ExecutedSetting(source, storable(key), storable(text)) for key, text in found]
+
+
+def _hooks(hooks: object) -> Iterator[tuple[str, str]]:
+    handlers = [
+        (event, handler)
+        for event, groups in _fields(hooks).items()
+        for group in _items(groups)
+        for handler in _items(_fields(group).get("hooks"))
+    ]
+    for event, handler in handlers[:_MAX_HOOKS]:
+        fields = _fields(handler)
+        words = [fields.get("command"), *_items(fields.get("args"))]
+        if isinstance(words[0], str):
+            yield event, _shown([word for word in words if isinstance(word, str)])
+
+
+def _helpers(content: dict[str, object]) -> Iterator[tuple[str, str]]:
+    commands = {name: content.get(name) for name in _COMMANDS}
+    commands |= {name: _fields(content.get(name)).get("command") for name in _WITH_COMMAND}
+    yield from ((name, _shown([text])) for name, text in commands.items() if isinstance(text, str))
+
+
+def _variables(variables: object) -> Iterator[tuple[str, str]]:
+    yield from ((name, "") for name in _fields(variables) if steers_code(name))
+
+
+def _shown(command: list[str]) -> str:
+    """Write a command without what may be a secret."""
+    words = [word for part in command for word in part[: _MAX_WORD * _MAX_WORDS].split()]
+    shown = [HIDDEN if may_be_secret(word) else word[:_MAX_WORD] for word in words[:_MAX_WORDS]]
+    return " ".join([*shown, *(("…",) if len(words) > _MAX_WORDS else ())])
+
+
+def forget_personal(reader: ClientReader) -> None:
+    """Drop what the user wrote: files of the home, and personal settings that git does not track."""
+    for part in reader.parsed:
+        if part.executed and (not reader.within(part.source) or _is_personal(part.source, reader)):
+            part.executed.clear()
+
+
+def _is_personal(path: str, reader: ClientReader) -> bool:
+    index = index_path(path) if os.path.basename(path) == PERSONAL else None
+    return index is not None and reader.look_at(index) and not is_tracked(path)
+
+
+def _fields(value: object) -> dict[str, object]:
+    return cast("dict[str, object]", value) if isinstance(value, dict) else {}
+
+
+def _items(value: object) -> list[object]:
+    return cast("list[object]", value) if isinstance(value, list) else []
