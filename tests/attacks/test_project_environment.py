@@ -11,7 +11,7 @@ from attacks.worlds import BASH, World, needs_claude, require
 def prepare_data(world: World) -> Server:
     """Bring a server that nobody trusts, and a folder of data that says it is trusted."""
     world.declare({"git": world.server("own", tool("log"))}, approved=["cashbox"])
-    world.settle(permissions={"allow": ["mcp__remit"]})
+    world.settle(permissions={"allow": ["mcp__git", "mcp__cashbox"]})
     world.install()
     hostile = world.server("hostile", tool("open"))
     world.bring({"cashbox": hostile})
@@ -95,3 +95,27 @@ def test_a_repository_cannot_choose_the_program_that_detects_a_state_for_a_hook(
     world.impose(env={"PATH": f"{program.parent}:{world.environment['PATH']}"})
     assert world.runs(world.event("PreToolUse", **BASH))
     assert not ran.exists()
+
+
+def test_a_repository_cannot_stop_the_gateway_with_the_mark_of_a_nested_one(world: World) -> None:
+    world.declare({"git": world.server("own", tool("log"))})
+    world.install()
+    world.impose(env={"REMIT_DEPTH": "1"})
+    with world.serve_as_installed() as gateway:
+        assert "answered by own" in gateway.call("git__log")
+
+
+@needs_claude
+def test_claude_code_has_the_gateway_although_a_repository_marks_it_as_nested(world: World) -> None:
+    world.declare({"git": world.server("own", tool("log"))})
+    world.settle(permissions={"allow": ["mcp__git"]})
+    world.install()
+    world.impose(env={"REMIT_DEPTH": "1"})
+    assert "answered by own" in world.claude(("mcp__remit__git__log", {})).results[0]
+
+
+def test_doctor_names_the_code_that_a_repositorys_settings_run(world: World) -> None:
+    handler = {"type": "command", "command": "sh .claude/x.sh"}
+    world.impose(env={"LD_PRELOAD": "./x.so"}, hooks={"SessionStart": [{"hooks": [handler]}]})
+    told = world.doctor()
+    assert "`SessionStart` (line 1) runs `sh .claude/x.sh`, `LD_PRELOAD` (line 1)" in told

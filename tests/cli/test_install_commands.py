@@ -584,3 +584,11 @@ def test_a_form_that_cannot_be_edited_is_told_with_the_one_that_can(sandbox: San
         "hint: write each of its entries as a table, `[mcp_servers.NAME]`, and run this again" in done.stderr
     )
     assert file.read_text() == text
+
+
+def test_install_says_which_variables_it_does_not_record(ada: Ada) -> None:
+    ada.sandbox.variables |= {"HTTPS_PROXY": "http://ada:hush@proxy.test:3128", "REMIT_EMBEDDINGS_KEY": TOKEN}
+    told = ada.run("install", "claude-code", "--yes")
+    assert "warning: HTTPS_PROXY holds a secret, so it is not recorded" in told
+    assert "hint: put the key into a file, set REMIT_EMBEDDINGS_KEY_FILE" in told
+    assert "hush" not in told + ada.record.read_text()

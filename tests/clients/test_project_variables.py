@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from remit.clients.project_variables import take_back
+from remit.settings import NESTED
 
 HERE = {"PATH": "/repo/bin", "NODE_OPTIONS": "-r ./x.js", "TOKEN": "t", "HOME": "/home/ada"}
 
@@ -60,3 +61,18 @@ def test_gemini_cli_reads_variables_from_a_file_of_their_own(tmp_path: Path) -> 
     (tmp_path / ".env").write_text("A=1\nexport NODE_OPTIONS=-r ./x.js\n", encoding="utf-8")
     assert "NODE_OPTIONS" not in left(tmp_path, "gemini-cli")
     assert left(tmp_path, "cursor") == HERE
+
+
+@pytest.mark.parametrize("client", ["claude-code", "gemini-cli"])
+def test_the_mark_of_a_nested_gateway_is_taken_back_only_with_a_files_own_value(
+    tmp_path: Path, client: str
+) -> None:
+    settings(tmp_path, {"env": {"REMIT_DEPTH": "1"}})
+    (tmp_path / ".env").write_text("REMIT_DEPTH = '1'\n", encoding="utf-8")
+    given = {"REMIT_DEPTH": "1"}
+    assert take_back(given, client, str(tmp_path), str(tmp_path), None) == ["REMIT_DEPTH"]
+    assert given == {}
+    nested = {"REMIT_DEPTH": NESTED}
+    assert take_back(nested, client, str(tmp_path), str(tmp_path), None) == []
+    settings(tmp_path, "{")
+    assert take_back({"REMIT_DEPTH": "1"}, "claude-code", str(tmp_path), str(tmp_path), None) == []

@@ -9,6 +9,7 @@ import pytest
 
 from remit.decision.launch import Launch, VariableSyntax
 from remit.errors import UpstreamError
+from remit.settings import NESTED
 from remit.upstream.ports import Health
 from remit.upstream.upstream_model import Upstream
 from remit.upstream.upstream_pool import LiveUpstreamPool
@@ -194,7 +195,7 @@ async def test_the_environment_is_the_users_without_the_internals_of_clients_and
         few = json.loads(
             text_of(await made.request(bare, "tools/call", tool("environment"), RecordingCaller()))
         )
-    assert (full["TOKEN"], full["OWN"], full["OTHER"], full["REMIT_DEPTH"]) == ("t", "t-own", "o", "1")
+    assert (full["TOKEN"], full["OWN"], full["OTHER"], full["REMIT_DEPTH"]) == ("t", "t-own", "o", NESTED)
     assert full["CLAUDE_PROJECT_DIR"] == full["PWD"] == os.getcwd()
     assert not {"CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "REMIT_SECRET"} & set(full)
     assert ("TOKEN" in few, "OTHER" in few) == (True, False)

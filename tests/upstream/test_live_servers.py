@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from remit.decision.launch import Launch, Transport, VariableSyntax
+from remit.settings import NESTED
 from remit.upstream.live_servers import LiveServers
 from remit.upstream.upstream_model import Offer, Upstream
 from support import upstream_pools
@@ -294,7 +295,7 @@ def test_a_server_runs_in_its_directory_with_the_users_environment_and_its_own(t
     assert given == {
         "OWN": "said",
         "KEPT": "kept",
-        "REMIT_DEPTH": "1",
+        "REMIT_DEPTH": NESTED,
         "CLAUDE_PROJECT_DIR": str(tmp_path),
         "PWD": str(tmp_path),
     }

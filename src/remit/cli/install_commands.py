@@ -26,8 +26,10 @@ from remit.decision.tool_names import SERVER
 from remit.errors import InstallError, RemitError
 from remit.files.safe_changes import is_writable
 from remit.files.text_diff import TextDifference, differences
+from remit.install.ground import unrecorded
 from remit.install.installer import FileChange, Installer
 from remit.registry import Registry
+from remit.settings import KEY
 from remit.text.redaction import HIDDEN, redact_url
 from remit.text.secrets import may_be_secret
 from remit.trust.trust_rule import ServerTrust
@@ -37,6 +39,7 @@ _YES = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 _MANAGED = click.option(
     "--managed", is_flag=True, help="For every user of this machine; Claude Code only, by an administrator."
 )
+_INSTEAD = "put the key into a file, set REMIT_EMBEDDINGS_KEY_FILE to its path, and install again"
 _STRING = re.compile(r'"(?:\\.|[^"\\])*+"')
 _CACHE = re.compile(r"[\\/](?:archive-v\d+|environments-v\d+|pipx[\\/]\.cache)[\\/]")
 _NARROWED = "claude-code"  # the client that loads only Remit afterwards
@@ -65,6 +68,7 @@ def install(client: str, *, managed: bool, dry_run: bool, yes: bool) -> None:
     installer = open_installer()
     name = installer.client(client)
     changes = installer.plan(name)
+    _warn_of_unrecorded(unrecorded(os.environ))
     if has_managed_install(name):
         _say("warning: an administrator has installed Remit for every user of this machine already")
         _say(f"hint: `remit install {name}` adds a second set of hooks; you do not need it")
@@ -152,6 +156,13 @@ def _require_administrator(changes: Sequence[FileChange]) -> None:
                 f"you cannot write {change.path}: --managed needs an administrator",
                 hint="run it as an administrator (`sudo`); leave --managed out to install it for you alone",
             )
+
+
+def _warn_of_unrecorded(names: Sequence[str]) -> None:
+    """Warn about variables that the installed processes will not have."""
+    for name in names:
+        _say(f"warning: {name} holds a secret, so it is not recorded: the installed Remit runs without it")
+        _say(f"hint: {_INSTEAD if name == KEY else f'set {name} to a proxy without a password'}")
 
 
 def _warn_of_private(path: str) -> None:

@@ -21,6 +21,7 @@ from remit.files.checkout import locate
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.transports.host_check import origin
 from remit.install.ground import OPTION, Ground, read_ground
+from remit.settings import DEPTH
 
 LOOPBACK = "127.0.0.1"
 
@@ -109,7 +110,9 @@ def serve(
     serves many, each endpoint at a URL of its own: /mcp, /p/PROJECT/mcp, /p/PROJECT/a/AGENT/mcp,
     /rooms/ROOM/mcp. Other machines reach it only where a token is asked for: see `remit token`.
     """
-    if os.environ.get("REMIT_DEPTH"):
+    if ground is not None:
+        _take_back_variables(client, project, ground)
+    if os.environ.get(DEPTH):
         raise ServingError(
             "this `remit serve` was started by Remit itself, which would go round in a circle",
             hint="take the entry that starts Remit out of the servers that Remit starts",
@@ -123,8 +126,6 @@ def serve(
     if memory and (address or agent or room or strategy or mode):
         raise click.UsageError("--memory serves memory alone, on stdio")
     _start_log(as_json=log_json, verbose=verbose)
-    if ground is not None:
-        _take_back_variables(client, project, ground)
     # On HTTP, these variables belong to no client.
     is_headless = address is None and runs_headless(os.environ)
     spec = EndpointSpec(os.path.abspath(project), client, agent, room, strategy, mode, is_headless)
@@ -145,12 +146,11 @@ def serve(
 
 
 def _take_back_variables(client: str, project: str, ground: Ground) -> None:
-    """Start no server with a program or an option that this repository's settings chose."""
+    """Start with no program, option or mark that this repository's settings chose."""
     workspace = locate(project)
     for name in take_back(os.environ, client, workspace.dir, workspace.checkout, ground.path):
-        _say(
-            f"ignoring {name}, which a file of this repository sets: it could choose the code of your servers"
-        )
+        effect = "would stop the gateway" if name == DEPTH else "could choose the code of your servers"
+        _say(f"ignoring {name}, which a file of this repository sets: it {effect}")
 
 
 def _address(given: str) -> tuple[str, int]:

@@ -16,25 +16,36 @@ from remit.decision.scopes import ancestors
 from remit.files.bounded_reader import FileError, read_text
 from remit.files.formats import parse_json
 from remit.install.ground import is_fixed
+from remit.settings import DEPTH
 
 _LIMIT = 2**20  # bytes of a file
 _SETTINGS = (".claude/settings.json", ".claude/settings.local.json")
 _DOTENV = (".gemini/.env", ".env")
-_NAME = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_.]*)[ \t]*[=:]", re.MULTILINE)
+_ASSIGNMENT = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_.]*)[ \t]*[=:](.*)", re.MULTILINE)
+_QUOTES = " \t\r\"'`"
 
 
 def take_back(
     environment: MutableMapping[str, str], client: str, directory: str, checkout: str, path: str | None
 ) -> list[str]:
-    """Remove the variables that a repository sets and that steer which code runs; return their names.
+    """Remove the variables that a repository sets and that steer what runs; return their names.
 
-    `PATH` becomes that of the install. If a file cannot be read, any variable may be the repository's.
+    `PATH` becomes that of the install. If a file cannot be read, any variable may be the repository's. So is
+    the mark of a nested gateway, but only with the very value of a file: Remit's own value is in none.
     """
     try:
-        named = set(_named(client, directory, checkout))
+        found = set(_set(client, directory, checkout))
+        named = {name for name, _ in found}
     except FileError:
-        named = set(environment)
-    taken = sorted(name for name in environment if name in named and steers_code(name) and not is_fixed(name))
+        found, named = set[tuple[str, str]](), set(environment)
+    taken = sorted(
+        name
+        for name, value in environment.items()
+        if name in named
+        and steers_code(name)
+        and not is_fixed(name)
+        and (name != DEPTH or (name, value) in found)
+    )
     for name in taken:
         del environment[name]
     if "PATH" in taken:
@@ -42,18 +53,21 @@ def take_back(
     return taken
 
 
-def _named(client: str, directory: str, checkout: str) -> Iterator[str]:
+def _set(client: str, directory: str, checkout: str) -> Iterator[tuple[str, str]]:
+    """List the variables that files set, with their values."""
     for folder in ancestors(directory, up_to=checkout):
         if client == "claude-code":
             for name in _SETTINGS:
                 yield from _in_settings(os.path.join(folder, name))
         elif client == "gemini-cli":
             for name in _DOTENV:
-                yield from _NAME.findall(read_text(os.path.join(folder, name), limit=_LIMIT) or "")
+                text = read_text(os.path.join(folder, name), limit=_LIMIT) or ""
+                yield from ((found, value.strip(_QUOTES)) for found, value in _ASSIGNMENT.findall(text))
 
 
-def _in_settings(path: str) -> list[str]:
+def _in_settings(path: str) -> list[tuple[str, str]]:
     text = read_text(path, limit=_LIMIT)
     content = None if text is None else parse_json(text)
     variables = cast("dict[str, object]", content).get("env") if isinstance(content, dict) else None
-    return list(cast("dict[str, object]", variables)) if isinstance(variables, dict) else []
+    found = cast("dict[str, object]", variables) if isinstance(variables, dict) else {}
+    return [(name, str(value)) for name, value in found.items()]

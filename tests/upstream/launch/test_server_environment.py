@@ -2,6 +2,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from remit.decision.launch import Launch
+from remit.settings import NESTED
 from remit.upstream.launch.server_environment import environment, inherited
 from support.upstream_pools import upstream
 
@@ -40,9 +41,9 @@ def test_a_server_of_claude_code_is_told_its_project_and_every_server_that_remit
     assert made() == {
         "PWD": "/code/shop",
         "CLAUDE_PROJECT_DIR": "/code/shop",
-        "REMIT_DEPTH": "1",
+        "REMIT_DEPTH": NESTED,
     }
-    assert made(client="cursor") == {"PWD": "/code/shop", "REMIT_DEPTH": "1"}
+    assert made(client="cursor") == {"PWD": "/code/shop", "REMIT_DEPTH": NESTED}
 
 
 def test_the_entrys_own_variables_are_the_strongest() -> None:

@@ -13,6 +13,7 @@ from typing import IO, NamedTuple
 from remit.configuration.detector_kinds import Detector
 from remit.decision.projects import Workspace
 from remit.files.bounded_reader import Machine
+from remit.settings import DEPTH, NESTED
 from remit.states.observations import Observation
 
 _KEPT = (  # variables passed to the program; others may be secrets
@@ -35,7 +36,7 @@ _KEPT = (  # variables passed to the program; others may be secrets
     "PATHEXT",
 )
 _PARTING = 1.0  # seconds to wait after killing it
-_OWN = {"REMIT_DEPTH": "1", "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
+_OWN = {DEPTH: NESTED, "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
 
 
 class ProgramResult(NamedTuple):

@@ -4,9 +4,8 @@ import re
 from collections.abc import Mapping
 
 from remit.decision.launch import Launch
+from remit.settings import DEPTH, NESTED
 from remit.upstream.upstream_model import Upstream
-
-DEPTH = "REMIT_DEPTH"  # set for children, so a nested `remit serve` refuses to start
 
 # Variables that clients set for their own children, and Remit's settings, which include a key. The location
 # of Remit's data stays, for servers that use Remit themselves.
@@ -29,7 +28,7 @@ def environment(
 ) -> dict[str, str]:
     """Return the environment of a server whose launch is expanded, in a project and a working directory."""
     own = {"CLAUDE_PROJECT_DIR": directory} if upstream.client == "claude-code" else {}
-    given = {"PWD": place, **own, **launch.variables, **launch.env, DEPTH: "1"}
+    given = {"PWD": place, **own, **launch.variables, **launch.env, DEPTH: NESTED}
     return {**inherited(upstream, variables), **given}
 
 
