@@ -133,11 +133,9 @@ class ClientSettings:
             return True
         if self._cannot_judge(declaration):
             return declaration.was_denied is not False
-        if self._allowed is None or is_managed:
-            return False
-        if declaration.is_remit and any(matches(matcher, declaration) for matcher in self._own):
-            return False
-        return not self._allowed.admits(declaration)
+        # Next to a command in any list, a name does not admit our gateway either.
+        allowed = self._reads_allow_list(self._own) if declaration.is_remit else self._allowed
+        return allowed is not None and not is_managed and not allowed.admits(declaration)
 
     def _cannot_judge(self, declaration: Declaration) -> bool:
         """Return whether deciding needs a URL or pattern of a broken file; if so, the last result stands."""
@@ -166,14 +164,14 @@ class ClientSettings:
         stated = given.pop(SettingsLevel.STATE, False)
         return next((given[level] for level in SettingsLevel if level in given), False) or stated
 
-    def _reads_allow_list(self) -> "_MatcherList | None":
+    def _reads_allow_list(self, own: Sequence[str] = ()) -> "_MatcherList | None":
         managed_only = any(self._of(Effect.ALLOWS_MANAGED_ONLY))
         rules = [
             rule
             for rule in self._of(Effect.ALLOWS)
             if rule.level is SettingsLevel.MANAGED or not managed_only
         ]
-        return _MatcherList(rule.subject for rule in rules) if rules else None
+        return _MatcherList([*own, *(rule.subject for rule in rules)]) if rules else None
 
     def _counts(self, rule: SettingsRule) -> bool:
         """Return whether a level may approve servers.
