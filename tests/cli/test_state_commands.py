@@ -76,7 +76,7 @@ def test_tools_and_why_follow_the_states(sandbox: Sandbox, shop: Path) -> None:
     assert told["gates"][-2] == {
         "gate": "state",
         "passed": True,
-        "reason": "all that it needs of the states holds",
+        "reason": "its required states hold",
     }
     assert sandbox.remit("state", "clear", "editing", cwd=shop).stdout == "cleared editing\n"
     assert "mcp__deploy__*" not in sandbox.remit("tools", cwd=shop).stdout

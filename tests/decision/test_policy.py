@@ -83,7 +83,7 @@ ASKED = (Verdict.ASK, Gate.DANGER)
 def test_without_a_configuration_every_tool_passes() -> None:
     assert verdict(tool("delete_branch"), context()) == VISIBLE
     reasons = {each.gate: each.result.full_reason for each in explain(tool("delete_branch"), context())}
-    assert reasons[Gate.POLICY] == "no list and no filter says anything of it"
+    assert reasons[Gate.POLICY] == "no rule applies"
     assert reasons[Gate.DANGER] == "`destructive` (its name says `delete`)"
 
 

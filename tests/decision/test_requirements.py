@@ -66,7 +66,7 @@ def test_every_rule_that_covers_a_tool_must_hold() -> None:
 
 def test_a_tool_that_needs_states_is_hidden_where_nobody_looked_at_them() -> None:
     needed = Requirements([needing("mcp__git__*", "a")])
-    assert decide(server("git"), judged(needed, None)).reason == "the states that it needs were not looked at"
+    assert decide(server("git"), judged(needed, None)).reason == "its required states were not checked"
 
 
 def test_an_unknown_state_hides_and_so_does_a_condition_that_cannot_be_read() -> None:

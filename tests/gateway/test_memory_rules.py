@@ -307,7 +307,7 @@ def test_the_command_line_knows_it_where_the_client_starts_the_gateway(sandbox: 
     assert "mcp__remit-memory__save_session" not in rows()
     sandbox.write(sandbox.home / ".claude.json", servers(remit={"command": "remit", "args": ["serve"]}))
     found = rows()["mcp__remit-memory__save_session"]
-    assert found == ("visible", "its server `remit-memory` is brought along by Remit")
+    assert found == ("visible", "its server `remit-memory` is shipped with Remit")
     sandbox.write_state("git")
     verdict, reason = rows()["mcp__remit-memory__save_session"]
     assert verdict == "hidden"

@@ -140,7 +140,7 @@ def precedence(tool: Tool, context: Context) -> GateResult:
     )
 
 
-_MAIN_SESSION = GateResult(True, "the main session has all that is in force")
+_MAIN_SESSION = GateResult(True, "available to the main session")
 
 
 def agent(tool: Tool, context: Context) -> GateResult:
@@ -159,8 +159,8 @@ def agent(tool: Tool, context: Context) -> GateResult:
     return GateResult(False, refusal, f"change the definition of agent `{agent.name}`")
 
 
-_NO_RULE = GateResult(True, "no list and no filter says anything of it")
-_ALLOWED = GateResult(True, "no list and no filter is against it")
+_NO_RULE = GateResult(True, "no rule applies")
+_ALLOWED = GateResult(True, "no rule objects")
 
 
 def policy(tool: Tool, context: Context) -> GateResult:
@@ -201,9 +201,9 @@ def _permitted(tool: Tool, permissions: ClientPermissions, context: Context) -> 
 
 
 _MOST_RULES = 5  # shown
-_NO_REQUIREMENT = GateResult(True, "it needs no state")
-_REQUIREMENTS_MET = GateResult(True, "all that it needs of the states holds")
-_NO_SNAPSHOT = GateResult(False, "the states that it needs were not looked at")
+_NO_REQUIREMENT = GateResult(True, "no state required")
+_REQUIREMENTS_MET = GateResult(True, "its required states hold")
+_NO_SNAPSHOT = GateResult(False, "its required states were not checked")
 
 
 def state(tool: Tool, context: Context) -> GateResult:
@@ -338,6 +338,6 @@ def _declared(tool: Tool, context: Context) -> str:
         return "built into the client" if is_builtin(tool) else _UNDECLARED[tool.authority]
     subject = f"its server `{tool.server}` is " if tool.kind is Kind.MCP_TOOL else ""
     if tool.source == REMIT:
-        return f"{subject}brought along by Remit"
+        return f"{subject}shipped with Remit"
     age = ", listed before its entry changed" if tool.is_outdated else ""
     return f"{subject}declared in {shorten(tool.source, context)}{age}"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 class Basis(StrEnum):
     """What a gate depends on; a cached decision is valid until this changes."""
 
-    CATALOG = "catalog"  # stored rows of tools, servers and agents, and the user's trust
+    CATALOG = "catalog"  # stored rows and permission rules of clients, and the user's trust
     CONFIGURATION = "configuration"  # Remit's own files, and which parts are trusted
     STATES = "states"
 

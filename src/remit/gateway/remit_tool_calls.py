@@ -8,7 +8,7 @@ from typing import Any, cast
 from remit.decision.decide import Decision, ExplainedGate, Verdict, explain
 from remit.decision.gates import ASK_THE_USER, Gate
 from remit.gateway.inventory import Inventory
-from remit.presentation.refusals import failure, next_step
+from remit.presentation.refusals import clean_reason, failure, next_step
 from remit.presentation.strategies import HOW_TO_CALL, ToolGroup, definitions_of, in_words
 from remit.protocol.json_rpc import Answer, Params, as_object
 
@@ -74,23 +74,20 @@ def why(inventory: Inventory, name: str) -> Answer:
 def _told(
     name: str, decision: Decision, gates: Sequence[ExplainedGate], step: str, obstacle: str | None = None
 ) -> Answer:
-    is_visible = decision.verdict is Verdict.VISIBLE
-    lines = [f"`{name}` is {decision.verdict}: {decision.reason}"]
+    is_visible, reason = decision.verdict is Verdict.VISIBLE, clean_reason(decision.reason)
+    said = [(str(gate), result.passed, clean_reason(result.reason)) for gate, result in gates]
+    lines = [f"`{clean_reason(name)}` is {decision.verdict}: {reason}"]
     lines += [] if is_visible else [step]
-    lines += [f"cannot be started here: {obstacle}"] if obstacle else []
-    lines += [
-        f"  {'passed' if result.passed else 'objects'} {gate}: {result.reason}" for gate, result in gates
-    ]
+    lines += [f"cannot be started here: {clean_reason(obstacle)}"] if obstacle else []
+    lines += [f"  {'passed' if passed else 'objects'} {gate}: {why}" for gate, passed, why in said]
     content = {
         "tool": name,
         "verdict": str(decision.verdict),
         "gate": None if decision.gate is None else str(decision.gate),
-        "reason": decision.reason,
+        "reason": reason,
         "next_step": None if is_visible else step,
         "obstacle": obstacle,
-        "gates": [
-            {"gate": str(gate), "passed": result.passed, "reason": result.reason} for gate, result in gates
-        ],
+        "gates": [{"gate": gate, "passed": passed, "reason": why} for gate, passed, why in said],
     }
     return answer("\n".join(lines), content)
 

@@ -15,6 +15,7 @@ from remit.text.foreign import one_line
 _PERMISSIONS = {"hidden": "deny", "ask": "ask"}
 _MAX_PATH = 4_096
 _MAX_NAME = 256
+_MAX_REASON = 1_000
 # Parts of the names of tools that may leave a trace; for others, the trace rules are not loaded.
 _TRACING = ("Edit", "Write", "Bash", "Web", "fetch", "scrape", "read_url", "extract", "docs", "documentation")
 
@@ -46,12 +47,13 @@ def before_call(event: Event, environment: HookEnvironment) -> Answer:
     if permission == "ask":
         if decided.asked_by_client:
             _note_prompt(call, event, environment)
-        return permission_decision(permission, f"Remit: {decided.full_reason}.")
+        return permission_decision(permission, f"Remit: {one_line(decided.full_reason, _MAX_REASON)}.")
     _audit(call, decided, event, environment)
     name = one_line(event.subject or event.tool, _MAX_NAME)
     gate = f" (gate `{decided.gate}`)" if decided.gate else ""
+    reason = one_line(decided.reason, _MAX_REASON)
     return permission_decision(
-        permission, f"Remit: `{name}` is not available here{gate}: {decided.reason}. {ASK_THE_USER}"
+        permission, f"Remit: `{name}` is not available here{gate}: {reason}. {ASK_THE_USER}"
     )
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 TOKEN_BUDGET = 2_000
 MAX_DESCRIPTION = 160
 MAX_QUERY = 80
+MAX_REASON = 200
 _SERVER = "an MCP server; search for a task to find its tools"
 
 
@@ -76,7 +77,7 @@ def _entry(item: RankedTool, definitions: Mapping[Key, Definition] | None) -> _E
     }
     lines = [_headline(item), _facts(item)]
     if not decision.is_available:
-        data |= {"gate": decision.gate, "reason": decision.reason}
+        data |= {"gate": decision.gate, "reason": one_line(decision.reason, MAX_REASON)}
     if definitions is not None:
         defined = definitions.get(tool.key)
         schema = defined.input_schema if defined is not None else None
@@ -104,7 +105,11 @@ def _facts(item: RankedTool) -> str:
     tool, decision, score = item
     uses = f"{tool.usage_count} uses" if tool.usage_count else "never used"
     last = [] if tool.last_used_at is None else [f"last {_day(tool.last_used_at)}"]
-    hidden = [] if decision.is_available else [f"hidden by {decision.gate}: {one_line(decision.reason, 200)}"]
+    hidden = (
+        []
+        if decision.is_available
+        else [f"hidden by {decision.gate}: {one_line(decision.reason, MAX_REASON)}"]
+    )
     return "   " + " | ".join([f"[{tool.scope}]", uses, *last, f"score {score:.2f}", *hidden])
 
 

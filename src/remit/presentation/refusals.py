@@ -12,10 +12,12 @@ from remit.decision.globs import tool_globs
 from remit.decision.tool_names import spellings
 from remit.errors import UpstreamError
 from remit.presentation.strategies import VisibleTool
+from remit.text.foreign import one_line
 
 META = "remit/refusal"
 APPROVAL_REQUIRED = "approval_required"
 REFUSED = "refused"
+_LONGEST_REASON = 1_000  # characters
 _MOST_NAMED = 5  # tools that a model could call next
 
 
@@ -25,8 +27,13 @@ def refusal(
     """Refuse a call, with the gate, the reason and the next step."""
     gate = f" by {decision.gate}" if decision.gate is not None else ""
     step = next_step(decision, visible)
-    lines = [f"`{name}` is not available now{gate}: {decision.reason}", step]
+    lines = [f"`{name}` is not available now{gate}: {clean_reason(decision.reason)}", step]
     return _answer(lines, {**_told(REFUSED, name, decision), "next_step": step}, beside)
+
+
+def clean_reason(reason: str) -> str:
+    """Return a reason as one clean line: it may name a repository's server, rule or file."""
+    return one_line(reason, _LONGEST_REASON)
 
 
 def next_step(decision: Decision, visible: Iterable[VisibleTool]) -> str:
@@ -53,14 +60,14 @@ def approval_required(
     step = (
         f"Ask the user to answer approval `{approval}` in Remit, then call it again with the same arguments."
     )
-    lines = [f"{APPROVAL_REQUIRED}: `{name}` {decision.reason}", step]
+    lines = [f"{APPROVAL_REQUIRED}: `{name}` {clean_reason(decision.reason)}", step]
     told = {**_told(APPROVAL_REQUIRED, name, decision), "approval": approval, "next_step": step}
     return _answer(lines, told, beside)
 
 
 def denied(name: str, decision: Decision, *, beside: bool = False) -> dict[str, Any]:
     """Answer that the user denied a call."""
-    lines = [f"`{name}` was not approved: {decision.reason}"]
+    lines = [f"`{name}` was not approved: {clean_reason(decision.reason)}"]
     return _answer(lines, _told("denied", name, decision), beside)
 
 
@@ -81,7 +88,7 @@ def _told(error: str, name: str, decision: Decision) -> dict[str, Any]:
         "error": error,
         "tool": name,
         "gate": None if decision.gate is None else str(decision.gate),
-        "reason": decision.reason,
+        "reason": clean_reason(decision.reason),
     }
 
 
