@@ -20,7 +20,7 @@ def test_a_session_is_told_of_an_approved_server_that_is_not_trusted(world: Worl
     answer = world.start_session()
     said = answer["hookSpecificOutput"]["additionalContext"]
     require("git" in said, "the user's server is not in the context")
-    assert "`cashbox` is approved in the client, but not trusted in Remit" in said
+    assert "`cashbox` is not trusted in Remit" in said
     assert "remit trust" not in said  # which a model could run
     assert "`remit trust cashbox`" in answer["systemMessage"]
 

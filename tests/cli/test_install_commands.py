@@ -409,7 +409,7 @@ def test_servers_that_wait_for_approval_are_not_trusted(ada: Ada) -> None:
 def test_servers_of_other_projects_that_the_client_knows_are_shown_too(ada: Ada) -> None:
     ada.approve("till")
     done = ada.sandbox.remit("install", "claude-code", "--yes", cwd=ada.sandbox.root)
-    assert f"{ada.shop}: the client has approved of" in done.stderr
+    assert f"Servers of {ada.shop} that the client may start:" in done.stderr
     assert "run `remit trust till`" in done.stderr
 
 

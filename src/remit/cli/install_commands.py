@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import stat
 import sys
 from collections.abc import Iterator, Sequence
@@ -224,7 +225,7 @@ def _trust(installer: Installer, client: str, *, yes: bool, is_asked: bool) -> N
     """Ask which projects' servers, already approved in the client, Remit may start."""
     with open_registry() as registry:
         for context, servers in _approved(installer, registry, client):
-            _say(f"\n{render.printable(context.workspace.dir)}: the client has approved of")
+            _say(f"\nServers of {render.printable(context.workspace.dir)} that the client may start:")
             server_output.entries(servers, context, to_stderr=True)
             if not is_asked:
                 _say("hint: you will be asked about each of them")
@@ -235,7 +236,7 @@ def _trust(installer: Installer, client: str, *, yes: bool, is_asked: bool) -> N
                 render.out(f"trusted: {_label(server)}")
             if left := [_label(server) for server in servers if server not in agreed]:
                 _say(f"warning: not trusted, so no agent has them: {', '.join(left)}")
-                _say(f"hint: in that directory, run `remit trust {' '.join(left)}`")
+                _say(f"hint: in that directory, run `remit trust {shlex.join(left)}`")
 
 
 def _approved(

@@ -258,7 +258,8 @@ def diagnosis(findings: Sequence[Finding], context: Context) -> None:
 
 
 def _what(finding: Finding) -> tuple[str, str, str]:
-    subject = "" if finding.subject is None else f"{finding.subject} ({finding.scope})"
+    subject = finding.subject or ""
+    subject += f" ({finding.scope})" if finding.subject and finding.scope else ""
     return subject, finding.place, finding.reason
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from remit.decision.context import Context
-from remit.decision.declarations import Declaration, Resolved
+from remit.decision.declarations import Declaration, Key, Resolved
 from remit.decision.kinds import Kind
 from remit.decision.launch import Launch
 from remit.decision.problems import Problem, Severity
@@ -52,6 +52,11 @@ class ClientSetup:
     def servers(self) -> list[Resolved]:
         """Return every declared server, active or not."""
         return [item for item in self.resolved if item.declaration.kind is Kind.MCP_SERVER]
+
+    @property
+    def untrusted(self) -> set[Key]:
+        """Return the keys of servers that need the user's trust and lack it; without an install, none does."""
+        return {tool.key for tool in self.tools if self.own_rules and tool.is_trusted is False}
 
     @property
     def in_force(self) -> list[Declaration]:

@@ -4,6 +4,7 @@ The part of Remit that still runs reports it: the gateway in its instructions, t
 model reads the reason; the fix is for the user.
 """
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple
@@ -45,6 +46,7 @@ class InstallNotice(NamedTuple):
     place: str  # the key in the file, or the server
     reason: str
     fix: str
+    scope: Scope | None = None  # of the server
 
     def __str__(self) -> str:
         return f"{self.reason}. To change it: {self.fix}."
@@ -148,7 +150,7 @@ def _denied(declaration: Declaration, status: ConfigStatus, client: InstalledCli
 
 
 def untrusted_servers(tools: Iterable[Tool]) -> Iterator[InstallNotice]:
-    """Find servers that the client approved, and that no agent has because Remit may not start them."""
+    """Find servers that the client would start, and that no agent has because Remit may not start them."""
     for tool in tools:
         is_approved = tool.config_status is ConfigStatus.ENABLED and tool.shadowed_by is None
         if tool.kind is Kind.MCP_SERVER and is_approved and tool.is_trusted is False and tool.agent is None:
@@ -156,9 +158,11 @@ def untrusted_servers(tools: Iterable[Tool]) -> Iterator[InstallNotice]:
                 NoticeKind.TRUST,
                 tool.source,
                 tool.server or tool.name,
-                f"server `{one_line(tool.server or tool.name, _LONGEST_NAME)}` is approved in the client, "
-                "but not trusted in Remit",
-                f"run `remit trust {tool.server}`",
+                f"this project's server `{one_line(tool.server or tool.name, _LONGEST_NAME)}` is not trusted "
+                "in Remit, which does not start it",
+                "read what it runs with `remit trust`, then run "
+                f"`remit trust {shlex.quote(str(tool.server))}`",
+                tool.scope,
             )
 
 

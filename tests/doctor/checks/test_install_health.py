@@ -6,11 +6,12 @@ from dataclasses import replace
 from remit.decision.client_settings import ClientSettings
 from remit.decision.declarations import Declaration
 from remit.decision.kinds import ConfigStatus, Kind
-from remit.decision.launch import Launch, Transport, command_digest
+from remit.decision.launch import Launch, Transport, VariableSyntax, command_digest
 from remit.decision.problems import Severity
 from remit.decision.resolve import resolve
 from remit.decision.scopes import Scope
 from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule
+from remit.doctor.checks.cannot_start import unset_variables
 from remit.doctor.checks.install_health import (
     loaded_twice,
     lost_installs,
@@ -126,7 +127,10 @@ def test_a_server_that_the_client_approved_and_remit_may_not_start_is_named() ->
     found = replace(setup(REMIT), tools=[untrusted, *others])
     assert list(unavailable_servers(found)) == []  # without an install, the client starts it
     (finding,) = unavailable_servers(replace(found, context=replace(context(), starts_servers=True)))
-    assert (finding.subject, finding.fix) == ("till", "run `remit trust till`")
+    assert (finding.subject, finding.fix) == (
+        "till",
+        "read what it runs with `remit trust`, then run `remit trust till`",
+    )
 
 
 def test_a_projects_server_of_the_same_name_is_named() -> None:
@@ -150,7 +154,21 @@ def test_a_projects_list_that_lets_the_client_load_a_server_beside_remit_is_name
     theirs = allows("name:git", source=SHOPS, level=SettingsLevel.PROJECT)
     (finding,) = loaded_twice(setup(REMIT, entry("git"), entry("wiki"), rules=theirs))
     assert finding.subject == "git"
-    assert "in .claude/settings.json adds to Remit's list" in finding.reason
+    assert "in .claude/settings.json adds to Remit's list, so the client loads it too" in finding.reason
+
+
+def test_an_untrusted_server_that_a_projects_list_lets_the_client_start_is_named_as_such() -> None:
+    theirs = allows("name:git", source=SHOPS, level=SettingsLevel.PROJECT)
+    found = replace(setup(REMIT, entry("git"), rules=theirs), tools=[server("git", is_trusted=False)])
+    (finding,) = loaded_twice(found)
+    assert "the client starts it, although Remit does not trust it" in finding.reason
+
+
+def test_no_variable_is_to_be_set_for_a_server_that_is_not_trusted() -> None:
+    launch = Launch(command="run-git", env={"A": "${UNSET}"}, syntaxes=(VariableSyntax.BRACES,))
+    found = setup(REMIT, replace(entry("git"), launch=launch))
+    assert [finding.subject for finding in unset_variables(found)] == ["git"]
+    assert list(unset_variables(replace(found, tools=[server("git", is_trusted=False)]))) == []
 
 
 def test_remit_is_in_force_beside_another_list_of_names() -> None:

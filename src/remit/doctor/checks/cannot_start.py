@@ -64,8 +64,14 @@ def _is_relative(command: str) -> bool:
 
 
 def unset_variables(setup: ClientSetup) -> Iterator[Finding]:
-    """Find references to unset environment variables without a default."""
+    """Find references to unset environment variables without a default.
+
+    An untrusted server is left out: setting a variable would hand it to that server.
+    """
+    untrusted = setup.untrusted
     for declaration, launch in setup.launches:
+        if declaration.key in untrusted:
+            continue
         known = {*setup.facts.variables, *_GIVEN}
         for value in launch_values(launch):
             for variable in unset(value.text, launch, known):

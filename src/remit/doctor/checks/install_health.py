@@ -34,13 +34,14 @@ def missing_protection(setup: ClientSetup) -> Iterator[Finding]:
 
 
 def unavailable_servers(setup: ClientSetup) -> Iterator[Finding]:
-    """Find servers that the client approved and Remit may not start."""
+    """Find servers that the client would start and Remit may not."""
     for notice in untrusted_servers(setup.tools) if setup.context.starts_servers else ():
         yield Finding(
             severity=Severity.WARNING,
             check="trust",
             source=notice.source,
             subject=notice.place,
+            scope=notice.scope,
             reason=notice.reason,
             fix=notice.fix,
         )
@@ -97,10 +98,15 @@ def loaded_twice(setup: ClientSetup) -> Iterator[Finding]:
                 declaration,
                 Severity.WARNING,
                 "install",
-                reason=f"{named} adds to Remit's list: the client loads it too, and each of its tools is "
-                "there twice",
-                fix="take it off that list, or live with it",
+                reason=f"{named} adds to Remit's list, {_CONSEQUENCE[declaration.key in setup.untrusted]}",
+                fix="remove it from that list",
             )
+
+
+_CONSEQUENCE = {
+    False: "so the client loads it too, and its tools are there twice",
+    True: "so the client starts it, although Remit does not trust it; Remit's hooks deny its calls",
+}
 
 
 def _installed(setup: ClientSetup) -> InstalledClient:
