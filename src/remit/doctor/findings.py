@@ -55,7 +55,7 @@ class ClientSetup:
 
     @property
     def untrusted(self) -> set[Key]:
-        """Return the keys of servers that need the user's trust and lack it; without an install, none does."""
+        """Return the keys of servers that lack the user's trust; without an install, none needs it."""
         return {tool.key for tool in self.tools if self.own_rules and tool.is_trusted is False}
 
     @property
