@@ -414,6 +414,16 @@ def test_the_users_own_rules_deny_what_cannot_be_decided(sandbox: Sandbox, shop:
     assert "`remit doctor`" in answer["permissionDecisionReason"]
 
 
+@pytest.mark.parametrize("name", [None, "", "mcp__ledger__" + "x" * 1_000])
+def test_a_call_whose_tool_cannot_be_read_is_not_let_through(
+    sandbox: Sandbox, shop: Path, name: str | None
+) -> None:
+    event = told("PreToolUse", shop, tool_name=name)
+    assert sandbox.hook(event)["permissionDecision"] == "ask"
+    sandbox.write(sandbox.home / ".config/remit/remit.toml", 'block = ["mcp__ledger__wipe"]\n')
+    assert sandbox.hook(event)["permissionDecision"] == "deny"
+
+
 def test_a_kind_that_comes_after_a_long_text_counts(sandbox: Sandbox, shop: Path) -> None:
     sandbox.write(sandbox.home / ".config/remit/remit.toml", 'block = ["Bash"]\n')
     event = {"tool_input": {"command": "x" * 100_000}, **told("PreToolUse", shop, tool_name="Bash")}
