@@ -265,6 +265,8 @@ def _what(finding: Finding) -> tuple[str, str, str]:
 
 def printable(text: str) -> str:
     """Escape characters that control the terminal or cannot be seen: a name may come from any file."""
+    if text.isascii() and text.isprintable():
+        return text
     return "".join(char if _is_seen(char) else char.encode("unicode_escape").decode() for char in text)
 
 
