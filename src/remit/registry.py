@@ -335,17 +335,22 @@ class Registry:
 
     def install_notices(self, context: Context) -> list[InstallNotice]:
         """List what keeps Remit from protecting this workspace, or a server from reaching an agent."""
-        if not context.starts_servers:
-            return []
         from remit.sessions import install_notices
 
         found: list[InstallNotice] = []
         for reading, resolved in self._scanner.readings(context).values():
+            own = [item for item in resolved if item.declaration.is_remit]
             client = install_notices.InstalledClient(
                 context, resolved, reading.rules, reading.own_rules, self._scanner.line_of
             )
-            found += install_notices.missing_gateway(client)
-            found += install_notices.disabled_hooks(client)
+            if own:
+                absent = self._scanner.facts(own, context).absent
+                found += install_notices.lost_programs(own, absent, client.option)
+            if context.starts_servers:
+                found += install_notices.missing_gateway(client)
+                found += install_notices.disabled_hooks(client)
+        if not context.starts_servers:
+            return found
         listed = self._listings.list(context)[1]
         return [*found, *install_notices.untrusted_servers(item.tool for item in listed)]
 

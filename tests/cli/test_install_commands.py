@@ -592,3 +592,20 @@ def test_install_says_which_variables_it_does_not_record(ada: Ada) -> None:
     assert "warning: HTTPS_PROXY holds a secret, so it is not recorded" in told
     assert "hint: put the key into a file, set REMIT_EMBEDDINGS_KEY_FILE" in told
     assert "hush" not in told + ada.record.read_text()
+
+
+@pytest.mark.parametrize("client", ["claude-code", "cursor"])
+def test_status_and_doctor_tell_how_to_repair_an_install_whose_python_is_gone(ada: Ada, client: str) -> None:
+    ada.run("install", client, "--yes")
+    gone = "/nonexistent/bin/python"
+    files = (ada.state, ada.settings, ada.sandbox.home / ".cursor/mcp.json")
+    for path in (*filter(Path.exists, files), ada.record.with_name(f"{client}.json")):
+        path.write_text(path.read_text().replace(json.dumps(sys.executable), json.dumps(gone)))
+    repair = f"run `remit install {client}` with the Remit that you use now"
+    told = ada.run("status")
+    assert f"was installed with in {client} is gone: {gone} does not exist" in told
+    assert f"hint: {repair}" in told
+    found = json.loads(ada.sandbox.remit("doctor", "--client", client, "--json", cwd=ada.shop).stdout)
+    assert repair in [item["fix"] for item in found["findings"]]
+    ada.run("install", client, "--yes")
+    assert "is gone" not in ada.run("status")

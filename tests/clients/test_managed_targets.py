@@ -30,7 +30,7 @@ def etc(sandbox: Sandbox) -> Path:
 def installer(sandbox: Sandbox, *blocks: str) -> Installer:
     machine = Machine(home=str(sandbox.home), variables={}, root=str(sandbox.root / "machine"))
     return Installer(
-        ManagedTargets(machine, lambda: ["/opt/python", "-I", "-m", "remit"]),
+        ManagedTargets(machine, lambda: ["/bin/sh", "-I", "-m", "remit"]),
         InstallRecords(machine, is_managed=True),
         sandbox.client_files(),
         lambda: 1,
@@ -58,7 +58,7 @@ def test_hooks_server_and_blocks_go_into_the_managed_files(sandbox: Sandbox, etc
     record = str(etc / "remit/installs/claude-code.json")
     assert handler["onFailure"] == "block"
     assert [handler["command"], *handler["args"]] == [
-        *("/opt/python", "-I", "-m", "remit", "hook", "--install", record)
+        *("/bin/sh", "-I", "-m", "remit", "hook", "--install", record)
     ]
     assert settings["permissions"]["deny"] == list(BLOCKS)
     entry = json.loads((etc / "claude-code/managed-mcp.json").read_text())["mcpServers"]["remit"]
@@ -140,7 +140,7 @@ def test_a_server_that_is_added_to_remits_file_excludes_the_users(sandbox: Sandb
     [
         ("{", True),  # as recorded, until it can be read again
         ('{"mcpServers": {}}', False),
-        ('{"mcpServers": {"remit": {"command": "/opt/python", "args": ["serve"]}}}', False),
+        ('{"mcpServers": {"remit": {"command": "/bin/sh", "args": ["serve"]}}}', False),
     ],
 )
 def test_the_client_leaves_its_servers_only_to_the_recorded_gateway(

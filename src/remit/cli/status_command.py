@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from remit.bootstrap import open_registry, open_status_files
+from remit.catalog.contexts import ALL_CLIENTS
 from remit.cli import render
 from remit.cli.options import JSON, PROJECT
 
@@ -20,11 +21,13 @@ def status(*, project: str, as_json: bool) -> None:
     """Show the gateways that run, and their servers.
 
     Those that a client started on stdio are shown, too. Also says if Claude Code runs without the gateway or
-    the hooks of Remit in this project, or without a server that it approved.
+    the hooks of Remit in this project, or without a server that it approved, and if the Python that Remit was
+    installed with in any client is gone.
     """
     running = open_status_files().running()
     with open_registry() as registry:
-        notices = registry.install_notices(registry.at(project))
+        contexts = (registry.at(project), registry.at(project, ALL_CLIENTS))  # all: only lost programs count
+        notices = list(dict.fromkeys(it for here in contexts for it in registry.install_notices(here)))
     if as_json:
         found = [{**notice._asdict(), "kind": notice.kind.value} for notice in notices]
         render.data({"gateways": [*running], "notices": found})

@@ -5,13 +5,13 @@ model reads the reason; the fix is for the user.
 """
 
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
 from remit.decision.client_settings import matches
 from remit.decision.context import Context, shorten
-from remit.decision.declarations import Declaration, Resolved
+from remit.decision.declarations import Declaration, Key, Resolved
 from remit.decision.gate_rules import status_reason
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.scopes import Scope
@@ -147,6 +147,26 @@ def _denied(declaration: Declaration, status: ConfigStatus, client: InstalledCli
     again = f"remit uninstall claude-code{client.option}"
     fix = f"change that, or run `{again}` to have the client load its servers itself"
     return status_reason(status) + where, fix
+
+
+_BLOCKED = {"claude-code": ", and its hooks block every call"}
+
+
+def lost_programs(
+    resolved: Iterable[Resolved], absent: Mapping[Key, Sequence[str]], option: str = ""
+) -> Iterator[InstallNotice]:
+    """Find installed gateways whose Python is gone; the hooks of that client run with the same one."""
+    for item in started_servers(resolved):
+        if item.is_remit and item.launch is not None and "command" in absent.get(item.key, ()):
+            again = f"remit install {item.client}{option}"
+            yield InstallNotice(
+                NoticeKind.GATEWAY,
+                item.source,
+                SERVER,
+                f"the Python that Remit was installed with in {item.client} is gone: {item.launch.command} "
+                f"does not exist, so the gateway does not start{_BLOCKED.get(item.client, '')}",
+                f"run `{again}` with the Remit that you use now",
+            )
 
 
 def untrusted_servers(tools: Iterable[Tool]) -> Iterator[InstallNotice]:

@@ -11,7 +11,7 @@ from remit.decision.problems import Severity
 from remit.decision.resolve import resolve
 from remit.decision.scopes import Scope
 from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule
-from remit.doctor.checks.cannot_start import unset_variables
+from remit.doctor.checks.cannot_start import missing_programs, unset_variables
 from remit.doctor.checks.install_health import (
     loaded_twice,
     lost_installs,
@@ -20,6 +20,7 @@ from remit.doctor.checks.install_health import (
     unloaded_servers,
 )
 from remit.doctor.findings import ClientSetup
+from remit.upstream.launch.launch_facts import LaunchFacts
 from support.builders import context, declared, server
 
 USERS = "/home/ada/.claude/settings.json"
@@ -232,3 +233,12 @@ def test_servers_next_to_an_administrators_gateway_are_named() -> None:
     assert (twice.subject, "`managed-mcp.json` adds" in twice.reason) == ("corp", True)
     (lost,) = unloaded_servers(setup(own, corp, wire, own=[EXCLUDES]))
     assert (lost.subject, lost.fix) == ("wire", "ask the administrator to add it there")
+
+
+def test_a_python_that_is_gone_is_named_with_the_repair() -> None:
+    found = setup(REMIT, entry("git"))
+    gone = replace(found, facts=LaunchFacts(absent={REMIT.key: ["command"], entry("git").key: ["command"]}))
+    (finding,) = missing_protection(gone)
+    assert "/opt/remit does not exist" in finding.reason
+    assert finding.fix == "run `remit install claude-code` with the Remit that you use now"
+    assert [item.subject for item in missing_programs(gone)] == ["git"]

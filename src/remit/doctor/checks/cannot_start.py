@@ -20,7 +20,7 @@ _GIVEN = frozenset({"CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA", "CLAUDE_PROJECT_
 def missing_programs(setup: ClientSetup) -> Iterator[Finding]:
     """Find servers whose program or script does not exist."""
     for declaration, launch in setup.launches:
-        for place in setup.facts.absent.get(declaration.key, ()):
+        for place in () if declaration.is_remit else setup.facts.absent.get(declaration.key, ()):
             yield finding_about(
                 declaration,
                 Severity.ERROR,

@@ -14,15 +14,17 @@ from remit.install.install_record import is_served
 from remit.sessions.install_notices import (
     InstalledClient,
     disabled_hooks,
+    lost_programs,
     missing_gateway,
     untrusted_servers,
 )
 
 
 def missing_protection(setup: ClientSetup) -> Iterator[Finding]:
-    """Find a missing gateway, and hooks that are switched off."""
+    """Find a missing gateway, one that cannot start, and hooks that are switched off."""
     client = _installed(setup)
-    for notice in (*missing_gateway(client), *disabled_hooks(client)):
+    lost = lost_programs(setup.resolved, setup.facts.absent, client.option)
+    for notice in (*lost, *missing_gateway(client), *disabled_hooks(client)):
         yield Finding(
             severity=Severity.ERROR,
             check="install",
