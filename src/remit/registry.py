@@ -335,6 +335,16 @@ class Registry:
 
     def install_notices(self, context: Context) -> list[InstallNotice]:
         """List what keeps Remit from protecting this workspace, or a server from reaching an agent."""
+        found = self.weakened_protection(context)
+        if not context.starts_servers:
+            return found
+        from remit.sessions.install_notices import untrusted_servers
+
+        listed = self._listings.list(context)[1]
+        return [*found, *untrusted_servers(item.tool for item in listed)]
+
+    def weakened_protection(self, context: Context) -> list[InstallNotice]:
+        """List what keeps an installed Remit from enforcing decisions in this workspace."""
         from remit.sessions import install_notices
 
         found: list[InstallNotice] = []
@@ -349,10 +359,7 @@ class Registry:
             if context.starts_servers:
                 found += install_notices.missing_gateway(client)
                 found += install_notices.disabled_hooks(client)
-        if not context.starts_servers:
-            return found
-        listed = self._listings.list(context)[1]
-        return [*found, *install_notices.untrusted_servers(item.tool for item in listed)]
+        return found
 
     def _listed(self, context: Context) -> tuple[Context, list[ToolDecision]]:
         """Refresh and list every tool, with the context of the decisions."""

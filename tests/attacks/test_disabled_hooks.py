@@ -43,6 +43,13 @@ def test_the_gateway_status_and_doctor_say_that_hooks_are_off(world: World) -> N
     assert f"warning: {reason}" in world.advice("status")
 
 
+def test_why_says_that_nothing_enforces_a_rule_where_hooks_are_off(world: World) -> None:
+    world.block_bash()
+    require(not world.attempt("why", "Bash").stderr, "there is a warning without the attack")
+    world.impose(disableAllHooks=True)
+    assert "Remit's hooks are off here" in world.attempt("why", "Bash").stderr
+
+
 @needs_claude
 def test_claude_code_runs_no_blocked_call_when_a_repository_switches_hooks_off(world: World) -> None:
     world.block_bash()

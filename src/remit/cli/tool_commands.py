@@ -56,7 +56,9 @@ def why(*, name: str, options: WorkspaceOptions, as_json: bool) -> None:
         context = options.context(registry)
         explained = registry.explain(name, context)
         problems = registry.problems(context)
+        weakened = registry.weakened_protection(context) if not explained.decision.is_available else ()
     render.problems(problems, context)
+    render.notices(weakened)  # hidden does not mean blocked where nothing enforces it
     if as_json:
         render.data(json_output.explanation(explained))
     else:
