@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remit.decision.tools import Definition, demotion_reason, is_demoted, needs_person
+from remit.decision.kinds import Kind
+from remit.decision.tools import Definition, builtin_tool, demotion_reason, is_demoted, needs_person
 
 
 @pytest.mark.parametrize(
@@ -47,3 +48,15 @@ def test_a_demotion_is_said_in_numbers() -> None:
 )
 def test_only_a_definition_that_says_so_needs_a_person(raw: str | None, expected: bool) -> None:
     assert needs_person(Definition(name="mcp__a__sign", raw=raw)) is expected
+
+
+def test_a_clients_own_tools_are_known_without_a_file() -> None:
+    tool = builtin_tool("Bash", "claude-code")
+    assert tool is not None
+    assert (tool.name, tool.kind, tool.client) == ("Bash", Kind.BUILTIN, "claude-code")
+
+
+def test_other_names_and_other_clients_have_none() -> None:
+    assert builtin_tool("Bsah", "claude-code") is None
+    assert builtin_tool("Bash", "cursor") is None
+    assert builtin_tool("Bash", None) is None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.decision.inherited_status import server_of, servers_in_force
 from remit.decision.kinds import Kind, ToolStatus
+from remit.decision.row_status import server_of, servers_in_force
 from remit.decision.tool_names import is_covered
 
 if TYPE_CHECKING:

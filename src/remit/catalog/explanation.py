@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.decision.builtin_tools import BUILTINS, builtin_tool
 from remit.decision.context import Context
 from remit.decision.decide import UNKNOWN, Decision, ExplainedGate, ToolDecision, decide, explain
 from remit.decision.gate_rules import GateResult
@@ -13,6 +12,7 @@ from remit.decision.gates import Gate
 from remit.decision.kinds import Kind
 from remit.decision.tool_lookup import closest_to_being_visible, find, suggest
 from remit.decision.tool_names import is_covered, spellings
+from remit.decision.tools import BUILTINS, builtin_tool
 from remit.text.spelling import nearest
 
 if TYPE_CHECKING:

@@ -10,13 +10,12 @@ from remit.catalog.costs import charge
 from remit.decision.context import Context
 from remit.decision.decide import UNKNOWN, ToolDecision, decide
 from remit.decision.globs import glob
-from remit.decision.inherited_status import adopt
 from remit.decision.kinds import Authority, Kind
+from remit.decision.row_status import adopt, without_untrusted
 from remit.decision.scopes import Scope
 from remit.decision.tool_lookup import closest_to_being_visible, find
 from remit.decision.tool_names import REMIT
 from remit.decision.tools import Definition, Tool, needs_person
-from remit.decision.trusted_precedence import without_untrusted
 from remit.policy.callbacks import Filter, ServerFilter
 
 if TYPE_CHECKING:

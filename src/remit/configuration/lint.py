@@ -14,12 +14,11 @@ from remit.configuration.config_model import (
     key_path,
 )
 from remit.configuration.policy_compiler import covers, own_globs, rule_strength
-from remit.decision.builtin_tools import BUILTINS
 from remit.decision.globs import Glob, glob, tool_globs
 from remit.decision.kinds import Kind
 from remit.decision.problems import Severity
 from remit.decision.tool_names import MEMORY_SERVER, full_label, server_name, tool_name
-from remit.decision.tools import Tool
+from remit.decision.tools import BUILTINS, Tool
 from remit.text.spelling import did_you_mean
 
 Remark = tuple[Severity, ConfigurationFile, ConfigurationMistake]

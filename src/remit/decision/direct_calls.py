@@ -13,15 +13,14 @@ from remit.decision.client_reports import SOURCE_SCOPES, ClientCall
 from remit.decision.context import Context
 from remit.decision.decide import Decision, ToolDecision, Verdict, decide
 from remit.decision.gates import Gate
-from remit.decision.inherited_status import adopt
 from remit.decision.kinds import RUNS, STARTERS, Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.permissions.gateway_prompts import Inner, prompt_decision
 from remit.decision.policy_rules import Mode
+from remit.decision.row_status import adopt, without_untrusted
 from remit.decision.scopes import Scope
 from remit.decision.tool_lookup import closest_to_being_visible
 from remit.decision.tool_names import SERVER, classify, served_name, server_rows
 from remit.decision.tools import Tool
-from remit.decision.trusted_precedence import without_untrusted
 
 # Client modes that restrict; others are ignored.
 _NARROWING = {"plan": Mode.PLAN, "dontAsk": Mode.DONT_ASK}

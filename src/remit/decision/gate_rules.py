@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from remit.decision.agents import server_refusal, tool_refusal
-from remit.decision.builtin_tools import is_builtin
 from remit.decision.context import Context, shorten
 from remit.decision.danger import Danger, Rating
 from remit.decision.gates import NextStep
@@ -17,7 +16,7 @@ from remit.decision.permissions.client_permissions import ClientPermissions, Per
 from remit.decision.policy_rules import ConfigLocation, Mode, Refusal, ToolDanger
 from remit.decision.scopes import Scope, in_scope
 from remit.decision.tool_names import REMIT, full_label
-from remit.decision.tools import Tool, demotion_reason
+from remit.decision.tools import Tool, demotion_reason, is_builtin
 
 UNKNOWN_TOOL = "no tool of this name is known here"
 REQUEST_APPROVAL = NextStep("call it: the user is asked to approve the call")

@@ -1,6 +1,7 @@
 """Tools as one workspace sees them: the stored row with its resolved configuration."""
 
 import json
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -108,3 +109,26 @@ def is_demoted(outcomes: str) -> bool:
 def demotion_reason(outcomes: str) -> str:
     """Return why a tool is demoted."""
     return f"{outcomes.count('-')} of its last {len(outcomes)} calls here failed"
+
+
+# The tools that a client has by itself, as far as they are known: no file declares them.
+_CLAUDE_CODE = """
+Agent AskUserQuestion Bash BashOutput CronCreate CronDelete CronList Edit EnterPlanMode
+EnterWorktree ExitPlanMode ExitWorktree Glob Grep KillShell ListAgents ListMcpResourcesTool Monitor
+MultiEdit NotebookEdit PowerShell Read ReadMcpResourceTool ReportFindings ScheduleWakeup SendMessage
+Skill SlashCommand Task TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate TodoWrite
+ToolSearch WebFetch WebSearch Workflow Write
+"""
+BUILTINS: Mapping[str, Collection[str]] = {"claude-code": frozenset(_CLAUDE_CODE.split())}
+
+
+def is_builtin(tool: Tool) -> bool:
+    """Return whether a tool is known to be one of its client's own."""
+    return tool.kind is Kind.BUILTIN and tool.name in BUILTINS.get(tool.client, ())
+
+
+def builtin_tool(name: str, client: str | None) -> Tool | None:
+    """Return the row of a client's own tool; None if the client is not known to have it."""
+    if client is None or name not in BUILTINS.get(client, ()):
+        return None
+    return Tool(name, Kind.BUILTIN, client, Scope.GLOBAL, "", Authority.HOOK)

@@ -1,7 +1,7 @@
 import pytest
 
-from remit.decision.inherited_status import adopt
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
+from remit.decision.row_status import adopt
 from remit.decision.scopes import Scope
 from remit.decision.tools import Tool, Winner
 from support.builders import CLIENT, SHOP, server

@@ -3,9 +3,9 @@
 import pytest
 
 from remit.decision.kinds import ConfigStatus, Kind
+from remit.decision.row_status import without_untrusted
 from remit.decision.scopes import Scope
 from remit.decision.tools import Tool, Winner
-from remit.decision.trusted_precedence import without_untrusted
 from support.builders import SHOP, server
 
 
