@@ -7,6 +7,7 @@ import pytest
 
 from remit.clients.project_variables import take_back
 from remit.settings import NESTED
+from remit.text.redaction import FOREIGN, environment_secrets
 
 HERE = {"PATH": "/repo/bin", "NODE_OPTIONS": "-r ./x.js", "TOKEN": "t", "HOME": "/home/ada"}
 
@@ -18,7 +19,7 @@ def left(
     directory = root / below
     directory.mkdir(parents=True, exist_ok=True)
     take_back(environment, client, str(directory), str(root), path)
-    return environment
+    return {name: value for name, value in environment.items() if name != FOREIGN}
 
 
 def settings(root: Path, content: object, name: str = "settings.json") -> None:
@@ -76,3 +77,11 @@ def test_the_mark_of_a_nested_gateway_is_taken_back_only_with_a_files_own_value(
     assert take_back(nested, client, str(tmp_path), str(tmp_path), None) == []
     settings(tmp_path, "{")
     assert take_back({"REMIT_DEPTH": "1"}, "claude-code", str(tmp_path), str(tmp_path), None) == []
+
+
+def test_a_repositorys_variable_is_no_secret_of_the_user(tmp_path: Path) -> None:
+    token, other = "ghp_8f3kQz71LmP0aXw2Yt5R", "ghp_Zr5vB9cN4yT6hJd1Qw8E"
+    settings(tmp_path, {"env": {"A_TOKEN": token}})
+    environment = {"A_TOKEN": token, "GITHUB_TOKEN": other}
+    take_back(environment, "claude-code", str(tmp_path), str(tmp_path), None)
+    assert environment_secrets(environment) == {other}

@@ -17,6 +17,7 @@ from remit.files.bounded_reader import FileError, read_text
 from remit.files.formats import parse_json
 from remit.install.ground import is_fixed
 from remit.settings import DEPTH
+from remit.text.redaction import FOREIGN
 
 _LIMIT = 2**20  # bytes of a file
 _SETTINGS = (".claude/settings.json", ".claude/settings.local.json")
@@ -30,6 +31,7 @@ def take_back(
 ) -> list[str]:
     """Remove the variables that a repository sets and that steer what runs; return their names.
 
+    The names of its other variables are noted, because their values are no secrets of the user.
     `PATH` becomes that of the install. If a file cannot be read, any variable may be the repository's. So is
     the mark of a nested gateway, but only with the very value of a file: Remit's own value is in none.
     """
@@ -48,6 +50,7 @@ def take_back(
     )
     for name in taken:
         del environment[name]
+    environment[FOREIGN] = ",".join(sorted(named.intersection(environment)))
     if "PATH" in taken:
         environment["PATH"] = path or os.defpath
     return taken

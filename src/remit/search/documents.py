@@ -29,7 +29,7 @@ _MOST_PARTS = 24  # each part is compared with every hit
 _SPACES = re.compile(r"\s+")
 _WORD = re.compile(r"\w+")
 _PART_END = re.compile(r"[!,.;?]|\b(?:and|then)\b", re.IGNORECASE)
-_COMPOUND = re.compile(r"\w*(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[^\W_]_[^\W_])\w*")
+_JOINT = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[^\W_]_[^\W_]")  # between the words of an identifier
 
 
 class Document(NamedTuple):
@@ -111,7 +111,8 @@ def _members(value: object) -> Mapping[str, object]:
 
 def indexed_columns(document: Document) -> Columns:
     """Return the columns to index, with the identifiers in a description also split into words."""
-    compounds = " ".join(map(split, _COMPOUND.findall(document.description)))
+    words = _WORD.findall(document.description)
+    compounds = " ".join(split(word) for word in words if _JOINT.search(word))
     body = " ".join(filter(None, (document.title, document.description, compounds)))
     return Columns(document.name, document.server, body, " ".join(document.params), document.details)
 

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Mapping
 from remit.text.secrets import is_credential, is_secret, may_be_secret, names_a_secret, secrets_in
 
 HIDDEN = "***"
+FOREIGN = (
+    "REMIT_FOREIGN_VARIABLES"  # names of this process's variables that a repository set; never inherited
+)
 _SHORTEST_SECRET = 8  # shorter ones are part of ordinary words
 _SHORTEST = 4  # shorter values are not secrets and occur in ordinary words
 
@@ -30,12 +33,14 @@ def environment_secrets(variables: Mapping[str, str]) -> frozenset[str]:
     """Return the values of variables that are a secret.
 
     A repository may set variables, and a command must not be hidden because one of them has the same value:
-    only a value that is one credential counts.
+    only a value that is one credential counts, and no variable that is known to be a repository's.
     """
+    foreign = variables.get(FOREIGN, "").split(",")
     return frozenset(
         value
         for name, value in variables.items()
         if len(value) >= _SHORTEST_SECRET
+        and name not in foreign
         and is_credential(value, name)
         and (names_a_secret(name) or is_secret(value))
     )

@@ -1,6 +1,7 @@
 """Signing in to a real server, as a browser would, and being known to it from then on."""
 
 import json
+import shlex
 import socket
 import stat
 import subprocess
@@ -224,7 +225,8 @@ def test_a_scope_that_is_missing_is_named_with_the_way_to_get_it(
     assert refused.scope == scope
     files = upstream(Launch(transport=Transport.HTTP, url="https://x/"), "files")
     told = explain(refused, ProcessRecord(), files, ())
-    assert (f'remit login files --scope "{scope}"' in (told.hint or "")) == (scope is not None)
+    command = f"`remit login files --scope {shlex.quote(scope or '')}`"
+    assert (command in (told.hint or "")) == (scope is not None)
     assert (f"it wants the scope `{scope}`" in told.reason) == (scope is not None)
 
 

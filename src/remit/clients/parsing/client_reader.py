@@ -286,7 +286,7 @@ def read_client(client: Client, view: View, machine: Machine, *, now_ns: int) ->
         inputs=reader.inputs,
         unreadable=frozenset(reader.unreadable),
         lost=frozenset(reader.lost),
-        problems=[problem for part in reader.parsed for problem in part.problems],
+        problems=list(dict.fromkeys(problem for part in reader.parsed for problem in part.problems)),
         files=list(dict.fromkeys(reader.files)),
         behavior=client.behavior,
         own_rules=[rule for part in reader.parsed for rule in part.own_rules],
