@@ -72,7 +72,7 @@ def test_the_mark_of_a_nested_gateway_is_taken_back_only_with_a_files_own_value(
     (tmp_path / ".env").write_text("REMIT_DEPTH = '1'\n", encoding="utf-8")
     given = {"REMIT_DEPTH": "1"}
     assert take_back(given, client, str(tmp_path), str(tmp_path), None) == ["REMIT_DEPTH"]
-    assert given == {}
+    assert "REMIT_DEPTH" not in given
     nested = {"REMIT_DEPTH": NESTED}
     assert take_back(nested, client, str(tmp_path), str(tmp_path), None) == []
     settings(tmp_path, "{")
