@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from remit.decision.client_settings import ClientSettings, url_matches
+from remit.decision.client_settings import ClientSettings, matches, url_matches
 from remit.decision.declarations import Declaration
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.launch import Launch, Transport
@@ -34,6 +34,27 @@ def remote(url: str, label: str = "git") -> Declaration:
 
 def status(declaration: Declaration, *rules: SettingsRule) -> ConfigStatus:
     return ClientSettings(rules).status(declaration)
+
+
+@pytest.mark.parametrize(
+    ("matcher", "is_matched"),
+    [
+        ("name:git", True),
+        ("name:wiki", False),
+        ("url:https://git.test/*", True),
+        ("url:https://wiki.test/*", False),
+        ("command:x", False),
+        ("forgotten-url", False),
+    ],
+)
+def test_a_matcher_goes_by_name_or_by_place(matcher: str, is_matched: bool) -> None:
+    assert matches(matcher, remote("https://git.test/mcp")) is is_matched
+
+
+def test_a_process_is_matched_by_its_command_and_no_url() -> None:
+    process = replace(declared("git"), endpoint="x")
+    assert matches("command:x", process)
+    assert not matches("url:*", process)
 
 
 def test_a_projects_server_waits_for_approval() -> None:

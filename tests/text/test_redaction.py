@@ -53,6 +53,8 @@ def test_a_repository_cannot_hide_a_command_by_a_variable_of_that_value(command:
         (f"https://mcp.example/s/{'Zw1Rt7Vb5Nc4Md6Hf0Gs' * 2}/mcp", "https://mcp.example/s/***/mcp"),
         (f"https://mcp.example/?sk-{HEX}#top", "https://mcp.example/?***#top"),
         ("https://a@b@mcp.example/", "https://***@mcp.example/"),
+        ("https://mcp.example/?q=(a|b)", "https://mcp.example/?q=(a|b)"),
+        (f"https://mcp.example/?q=(ghp_{HEX})", "https://mcp.example/?q=(***)"),
         ("https://mcp.example?x=@other.example", "https://mcp.example?x=@other.example"),
     ],
 )

@@ -14,7 +14,6 @@ _SHORTEST = 4  # shorter values are not secrets and occur in ordinary words
 
 # Compiled on first use, as in `secrets`.
 _PLAIN = r"[A-Za-z0-9_+/=.:~@%-]+"  # all other words are checked
-_HEADER = r"(?i)(([\w-]+):\s*(?:(?:bearer|basic|token)\s+)?)([A-Za-z0-9_+/=.~-]+)"
 _PART = r"@?(?:sha\d+:)?[^/\\@:]+"
 _USER_INFO = r"(?<=://)[^/?#\s]+@"
 _PATH = r"(://[^/?#\s]*)(/[^?#\s]*)"
@@ -61,16 +60,9 @@ def redact_url(url: str) -> str:
 def _value(value: str, name: str) -> str:
     if "://" in value:
         return redact_url(value)
-    header = re.fullmatch(_HEADER, value)
-    if header is not None and names_a_secret(header[2]):
-        return header[1] + HIDDEN
     if not re.fullmatch(_PLAIN, value):
-        return redact(value, filter(_is_no_command, secrets_in(value, name)))
+        return redact(value, secrets_in(value, name))
     return HIDDEN if names_a_secret(name) else _parts(value)
-
-
-def _is_no_command(secret: str) -> bool:
-    return re.fullmatch(_PLAIN, secret) is not None or secret.startswith("-----BEGIN")
 
 
 def _parts(text: str) -> str:
