@@ -175,8 +175,8 @@ def has_managed_install(client: str) -> bool:
     return os.path.exists(managed_record_path(client, _machine()))
 
 
-def refresh_blocks() -> bool:
-    """Bring Claude Code's own deny rules in step with the policy, if Remit is installed there.
+def refresh_blocks(*, may_remove: bool) -> bool:
+    """Bring Claude Code's own deny rules in step, if Remit is installed there; only a person may remove some.
 
     Raises:
         FileChangeError: a file of the client cannot be changed.
@@ -185,11 +185,14 @@ def refresh_blocks() -> bool:
     from remit.install.install_record_path import record_path
 
     client = "claude-code"
-    return os.path.exists(record_path(client, _machine())) and open_installer().refresh_blocks(client)
+    if not os.path.exists(record_path(client, _machine())):
+        return False
+    return open_installer().refresh_blocks(client, may_remove=may_remove)
 
 
 def _static_blocks(machine: "Machine", *, is_managed: bool) -> list[str]:
     from remit.configuration.config_model import ConfigurationLayer
+    from remit.configuration.own_files import denied_edits
     from remit.configuration.static_blocks import static_blocks
     from remit.files.checkout import locate
     from remit.store.sqlite_store import SqliteStore
@@ -198,7 +201,8 @@ def _static_blocks(machine: "Machine", *, is_managed: bool) -> list[str]:
     try:
         loaded = open_states(store, machine).configuration.current(locate(machine.home)).loaded
         layers = (ConfigurationLayer.MANAGED,) if is_managed else ConfigurationLayer
-        return static_blocks(file for file in loaded if file.file.layer in layers)
+        blocks = static_blocks(file for file in loaded if file.file.layer in layers)
+        return [*blocks, *denied_edits(machine, is_managed=is_managed)]
     finally:
         store.close()
 

@@ -19,8 +19,8 @@ def test_what_the_user_blocks_after_the_install_stays_blocked_too(world: World) 
         world.user_settings["permissions"]["deny"]
     )
     world.configure('block = ["WebFetch"]\n')
-    world.start_session()
-    assert world.user_settings["permissions"]["deny"] == ["WebFetch"]
+    world.remit("scan")
+    assert world.denied_tools == ["WebFetch"]
 
 
 def test_a_repository_does_not_say_what_is_written_into_the_users_settings(world: World) -> None:
@@ -29,7 +29,7 @@ def test_a_repository_does_not_say_what_is_written_into_the_users_settings(world
     world.write(world.repository / "remit.toml", 'block = ["Edit"]\n')
     world.impose(env={"REMIT_CONFIG": str(world.repository / "own.toml")})
     world.start_session()
-    assert world.user_settings["permissions"]["deny"] == ["Bash"]
+    assert world.denied_tools == ["Bash"]
 
 
 def test_the_gateway_status_and_doctor_say_that_hooks_are_off(world: World) -> None:

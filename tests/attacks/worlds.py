@@ -61,6 +61,11 @@ class World:
         return _read(self.home / ".claude/settings.json")
 
     @property
+    def denied_tools(self) -> list[str]:
+        """The tools that the user's settings deny as a whole."""
+        return [rule for rule in self.user_settings["permissions"]["deny"] if "(" not in rule]
+
+    @property
     def project_settings(self) -> Settings:
         """What the repository's settings of Claude Code say."""
         return _read(self.repository / ".claude/settings.json")
@@ -223,10 +228,12 @@ class World:
             label: entry for label, entry in declared.items() if not lists or _allows(allowed, label, entry)
         }
 
-    def claude(self, *calls: Call) -> real_claude.Session:
+    def claude(self, *calls: Call, options: Sequence[str] = ()) -> real_claude.Session:
         """Run the real client in the repository, with a model that makes these calls."""
-        given = {"ENABLE_TOOL_SEARCH": "false"}
-        return real_claude.run(CLAUDE, self.home, self.repository, calls=calls, variables=given)
+        given = {"ENABLE_TOOL_SEARCH": "false", "IS_SANDBOX": "1"}
+        return real_claude.run(
+            CLAUDE, self.home, self.repository, calls=calls, variables=given, options=options
+        )
 
     def runs_in_claude(self) -> bool:
         """Tell whether the real client runs a command that its model asks for."""

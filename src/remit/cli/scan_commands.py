@@ -19,7 +19,7 @@ from remit.settings import DEADLINE
 def _refresh_blocks() -> None:
     """Bring the client's own deny rules in step; a scan succeeds even if that fails."""
     try:
-        refresh_blocks()
+        refresh_blocks(may_remove=True)
     except InstallError as error:
         render.error(error)
 

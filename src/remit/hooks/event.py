@@ -9,6 +9,7 @@ from remit.decision.projects import runs_headless
 from remit.decision.tool_names import CALL_TOOL, MCP, served_name, storable
 
 _MAX_TEXT = 1_000  # characters of a name or id
+_MAX_DIRECTORY = 100_000
 _MAX_DURATION = 2**53  # milliseconds
 _SUBJECTS = {
     "Skill": ("skill", "command"),
@@ -16,7 +17,12 @@ _SUBJECTS = {
     "Agent": ("subagent_type",),
     "Task": ("subagent_type",),
 }
-
+_EDITED = {  # the fields with the file that a tool of the client changes
+    "Edit": "file_path",
+    "MultiEdit": "file_path",
+    "NotebookEdit": "notebook_path",
+    "Write": "file_path",
+}
 
 Answer = dict[str, object] | None  # None: no answer
 
@@ -80,6 +86,17 @@ class Event(NamedTuple):
         ) or None
 
     @property
+    def edited_file(self) -> str | None:
+        """The file that a tool of the client changes, as the model wrote it."""
+        path = self.inner("tool_input").fields.get(_EDITED.get(self.tool or "", ""))
+        return path if isinstance(path, str) else None
+
+    @property
+    def cwd(self) -> str:
+        """The directory that relative paths start from."""
+        return _text(self.fields.get("cwd"), _MAX_DIRECTORY) or self.directory
+
+    @property
     def subject(self) -> str | None:
         """The skill, command or agent that the tool starts."""
         given = self.inner("tool_input")
@@ -104,7 +121,7 @@ def read_event(data: bytes, variables: Mapping[str, str]) -> Event:
     session_id = _text(fields.get("session_id"), _MAX_TEXT)
     launched = variables.get("CLAUDE_PROJECT_DIR")
     is_this_session = variables.get("CLAUDE_CODE_SESSION_ID", session_id) == session_id
-    here = _text(fields.get("cwd"), 100_000) or os.curdir
+    here = _text(fields.get("cwd"), _MAX_DIRECTORY) or os.curdir
     return Event(
         name=name,
         directory=launched if launched and is_this_session else here,

@@ -2,9 +2,11 @@
 
 from typing import TYPE_CHECKING
 
+from remit.configuration.own_files import is_own_file
 from remit.decision.client_reports import ClientCall
 from remit.decision.gates import ASK_THE_USER
 from remit.decision.tool_names import MCP, served_name
+from remit.files.bounded_reader import this_machine
 from remit.hooks.decision_cache import CallDecision, decide_call
 from remit.hooks.event import Answer, Event, permission_decision
 from remit.hooks.hook_context import CLIENT, HookEnvironment, open_context
@@ -13,6 +15,8 @@ from remit.policy.audit import AuditEntry, AuditOutcome
 from remit.text.foreign import one_line
 
 _PERMISSIONS = {"hidden": "deny", "ask": "ask"}
+_OWN = "this file belongs to Remit itself"
+_OWN_FILE = CallDecision("hidden", _OWN, _OWN)
 _MAX_PATH = 4_096
 _MAX_NAME = 256
 _MAX_REASON = 1_000
@@ -40,7 +44,11 @@ def before_call(event: Event, environment: HookEnvironment) -> Answer:
         mode=event.text("permission_mode"),
         through=event.through,
     )
-    decided = decide_call(call, event.directory, is_headless=event.is_headless, environment=environment)
+    decided = (
+        _OWN_FILE
+        if event.edited_file is not None and is_own_file(event.edited_file, event.cwd, this_machine())
+        else decide_call(call, event.directory, is_headless=event.is_headless, environment=environment)
+    )
     permission = _PERMISSIONS.get(decided.verdict)
     if permission is None:
         return permission_decision("allow", f"Remit: {decided.reason}.") if decided.lifts_prompt else None

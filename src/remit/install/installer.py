@@ -134,10 +134,11 @@ class Installer:
             )
         return done
 
-    def refresh_blocks(self, client: str) -> bool:
+    def refresh_blocks(self, client: str, *, may_remove: bool) -> bool:
         """Bring the client's own deny rules in step with the policy; False if there is nothing to change.
 
-        Only if Remit is installed there with this configuration; everything else in the file stays.
+        Only if Remit is installed there with this configuration; everything else in the file stays. Only a
+        person may have rules removed: what an agent could change must not lift a block.
 
         Raises:
             FileChangeError: a file cannot be read or written, or is invalid.
@@ -149,8 +150,13 @@ class Installer:
         if record.ground.configuration not in (None, self._ground.configuration):
             return False
         others = [Edit(key.path, key.value, key.is_item) for key in known.keys if key.path != DENIED]
-        target = TargetFile(known.path, known.format, [*others, *denials(self._blocks())])
-        return self._change(target.path, lambda text: self._saved(target, text, record)).is_change
+
+        def refreshed(text: str | None) -> FileChange:
+            kept = () if may_remove else _denials_in_place(known, text)
+            rules = dict.fromkeys((*kept, *self._blocks()))
+            return self._saved(TargetFile(known.path, known.format, [*others, *denials(rules)]), text, record)
+
+        return self._change(known.path, refreshed).is_change
 
     def plan_removal(self, client: str) -> list[FileChange]:
         """Return the changes that an uninstall would make.
@@ -283,6 +289,15 @@ def _recognised(target: TargetFile, text: str) -> EditedFile:
     found = [document.value(change.path) for change in target.changes]
     keys = list(own_keys(target.changes, [None if value is None else value[0] for value in found]))
     return EditedFile(path=target.path, format=target.format, before="", after="", keys=keys)
+
+
+def _denials_in_place(file: EditedFile, text: str | None) -> list[str]:
+    """List the deny rules that Remit wrote, except those that a person has removed since."""
+    with _named(file.path):
+        found = None if text is None else EditableText(text, file.format).value(DENIED)
+    return [
+        key.value for key in file.keys if found is not None and key.path == DENIED and key.value in found[0]
+    ]
 
 
 def _is_empty(taken: RemovedEdits, format: Format) -> bool:
