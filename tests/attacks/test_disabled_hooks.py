@@ -1,5 +1,7 @@
 """A repository switches the client's hooks off: what the user blocked must stay blocked."""
 
+import pytest
+
 from attacks.worlds import BASH, World, needs_claude, require
 
 
@@ -48,6 +50,19 @@ def test_why_says_that_nothing_enforces_a_rule_where_hooks_are_off(world: World)
     require(not world.attempt("why", "Bash").stderr, "there is a warning without the attack")
     world.impose(disableAllHooks=True)
     assert "Remit's hooks are off here" in world.attempt("why", "Bash").stderr
+
+
+@pytest.mark.parametrize(
+    "more", ['"x": ' + "1" * 6_000, '"x": ' + "[" * 3_000 + "]" * 3_000, '"x": "' + " " * 1_300_000 + '"']
+)
+def test_settings_that_only_the_client_can_read_are_told_of(world: World, more: str) -> None:
+    world.block_bash()
+    world.write(world.repository / ".claude/settings.json", '{"disableAllHooks": true, ' + more + "}")
+    reason = "Remit's hooks may be off here: Remit cannot read .claude/settings.json, but the client may"
+    with world.serve("--client", "claude-code") as gateway:
+        assert reason in gateway.instructions
+    assert reason in world.doctor()
+    assert f"warning: {reason}" in world.advice("status")
 
 
 @needs_claude

@@ -55,6 +55,8 @@ def read(reader: ClientReader) -> None:
         reader.read(ConfigFile(path=path, format=text.parse, parse=parse))
         if path in reader.unreadable:  # it may enable plugins
             reader.lost.add(Scope.PLUGIN)
+            with reader.part(path) as parsed:
+                parsed.rules.append(SettingsRule(source=path, level=level, effect=Effect.IS_UNREADABLE))
     reader.read(ConfigFile(path=state_path(machine), parse=parse_state_file, limit=_STATE_FILE_LIMIT))
     read_tracking(reader)
     forget_personal(reader)

@@ -40,6 +40,7 @@ class Effect(StrEnum):
     PERMITS_MANAGED_ONLY = "permits_managed_only"  # only an administrator's permission rules count
     IS_TRACKED = "is_tracked"  # git tracks the file, so the repository may have written it
     DISABLES_HOOKS = "disables_hooks"  # the key that does; `MANAGED_HOOKS_ONLY` spares an administrator's
+    IS_UNREADABLE = "is_unreadable"  # Remit cannot read the file; the client may, and hooks may be off
     WITHHOLDS = "withholds"  # a directory whose servers are pending until it is trusted; empty: all servers
 
 

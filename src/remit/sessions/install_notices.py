@@ -27,6 +27,19 @@ _LONGEST_NAME = 100  # characters of a server's name
 
 _OWN_SCOPES = (Scope.GLOBAL, Scope.MANAGED)  # of our entry
 
+_WITHOUT_HOOKS = {  # the reason and the fix
+    Effect.DISABLES_HOOKS: (
+        "Remit's hooks are off here: `{0}` in {1}; of the client's own tools, only those that its "
+        "`permissions.deny` names are blocked",
+        "remove `{0}` from {1}",
+    ),
+    Effect.IS_UNREADABLE: (
+        "Remit's hooks may be off here: Remit cannot read {1}, but the client may; of the client's own "
+        "tools, only those that its `permissions.deny` names are sure to be blocked",
+        "correct {1}, or delete it; `remit doctor` says what Remit cannot read in it",
+    ),
+}
+
 LineOf = Callable[[str, str], int]  # finds the line of a key in a file; 0: unknown
 
 
@@ -83,18 +96,12 @@ class InstalledClient(NamedTuple):
 
 
 def disabled_hooks(client: InstalledClient) -> Iterator[InstallNotice]:
-    """Find the settings that switch off the client's hooks, and with them Remit's."""
+    """Find the settings that switch off the client's hooks, and with them Remit's, or may do so unseen."""
     for rule in client.rules if client.own_rules else ():
-        if rule.effect is Effect.DISABLES_HOOKS and _disables_ours(rule, client):
+        if rule.effect in _WITHOUT_HOOKS and _disables_ours(rule, client):
             place = client.place(rule.source, rule.subject)
-            yield InstallNotice(
-                NoticeKind.HOOKS,
-                rule.source,
-                rule.subject,
-                f"Remit's hooks are off here: `{rule.subject}` in {place}; of the client's own tools, only "
-                "those that its `permissions.deny` names are blocked",
-                f"remove `{rule.subject}` from {place}",
-            )
+            reason, fix = (part.format(rule.subject, place) for part in _WITHOUT_HOOKS[rule.effect])
+            yield InstallNotice(NoticeKind.HOOKS, rule.source, rule.subject, reason, fix)
 
 
 def _disables_ours(rule: SettingsRule, client: InstalledClient) -> bool:

@@ -117,6 +117,14 @@ def test_settings_that_switch_hooks_off_are_named_with_their_line() -> None:
     assert list(missing_protection(setup(entry("git"), rules=[off], own=()))) == []
 
 
+def test_settings_that_remit_cannot_read_may_switch_hooks_off() -> None:
+    unread = SettingsRule(source=SHOPS, level=SettingsLevel.PROJECT, effect=Effect.IS_UNREADABLE)
+    (finding,) = missing_protection(setup(REMIT, rules=[unread]))
+    assert (finding.severity, finding.source) == (Severity.ERROR, SHOPS)
+    assert "hooks may be off here: Remit cannot read .claude/settings.json, but the client" in finding.reason
+    assert list(missing_protection(setup(entry("git"), rules=[unread], own=()))) == []
+
+
 def test_a_server_that_the_client_approved_and_remit_may_not_start_is_named() -> None:
     untrusted = server("till", scope=Scope.PROJECT, is_trusted=False)
     others = [
