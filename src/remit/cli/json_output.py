@@ -232,6 +232,7 @@ def _trustable(item: ServerTrust) -> Shape:
     is_remote = launch is not None and launch.is_remote
     return {
         **_declared(entry),
+        "agent": entry.agent,
         "config_status": item.config_status,
         "trusted": item.is_trusted,
         "changed": item.is_changed,

@@ -124,7 +124,9 @@ def _entry(item: ServerTrust, context: Context) -> list[str]:
     state = item.state
     if item.config_status is not ConfigStatus.ENABLED:
         state += f"; {status_reason(item.config_status)}, so not started"
-    lines = [f"{declaration.server} ({declaration.scope}, {shorten(declaration.source, context)}): {state}"]
+    agent = "" if declaration.agent is None else f"agent {declaration.agent}, "
+    place = shorten(declaration.source, context)
+    lines = [f"{declaration.server} ({agent}{declaration.scope}, {place}): {state}"]
     if launch is None:
         lines.append("  its file cannot be read now")
     else:

@@ -62,6 +62,7 @@ class ClientCall(NamedTuple):
     mode: str | None = None  # the client's mode
     is_anothers: bool = False  # another server uses the name `remit`
     through: str | None = None  # the gateway's tool that makes the call, if it is not called directly
+    label: str | None = None  # the client's whole name for the server, which includes a plugin
 
     @property
     def is_own(self) -> bool:

@@ -19,13 +19,16 @@ from remit.decision.policy_rules import Mode
 from remit.decision.row_status import adopt, without_untrusted
 from remit.decision.scopes import Scope
 from remit.decision.tool_lookup import closest_to_being_visible
-from remit.decision.tool_names import SERVER, classify, served_name, server_rows
+from remit.decision.tool_names import MCP, SERVER, canonical, classify, full_label, served_name, server_rows
 from remit.decision.tools import Tool
 
 # Client modes that restrict; others are ignored.
 _NARROWING = {"plan": Mode.PLAN, "dontAsk": Mode.DONT_ASK}
-_READ = frozenset({*SOURCE_SCOPES, "agent"})  # client sources whose files Remit reads
 _OURS = frozenset({None, "user", "managed", "enterprise"})  # sources of our gateway
+_AGENT = "agent"  # client source: the definition of an agent
+_READ = frozenset({*SOURCE_SCOPES, _AGENT})  # client sources whose files Remit reads
+# Client sources that no repository can write: the user's and the administrator's files, and the launch.
+_USERS = frozenset({"user", "local", "managed", "enterprise", "dynamic", "sdk", "claudeai"})
 _OF_SERVERS = (Kind.MCP_SERVER, Kind.MCP_TOOL)
 _ORDER = {Verdict.VISIBLE: 0, Verdict.ASK: 1, Verdict.HIDDEN: 2}
 
@@ -96,7 +99,7 @@ def _covered(call: ClientCall, tools: Sequence[Tool], context: Context) -> list[
 def _as_started(call: ClientCall, tools: Sequence[Tool]) -> Sequence[Tool]:
     """Leave out other declarations of the server that the client started, if a file declares that one."""
     scope = SOURCE_SCOPES.get(call.source or "")
-    is_declared = any(tool.kind is Kind.MCP_SERVER and tool.scope is scope for tool in tools)
+    is_declared = any(tool.scope is scope for tool in _servers_named(call, tools))
     if not is_declared or served_name(call.name) is not None:  # the gateway has a declaration of its own
         return tools
     return [tool for tool in tools if tool.scope is scope or tool.kind not in _OF_SERVERS]
@@ -111,12 +114,51 @@ _SILENT = Decision(verdict=Verdict.VISIBLE, gate=None, reason="the gateway decid
 
 
 def _refused_server(call: ClientCall, tools: Sequence[Tool]) -> Decision | None:
-    """Refuse a server in the gateway's place, and a project's server that no scanned file declares."""
+    """Refuse a server in the gateway's place, and a repository's server without a trusted declaration.
+
+    The client may read a file that Remit cannot read, so a server without a declaration is refused as well.
+    """
     if served_name(call.name) is not None:
         is_ours = call.server in (None, SERVER) and call.source in _OURS and any(map(_is_gateway, tools))
         return None if is_ours else _IMPOSTOR
-    is_declared = any(tool.kind is Kind.MCP_SERVER and tool.scope is Scope.PROJECT for tool in tools)
-    return _UNDECLARED if call.source == "project" and not is_declared else None
+    is_of_server = call.server is not None or call.source is not None or call.name.startswith(MCP)
+    if not is_of_server or call.source in _USERS:
+        return None
+    rows = _declarations(call, tools)
+    return None if rows and all(tool.is_trusted is not False for tool in rows) else _UNDECLARED
+
+
+def _declarations(call: ClientCall, tools: Sequence[Tool]) -> list[Tool]:
+    """Return the declarations that the client may have started the server from: those in force, if any."""
+    rows = [tool for tool in _servers_named(call, tools) if _is_from(call, tool)]
+    if call.source == _AGENT:  # an agent's agents may have its servers
+        rows = [tool for tool in rows if tool.agent == call.agent] or rows
+    return [tool for tool in rows if tool.shadowed_by is None] or rows
+
+
+def _servers_named(call: ClientCall, tools: Sequence[Tool]) -> list[Tool]:
+    """Return the declared servers whose tools may have the called name."""
+    names = frozenset(server_rows(canonical(call.name)))
+    return [
+        tool
+        for tool in tools
+        if tool.name in names
+        and tool.kind is Kind.MCP_SERVER
+        and tool.authority is Authority.CONFIG
+        and tool.config_status is not None
+    ]
+
+
+def _is_from(call: ClientCall, server: Tool) -> bool:
+    """Return whether a declared server has the label and the source that the client names."""
+    label = call.label or call.server
+    if label is not None and full_label(server.server or "", server.plugin) != label:
+        return False
+    if call.source is None:
+        return True
+    if call.source == _AGENT:
+        return server.agent is not None
+    return server.agent is None and server.scope is SOURCE_SCOPES.get(call.source)
 
 
 def _is_gateway(tool: Tool) -> bool:
@@ -132,7 +174,7 @@ _IMPOSTOR = Decision(
 _UNDECLARED = Decision(
     verdict=Verdict.HIDDEN,
     gate=Gate.CONFIG,
-    reason="its server comes from the project, and is not trusted in Remit",
+    reason="its server is not one of the user's own, and is not trusted in Remit",
     unlock="look at the project's servers with `remit trust`",
 )
 

@@ -106,9 +106,7 @@ def config(tool: Tool, context: Context) -> GateResult:
         return GateResult(
             False, f"its server `{tool.server}` no longer lists it", "run `remit scan --connect`"
         )
-    # The client itself starts the servers in an agent's definition.
-    needs_trust = context.starts_servers or context.is_installed
-    if needs_trust and tool.is_trusted is False and tool.agent is None:
+    if (context.starts_servers or context.is_installed) and tool.is_trusted is False:
         unlock = f"look at it with `remit trust`, then run `remit trust {shlex.quote(tool.server or '')}`"
         return _config_refusal(tool, context, "not trusted", unlock)
     return GateResult(True, _declared(tool, context))

@@ -78,12 +78,21 @@ class Event(NamedTuple):
         return served_name(self.text("tool_name") or "") == CALL_TOOL
 
     @property
+    def label(self) -> str | None:
+        """The client's whole name for the server of the tool."""
+        return self.inner("mcp_server").text("name")
+
+    @property
+    def source(self) -> str | None:
+        """Where the client found the server's declaration."""
+        return self.inner("mcp_server").text("source")
+
+    @property
     def server(self) -> str | None:
-        """The server of the tool, without the client's plugin prefix."""
-        label = self.inner("mcp_server").text("name") or ""
-        return (
-            label.split(":", 2)[2] if label.startswith("plugin:") and label.count(":") > 1 else label
-        ) or None
+        """The server of the tool, without the prefix of the plugin that it comes from."""
+        label = self.label or ""
+        is_plugins = self.source == "plugin" and label.startswith("plugin:") and label.count(":") > 1
+        return (label.split(":", 2)[2] if is_plugins else label) or None
 
     @property
     def edited_file(self) -> str | None:

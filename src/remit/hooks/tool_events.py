@@ -38,11 +38,12 @@ def before_call(event: Event, environment: HookEnvironment) -> Answer:
     call = ClientCall(
         event.tool,
         server=event.server,
-        source=event.inner("mcp_server").text("source"),
+        source=event.source,
         subject=event.subject,
         agent=event.text("agent_type"),
         mode=event.text("permission_mode"),
         through=event.through,
+        label=event.label,
     )
     decided = (
         _OWN_FILE
@@ -119,7 +120,7 @@ def _record(event: Event, environment: HookEnvironment, *, succeeded: bool | Non
         context.record_use(
             name,
             server=event.server,
-            source=event.inner("mcp_server").text("source"),
+            source=event.source,
             subject=event.subject,
             session_id=event.session_id,
             call_id=event.text("tool_use_id"),

@@ -108,6 +108,7 @@ def _row_of(database: Database, declaration: Declaration, workspace: Workspace) 
         scope=declaration.scope,
         project_hash=declaration.project_hash,
         dir=declaration.dir,
+        agent=declaration.agent,
         server=declaration.server,
         name=declaration.name,
         **scope_parameters(workspace),

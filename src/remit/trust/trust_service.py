@@ -1,4 +1,4 @@
-"""The trust service: the servers of a project that start only with the user's trust."""
+"""The trust service: the servers of a project that are used only with the user's trust."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TrustService:
                 trusted_digest=trusts.get(item.declaration.key),
             )
             for item in self._scanner.resolved(context)
-            if item.declaration.agent is None and declaration_needs_trust(item.declaration, context.workspace)
+            if declaration_needs_trust(item.declaration, context.workspace)
         ]
         for name in names:
             if not any(item.declaration.is_called(name) for item in found):

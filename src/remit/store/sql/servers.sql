@@ -3,7 +3,7 @@
 -- name: server_row
 select t.id from tools t
 where {in_scope} and t.client = :client and t.kind = 'mcp_server' and t.scope = :scope and t.project_hash is :project_hash
-    and t.dir is :dir and t.agent is null and t.server is :server and t.name = :name
+    and t.dir is :dir and t.agent is :agent and t.server is :server and t.name = :name
 
 -- name: mark_listed
 update tools set
