@@ -57,13 +57,88 @@ def test_with_remit_in_the_client_a_projects_server_must_be_trusted_even_if_the_
     assert decide_call(call, [till._replace(is_trusted=True)], INSTALLED).is_available
 
 
+RING = ClientCall("mcp__till__ring", server="till", source="project")
+TILL = server("till", scope=Scope.PROJECT, is_trusted=True)
+OTHER = Winner(Scope.LOCAL, "/home/ada/.claude.json")
+
+
+def is_available(call: ClientCall, *rows: Tool) -> bool:
+    return decide_call(call, [REMIT, GIT, *rows], INSTALLED).is_available
+
+
 def test_a_projects_server_that_no_scanned_file_declares_is_refused() -> None:
-    call = ClientCall("mcp__till__ring", server="till", source="project")
-    assert "comes from the project" in decide_call(call, [], INSTALLED).reason
-    assert not decide_call(call, [server("till")], INSTALLED).is_available
-    assert decide_call(call, [server("till", scope=Scope.PROJECT)], INSTALLED).is_available
-    assert decide_call(call._replace(source="dynamic"), [], INSTALLED).is_available
-    assert decide_call(call, [], context()).is_available
+    found = decide_call(RING, [REMIT, GIT, server("wiki", scope=Scope.PROJECT)], INSTALLED)
+    assert (found.verdict, found.gate) == (Verdict.HIDDEN, Gate.CONFIG)
+    assert "not trusted" in found.reason
+    assert not is_available(RING, server("till"))
+    assert not is_available(RING, TILL._replace(config_status=None))
+    assert not is_available(RING, TILL._replace(authority=Authority.REPORT))
+    assert is_available(RING, TILL)
+    assert decide_call(RING, [], context()).is_available
+
+
+@pytest.mark.parametrize("source", ["user", "local", "managed", "enterprise", "dynamic", "sdk", "claudeai"])
+def test_a_server_that_no_repository_can_declare_needs_no_declaration(source: str) -> None:
+    assert is_available(RING._replace(source=source))
+
+
+@pytest.mark.parametrize("source", ["project", "plugin", "agent", "something-new"])
+def test_a_server_of_any_other_source_does(source: str) -> None:
+    assert not is_available(RING._replace(source=source), server("till"))
+
+
+def test_a_server_without_a_source_is_the_one_that_its_name_belongs_to() -> None:
+    call = ClientCall("mcp__till__ring")
+    assert not is_available(call)
+    assert not is_available(call._replace(server="other"), TILL)
+    assert not is_available(call, TILL._replace(is_trusted=False))
+    assert is_available(call, TILL)
+    assert is_available(call._replace(server="till"), server("till"))
+    assert is_available(ClientCall("Read"))
+    assert not is_available(ClientCall("ring", server="till", source="project"), TILL)
+
+
+def test_of_declarations_with_one_name_those_in_force_must_be_trusted() -> None:
+    above = TILL._replace(dir="/code", is_trusted=False, shadowed_by=OTHER)
+    assert is_available(RING, TILL, above)
+    assert not is_available(RING, above._replace(is_trusted=True), TILL._replace(is_trusted=False))
+
+
+def test_another_plugins_server_does_not_stand_for_one_of_a_similar_name() -> None:
+    users = server("spell", scope=Scope.PLUGIN)._replace(plugin="a_b", name="mcp__plugin_a_b_spell__*")
+    call = ClientCall("mcp__plugin_a_b_spell__go", server="spell", source="plugin", label="plugin:a_b:spell")
+    assert is_available(call, users)
+    assert not is_available(call._replace(label="plugin:a.b:spell"), users)
+    assert not is_available(call, users._replace(is_trusted=False))
+
+
+def test_a_server_whose_name_only_looks_like_a_plugins_must_be_trusted() -> None:
+    label = "plugin:x:y"
+    named = server(label, scope=Scope.PROJECT, is_trusted=False)._replace(name="mcp__plugin_x_y__*")
+    call = ClientCall("mcp__plugin_x_y__go", server=label, source="project", label=label)
+    assert not is_available(call, named)
+    assert is_available(call, named._replace(is_trusted=True))
+
+
+def test_remits_own_memory_does_not_stand_for_a_projects_server_of_that_name() -> None:
+    own = server("remit-memory")._replace(source="Remit")
+    theirs = server("remit-memory", scope=Scope.PROJECT, is_trusted=False)._replace(shadowed_by=OTHER)
+    call = ClientCall("mcp__remit-memory__search", server="remit-memory", source="project")
+    assert not is_available(call, own)
+    assert not is_available(call, own, theirs)
+    assert not is_available(call, own, theirs._replace(is_trusted=True))
+
+
+def test_a_server_in_the_definition_of_a_projects_agent_must_be_trusted() -> None:
+    inline = TILL._replace(agent="clerk", is_trusted=False)
+    call = RING._replace(source="agent", agent="clerk")
+    assert not is_available(call, inline)
+    assert not is_available(call, TILL)
+    assert not is_available(RING, TILL._replace(agent="clerk"))
+    assert is_available(call, inline._replace(is_trusted=True))
+    assert is_available(call, inline._replace(scope=Scope.GLOBAL, is_trusted=None))
+    assert is_available(call, inline._replace(is_trusted=True), inline._replace(agent="other"))
+    assert not is_available(call._replace(agent="helper"), inline)
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,13 @@ def test_what_a_tool_starts_is_found_in_its_arguments(tool: str, given: object, 
 def test_a_plugins_server_goes_by_its_own_name(label: str, server: str) -> None:
     assert event(mcp_server={"name": label, "source": "plugin"}).server == server
     assert event(mcp_server=label).server is None
-    assert event(mcp_server={"name": "plugin:x:"}).server is None
+    assert event(mcp_server={"name": "plugin:x:", "source": "plugin"}).server is None
+
+
+@pytest.mark.parametrize("source", ["project", "user", None])
+def test_a_name_that_looks_like_a_plugins_is_a_name_like_any_other(source: str | None) -> None:
+    told = event(mcp_server={"name": "plugin:x:y", "source": source})
+    assert (told.server, told.label, told.source) == ("plugin:x:y", "plugin:x:y", source)
 
 
 @pytest.mark.parametrize("name", ["git__commit", "mcp__git__commit", "mcp__remit__git__commit"])

@@ -180,6 +180,21 @@ def test_what_cannot_be_seen_cannot_be_trusted(sandbox: Sandbox, shop: Path) -> 
         trust(registry, at)
         sandbox.write(shop / ".mcp.json", "{ broken")
         (unread,) = connect(registry, at).values()
+        sandbox.write(shop / ".mcp.json", servers(till=entry("old")))
+        registry.scan(at)
+        assert [item.is_trusted for item in registry.trust.servers(at)] == [True]
+    assert (unread.offer, unread.why_not) == (None, "declared in .mcp.json, not trusted")
+
+
+def test_a_users_server_in_a_file_that_cannot_be_read_now_is_not_started(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    sandbox.write(sandbox.home / ".claude.json", servers(till=entry("old")))
+    with sandbox.registry() as registry:
+        at = registry.at(str(shop))
+        registry.scan(at)
+        sandbox.write(sandbox.home / ".claude.json", "{ broken")
+        (unread,) = connect(registry, at).values()
     assert (unread.offer, unread.why_not) == (None, "its file cannot be read now")
 
 

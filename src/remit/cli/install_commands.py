@@ -264,7 +264,9 @@ def _approved(
 
 
 def _is_agreed(server: ServerTrust) -> bool:
-    question = f"Trust `{_label(server)}`, so Remit may start it as shown?"
+    agent = server.declaration.agent
+    user = "Remit may start it" if agent is None else f"agent `{render.printable(agent)}` may use it"
+    question = f"Trust `{_label(server)}`, so {user} as shown?"
     return sys.stdin.isatty() and click.confirm(question, err=True)
 
 

@@ -16,8 +16,10 @@ from remit.decision.settings_rules import Effect, SettingsRule
 from remit.decision.tool_names import REMIT
 from remit.memory.memory_server import is_own, own_offer, resolve_own_server, with_own_server
 from remit.scanning.scanner import ClientPresence
+from remit.trust.trust_rule import declaration_needs_trust
 
 if TYPE_CHECKING:
+    from remit.decision.projects import Workspace
     from remit.scanning.ports import Sources
     from remit.store.ports import Clock, Store
 
@@ -90,7 +92,8 @@ class SourceReader:
         declarations, rules = reading.declarations, reading.rules
         if reading.unreadable:
             stored = self._store.last_known(view, reading.unreadable, reading.lost)
-            declarations, rules = _completed(reading, stored), [*rules, *_narrowing(stored.rules)]
+            declarations = _completed(reading, stored, view.workspace)
+            rules = [*rules, *_narrowing(stored.rules)]
             known = {item.source for item in (*stored.declarations, *stored.rules)}
             problems = [
                 _with_consequence(item) if item.source in known else item for item in reading.problems
@@ -107,15 +110,20 @@ def _presence(reading: ClientReading) -> ClientPresence:
     )
 
 
-def _completed(reading: ClientReading, stored: StoredReading) -> list[Declaration]:
+def _completed(reading: ClientReading, stored: StoredReading, workspace: Workspace) -> list[Declaration]:
     """Add the stored declarations of unreadable files.
 
     If an unreadable file refers to other files of a scope, only the stored declarations of that scope count.
+    Without a digest, no trust applies to them: the client may read another entry than the trusted one.
     """
     replaced = reading.lost & {item.scope for item in stored.declarations}
     read = [item for item in reading.declarations if item.scope not in replaced]
     judged = [replace(item, was_denied=stored.denied.get(item.key)) for item in read]
-    return [*judged, *stored.declarations]
+    kept = [
+        replace(item, digest=None) if declaration_needs_trust(item, workspace) else item
+        for item in stored.declarations
+    ]
+    return [*judged, *kept]
 
 
 def _narrowing(rules: Iterable[SettingsRule]) -> Iterator[SettingsRule]:
