@@ -147,10 +147,12 @@ def test_a_projects_server_is_hidden_from_those_who_would_start_it_until_it_is_t
     assert decide(server("git", is_trusted=None), starting).is_available
 
 
-def test_what_an_agent_brings_along_is_started_by_its_client_and_needs_no_trust() -> None:
+def test_a_server_in_the_definition_of_a_projects_agent_needs_trust() -> None:
     brought = server("till", scope=Scope.PROJECT, is_trusted=False)._replace(agent="auditor")
     auditor = Agent(name="auditor", profile=AgentProfile())
-    assert decide(brought, replace(context(), starts_servers=True, agent=auditor)).is_available
+    installed = replace(context(), starts_servers=True, agent=auditor)
+    assert "not trusted" in decide(brought, installed).full_reason
+    assert decide(brought._replace(is_trusted=True), installed).is_available
 
 
 def test_where_the_client_starts_its_servers_the_clients_rules_are_all_that_counts() -> None:
