@@ -94,3 +94,22 @@ def test_claude_code_changes_none_of_them(world: World, has_hooks: bool) -> None
     world.claude(*reads, *writes, edit, plain, options=BYPASS)
     require((world.repository / "main.py").exists(), "the client writes nothing at all")
     assert [file.read_bytes() for file in files] == before
+
+
+@needs_claude
+@pytest.mark.parametrize("has_hooks", [True, False])
+def test_claude_code_does_not_change_its_own_settings_unasked(world: World, has_hooks: bool) -> None:
+    world.block_bash()
+    world.impose(disableAllHooks=not has_hooks)
+    settings, state = world.home / ".claude/settings.json", world.home / ".claude.json"
+    calls = [
+        (tool, {"file_path": str(file), **more})
+        for file in (settings, state)
+        for tool, more in (("Read", {}), ("Write", {"content": "{}"}))
+    ]
+    plain = ("Write", {"file_path": str(world.repository / "main.py"), "content": "1\n"})
+    before = settings.read_bytes()
+    world.claude(*calls, plain, options=BYPASS)
+    require((world.repository / "main.py").exists(), "the client writes nothing at all")
+    assert settings.read_bytes() == before
+    assert '"serve"' in state.read_text()  # the client itself writes this file, too

@@ -8,6 +8,7 @@ from remit.clients.claude_code import CONFIG_DIR, settings_path, state_path
 from remit.clients.codex import HOME as CODEX_HOME
 from remit.clients.gemini_cli import HOME as GEMINI_HOME
 from remit.clients.parsing import platform_paths
+from remit.configuration.own_files import edits_of
 from remit.decision.declarations import Declaration
 from remit.decision.launch import references
 from remit.decision.tool_names import SERVER
@@ -15,7 +16,7 @@ from remit.files.bounded_reader import FileError, Machine, read_text, require_te
 from remit.files.formats import parse_commented_json, parse_json
 from remit.files.safe_changes import LIMIT, change_file, missing_directories, read_exactly, remove_empty
 from remit.install.ground import OPTION
-from remit.install.install_record import Edit, Format, TargetFile, denials, matcher, unserved_servers
+from remit.install.install_record import ASKED, Edit, Format, TargetFile, denials, matcher, unserved_servers
 from remit.install.install_record_path import record_path
 
 # The events a hook receives, and its timeout. Remit decides within two seconds; a hook that cannot decide,
@@ -85,9 +86,16 @@ def _claude_code(command: Sequence[str], declared: Declared, machine: Machine) -
     allowed = Edit(("allowedMcpServers",), [own, *map(matcher, unserved_servers(declared))])
     # A repository's server of that name would hide ours, even if the list does not admit it.
     disabled = Edit(("disabledMcpjsonServers",), SERVER, is_item=True)
+    # Even in the mode that asks about nothing, an agent must not remove Remit's entry and hooks unasked.
+    places = (settings_path(machine), state_path(machine))
+    asked = [Edit(ASKED, rule, is_item=True) for path in places for rule in edits_of(path)]
     return [  # the server first: never narrow the list to a missing server
         TargetFile(state_path(machine), Format.JSON, [claude_entry(command, record)]),
-        TargetFile(settings_path(machine), Format.JSON, [*claude_hooks(command, record), allowed, disabled]),
+        TargetFile(
+            settings_path(machine),
+            Format.JSON,
+            [*claude_hooks(command, record), allowed, disabled, *asked],
+        ),
     ]
 
 

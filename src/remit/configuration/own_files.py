@@ -38,8 +38,12 @@ def denied_edits(machine: Machine, *, is_managed: bool = False) -> list[str]:
     if is_managed:
         machine = machine._replace(home="~", variables={})
     files = [machine_path(machine), *(os.path.join(each, "**") for each in _directories(machine))]
-    found = (form for path in files for form in _forms(path))
-    return list(dict.fromkeys(f"Edit({form})" for form in found))
+    return list(dict.fromkeys(rule for path in files for rule in edits_of(path)))
+
+
+def edits_of(path: str) -> list[str]:
+    """Write the permission rules of Claude Code for edits of a file: as it is given, and where it lies."""
+    return list(dict.fromkeys(f"Edit({form})" for form in _forms(path)))
 
 
 def _directories(machine: Machine) -> tuple[str, str]:

@@ -20,6 +20,7 @@ from remit.text.secrets import may_be_secret
 
 VERSION = 2  # 1 had no ground
 DENIED = ("permissions", "deny")  # Claude Code's own deny rules
+ASKED = ("permissions", "ask")  # and the rules for what it asks about
 
 
 class Format(StrEnum):
