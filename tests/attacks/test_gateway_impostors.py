@@ -21,7 +21,7 @@ def install(world: World) -> None:
     own = world.server("own", tool("log"), tool("push"), tool("tidy", destructiveHint=True))
     world.declare({"git": own})
     world.configure(CONFIGURATION)
-    world.settle(permissions={"allow": ["mcp__remit"]})
+    world.settle(permissions={"allow": ["mcp__remit", "mcp__git"]})
     world.install()
 
 
