@@ -71,3 +71,17 @@ def test_claude_code_runs_no_blocked_call_when_a_repository_switches_hooks_off(w
     require(not world.runs_in_claude(), "the call is not blocked without the attack")
     world.impose(disableAllHooks=True)
     assert not world.runs_in_claude()
+
+
+def test_a_session_leaves_what_others_added_to_the_users_settings(world: World) -> None:
+    world.block_bash()
+    changed = world.user_settings
+    changed["allowedMcpServers"].append({"serverName": "theirs"})
+    world.settle(**changed)
+    world.configure('block = ["Bash", "WebFetch"]\n')
+    require("WebFetch" not in world.user_settings["permissions"]["deny"], "it is blocked already")
+    world.start_session()
+    assert "WebFetch" in world.user_settings["permissions"]["deny"]
+    assert {"serverName": "theirs"} in world.user_settings["allowedMcpServers"]
+    world.remit("uninstall", "claude-code", "--yes")
+    assert world.user_settings.get("permissions") == {"allow": ["Bash"]}

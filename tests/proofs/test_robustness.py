@@ -21,6 +21,7 @@ from remit.bootstrap import open_states
 from remit.catalog.summary import summarize
 from remit.cli import json_output
 from remit.clients import CLIENTS
+from remit.decision.decide import ToolDecision
 from remit.decision.declarations import ClientReading, Declaration
 from remit.decision.kinds import ToolStatus
 from remit.files.bounded_reader import FileError, Machine
@@ -448,14 +449,14 @@ class World:
         joins = "left join usage_totals u on u.tool_id = t.id left join sightings x on x.tool_id = t.id"
         return set(run_sql(self.store, f"select {columns} from tools t {joins}"))  # noqa: S608 - no input
 
-    def in_force(self) -> list[object]:
+    def in_force(self) -> list[ToolDecision]:
         """All that is known and not stale, with the decision about it; asked for in every way there is."""
         listed = self.registry.tools(self.here)
         shape = json_output.listing(listed, summarize(listed, self.here), self.here)
         json.dumps([shape, json_output.explanation(self.registry.explain("git", self.here))]).encode()
         self.registry.session_context(self.here).encode()
         return [
-            (tool._replace(updated_at=0), decision)
+            ToolDecision(tool._replace(updated_at=0), decision)
             for tool, decision in listed
             if tool.status is not ToolStatus.STALE
         ]
@@ -490,6 +491,10 @@ def is_slow(step: Callable[[], object]) -> bool:
     return all(own_time(step) > PATIENCE for _ in range(4))
 
 
+def untrusting(standing: list[ToolDecision]) -> list[ToolDecision]:
+    return [ToolDecision(tool._replace(is_trusted=None), decision) for tool, decision in standing]
+
+
 def scan_damaged(world: World, name: str, data: bytes) -> None:
     world.damage(name, data)
     assert not is_slow(world.read), "slow"
@@ -498,7 +503,8 @@ def scan_damaged(world: World, name: str, data: bytes) -> None:
     standing = world.in_force()
     assert world.rows <= world.stored_rows(), "a stored row is lost"
     if path in reading.unreadable:
-        assert standing == world.standing, "what the broken file said no longer holds"
+        # Trust ends while a file cannot be read: nobody knows what it would start.
+        assert untrusting(standing) == untrusting(world.standing), "what the broken file said no longer holds"
     found, reach = _by_source(reading), world.reach(name)
     others = {source: items for source, items in world.declared.items() if source not in reach}
     assert {source: found.get(source) for source in others} == others, "another file's declarations changed"

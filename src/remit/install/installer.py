@@ -30,6 +30,7 @@ from remit.install.install_record import (
     InstallRecord,
     TargetFile,
     denials,
+    digest,
     unserved_servers,
 )
 from remit.install.install_record_store import InstallRecords
@@ -153,8 +154,10 @@ class Installer:
 
         def refreshed(text: str | None) -> FileChange:
             kept = () if may_remove else _denials_in_place(known, text)
-            rules = dict.fromkeys((*kept, *self._blocks()))
-            return self._saved(TargetFile(known.path, known.format, [*others, *denials(rules)]), text, record)
+            rules = [*denials(dict.fromkeys((*kept, *self._blocks())))]
+            if text is not None and digest(text) != known.after:  # others' changes stay as they are
+                return self._with_denials(known, text, rules, record)
+            return self._saved(TargetFile(known.path, known.format, [*others, *rules]), text, record)
 
         return self._change(known.path, refreshed).is_change
 
@@ -239,6 +242,20 @@ class Installer:
 
     def _recorded(self, target: TargetFile, text: str | None, client: str) -> FileChange:
         return self._saved(target, text, self._record(client))
+
+    def _with_denials(
+        self, known: EditedFile, text: str, rules: Sequence[Edit], record: InstallRecord
+    ) -> FileChange:
+        """Change only the deny rules of a file that others changed, and save its record first."""
+        own = [key for key in known.keys if key.path == DENIED]
+        with _named(known.path):
+            if is_in_place(text, known.format, rules, own):
+                return FileChange(known.path, text, text)
+            base = remove_edits(text, replace(known, before="", after="", keys=own)).text
+            after, edited = apply_edits(base, known.path, known.format, rules)
+        others = [key for key in known.keys if key.path != DENIED]
+        self._records.save(record.with_file(replace(known, steps=(), keys=[*others, *edited.keys])))
+        return FileChange(known.path, text, after)
 
     def _saved(self, target: TargetFile, text: str | None, record: InstallRecord) -> FileChange:
         """Plan the change of a file, and save its record first."""
