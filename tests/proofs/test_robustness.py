@@ -492,7 +492,9 @@ def is_slow(step: Callable[[], object]) -> bool:
 
 
 def untrusting(standing: list[ToolDecision]) -> list[ToolDecision]:
-    return [ToolDecision(tool._replace(is_trusted=None), decision) for tool, decision in standing]
+    return [
+        ToolDecision(tool._replace(is_trusted=None, digest=None), decision) for tool, decision in standing
+    ]
 
 
 def scan_damaged(world: World, name: str, data: bytes) -> None:
