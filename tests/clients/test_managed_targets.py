@@ -34,7 +34,9 @@ def installer(sandbox: Sandbox, *blocks: str) -> Installer:
         InstallRecords(machine, is_managed=True),
         sandbox.client_files(),
         lambda: 1,
-        managed_ground({"HTTPS_PROXY": "http://proxy.test:3128", "PATH": "/root/bin", "HOME": "/root"}),
+        managed_ground(
+            {"HTTPS_PROXY": "http://proxy.test:3128", "PATH": "/home/admin/bin", "HOME": "/home/admin"}
+        ),
         lambda: blocks,
     )
 
@@ -71,7 +73,7 @@ def test_every_user_can_read_the_files_and_none_is_named_in_them(sandbox: Sandbo
     installer(sandbox).install("claude-code")
     for path in etc.rglob("*"):
         assert stat.S_IMODE(path.stat().st_mode) == (0o755 if path.is_dir() else 0o644)
-    assert not any(name in text for text in files(etc).values() for name in ("wiki", "/root", "ada"))
+    assert not any(name in text for text in files(etc).values() for name in ("wiki", "/home/admin", "ada"))
     ground = read((etc / "remit/installs/claude-code.json").read_text()).ground
     assert ground is not None
     assert (ground.home, ground.data, ground.configuration, ground.path) == (None, None, None, None)

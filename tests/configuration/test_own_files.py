@@ -71,7 +71,9 @@ def test_what_variables_name_is_guarded(tmp_path: Path) -> None:
 
 
 def test_an_administrators_rules_hold_in_every_home() -> None:
-    machine = Machine(home="/root", variables={"REMIT_HOME": "/srv/data", "REMIT_CONFIG": "/srv/own.toml"})
+    machine = Machine(
+        home="/home/ada", variables={"REMIT_HOME": "/srv/data", "REMIT_CONFIG": "/srv/own.toml"}
+    )
     assert denied_edits(machine, is_managed=True) == [
         "Edit(~/.config/remit/remit.toml)",
         "Edit(//etc/remit/**)",

@@ -162,16 +162,14 @@ def test_a_skill_that_was_used_is_counted_and_one_that_is_switched_off_is_refuse
     assert "- skill: deploy (project, 1x)" in told(machine.session(shop))
 
 
-@pytest.mark.xfail(reason="only an installed gateway counts as Remit's own; this one is declared by hand")
 def test_a_call_through_the_gateway_counts_once_and_is_told_by_the_name_that_is_called(
     machine: Machine,
 ) -> None:
     shop = machine.project("shop")
-    remit = {"command": str(Path(sys.executable).with_name("remit")), "args": ["serve"], "alwaysLoad": True}
     ledger = {"command": sys.executable, "args": [str(machine.server), "search"]}
-    machine.sandbox.write(
-        machine.sandbox.home / ".claude.json", {"mcpServers": {"remit": remit, "ledger": ledger}}
-    )
+    machine.sandbox.write(machine.sandbox.home / ".claude.json", {"mcpServers": {"ledger": ledger}})
+    machine.register({})  # the hooks are those of the install
+    assert machine.sandbox.remit("install", "claude-code", "--yes", cwd=shop).returncode == 0
     done = machine.session(shop, ("mcp__remit__ledger__search", {}))
     assert "it was called" in done.results[0]
     counted = "select t.name, e.call_id, e.succeeded from usage_events e join tools t on t.id = e.tool_id"

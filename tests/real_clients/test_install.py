@@ -87,6 +87,11 @@ class Machine:
         told = json.loads(self.sandbox.remit("doctor", "--json", cwd=self.shop).stdout)
         return [item for item in told["findings"] if item["check"] == "install"]
 
+    def install_and_trust(self) -> None:
+        """Install Remit, and trust the project's server: an install alone trusts nothing."""
+        self.remit("install", "claude-code", "--yes")
+        self.remit("trust", "till", "--yes")
+
     def remit(self, *words: str) -> None:
         done = self.sandbox.remit(*words, cwd=self.shop)
         assert done.returncode == 0, done.stderr
@@ -101,13 +106,12 @@ def of_servers(session: Session) -> list[str]:
     return [name for name in session.tools if name.startswith("mcp__")]
 
 
-@pytest.mark.xfail(reason="an install no longer trusts a project's server by itself")
 def test_after_install_the_tools_are_remits_and_the_servers_of_every_scope_work_through_it(
     machine: Machine,
 ) -> None:
     direct = {"mcp__press__print", "mcp__ledger__add_line", "mcp__till__open_drawer"}
     assert direct <= set(of_servers(machine.session()))
-    machine.remit("install", "claude-code", "--yes")
+    machine.install_and_trust()
     names = [f"mcp__remit__{name.removeprefix('mcp__')}" for name in sorted(direct)]
     session = machine.session(*((name, NOTHING) for name in names))
     assert set(names) <= set(of_servers(session))
@@ -181,24 +185,24 @@ def without_remit(state: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@pytest.mark.xfail(reason="an install no longer trusts a project's server by itself")
-def test_a_projects_own_list_of_names_is_what_doctor_says_of_it(machine: Machine) -> None:
+def test_a_projects_own_list_of_names_loads_no_process_next_to_remit(machine: Machine) -> None:
     lists = {"allowedMcpServers": [{"serverName": "till"}]}
     machine.sandbox.write(machine.shop / ".claude/settings.json", lists)
-    machine.remit("install", "claude-code", "--yes")
+    machine.install_and_trust()
     tools = of_servers(machine.session())
-    assert {"mcp__till__open_drawer", "mcp__remit__till__open_drawer"} <= set(tools)
+    assert "mcp__remit__till__open_drawer" in tools
+    assert all(name.startswith("mcp__remit__") for name in tools)
     assert "mcp__remit__press__print" not in tools  # denied before, and so denied now
-    assert [item["subject"] for item in machine.findings()] == ["till"]
+    assert machine.findings() == []
 
 
-@pytest.mark.xfail(reason="an install no longer trusts a project's server by itself")
 def test_a_projects_own_list_of_commands_is_what_doctor_says_of_it(machine: Machine) -> None:
     lists = {"allowedMcpServers": [{"serverCommand": machine.words("till", "open_drawer")}]}
     machine.sandbox.write(machine.shop / ".claude/settings.json", lists)
-    machine.remit("install", "claude-code", "--yes")
-    assert of_servers(machine.session()) == ["mcp__till__open_drawer"]
-    assert "Remit is not in force here" in machine.findings()[0]["reason"]
+    machine.install_and_trust()
+    tools = of_servers(machine.session())
+    assert {"mcp__till__open_drawer", "mcp__remit__till__open_drawer"} <= set(tools)
+    assert [item["subject"] for item in machine.findings()] == ["till"]
 
 
 def test_a_server_that_an_agent_brings_along_stays_the_clients(machine: Machine) -> None:
