@@ -1,6 +1,10 @@
 """What counts of a conversation."""
 
+from enum import Enum
 from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
 
 from remit.search.conversation import WeightedText, weighted_texts
 
@@ -60,7 +64,8 @@ def test_what_tools_answer_and_what_the_system_says_is_no_query() -> None:
         {"role": "tool", "content": "a long answer"},
         {"role": "user", "content": [{"type": "tool_result", "content": "another"}]},
         {"role": "user", "content": b"bytes"},
-        {"content": "from nobody"},
+        {"type": "function_call", "name": "x", "arguments": "{}"},
+        {"type": "function_call_output", "output": "text"},
     ]
     assert weighted_texts(messages) == [WeightedText("hello", 1)]
 
@@ -71,6 +76,92 @@ def test_messages_may_be_objects() -> None:
         SimpleNamespace(role="assistant", content="hi"),
     ]
     assert weighted_texts(messages) == [WeightedText("hi", 1), WeightedText("hello", 1)]
+
+
+class Role(str, Enum):  # noqa: UP042 - as frameworks write it
+    USER = "user"
+    TOOL = "tool"
+
+
+def part(kind: str, content: object) -> SimpleNamespace:
+    return SimpleNamespace(part_kind=kind, content=content)
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        pytest.param(
+            [SimpleNamespace(type="human", content="hello"), SimpleNamespace(type="ai", content="hi")],
+            id="LangChain",
+        ),
+        pytest.param(
+            [
+                SimpleNamespace(
+                    kind="request", parts=[part("system-prompt", "be"), part("user-prompt", ["hello", b""])]
+                ),
+                SimpleNamespace(kind="response", parts=[part("text", "hi"), part("tool-call", "{}")]),
+                SimpleNamespace(kind="request", parts=[part("tool-return", "42")]),
+            ],
+            id="Pydantic AI",
+        ),
+        pytest.param(
+            [
+                SimpleNamespace(role=Role.USER, content=None, blocks=[SimpleNamespace(text="hello")]),
+                {"role": Role.TOOL, "content": "42"},
+                {"role": "assistant", "content": "hi"},
+            ],
+            id="LlamaIndex",
+        ),
+        pytest.param(
+            [{"role": "user", "parts": [{"text": "hello"}]}, {"role": "model", "parts": [{"text": "hi"}]}],
+            id="Google",
+        ),
+        pytest.param(
+            [
+                SimpleNamespace(
+                    author="user", content=SimpleNamespace(role="user", parts=[SimpleNamespace(text="hello")])
+                ),
+                SimpleNamespace(
+                    author="a", content=SimpleNamespace(role="model", parts=[SimpleNamespace(text="hi")])
+                ),
+            ],
+            id="ADK",
+        ),
+        pytest.param(
+            [
+                {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hello"}]},
+                {"type": "reasoning", "summary": "thinking"},
+                {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "hi"}]},
+            ],
+            id="OpenAI Responses",
+        ),
+        pytest.param(
+            [
+                SimpleNamespace(role="user", content=SimpleNamespace(type="text", text="hello")),
+                SimpleNamespace(role="assistant", content=SimpleNamespace(type="text", text="hi")),
+            ],
+            id="MCP",
+        ),
+    ],
+)
+def test_the_messages_of_frameworks_are_read(messages: list[object]) -> None:
+    assert weighted_texts(messages) == [WeightedText("hi", 1), WeightedText("hello", 1)]
+    assert weighted_texts(messages[:1]) == [WeightedText("hello", 1)]
+
+
+def test_one_message_that_is_an_object_is_a_conversation() -> None:
+    assert weighted_texts(cast(Any, SimpleNamespace(role="user", content="hello"))) == [
+        WeightedText("hello", 1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("message", "named"),
+    [(7, "int"), ({"content": "from nobody"}, "dict"), (SimpleNamespace(), "types.SimpleNamespace")],
+)
+def test_an_unknown_message_is_an_error_that_names_the_type(message: object, named: str) -> None:
+    with pytest.raises(TypeError, match=f"cannot read a message of type `{named}`; pass text, or"):
+        weighted_texts([message])
 
 
 def test_where_nobody_asked_what_the_agent_said_counts() -> None:

@@ -40,6 +40,54 @@ def test_a_tool_is_read_in_the_shapes_of_mcp_openai_and_anthropic(tool: object) 
     assert read_tool(tool) == WANTED
 
 
+class Arguments:
+    """Stands in for a pydantic model."""
+
+    @classmethod
+    def model_json_schema(cls) -> object:
+        return SCHEMA
+
+
+def commit(repoPath: str, message: str) -> None: ...  # noqa: N803
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        pytest.param({"args_schema": Arguments, "metadata": None}, id="LangChain, CrewAI"),
+        pytest.param({"args_schema": SCHEMA}, id="LangChain with a schema"),
+        pytest.param(
+            {"function": commit, "function_schema": SimpleNamespace(json_schema=SCHEMA)}, id="Pydantic AI"
+        ),
+        pytest.param({"parameters_json_schema": SCHEMA}, id="Pydantic AI definition"),
+        pytest.param({"inputs": SCHEMA["properties"]}, id="smolagents"),
+        pytest.param({"func": commit}, id="ADK"),
+        pytest.param(
+            {
+                "parameters": SimpleNamespace(
+                    properties={"repoPath": SimpleNamespace(description=None), "message": None}
+                )
+            },
+            id="Google",
+        ),
+    ],
+)
+def test_a_tool_is_read_in_the_shapes_of_frameworks(fields: dict[str, Any]) -> None:
+    assert read_tool(SimpleNamespace(name="git_commit", description="Record changes", **fields)) == WANTED
+
+
+def test_a_llamaindex_tool_is_read_by_its_metadata() -> None:
+    about = SimpleNamespace(name="git_commit", description="Record changes", fn_schema=Arguments)
+    assert read_tool(SimpleNamespace(metadata=about)) == WANTED
+
+
+def test_descriptions_of_a_schemas_objects_are_read() -> None:
+    schema = SimpleNamespace(properties={"path": SimpleNamespace(description="the repository")})
+    assert read_tool({"name": "x", "parameters": schema}) == read_tool(
+        {"name": "x", "parameters": {"properties": {"path": {"description": "the repository"}}}}
+    )
+
+
 def test_a_function_is_read_by_its_name_its_docstring_and_its_parameters() -> None:
     def send_email(to: str, subject: str) -> None:
         """Send a message.
@@ -90,9 +138,20 @@ def test_a_canonical_name_is_that_of_a_server_and_its_tool() -> None:
     assert read_tool({"name": "mcp__git"}) == GivenTool("mcp__git", None, Document("mcp git"))
 
 
-@pytest.mark.parametrize("tool", [{}, {"description": "x"}, 7, None, "git_commit", {"name": ""}])
-def test_what_is_no_tool_is_an_error_that_says_what_one_is(tool: object) -> None:
-    with pytest.raises(TypeError, match="a tool is a mapping or an object with a name, or a function, not"):
+@pytest.mark.parametrize(
+    ("tool", "named"),
+    [
+        ({}, "dict"),
+        ({"description": "x"}, "dict"),
+        (7, "int"),
+        (None, "NoneType"),
+        ("git_commit", "str"),
+        ({"name": ""}, "dict"),
+        (SimpleNamespace(), "types.SimpleNamespace"),
+    ],
+)
+def test_an_unknown_format_is_an_error_that_names_the_type(tool: object, named: str) -> None:
+    with pytest.raises(TypeError, match=f"cannot read a tool of type `{named}`; pass a function, or"):
         read_tool(tool)
 
 

@@ -38,8 +38,9 @@ def test_the_best_come_first_and_are_the_very_objects() -> None:
     assert len(found) == 2
 
 
-def test_it_is_offered_by_the_package() -> None:
+def test_the_package_exports_both() -> None:
     assert remit.filter_tools is filter_tools
+    assert remit.ToolFilter is ToolFilter
 
 
 def test_functions_are_chosen_as_well() -> None:
@@ -111,8 +112,39 @@ def test_one_pattern_needs_no_list() -> None:
     assert filter_tools(TOOLS, [], always_include="read_file") == [READ]
 
 
-def test_no_tools_are_no_error() -> None:
+def test_an_empty_list_of_tools_gives_an_empty_choice() -> None:
     assert filter_tools([], "take a screenshot") == []
+    assert filter_tools([], []) == []
+
+
+@pytest.mark.parametrize("query", ["", "  ", [], [{"role": "tool", "content": "42"}]])
+def test_a_query_without_text_is_an_error_rather_than_an_empty_choice(query: Any) -> None:
+    with pytest.raises(ValueError, match="no text from a user or an agent to choose tools by"):
+        filter_tools(TOOLS, query)
+
+
+def test_a_google_tool_comes_back_with_the_chosen_functions_only() -> None:
+    google = {"functionDeclarations": [SHOT, MAIL, READ], "other": 1}
+    assert filter_tools([google], "take a picture of the page", top_k=1) == [
+        {"functionDeclarations": [SHOT], "other": 1}
+    ]
+    found: list[Any] = filter_tools([google, COMMIT], "record changes, then message her inbox", top_k=2)
+    assert COMMIT in found
+    assert {"functionDeclarations": [MAIL], "other": 1} in found
+
+
+def test_a_google_tool_that_is_an_object_is_copied() -> None:
+    class GoogleTool:
+        def __init__(self, function_declarations: Sequence[object]) -> None:
+            self.function_declarations = function_declarations
+
+        def model_copy(self, update: dict[str, Any]) -> "GoogleTool":
+            return GoogleTool(**update)
+
+    given = GoogleTool([SHOT, MAIL])
+    [found] = filter_tools([given], "take a picture of the page", top_k=1)
+    assert found.function_declarations == [SHOT]
+    assert given.function_declarations == [SHOT, MAIL]
 
 
 def test_a_list_that_is_filtered_often_is_read_once() -> None:
@@ -131,12 +163,12 @@ def test_a_tool_that_changed_is_read_again() -> None:
 
 @pytest.mark.parametrize("top_k", [0, 51])
 def test_a_limit_out_of_bounds_is_refused(top_k: int) -> None:
-    with pytest.raises(ValueError, match="`top_k` is a number from 1 to 50"):
+    with pytest.raises(ValueError, match="`top_k` must be between 1 and 50"):
         filter_tools(TOOLS, "x", top_k=top_k)
 
 
-def test_what_is_no_tool_is_refused() -> None:
-    with pytest.raises(TypeError, match="not int"):
+def test_a_value_that_is_not_a_tool_is_refused() -> None:
+    with pytest.raises(TypeError, match="a tool of type `int`"):
         filter_tools([7], "x")
 
 

@@ -1,11 +1,12 @@
 """Reads tools that the caller passes in, instead of those found on this machine.
 
-Accepts the formats of MCP, OpenAI and Anthropic, as mappings or objects, and Python functions.
+Accepts what MCP, OpenAI, Anthropic and Google send, the tools of agent frameworks, and Python functions.
+No framework is imported: a tool is recognized by its fields.
 """
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeGuard
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, cast
 
 from remit.decision.decide import Decision, ToolDecision, Verdict
 from remit.decision.kinds import Authority, Kind
@@ -13,10 +14,23 @@ from remit.decision.scopes import Scope
 from remit.decision.tool_names import MCP, tool_name
 from remit.decision.tools import Tool
 from remit.search.documents import Document, build_document, params_from_schema
+from remit.search.fields import field_of, is_mapping, text_of, type_name
 
-_VISIBLE = Decision(verdict=Verdict.VISIBLE, gate=None, reason="brought along", unlock=None)
-_SCHEMAS = ("inputSchema", "input_schema", "parameters", "params_json_schema")
+_VISIBLE = Decision(verdict=Verdict.VISIBLE, gate=None, reason="given by the caller", unlock=None)
+_SCHEMAS = (
+    "inputSchema",  # MCP
+    "input_schema",  # Anthropic
+    "params_json_schema",  # OpenAI Agents
+    "parameters_json_schema",  # Pydantic AI, Google
+    "parametersJsonSchema",
+    "parameters",  # OpenAI, FastMCP, Google
+    "args_schema",  # LangChain, CrewAI
+    "fn_schema",  # LlamaIndex
+    "json_schema",
+)
 _NAMES = ("name", "server_label", "type")  # a provider's hosted tool has only a type
+_HOLDERS = ("function", "metadata", "function_schema")  # OpenAI chat, LlamaIndex, Pydantic AI
+_DECLARATIONS = ("function_declarations", "functionDeclarations")  # Google: several tools in one object
 
 
 class GivenTool(NamedTuple):
@@ -32,6 +46,22 @@ def as_listed(tools: Sequence[GivenTool]) -> list[ToolDecision]:
     return [ToolDecision(_tool(tool, at), _VISIBLE) for at, tool in enumerate(tools)]
 
 
+def declared_tools(tool: object) -> Sequence[object] | None:
+    """Return the tools inside a Google tool, which holds several; None for every other tool."""
+    for field in _DECLARATIONS:
+        found = field_of(tool, field)
+        if isinstance(found, Sequence) and not isinstance(found, str):
+            return cast(Sequence[object], found)
+    return None
+
+
+def with_declared(tool: Any, chosen: Sequence[object]) -> Any:
+    """Return a copy of a Google tool that holds the chosen tools only."""
+    if is_mapping(tool):
+        return {field: [*chosen] if field in _DECLARATIONS else value for field, value in tool.items()}
+    return tool.model_copy(update={"function_declarations": [*chosen]})
+
+
 def read_tool(tool: object) -> GivenTool:
     """Read a tool in any supported format.
 
@@ -40,14 +70,17 @@ def read_tool(tool: object) -> GivenTool:
     """
     if inspect.isroutine(tool):
         return _function(tool)
-    inner = _field(tool, "function")
-    given = inner if _is_mapping(inner) or isinstance(_field(inner, "name"), str) else tool
-    name = next((found for field in _NAMES if isinstance(found := _field(given, field), str) and found), None)
-    if name is not None:
-        return given_tool(name, _text(given, "description"), _params(given), _text(given, "title"))
+    parts = [tool, *(part for holder in _HOLDERS if (part := field_of(tool, holder)) is not None)]
+    found = _first(parts, "name") or _first(parts, *_NAMES)
+    if found is not None:
+        params = next((params for part in parts if (params := _params(part))), dict[str, str]())
+        return given_tool(found, _first(parts, "description"), params, _first(parts, "title"))
     if callable(tool):
         return _function(tool)
-    raise TypeError(f"a tool is a mapping or an object with a name, or a function, not {type(tool).__name__}")
+    raise TypeError(
+        f"cannot read a tool of type `{type_name(tool)}`; "
+        "pass a function, or a mapping or object with a name, a description and a schema"
+    )
 
 
 def given_tool(
@@ -63,30 +96,45 @@ def given_tool(
 def _function(tool: Callable[..., Any]) -> GivenTool:
     inner = getattr(tool, "func", tool)  # unwraps a partial
     name = getattr(inner, "__name__", None) or type(inner).__name__
+    return given_tool(name, inspect.getdoc(inner), _signature(tool))
+
+
+def _signature(function: Callable[..., Any]) -> dict[str, str]:
     try:
-        params = {name: "" for name in inspect.signature(tool).parameters if name not in ("self", "cls")}
+        return {name: "" for name in inspect.signature(function).parameters if name not in ("self", "cls")}
     except (TypeError, ValueError):  # some C functions have no signature
-        params = {}
-    return given_tool(name, inspect.getdoc(inner), params)
+        return {}
 
 
-def _params(given: object) -> dict[str, str]:
-    """Return the parameters of a tool's first schema with their descriptions."""
-    found = (params for field in _SCHEMAS if (params := params_from_schema(_field(given, field))))
-    return next(found, dict[str, str]())
+def _params(part: object) -> dict[str, str]:
+    """Return the parameters of a tool with their descriptions."""
+    inputs = field_of(part, "inputs")  # smolagents
+    schemas = [*(_schema(field_of(part, field)) for field in _SCHEMAS), {"properties": inputs}]
+    for schema in schemas:
+        if params := params_from_schema(schema):
+            return params
+    function = field_of(part, "func")  # Google ADK
+    return _signature(function) if callable(function) else {}
 
 
-def _text(given: object, field: str) -> str | None:
-    value = _field(given, field)
-    return value if isinstance(value, str) else None
+def _schema(schema: object) -> object:
+    """Return a schema as a mapping; frameworks also give a pydantic model or an object with properties."""
+    describe = getattr(schema, "model_json_schema", None)
+    if isinstance(schema, type) and callable(describe):
+        return describe()
+    properties = None if is_mapping(schema) else getattr(schema, "properties", None)
+    if not is_mapping(properties):
+        return schema
+    return {"properties": {name: dict(_described(value)) for name, value in properties.items()}}
 
 
-def _field(given: object, name: str) -> object:
-    return given.get(name) if _is_mapping(given) else getattr(given, name, None)
+def _described(parameter: object) -> Iterator[tuple[str, str]]:
+    if (description := text_of(parameter, "description")) is not None:
+        yield "description", description
 
 
-def _is_mapping(value: object) -> TypeGuard[Mapping[str, object]]:
-    return isinstance(value, Mapping)
+def _first(parts: Sequence[object], *fields: str) -> str | None:
+    return next((text for field in fields for part in parts if (text := text_of(part, field))), None)
 
 
 def _tool(tool: GivenTool, at: int) -> Tool:

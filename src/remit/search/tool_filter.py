@@ -1,14 +1,14 @@
 """Filters a list of given tools by a query or a conversation."""
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from threading import Lock
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from remit.search.conversation import weighted_texts
+from remit.search.conversation import WeightedText, weighted_texts
 from remit.search.engine import open_engine
-from remit.search.given_tools import GivenTool, read_tool
+from remit.search.given_tools import GivenTool, declared_tools, read_tool, with_declared
 from remit.search.ports import Engine
 from remit.search.search_service import Searcher
 from remit.search.tool_collection import ToolCollection, VectorCache
@@ -34,17 +34,14 @@ def filter_tools(
     The tools in `always_include` come first, in their original order, then the best of the others until
     there are `top_k`. Both lists take names and patterns such as `git_*`; `exclude` beats `always_include`.
     A score is between 0 and 1, roughly the probability that a tool is meant; a `min_score` of `None` drops
-    noise.
+    noise. A Google tool that declares several functions comes back as a copy with the chosen ones.
 
     Raises:
         EmbeddingError: embedding failed.
-        TypeError: the format of a tool is not supported.
-        ValueError: `top_k` is not between 1 and 50.
+        TypeError: the format of a tool or message is not supported.
+        ValueError: `top_k` is not between 1 and 50, or there is no text to choose by.
     """
-    chosen = _CACHE.filtered([read_tool(tool) for tool in tools]).choose(
-        query_or_messages, top_k, min_score, _patterns(always_include), _patterns(exclude)
-    )
-    return [tools[place] for place in chosen]
+    return ToolFilter(tools)(query_or_messages, top_k, min_score, always_include, exclude)
 
 
 class ToolFilter(Generic[AnyTool]):
@@ -58,7 +55,8 @@ class ToolFilter(Generic[AnyTool]):
             TypeError: the format of a tool is not supported.
         """
         self._tools = list(tools)
-        self._filtered = _CACHE.filtered([read_tool(tool) for tool in tools])
+        self._places = list(_places(self._tools))
+        self._filtered = _CACHE.filtered([read_tool(place.tool) for place in self._places])
 
     def __call__(
         self,
@@ -72,7 +70,28 @@ class ToolFilter(Generic[AnyTool]):
         chosen = self._filtered.choose(
             query_or_messages, top_k, min_score, _patterns(always_include), _patterns(exclude)
         )
-        return [self._tools[place] for place in chosen]
+        declared: dict[int, list[object]] = {}
+        for place in (self._places[at] for at in chosen):
+            declared.setdefault(place.at, []).append(place.tool)
+        return [self._chosen(at, tools) for at, tools in declared.items()]
+
+    def _chosen(self, at: int, chosen: Sequence[object]) -> AnyTool:
+        tool = self._tools[at]
+        return tool if chosen[0] is tool else with_declared(tool, chosen)
+
+
+class _Place(NamedTuple):
+    """A tool and the position of the given object that is or holds it."""
+
+    at: int
+    tool: object
+
+
+def _places(tools: Sequence[object]) -> Iterator[_Place]:
+    for at, tool in enumerate(tools):
+        declared = declared_tools(tool)
+        for inner in [tool] if declared is None else declared:
+            yield _Place(at, inner)
 
 
 class _Choice(NamedTuple):
@@ -102,9 +121,15 @@ class _FilteredTools:
     ) -> list[int]:
         """Return the positions of the chosen tools."""
         if not 1 <= top_k <= MAX_LIMIT:
-            raise ValueError(f"`top_k` is a number from 1 to {MAX_LIMIT}")
+            raise ValueError(f"`top_k` must be between 1 and {MAX_LIMIT}")
         always, others = self._choice(always_include, exclude)
-        found = _found(others, query_or_messages, min_score)
+        texts = weighted_texts(query_or_messages)
+        if self._names and not texts and not always:
+            raise ValueError(
+                "there is no text from a user or an agent to choose tools by; "
+                "pass a query, or name tools in `always_include`"
+            )
+        found = _found(others, texts, min_score)
         return [*always, *found[: max(top_k - len(always), 0)]]
 
     def _choice(self, always_include: Patterns, exclude: Patterns) -> _Choice:
@@ -144,12 +169,10 @@ class _FilterCache:
 _CACHE = _FilterCache()
 
 
-def _found(
-    searcher: Searcher, query_or_messages: str | Iterable[object], min_score: float | None
-) -> list[int]:
+def _found(searcher: Searcher, texts: Sequence[WeightedText], min_score: float | None) -> list[int]:
     """Return the positions of the found tools, best first, ranking each by its best message."""
     scores: dict[int, float] = {}
-    for text, weight in weighted_texts(query_or_messages):
+    for text, weight in texts:
         least = None if min_score is None else min_score / weight
         for tool, _, score in searcher.search(text, limit=MAX_LIMIT, min_score=least).results:
             place = tool.document_id or 0
