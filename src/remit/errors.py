@@ -16,7 +16,7 @@ RemitError
 │   └── NotInstalledError     Remit is not installed in the client
 ├── NoSuchDirectoryError      the directory does not exist or cannot be used
 ├── NoSuchFileError           the file does not exist
-├── NotApprovedError          a write to memory needs approval
+├── NotApprovedError          a call of a Python tool, or a write to memory, needs approval
 ├── PolicyError               a policy is invalid or cannot be changed
 ├── ScopeError                a call names no project, or a project that does not exist
 ├── SignInError               the sign-in to a server failed
@@ -127,7 +127,7 @@ class NoSuchFileError(RemitError):
 
 
 class NotApprovedError(RemitError):
-    """A write to memory needs approval; `approval_id` identifies the pending one."""
+    """A call or a write to memory needs approval; `approval_id` is the pending one, None if it was denied."""
 
     def __init__(self, message: str, *, approval_id: str | None, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)

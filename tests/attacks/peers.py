@@ -117,6 +117,7 @@ class Gateway:
         self.instructions = ""
         self.questions: list[dict[str, Any]] = []  # the gateway's requests to the client
         self.action = "accept"
+        self.fills_in = True  # False: a client that accepts forms by itself
         self._id = 0
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -137,7 +138,9 @@ class Gateway:
             said = json.loads(line)
             if "method" in said and "id" in said:
                 self.questions.append(said["params"])
-                result: dict[str, object] = {"action": self.action, "content": {}}
+                fields = said["params"].get("requestedSchema", {}).get("required", [])
+                content = dict.fromkeys(fields, True) if self.fills_in else {}
+                result: dict[str, object] = {"action": self.action, "content": content}
                 self._send({"jsonrpc": "2.0", "id": said["id"], "result": result})
             elif said.get("id") == self._id:
                 return said

@@ -51,6 +51,17 @@ def test_what_does_not_fit_a_question_is_not_approved_by_it_but_shown_whole_else
     assert own.calls == ["push"]
 
 
+def test_a_form_that_a_client_accepts_by_itself_approves_nothing(world: World) -> None:
+    own = declare(world)
+    with world.serve(capabilities=["elicitation"]) as gateway:
+        gateway.tools()
+        gateway.fills_in = False
+        answer = gateway.call("git__push", text="x")
+        require(len(gateway.questions) == 1, "the client was not asked")
+    assert "approval_required" in answer
+    assert own.calls == []
+
+
 def test_arguments_are_private_and_gone_once_answered(world: World) -> None:
     declare(world)
     with world.serve() as gateway:

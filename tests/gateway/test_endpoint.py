@@ -15,7 +15,7 @@ from remit.upstream.ports import ServerLists
 from remit.upstream.upstream_model import Sharing
 from support.builders import servers
 from support.databases import run_sql
-from support.gateway_fakes import FakeCaller, FakeLinks, call, endpoint, names, offered, told
+from support.gateway_fakes import YES, FakeCaller, FakeLinks, call, endpoint, names, offered, told
 from support.sandbox import Sandbox
 
 pytestmark = pytest.mark.anyio
@@ -288,7 +288,7 @@ async def test_what_a_client_is_told_to_ask_about_is_asked_by_the_client(
     sandbox.write(shop / "remit.toml", '[tools."git__push"]\napproval = true\n')
     async with endpoint(sandbox, links, shop) as served:
         assert "git__push" in await names(served)
-        yes = FakeCaller(capabilities={"elicitation": {}}, answer={"action": "accept"})
+        yes = FakeCaller(capabilities={"elicitation": {}}, answer=YES)
         assert told(await call(served, "git__push", {"path": "p"}, yes)) == "git did push"
         ((method, question),) = yes.questions
         assert method == "elicitation/create"
@@ -307,6 +307,9 @@ async def test_what_a_client_is_told_to_ask_about_is_asked_by_the_client(
         FakeCaller(capabilities={"elicitation": {"url": {}}}, answer={"action": "accept"}),
         FakeCaller(capabilities={"elicitation": {}}),
         FakeCaller(capabilities={"elicitation": {}}, answer={"action": "cancel"}),
+        FakeCaller(capabilities={"elicitation": {}}, answer={"action": "accept"}),  # filled in by no one
+        FakeCaller(capabilities={"elicitation": {}}, answer={"action": "accept", "content": {}}),
+        FakeCaller(capabilities={"elicitation": {}}, answer={"action": "accept", "content": {"approve": 1}}),
     ],
 )
 async def test_where_nobody_answers_a_person_can_approve_elsewhere(
@@ -327,6 +330,74 @@ async def test_where_nobody_answers_a_person_can_approve_elsewhere(
         assert again["structuredContent"]["error"] == "approval_required"
 
 
+@pytest.mark.parametrize("no", [{"action": "decline"}, {"action": "accept", "content": {"approve": False}}])
+async def test_a_no_is_told_and_a_later_yes_counts_at_once(
+    sandbox: Sandbox, shop: Path, links: FakeLinks, no: Answer
+) -> None:
+    sandbox.write(shop / "remit.toml", '[tools."git__push"]\napproval = true\n')
+    async with endpoint(sandbox, links, shop) as served:
+        await served.tools({})
+        refused = await call(served, "git__push", {}, FakeCaller(capabilities={"elicitation": {}}, answer=no))
+        assert "a person said no" in told(refused)
+        assert refused["structuredContent"].keys().isdisjoint({"approval"})
+        yes = FakeCaller(capabilities={"elicitation": {}}, answer=YES)
+        assert told(await call(served, "git__push", {}, yes)) == "git did push"
+        assert len(yes.questions) == 1
+
+
+async def test_a_question_that_a_client_declines_by_itself_can_be_answered_in_a_terminal(
+    sandbox: Sandbox, shop: Path, links: FakeLinks
+) -> None:
+    sandbox.write(shop / "remit.toml", '[tools."git__push"]\napproval = true\n')
+    headless = FakeCaller(capabilities={"elicitation": {}}, answer={"action": "decline"})
+    async with endpoint(sandbox, links, shop) as served:
+        await served.tools({})
+        await call(served, "git__push", {}, headless)
+        with sandbox.registry() as registry:
+            at = registry.at(str(shop))
+            (waiting,) = registry.approvals.waiting(at)
+            assert waiting.declined_at is not None
+            registry.approvals.answer(waiting.id, at, approve=True)
+        assert told(await call(served, "git__push", {}, headless)) == "git did push"
+        assert len(headless.questions) == 1
+
+
+async def test_a_denial_in_a_terminal_is_told_once_and_the_next_call_asks_anew(
+    sandbox: Sandbox, shop: Path, links: FakeLinks
+) -> None:
+    sandbox.write(shop / "remit.toml", '[tools."git__push"]\napproval = true\n')
+    async with endpoint(sandbox, links, shop) as served:
+        await served.tools({})
+        first = (await call(served, "git__push"))["structuredContent"]["approval"]
+        with sandbox.registry() as registry:
+            registry.approvals.answer(first, registry.at(str(shop)), approve=False)
+        denied = await call(served, "git__push")
+        assert denied["structuredContent"]["error"] == "denied"
+        assert "a person said no" in told(denied)
+        assert first not in str(denied)
+        asked = (await call(served, "git__push"))["structuredContent"]
+        assert asked["error"] == "approval_required"
+        with sandbox.registry() as registry:
+            registry.approvals.answer(asked["approval"], registry.at(str(shop)), approve=True)
+        assert told(await call(served, "git__push")) == "git did push"
+
+
+async def test_a_yes_counts_however_long_the_person_thought_about_it(
+    sandbox: Sandbox, shop: Path, links: FakeLinks
+) -> None:
+    sandbox.write(shop / "remit.toml", '[tools."git__push"]\napproval = true\n')
+
+    class Slow(FakeCaller):
+        async def send_request(self, method: str, params: Params) -> Answer:
+            sandbox.time += 3_600_000
+            return await super().send_request(method, params)
+
+    async with endpoint(sandbox, links, shop) as served:
+        await served.tools({})
+        slow = Slow(capabilities={"elicitation": {}}, answer=YES)
+        assert told(await call(served, "git__push", {}, slow)) == "git did push"
+
+
 async def test_an_approval_does_not_help_a_tool_that_is_blocked_meanwhile(
     sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
@@ -335,7 +406,7 @@ async def test_an_approval_does_not_help_a_tool_that_is_blocked_meanwhile(
     class Slow(FakeCaller):
         async def send_request(self, method: str, params: object) -> dict[str, object]:  # noqa: ARG002
             sandbox.write(shop / "remit.toml", 'block = ["git__push"]\n')
-            return {"action": "accept"}
+            return {"action": "accept", "content": {"approve": True}}
 
     async with endpoint(sandbox, links, shop) as served:
         await served.tools({})

@@ -44,7 +44,9 @@ class Person:
     ) -> types.ElicitResult:
         assert context.session is not None
         self.questions.append(params.message)
-        return types.ElicitResult(action=self.word, content={} if self.word == "accept" else None)
+        return types.ElicitResult(
+            action=self.word, content={"approve": True} if self.word == "accept" else None
+        )
 
 
 @pytest.fixture
@@ -285,8 +287,9 @@ def test_what_every_project_would_see_is_asked_of_the_person_at_the_client(
             if word == "decline":
                 assert said["code"] == "WRITE_NOT_APPROVED"
                 assert "a person denied it" in said["message"]
-                await call("save_context", context=context("for all", scope="global"), project_id="p")
-        assert len(person.questions) == 1  # and who said no is not asked again
+                person.word = "accept"  # on second thought
+                said = await call("save_context", context=context("for all", scope="global"), project_id="p")
+                assert said["status"] == "saved"
         assert "would be seen in every project" in person.questions[0]
         assert "for all" in person.questions[0]
 

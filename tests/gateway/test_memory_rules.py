@@ -17,7 +17,7 @@ from remit.protocol.json_rpc import Answer, JsonRpcError
 from remit.upstream.offer_reader import read_offer
 from remit.upstream.ports import ServerLists
 from support.builders import servers
-from support.gateway_fakes import FakeCaller, FakeLinks, call, endpoint, names, offered, told
+from support.gateway_fakes import YES, FakeCaller, FakeLinks, call, endpoint, names, offered, told
 from support.memory_calls import context, decision, session
 from support.sandbox import Sandbox
 
@@ -107,7 +107,7 @@ async def test_a_call_that_a_policy_asks_about_waits_for_a_person(
     async with endpoint(sandbox, links, shop) as served:
         waiting = await save(served)
         assert waiting["structuredContent"]["error"] == "approval_required"
-        person = FakeCaller(capabilities={"elicitation": {}}, answer={"action": "accept"})
+        person = FakeCaller(capabilities={"elicitation": {}}, answer=YES)
         assert (await save(served, person))["structuredContent"]["status"] == "saved"
         assert "Allow this call of `remit-memory__save_session`?" in person.questions[0][1]["message"]
 
@@ -244,10 +244,8 @@ async def test_who_is_bound_to_projects_has_no_say_in_what_all_of_them_see(
     sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
     everywhere = {"context": context("for all", scope="global"), "project_id": "p"}
-    bound = FakeCaller(
-        capabilities={"elicitation": {}}, answer={"action": "accept"}, bound_projects=frozenset({"p"})
-    )
-    free = FakeCaller(capabilities={"elicitation": {}}, answer={"action": "accept"})
+    bound = FakeCaller(capabilities={"elicitation": {}}, answer=YES, bound_projects=frozenset({"p"}))
+    free = FakeCaller(capabilities={"elicitation": {}}, answer=YES)
     mute = FakeCaller(capabilities={"elicitation": {}})
     async with endpoint(sandbox, links, shop) as served:
         await save(served)

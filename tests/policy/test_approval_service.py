@@ -184,18 +184,68 @@ def test_a_clock_that_was_set_back_gives_no_approval(
     assert approvals.consume(PUSH, ARGUMENTS, here) is None
 
 
-def test_a_no_stands_until_it_expires(sandbox: Sandbox, approvals: ApprovalService, here: Context) -> None:
+def test_a_no_is_told_once_and_cannot_be_taken_back(approvals: ApprovalService, here: Context) -> None:
     asked = approvals.request(PUSH, ARGUMENTS, here)
     denied = approvals.answer(asked.id, here, approve=False)
     assert (approvals.status(denied), denied.shown) == (ApprovalStatus.DENIED, "")
     permit = approvals.permit(PUSH, ARGUMENTS, here)
-    assert not permit.is_allowed
-    assert permit.approval is not None
-    assert permit.approval.id == asked.id
+    assert (permit.is_allowed, permit.is_denied, permit.is_pending) == (False, True, False)
     with pytest.raises(ApprovalError, match="denied"):
         approvals.answer(asked.id, here, approve=True)
-    sandbox.time += 300_000
-    assert approvals.request(PUSH, ARGUMENTS, here).id != asked.id
+    assert approvals.status(approvals.find(asked.id, here)) is ApprovalStatus.DENIED
+    again = approvals.permit(PUSH, ARGUMENTS, here)
+    assert again.approval is not None
+    assert again.approval.id != asked.id
+    approvals.answer(again.approval.id, here, approve=True)
+    assert approvals.permit(PUSH, ARGUMENTS, here).is_allowed
+
+
+def settle(approvals: ApprovalService, asked: Permit, here: Context, *, approve: bool) -> Permit:
+    return approvals.settle(
+        asked, here, approve=approve, permit_again=lambda: approvals.permit(PUSH, ARGUMENTS, here)
+    )
+
+
+def test_a_question_that_was_declined_can_still_be_answered_and_is_open_again_when_asked_again(
+    approvals: ApprovalService, here: Context
+) -> None:
+    asked = approvals.permit(PUSH, ARGUMENTS, here)
+    assert settle(approvals, asked, here, approve=False).is_denied
+    (waiting,) = approvals.waiting(here)
+    assert waiting.declined_at is not None
+    assert approvals.permit(PUSH, ARGUMENTS, here).approval == asked.approval
+    assert approvals.waiting(here) == [asked.approval]
+    assert settle(approvals, asked, here, approve=True).is_allowed
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "is_allowed"), [("approved", True), ("used", True), ("expired", True), ("denied", False)]
+)
+def test_a_yes_at_the_client_counts_unless_a_person_denied_the_call_in_a_terminal(
+    sandbox: Sandbox, approvals: ApprovalService, here: Context, meanwhile: str, is_allowed: bool
+) -> None:
+    asked = approvals.permit(PUSH, ARGUMENTS, here)
+    assert asked.approval is not None
+    if meanwhile == "expired":
+        sandbox.time += 2 * 86_400_000
+        approvals.request(PUSH, {}, here)  # which forgets old ones
+    else:
+        approvals.answer(asked.approval.id, here, approve=meanwhile != "denied")
+    if meanwhile == "used":
+        approvals.consume(PUSH, ARGUMENTS, here)
+    assert settle(approvals, asked, here, approve=True).is_allowed is is_allowed
+
+
+def test_a_late_yes_is_lost_where_too_many_other_calls_wait_and_where_nothing_was_asked(
+    sandbox: Sandbox, approvals: ApprovalService, here: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = approvals.permit(PUSH, ARGUMENTS, here)
+    sandbox.time += 400_000
+    monkeypatch.setattr("remit.policy.approval_service.MOST_WAITING", 1)
+    approvals.request(PUSH, {}, here)
+    assert not settle(approvals, asked, here, approve=True).is_allowed
+    free = approvals.permit("mcp__git__log", {}, here)
+    assert settle(approvals, free, here, approve=False) == free
 
 
 def test_what_is_asked_in_one_project_is_unknown_in_another(

@@ -3,14 +3,24 @@
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from remit import ToolRegistry, location_scope, requires, tool
+from remit.bootstrap import open_registry
 from remit.conditions.shorthand import LocationScope
 from remit.decision.decide import Verdict
 from remit.decision.gates import Gate
-from remit.errors import ConditionError, HiddenToolError, StateError, ToolError, UnknownStateError
+from remit.errors import (
+    ConditionError,
+    HiddenToolError,
+    NotApprovedError,
+    StateError,
+    ToolError,
+    UnknownStateError,
+)
+from remit.policy.approvals import Approval
 from remit.python_tools.decorators import DefinedTool
 from remit.python_tools.state_registry import DetectedState
 from support.sandbox import Sandbox
@@ -126,22 +136,85 @@ def refund() -> str:
     ("function", "because"),
     [(pay, "needs approval: `approval` in "), (refund, "it is `critical` (its definition says so)")],
 )
-def test_what_needs_an_approval_is_hidden_where_there_is_nobody_to_ask(
+def test_what_needs_approval_is_listed_and_explained_as_such(
     function: Callable[[], str], because: str
 ) -> None:
     registry = ToolRegistry()
     registry.register(function)
     (item,) = registry.listed()
-    assert (item.decision.gate, item.decision.verdict) == (Gate.DANGER, Verdict.HIDDEN)
+    assert (item.decision.gate, item.decision.verdict) == (Gate.DANGER, Verdict.ASK)
     assert because in item.decision.full_reason
-    assert item.decision.reason.endswith(", and there is nobody here to ask")
-    assert registry.tools() == registry.tools_for_states([]) == []
+    assert registry.tools() == registry.tools_for_states([]) == [item.tool]
     why = registry.why(item.tool.name)
     assert why.decision == item.decision
     assert [gate for gate, result in why.gates if not result.passed or result.asks] == [Gate.DANGER]
-    with pytest.raises(HiddenToolError, match="nobody here to ask") as caught:
-        asyncio.run(registry.call(item.tool.name))
-    assert caught.value.hint == "a person may run it, or say that it needs no approval"
+
+
+@pytest.fixture
+def here(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, value in sandbox.environment.items():
+        monkeypatch.setenv(name, value)
+    shop = sandbox.project("shop")
+    monkeypatch.chdir(shop)
+    return shop
+
+
+def refused(registry: ToolRegistry, **given: Any) -> NotApprovedError:
+    with pytest.raises(NotApprovedError) as caught:
+        asyncio.run(registry.call("till.pay", **given))
+    return caught.value
+
+
+def answer(place: Path, id: str | None, *, approve: bool) -> None:
+    with open_registry() as registry:
+        registry.approvals.answer(str(id), registry.at(str(place)), approve=approve)
+
+
+@pytest.mark.parametrize("project", [None, "."])
+def test_a_call_that_needs_approval_runs_once_after_a_person_approved_it(
+    here: Path, project: str | None
+) -> None:
+    with ToolRegistry(project=project) as registry:
+        registry.register(pay)
+        waiting = refused(registry)
+        assert waiting.hint == f"run `remit approve {waiting.approval_id}`, then call it again"
+        assert refused(registry).approval_id == waiting.approval_id
+        answer(here, waiting.approval_id, approve=True)
+        assert asyncio.run(registry.call("till.pay")) == "paid"
+        again = refused(registry)
+        assert again.approval_id not in (None, waiting.approval_id)
+        answer(here, again.approval_id, approve=False)
+        denied = refused(registry)
+        assert (denied.approval_id, denied.hint) == (None, None)
+        assert str(denied).endswith(", and a person said no")
+
+
+@pytest.mark.usefixtures("here")
+def test_an_application_can_ask_its_own_user_about_a_call() -> None:
+    words: list[bool | None] = [None, False, True]
+    seen: list[str] = []
+
+    async def ask(approval: Approval) -> bool | None:
+        seen.append(approval.binding.tool)
+        return words.pop(0)
+
+    with ToolRegistry(project=".") as registry:
+        registry.register(pay)
+        assert refused(registry, ask=ask).approval_id is not None
+        assert refused(registry, ask=ask).approval_id is None
+        assert asyncio.run(registry.call("till.pay", ask=ask)) == "paid"
+    assert seen == ["till.pay"] * 3
+
+
+@pytest.mark.usefixtures("here")
+def test_an_approval_is_for_the_program_that_asked_and_the_tool_as_it_is_defined(here: Path) -> None:
+    with ToolRegistry() as registry, ToolRegistry() as changed:
+        registry.register(pay)
+        changed.register(pay, description="Pays twice.")
+        answer(here, refused(registry).approval_id, approve=True)
+        assert refused(changed).approval_id is not None
+        assert refused(registry, principal="another").approval_id is not None
+        assert asyncio.run(registry.call("till.pay")) == "paid"
 
 
 def test_the_policy_of_a_project_counts_and_undoes_nothing_that_a_tool_says(
@@ -167,9 +240,11 @@ when = "git.repository"
             registry.register(function)
         for name in ("bell.ring", "door.open", "door.shut"):
             registry.register(list, name=name)
-        assert names(registry.tools()) == ["till.refund", "door.shut"]
+        assert names(registry.tools()) == ["till.pay", "till.refund", "door.shut"]
+        assert registry.why("till.pay").decision.verdict is Verdict.ASK
         # What a file says of a danger is a person's word, and counts before the tool's own.
-        assert names(registry.tools_for_states([])) == ["till.refund", "door.shut"]
+        assert names(registry.tools_for_states([])) == ["till.pay", "till.refund", "door.shut"]
+        assert registry.why("till.refund").decision.verdict is Verdict.VISIBLE
 
 
 def test_a_registry_that_is_bound_to_a_project_has_its_states_and_rules(

@@ -114,6 +114,9 @@ class FakeLinks:
         self.left.append(session)
 
 
+YES: Answer = {"action": "accept", "content": {"approve": True}}  # of a person, to a question about a call
+
+
 @dataclass
 class FakeCaller:
     """A client that answers questions by hand."""

@@ -2,15 +2,13 @@
 
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
 from remit.decision.decide import UNKNOWN, Decision, Verdict
 from remit.decision.gates import Gate, NextStep
 from remit.decision.tool_names import REMIT, storable
-from remit.errors import ApprovalError, UpstreamError
-from remit.gateway.approval_prompt import ask_person, can_elicit
+from remit.errors import UpstreamError
 from remit.gateway.attribution import request_attributed
 from remit.gateway.call_recorder import CallRecorder, CompletedCall
 from remit.gateway.current_lists import CurrentLists
@@ -24,6 +22,7 @@ from remit.gateway.resource_routing import ResourceRouter
 from remit.policy.approval_service import Permit, principal_of
 from remit.policy.audit import AuditEntry, AuditOutcome
 from remit.presentation import refusals
+from remit.presentation.approval_question import ask_user, can_elicit
 from remit.presentation.remit_tools import OwnTool
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
 from remit.upstream.ports import RequestContext, UpstreamPool
@@ -137,22 +136,20 @@ class CallHandler:
         return refusals.refusal(target.served, decision, visible, beside=target.has_output_schema)
 
     async def _unapproved(self, target: CallTarget, asked: Params, caller: RequestContext) -> _Refused | None:
+        name, beside = target.served, target.has_output_schema
         permit = await self._worker.run(_permit, target, asked, caller.principal)
-        name, decision, beside = target.served, permit.decision, target.has_output_schema
+        if permit.is_pending and permit.approval is not None and can_elicit(caller.capabilities):
+            word = await ask_user(name, permit.approval, caller.send_request)
+            if word is not None:
+                permit = await self._worker.run(_settle, target, asked, caller.principal, permit, word)
         if permit.is_allowed:
             return None
         if permit.approval is None:  # the decision changed meanwhile
-            return self._refusal(target, decision), AuditOutcome.REFUSED
-        if permit.approval.is_approved is False:
-            return refusals.denied(name, decision, beside=beside), AuditOutcome.REFUSED
-        id, word = permit.approval.id, None
-        if can_elicit(caller.capabilities):
-            word = await ask_person(name, permit.approval, caller)
-        if word is None:
-            return refusals.approval_required(name, decision, id, beside=beside), AuditOutcome.WAITING
-        if await self._worker.run(_answer, target, asked, caller.principal, id, word):
-            return None
-        return refusals.denied(name, decision, beside=beside), AuditOutcome.REFUSED
+            return self._refusal(target, permit.decision), AuditOutcome.REFUSED
+        if permit.is_denied:
+            return refusals.denied(name, permit.decision, beside=beside), AuditOutcome.REFUSED
+        waits = refusals.approval_required(name, permit.decision, permit.approval.id, beside=beside)
+        return waits, AuditOutcome.WAITING
 
     async def _pass_on(
         self,
@@ -241,14 +238,23 @@ def _permit(inventory: Inventory, target: CallTarget, asked: Params, principal: 
     )
 
 
-def _answer(
-    inventory: Inventory, target: CallTarget, asked: Params, principal: str | None, id: str, word: bool
-) -> bool:
-    """Store the user's answer, and check whether the call is allowed now."""
-    with suppress(ApprovalError):  # already answered elsewhere, or expired
-        inventory.registry.approvals.answer(id, target.context, approve=word)
-    _, now = inventory.target(target.served)
-    return word and now is not None and _permit(inventory, now, asked, principal).is_allowed
+def _settle(
+    inventory: Inventory,
+    target: CallTarget,
+    asked: Params,
+    principal: str | None,
+    permit: Permit,
+    word: bool,
+) -> Permit:
+    """Record the user's answer, and decide anew with the rules of this moment."""
+
+    def permit_again() -> Permit:
+        _, now = inventory.target(target.served)
+        return Permit(False, UNKNOWN) if now is None else _permit(inventory, now, asked, principal)
+
+    return inventory.registry.approvals.settle(
+        permit, target.context, approve=word, permit_again=permit_again
+    )
 
 
 def _outcome(answer: Answer) -> AuditOutcome:

@@ -68,9 +68,9 @@ class MemoryTools:
         """Find a write that needs approval; None once it was answered or has expired."""
         return await self._do(lambda: self._memory.waiting(approval_id))
 
-    async def approve(self, approval_id: str, *, word: bool) -> None:
-        """Record the user's answer to a write, unless it was already answered."""
-        await self._do(lambda: self._memory.approve(approval_id, word=word))
+    async def settle(self, asked: Approval, *, approve: bool) -> bool:
+        """Record the user's answer to a question; return whether the write may be tried now."""
+        return await self._do(lambda: self._memory.settle(asked, approve=approve))
 
     async def _do(self, work: Callable[[], Result]) -> Result:
         async with self._turn:

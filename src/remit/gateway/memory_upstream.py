@@ -9,10 +9,11 @@ from anyio import to_thread
 
 from remit.decision.tool_names import MEMORY_SERVER
 from remit.errors import RemitError
-from remit.gateway.approval_prompt import ask_person, can_elicit
 from remit.gateway.memory_tools import MemoryTools, refused, result
+from remit.memory.global_writes import denied_write
 from remit.memory.memory_server import tool_definitions
 from remit.memory.scope_gate import TOOLS
+from remit.presentation.approval_question import ask_user, can_elicit
 from remit.presentation.served_names import prefix
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
 from remit.upstream.ports import RequestContext, ServerLists
@@ -99,8 +100,9 @@ async def call_memory(tools: MemoryTools, name: str, params: Params, caller: Req
     if id is None or caller.bound_projects is not None or not can_elicit(caller.capabilities):
         return answer
     waiting = await tools.waiting(id)
-    word = None if waiting is None else await ask_person(name, waiting, caller)
-    if word is None:  # no answer, or it was answered elsewhere
+    word = None if waiting is None else await ask_user(name, waiting, caller.send_request)
+    if waiting is None or word is None:  # no answer, or it was answered elsewhere
         return answer
-    await tools.approve(id, word=word)
+    if not await tools.settle(waiting, approve=word):
+        return refused(denied_write(waiting.reason))
     return await tools.call(name, arguments, bound_projects=caller.bound_projects)

@@ -8,7 +8,7 @@ from remit.decision.projects import Workspace
 from remit.errors import NotApprovedError
 from remit.memory.ports import MemoryStore
 from remit.memory.write_queue import Arguments
-from remit.policy.approval_service import MOST_WAITING, request_approval
+from remit.policy.approval_service import MOST_WAITING, request_approval, settle_question
 from remit.policy.approvals import Approval, ApprovalStatus, Binding, digest_of_arguments
 
 if TYPE_CHECKING:
@@ -66,11 +66,7 @@ class GlobalWrites:
                 hint=f"{MOST_WAITING:,} calls wait already: ask the user to answer some",
             )
         if asked.status(at) is ApprovalStatus.DENIED:
-            return NotApprovedError(
-                f"a person denied it: it {why}",
-                approval_id=asked.id,
-                hint="save it for the project instead, with the scope `project`",
-            )
+            return denied_write(why)
         return NotApprovedError(
             f"a person must approve it first: it {why}",
             approval_id=asked.id,
@@ -86,6 +82,19 @@ class GlobalWrites:
     def answer(self, id: str, *, word: bool) -> None:
         """Record a person's answer, unless the request is already answered or has expired."""
         self._approvals.answer(id, self._workspace, self._clock(), is_approved=word)
+
+    def settle(self, asked: Approval, *, approve: bool) -> bool:
+        """Record the user's answer to a question; return whether the write may be tried now."""
+        return settle_question(self._approvals, self._workspace, asked, at=self._clock(), approve=approve)
+
+
+def denied_write(why: str = _WHY) -> NotApprovedError:
+    """Return the error for a caller whose write a person denied."""
+    return NotApprovedError(
+        f"a person denied it: it {why}",
+        approval_id=None,
+        hint="save it for the project instead, with the scope `project`",
+    )
 
 
 def _binding(tool: str, arguments: Arguments) -> Binding:

@@ -153,6 +153,10 @@ class Memory:
         """Record a person's answer to an approval request."""
         self._global.answer(approval_id, word=word)
 
+    def settle(self, asked: Approval, *, approve: bool) -> bool:
+        """Record the user's answer to a question; return whether the write may be tried now."""
+        return self._global.settle(asked, approve=approve)
+
     def call(self, tool: str, arguments: Arguments, bound: BoundProjects = None) -> object:
         """Call a tool by name, and return its result, a dataclass.
 

@@ -37,7 +37,17 @@ class Permit(NamedTuple):
 
     is_allowed: bool
     decision: Decision
-    approval: Approval | None = None  # the consumed or the pending one
+    approval: Approval | None = None  # the consumed, the pending or the denied one
+
+    @property
+    def is_denied(self) -> bool:
+        """Whether a person said no to this call."""
+        return self.approval is not None and self.approval.is_approved is False
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether the call waits for a person's answer."""
+        return self.approval is not None and self.approval.is_approved is None
 
 
 class ApprovalService:
@@ -74,10 +84,28 @@ class ApprovalService:
                 approvals are pending.
         """
         found = self._find(name, context)
-        decision = found.decision
-        if decision.verdict is not Verdict.ASK:
-            return Permit(decision.verdict is Verdict.VISIBLE, decision)
+        if found.decision.verdict is not Verdict.ASK:
+            return Permit(found.decision.verdict is Verdict.VISIBLE, found.decision)
         binding = self._binding(found, arguments, context, principal)
+        return self.permit_bound(
+            binding, found.decision, arguments, context, lifetime=lifetime, call_id=call_id
+        )
+
+    def permit_bound(
+        self,
+        binding: Binding,
+        decision: Decision,
+        arguments: Mapping[str, object],
+        context: Context,
+        *,
+        lifetime: float = LIFETIME,
+        call_id: str | None = None,
+    ) -> Permit:
+        """Consume or request the approval of a call that is already decided about, of any tool.
+
+        Raises:
+            ApprovalError: the lifetime is out of range, or too many approvals are pending.
+        """
         if decision.asked_by_client and self._was_prompted(binding, context, call_id):
             return Permit(True, decision)
         used = self._store.use(binding, context.workspace, self._clock())
@@ -158,6 +186,17 @@ class ApprovalService:
             )
         return answered
 
+    def settle(
+        self, asked: Permit, context: Context, *, approve: bool, permit_again: Callable[[], Permit]
+    ) -> Permit:
+        """Record the user's answer to the client's question about a call, and decide about the call anew."""
+        approval = asked.approval
+        if approval is None:
+            return asked
+        if settle_question(self._store, context.workspace, approval, at=self._clock(), approve=approve):
+            return permit_again()
+        return asked._replace(approval=approval._replace(is_approved=False))
+
     def status(self, approval: Approval) -> ApprovalStatus:
         """Return the current status of an approval."""
         return approval.status(self._clock())
@@ -217,11 +256,13 @@ def request_approval(
 ) -> Approval | None:
     """Request approval, or return the earlier request for the same call; None if too many are pending.
 
+    If a person denied the call since, the denial is returned, once.
+
     Raises:
         ApprovalError: the arguments are too long for a person to read.
     """
     wanted = Approval(
-        id=os.urandom(5).hex(),
+        id=new_id(),
         binding=binding,
         shown=readable(arguments, environment_secrets(os.environ)),
         reason=reason,
@@ -229,6 +270,37 @@ def request_approval(
         expires_at=at + int(lifetime * 1000),
     )
     return store.request(wanted, workspace, forget_before=at - _KEPT, most=MOST_WAITING)
+
+
+def settle_question(
+    store: ApprovalStore, workspace: Workspace, asked: Approval, *, at: int, approve: bool
+) -> bool:
+    """Record the user's answer to the client's question; return whether the call may be tried now.
+
+    A no is not stored as a denial, because a client without a user declines by itself: the next call asks
+    again, and until then a person can answer in a terminal. A yes counts for the call that asked, even if the
+    request expired meanwhile or another call used it up. A denial in a terminal outranks it.
+    """
+    if not approve:
+        store.decline(asked.id, workspace, at)
+        return False
+    if store.answer(asked.id, workspace, at, is_approved=True) is not None:
+        return True
+    found = store.approval(asked.id, workspace)
+    status = ApprovalStatus.EXPIRED if found is None else found.status(at)
+    if status in (ApprovalStatus.DENIED, ApprovalStatus.APPROVED):
+        return status is ApprovalStatus.APPROVED
+    lifetime = asked.expires_at - asked.requested_at
+    anew = asked._replace(id=new_id(), requested_at=at, expires_at=at + lifetime)
+    open_request = store.request(anew, workspace, forget_before=at - _KEPT, most=MOST_WAITING)
+    if open_request is None:
+        return False
+    return store.answer(open_request.id, workspace, at, is_approved=True) is not None
+
+
+def new_id() -> str:
+    """Create the id of an approval."""
+    return os.urandom(5).hex()
 
 
 def principal_of(context: Context) -> str:

@@ -59,6 +59,7 @@ class Approval(NamedTuple):
     expires_at: int
     is_approved: bool | None = None
     used_at: int | None = None
+    declined_at: int | None = None  # a client declined the question; a person may still answer it
 
     def status(self, at: int) -> ApprovalStatus:
         """Return its status at a time."""
@@ -80,7 +81,7 @@ def digest_of_arguments(arguments: Mapping[str, object]) -> str:
     try:
         text = json.dumps(dict(arguments), sort_keys=True, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError):
-        raise ApprovalError("the arguments are nothing that JSON could write") from None
+        raise ApprovalError("the arguments are not valid JSON") from None
     return sha256(text.encode()).hexdigest()
 
 

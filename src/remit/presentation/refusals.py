@@ -16,7 +16,9 @@ from remit.text.foreign import one_line
 
 META = "remit/refusal"
 APPROVAL_REQUIRED = "approval_required"
+DENIED = "denied"
 REFUSED = "refused"
+_AFTER_A_NO = "Do not call it again unless the user asks for it."
 _LONGEST_REASON = 1_000  # characters
 _MOST_NAMED = 5  # tools that a model could call next
 
@@ -66,9 +68,9 @@ def approval_required(
 
 
 def denied(name: str, decision: Decision, *, beside: bool = False) -> dict[str, Any]:
-    """Answer that the user denied a call."""
-    lines = [f"`{name}` was not approved: {clean_reason(decision.reason)}"]
-    return _answer(lines, _told("denied", name, decision), beside)
+    """Answer that a person said no to a call."""
+    lines = [f"`{name}` {clean_reason(decision.reason)}, and a person said no.", _AFTER_A_NO]
+    return _answer(lines, {**_told(DENIED, name, decision), "next_step": _AFTER_A_NO}, beside)
 
 
 def unreachable(error: UpstreamError) -> dict[str, Any]:

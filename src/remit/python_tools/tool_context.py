@@ -1,8 +1,9 @@
 """The context for decisions about Python tools: detected states and the states of a project."""
 
-from collections.abc import Collection, Iterable, Mapping
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
-from threading import Lock
+from threading import RLock
 
 from remit.bootstrap import open_registry
 from remit.catalog.contexts import ALL_CLIENTS
@@ -10,10 +11,14 @@ from remit.conditions.check import LOCATION, Vocabulary
 from remit.conditions.syntax import CelType
 from remit.configuration.condition_rules import ENTITIES, VARIABLES
 from remit.decision.context import Context
+from remit.decision.decide import Decision
 from remit.decision.projects import Workspace, identify
 from remit.decision.state_snapshot import Implications, Snapshot, StateValue
 from remit.errors import UnknownStateError
+from remit.policy.approval_service import Permit
+from remit.policy.approvals import Binding
 from remit.python_tools.state_registry import DetectedState, StateAwareRegistry
+from remit.registry import Registry
 from remit.states.location import check_location
 from remit.text.spelling import did_you_mean
 
@@ -37,8 +42,9 @@ class ToolContextSource:
     def __init__(self, detected: StateAwareRegistry[object], project: str | None) -> None:
         self._detected = detected
         self._implications = _implications(detected.states)
-        self._lock = Lock()  # only one thread may use the store at a time
+        self._lock = RLock()  # only one thread may use the store at a time
         self._registry = None if project is None else open_registry()
+        self._approving = self._registry  # without a project, opened for the first call that needs approval
         self._context = (
             Context(workspace=_NOWHERE, client=None)
             if self._registry is None or project is None
@@ -47,8 +53,8 @@ class ToolContextSource:
 
     def close(self) -> None:
         """Close the store."""
-        if self._registry is not None:
-            self._registry.close()
+        if self._approving is not None:
+            self._approving.close()
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -94,6 +100,36 @@ class ToolContextSource:
         if self._registry is not None:
             with self._lock:
                 self._registry.states.advance(tool, self._context)
+
+    def permit(self, binding: Binding, decision: Decision, arguments: Mapping[str, object]) -> Permit:
+        """Consume or request the approval of a call.
+
+        Raises:
+            ApprovalError: the call cannot be approved.
+            StoreError: the database cannot be used.
+        """
+        with self._lock:
+            registry, context = self._approvals()
+            return registry.approvals.permit_bound(binding, decision, arguments, context)
+
+    def settle(self, asked: Permit, permit_again: Callable[[], Permit], *, approve: bool) -> Permit:
+        """Record the user's answer to a question about a call, and decide about the call anew.
+
+        Raises:
+            ApprovalError: the call cannot be approved.
+            StoreError: the database cannot be used.
+        """
+        with self._lock:
+            registry, context = self._approvals()
+            return registry.approvals.settle(asked, context, approve=approve, permit_again=permit_again)
+
+    def _approvals(self) -> tuple[Registry, Context]:
+        """Return the registry and the place of the approvals: the project, else the working directory."""
+        if self._approving is None:
+            self._approving = open_registry()
+        if self._registry is not None:
+            return self._approving, self._context
+        return self._approving, self._approving.at(os.curdir, ALL_CLIENTS)
 
     def given(self, states: Iterable[str], location: Location | None = None) -> Context:
         """Make a context in which exactly these states and those they imply hold.

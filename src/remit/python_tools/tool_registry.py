@@ -1,7 +1,7 @@
 """A registry of Python tools that decides which are available, and explains why."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from inspect import getmembers_static, isawaitable
 from typing import NamedTuple, TypeVar
@@ -18,15 +18,17 @@ from remit.decision.policy import Policy
 from remit.decision.requirements import Requirements
 from remit.decision.state_snapshot import Snapshot
 from remit.decision.tool_lookup import suggest
-from remit.errors import HiddenToolError, ToolError
+from remit.errors import HiddenToolError, NotApprovedError, ToolError
+from remit.policy.approval_service import Permit
+from remit.policy.approvals import Approval, Binding, digest_of_arguments, digest_of_definition
 from remit.python_tools.decorators import DefinedTool, options_of
 from remit.python_tools.function_tools import define
 from remit.python_tools.state_registry import TIMEOUT, Detect, DetectedState, StateAwareRegistry
 from remit.python_tools.tool_context import Location, ToolContextSource, require_state
 from remit.python_tools.tool_rules import (
+    CLIENT,
+    definition,
     entry,
-    hide_ask,
-    hide_ask_gate,
     label,
     read_condition,
     requirements,
@@ -34,6 +36,7 @@ from remit.python_tools.tool_rules import (
 )
 
 AnyFunction = TypeVar("AnyFunction", bound=Callable[..., object])
+Ask = Callable[[Approval], Awaitable[bool | None]]  # asks the user about a call; None: no answer
 
 
 class ListedTool(NamedTuple):
@@ -44,8 +47,8 @@ class ListedTool(NamedTuple):
 
     @property
     def is_there(self) -> bool:
-        """Whether it is available; tools that need approval are not, because there is no one to ask."""
-        return self.decision.verdict is Verdict.VISIBLE
+        """Whether it is available, perhaps after approval."""
+        return self.decision.is_available
 
 
 class ToolRegistry:
@@ -190,28 +193,46 @@ class ToolRegistry:
                 name=name, tool=None, decision=UNKNOWN, gates=gates, suggestions=suggest(name, listed)
             )
         found = row(tool)
-        gates = [hide_ask_gate(each) for each in explain(found, context)]
+        gates = list(explain(found, context))
         return Explanation(name=name, tool=found, decision=_decided(tool, context).decision, gates=gates)
 
     async def call(
-        self, name: str, arguments: Mapping[str, object] | None = None, location: Location | None = None
+        self,
+        name: str,
+        arguments: Mapping[str, object] | None = None,
+        location: Location | None = None,
+        *,
+        ask: Ask | None = None,
+        principal: str = CLIENT,
     ) -> object:
         """Call a tool if it is available now.
+
+        If the tool needs approval, `ask` asks the user about this call. Without an answer, the call waits for
+        `remit approve` in the project, or else in the working directory; call again after it.
 
         A sync function runs in a worker thread, so it does not block the event loop. When the tool succeeds,
         the project's workflow states are updated.
 
         Raises:
+            ApprovalError: the call cannot be approved.
             ArgumentsError: the tool does not accept these arguments.
             HiddenToolError: the tool is hidden or unknown.
+            NotApprovedError: the call waits for approval, or a person said no.
         """
-        found = await asyncio.to_thread(self._find, name, location)
-        if not found.is_there:
-            raise HiddenToolError(f"`{name}`: {found.decision.reason}", hint=found.decision.unlock)
-        if found.tool.is_async:
-            made = found.tool.run(arguments or {})
-        else:
-            made = await asyncio.to_thread(found.tool.run, arguments or {})
+        given = arguments or {}
+
+        def permit_now() -> Permit:
+            return self._permit(name, given, location, principal)
+
+        permit = await asyncio.to_thread(permit_now)
+        if permit.is_pending and permit.approval is not None and ask is not None:
+            word = await ask(permit.approval)
+            if word is not None:
+                settle = self._context_source.settle
+                permit = await asyncio.to_thread(settle, permit, permit_now, approve=word)
+        _require(permit, name)
+        tool = self._tools[name]
+        made = tool.run(given) if tool.is_async else await asyncio.to_thread(tool.run, given)
         answer = await made if isawaitable(made) else made
         await asyncio.to_thread(self._context_source.succeeded, name)
         return answer
@@ -220,11 +241,19 @@ class ToolRegistry:
         """Find a tool by name, whether it is available or not."""
         return self._tools.get(name)
 
-    def _find(self, name: str, location: Location | None) -> ListedTool:
+    def _permit(
+        self, name: str, arguments: Mapping[str, object], location: Location | None, principal: str
+    ) -> Permit:
         tool = self._tools.get(name)
         if tool is None:
-            raise HiddenToolError(f"`{name}`: {UNKNOWN.reason}")
-        return _decided(tool, self._with_tool_rules(self._context_source.now(location)))
+            return Permit(False, UNKNOWN)
+        decision = _decided(tool, self._with_tool_rules(self._context_source.now(location))).decision
+        if decision.verdict is not Verdict.ASK:
+            return Permit(decision.is_available, decision)
+        binding = Binding(
+            principal, name, digest_of_definition(definition(tool)), digest_of_arguments(arguments)
+        )
+        return self._context_source.permit(binding, decision, arguments)
 
     def _with_tool_rules(self, context: Context) -> Context:
         """Add the conditions and labels of the tools to a context."""
@@ -249,7 +278,25 @@ class ToolRegistry:
 
 
 def _decided(tool: DefinedTool, context: Context) -> ListedTool:
-    return ListedTool(tool, hide_ask(decide(row(tool), context)))
+    return ListedTool(tool, decide(row(tool), context))
+
+
+def _require(permit: Permit, name: str) -> None:
+    """Check that a call may go ahead.
+
+    Raises:
+        HiddenToolError: the tool is hidden or unknown.
+        NotApprovedError: the call waits for approval, or a person said no.
+    """
+    if permit.is_allowed:
+        return
+    if permit.approval is None:
+        raise HiddenToolError(f"`{name}`: {permit.decision.reason}", hint=permit.decision.unlock)
+    reason = f"`{name}` {permit.decision.reason}"
+    if permit.is_denied:
+        raise NotApprovedError(f"{reason}, and a person said no", approval_id=None)
+    id = permit.approval.id
+    raise NotApprovedError(reason, approval_id=id, hint=f"run `remit approve {id}`, then call it again")
 
 
 def _namespace(container: object) -> str | None:

@@ -1,26 +1,22 @@
 """Turns Python tools into the rows, requirements and labels that `decide` needs."""
 
+import json
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from remit.conditions.condition import Condition, condition
 from remit.conditions.shorthand import LocationScope, StateScope
 from remit.configuration.condition_rules import RuleCondition
 from remit.configuration.config_model import RequiredLocation, RequiredStates, ToolEntry
 from remit.decision.danger import LEVELS
-from remit.decision.decide import Decision, ExplainedGate, Verdict
-from remit.decision.gate_rules import GateResult
 from remit.decision.globs import Glob
 from remit.decision.kinds import Authority, ConfigStatus, Kind
 from remit.decision.policy_rules import ConfigLocation, RuleStrength, SafetyRule
 from remit.decision.requirements import Requirement
 from remit.decision.scopes import Scope
-from remit.decision.tools import Tool
+from remit.decision.tools import Definition, Tool
 from remit.python_tools.decorators import DefinedTool
 
 CLIENT = "python"
-_NOBODY = "and there is nobody here to ask"
-_INSTEAD = "a person may run it, or say that it needs no approval"
 
 
 def requirements(tool: DefinedTool) -> Iterable[Requirement]:
@@ -39,28 +35,6 @@ def label(tool: DefinedTool) -> SafetyRule:
     )
 
 
-def hide_ask(decision: Decision) -> Decision:
-    """Hide a tool that needs approval, because there is no one to ask."""
-    if decision.verdict is not Verdict.ASK:
-        return decision
-    return replace(
-        decision,
-        verdict=Verdict.HIDDEN,
-        reason=f"{decision.reason}, {_NOBODY}",
-        unlock=_INSTEAD,
-        detail=f"{decision.full_reason}, {_NOBODY}",
-        next_step=None,
-    )
-
-
-def hide_ask_gate(each: ExplainedGate) -> ExplainedGate:
-    """Mark a gate that asks for approval as failed."""
-    if not each.result.asks:
-        return each
-    reason, detail = (f"{text}, {_NOBODY}" for text in (each.result.reason, each.result.full_reason))
-    return ExplainedGate(each.gate, GateResult(False, reason, _INSTEAD, detail=detail))
-
-
 def row(tool: DefinedTool) -> Tool:
     """Return the catalog row of a tool."""
     return Tool(
@@ -73,6 +47,16 @@ def row(tool: DefinedTool) -> Tool:
         config_status=ConfigStatus.ENABLED,
         description=tool.description or None,
         danger=None if tool.danger is None else LEVELS[tool.danger],
+    )
+
+
+def definition(tool: DefinedTool) -> Definition:
+    """Return the definition that an approval is bound to."""
+    return Definition(
+        name=tool.name,
+        server=tool.source,
+        description=tool.description,
+        input_schema=json.dumps(tool.input_schema, sort_keys=True),
     )
 
 

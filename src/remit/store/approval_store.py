@@ -4,6 +4,8 @@ from remit.decision.projects import Workspace
 from remit.policy.approvals import CLOCK_ERROR, Approval, Binding, PromptedCall
 from remit.store.database import Database, Row
 
+_IS_APPROVED = 9  # its place in a row
+
 
 class SqliteApprovals:
     """Stores approvals."""
@@ -16,7 +18,8 @@ class SqliteApprovals:
     ) -> Approval | None:
         """Store a request, or return the open request for the same call.
 
-        Returns None if too many requests are pending.
+        A denial is returned once: the next request for the same call is a new one. Returns None if too many
+        requests are pending.
         """
         project = workspace.project
         binding, at = wanted.binding._asdict(), wanted.requested_at
@@ -25,7 +28,10 @@ class SqliteApprovals:
             self._database.run("forget_approvals", before=forget_before)
             self._database.run("drop_expired_arguments", at=at)
             found = self._database.rows("approvals_like", project=project.hash, **_moment(at), **binding)
-            if not found:
+            if found:
+                step = "end_denial" if found[0][_IS_APPROVED] == 0 else "reopen_approval"
+                self._database.run(step, project=project.hash, id=found[0][0], at=at)
+            else:
                 waiting = self._database.rows("count_waiting_approvals", project=project.hash, **_moment(at))
                 if waiting[0][0] >= most:
                     return None
@@ -39,7 +45,7 @@ class SqliteApprovals:
                     expires_at=wanted.expires_at,
                     **binding,
                 )
-        return _approval(found[0]) if found else wanted
+        return _approval(found[0])._replace(declined_at=None) if found else wanted
 
     def waiting(self, workspace: Workspace, at: int) -> list[Approval]:
         """List the pending approvals."""
@@ -60,6 +66,10 @@ class SqliteApprovals:
                 "answer_approval", project=project, id=id, approved=int(is_approved), **_moment(at)
             )
         return _approval(found[0]) if found else None
+
+    def decline(self, id: str, workspace: Workspace, at: int) -> None:
+        """Note that a client declined the question; the approval stays pending."""
+        self._database.run("decline_approval", project=workspace.project.hash, id=id, at=at)
 
     def use(self, binding: Binding, workspace: Workspace, at: int) -> Approval | None:
         """Use up an approval and return it; None if there is none."""
@@ -87,14 +97,15 @@ def _moment(at: int) -> dict[str, int]:
 
 
 def _approval(row: Row) -> Approval:
-    id, principal, tool, definition, arguments, shown, reason, requested_at, expires_at, answer, used_at = row
+    id, *binding, shown, reason, requested_at, expires_at, answer, used_at, declined_at = row
     return Approval(
         id=id,
-        binding=Binding(principal, tool, definition, arguments),
+        binding=Binding(*binding),
         shown=shown,
         reason=reason,
         requested_at=requested_at,
         expires_at=expires_at,
         is_approved=None if answer is None else bool(answer),
         used_at=used_at,
+        declined_at=declined_at,
     )

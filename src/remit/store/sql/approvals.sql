@@ -1,7 +1,8 @@
 -- Named queries for approvals.
 
 -- fragment: approval
-id, principal, tool, definition, arguments, shown, reason, requested_at, expires_at, is_approved, used_at
+id, principal, tool, definition, arguments, shown, reason, requested_at, expires_at, is_approved, used_at,
+declined_at
 
 -- name: request_approval
 insert into approvals (
@@ -16,6 +17,15 @@ where project_hash = :project and principal = :principal and tool = :tool and de
     and arguments = :arguments and used_at is null and requested_at <= :latest and expires_at > :at
 order by requested_at desc, id
 limit 1
+
+-- name: reopen_approval
+update approvals set declined_at = null where project_hash = :project and id = :id and is_approved is null
+
+-- name: end_denial
+update approvals set expires_at = :at where project_hash = :project and id = :id and is_approved = 0
+
+-- name: decline_approval
+update approvals set declined_at = :at where project_hash = :project and id = :id and is_approved is null
 
 -- name: waiting_approvals
 select {approval} from approvals
