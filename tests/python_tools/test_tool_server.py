@@ -104,8 +104,8 @@ class Person:
         self.words = [*words]
         self.questions: list[str] = []
 
-    async def answer(self, _: object, asked: types.ElicitRequestParams) -> types.ElicitResult:
-        self.questions.append(asked.message)
+    async def answer(self, context: object, params: types.ElicitRequestParams) -> types.ElicitResult:  # noqa: ARG002
+        self.questions.append(params.message)
         return types.ElicitResult.model_validate(self.words.pop(0))
 
 
@@ -163,7 +163,7 @@ def test_without_a_client_that_can_ask_a_person_approves_in_a_terminal(
 
 
 def test_a_client_that_refuses_to_ask_gives_no_answer(till: ToolRegistry) -> None:
-    async def refuse(_: object, __: types.ElicitRequestParams) -> types.ErrorData:
+    async def refuse(context: object, params: types.ElicitRequestParams) -> types.ErrorData:  # noqa: ARG001
         return types.ErrorData(code=types.INVALID_REQUEST, message="no")
 
     async def use() -> None:
