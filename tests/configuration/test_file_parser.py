@@ -47,6 +47,7 @@ def test_a_file_says_how_tools_are_presented_and_what_belongs_together() -> None
         """
         strategy = "state"
         token_budget = 6000
+        promote = "reopen"
         env = ["STAGE"]
         [servers.playwright]
         allow = ["browser_*"]
@@ -61,6 +62,7 @@ def test_a_file_says_how_tools_are_presented_and_what_belongs_together() -> None
     assert content == ConfigurationContent(
         strategy="state",
         token_budget=6000,
+        promote="reopen",
         env=("STAGE",),
         servers=(AccessLists("playwright", ("browser_*",), ("browser_evaluate",)),),
         agents=(AccessLists("reviewer", None, ("mcp__git__push",)),),

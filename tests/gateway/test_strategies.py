@@ -69,7 +69,7 @@ async def test_auto_shows_the_pinned_and_the_most_used_where_not_all_fits(
         assert await names(served) == ["git__log", "web__search"]
 
 
-async def test_auto_shows_nothing_that_nothing_speaks_for(
+async def test_a_tool_whose_state_comes_to_hold_joins_the_list_and_displaces_nothing(
     sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
     sandbox.write(
@@ -79,7 +79,55 @@ async def test_auto_shows_nothing_that_nothing_speaks_for(
     async with endpoint(sandbox, links, shop) as served:
         assert await names(served) == ALL[:1] + ALL[2:]  # which fit, without it
         (shop / "r").touch()
-        assert await names(served) == ["git__push"]  # now not all fits, and it alone was said to belong here
+        assert await names(served) == ALL
+        (shop / "r").unlink()
+        assert await names(served) == ALL[:1] + ALL[2:]  # the decision hides it
+
+
+async def test_a_session_that_crosses_the_budget_tool_by_tool_loses_none(
+    sandbox: Sandbox, shop: Path, links: FakeLinks
+) -> None:
+    tools = [f"tool_{at:02}" for at in range(16)]
+    links.stocks["git"] = ServerLists(tools=[offered(name) for name in tools])
+    before: set[str] = set()
+    async with endpoint(sandbox, links, shop) as served:
+        for count in range(17):
+            blocked = ", ".join(f'"git__{name}"' for name in tools[count:])
+            sandbox.write(shop / "remit.toml", f"token_budget = 400\nblock = [{blocked}]\n")
+            now = {item["name"] for item in (await served.tools({})).items}
+            assert before <= now
+            before = now
+    assert {"web__fetch", "git__tool_00", "discover_tools"} <= before
+    assert "git__tool_15" not in before
+    async with endpoint(sandbox, links, shop) as served:
+        assert len(await names(served)) < len(before - OWN)  # a new session starts within the budget
+
+
+async def test_a_deferred_tool_that_was_called_can_be_promoted(
+    sandbox: Sandbox, shop: Path, links: FakeLinks
+) -> None:
+    sandbox.write(shop / "remit.toml", 'strategy = "search"\npinned = ["git__log"]\nblock = ["git__push"]\n')
+
+    def promotes(served: LiveEndpoint, tool: str, **arguments: object) -> str | None:
+        return served.promotes({"name": tool, "arguments": arguments})
+
+    async with endpoint(sandbox, links, shop) as served:
+        listing = await served.tools({})
+        assert promotes(served, "call_tool", name="mcp__web__fetch") == "web__fetch"
+        assert promotes(served, "mcp__remit__call_tool", name="web__fetch") == "web__fetch"
+        assert promotes(served, "call_tool", name="git__log") is None  # listed already
+        assert promotes(served, "call_tool", name="git__push") is None  # hidden
+        assert promotes(served, "call_tool", name="nothing") is None
+        assert promotes(served, "call_tool", name=7) is None
+        assert promotes(served, "web__fetch") is None
+        longer = await served.tools({}, ["web__search", "web__fetch", "git__push", "nothing"])
+        assert [item["name"] for item in longer.items[len(listing.items) :]] == ["web__search", "web__fetch"]
+        assert longer.items[: len(listing.items)] == listing.items
+        assert longer.revision != listing.revision
+        assert await served.tools({}, ["nothing"]) is listing
+        sandbox.write(shop / "remit.toml", 'strategy = "search"\npromote = "reopen"\n')
+        await served.tools({})
+        assert promotes(served, "call_tool", name="web__fetch") is None
 
 
 async def test_a_budget_of_nothing_shows_only_what_is_pinned(

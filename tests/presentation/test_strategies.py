@@ -113,6 +113,42 @@ def test_what_auto_shows_stays_in_the_budget_and_in_order(
     assert list(chosen) == [each for each in visible if each in chosen]
 
 
+def test_a_small_excess_drops_tools_from_the_end_of_the_ranking() -> None:
+    visible = [*(entry(f"a__{at}") for at in range(5)), *(entry(f"b__{at}") for at in range(5))]
+    visible[9] = entry("b__9", uses=(3, 1))
+    kept = {
+        budget: listed("auto", visible, ServingPlan(token_budget=budget)) for budget in range(400, 1100, 100)
+    }
+    assert {budget: len(names) for budget, names in kept.items()} == {
+        400: 1,
+        500: 1,
+        600: 2,
+        700: 4,
+        800: 6,
+        900: 8,
+        1000: 10,
+    }
+    assert kept[900] == ["a__0", "a__1", "a__2", "b__0", "b__1", "b__2", "b__3", "b__9"]  # a's are used less
+
+
+@given(st.lists(st.integers(1, 400), min_size=1, max_size=30), st.integers(0, 3000))
+def test_what_was_listed_stays_listed_however_many_tools_appear(costs: list[int], budget: int) -> None:
+    plan, before = ServingPlan(token_budget=budget), None
+    visible: list[VisibleTool] = []
+    for at, cost in enumerate(costs):
+        visible.append(entry(f"s__{at:02}", tokens=cost))
+        now = present(visible, plan, before)
+        if before is not None:
+            assert {each.name for each in before.entries} <= {each.name for each in now.entries}
+            assert {*before.own} <= {*now.own}
+        before = now
+
+
+def test_a_tool_that_is_no_longer_visible_is_no_longer_listed() -> None:
+    before = shown("auto", [LOG, PUSH])
+    assert [each.name for each in present([LOG], USUAL, before).entries] == ["git__log"]
+
+
 def test_search_shows_what_is_pinned() -> None:
     found = shown("search", [LOG, PUSH], ServingPlan(pinned=tool_globs("git__push")))
     assert [each.name for each in found.entries] == ["git__push"]

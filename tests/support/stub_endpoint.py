@@ -1,7 +1,7 @@
 """An endpoint whose tools do what their names say: `python stub_endpoint.py` serves it on stdio."""
 
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ TOOLS = (
     "grow",
     "who",
     "mumble",
+    "find",
 )
 
 
@@ -59,10 +60,15 @@ class StubEndpoint:
         self.subscribed: list[str] = []
         self.left: list[str] = []
 
-    async def tools(self, asked: Params) -> PublishedList:
+    async def tools(self, asked: Params, promoted: Collection[str] = ()) -> PublishedList:
         if asked.get("scope") == "nowhere":
             raise JsonRpcError(-32602, "no scope is called `nowhere`", {"scopes": ["git"]})
+        if promoted:
+            return self._listing([*(item["name"] for item in self._tools.items), *promoted])
         return self._tools
+
+    def promotes(self, asked: Params) -> str | None:
+        return "found" if asked["name"] in ("find", "refuse") else None
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:
         return SCHEMA if name in TOOLS else None
@@ -189,6 +195,9 @@ class StubEndpoint:
         if asked.get("arguments", {}).get("text") == "fail":
             raise JsonRpcError(-32042, "half \ud83d", odd)
         return {**text("half \ud83d"), "structuredContent": odd}
+
+    async def _find(self, _: Params, __: RequestContext) -> Answer:
+        return text("done")
 
     async def _who(self, _: Params, caller: RequestContext) -> Answer:
         return text(f"{caller.session} {caller.principal} {sorted(caller.capabilities)}")

@@ -139,6 +139,7 @@ class ConfigurationContent(NamedTuple):
 
     strategy: str | None = None
     token_budget: int | None = None
+    promote: str | None = None  # when a tool that was found and called is listed
     pinned: tuple[str, ...] = ()  # tools that are always listed
     own_tools: tuple[str, ...] | None = None  # Remit's own tools to serve; None: all
     env: tuple[str, ...] = ()  # environment variables that conditions may use

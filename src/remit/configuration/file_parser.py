@@ -28,13 +28,25 @@ WORKFLOW = "workflow"
 LOCATION = "location"
 
 SESSIONS = ("shared", "own")
+PROMOTE_IN_SESSION, PROMOTE_ON_REOPEN = "session", "reopen"  # when a tool that was found is listed
 FOUND, LISTED, OFF = "found", "listed", "off"  # how to serve the memory tools
 
 MODES = ("plan", "default", "acceptEdits", "dontAsk", "bypass")
 
 _TABLES = ("states", "tools", "servers", "agents", "rooms", "context", "suggestions", "memory")
 _PRESENTATION = ("strategy", "token_budget")
-_SECTIONS = (*_PRESENTATION, "pinned", "own_tools", "env", "mode", "ask_from", "allow", "block", *_TABLES)
+_SECTIONS = (
+    *_PRESENTATION,
+    "promote",
+    "pinned",
+    "own_tools",
+    "env",
+    "mode",
+    "ask_from",
+    "allow",
+    "block",
+    *_TABLES,
+)
 _SERVER_OPTIONS = ("prefix", "sessions", "inherit_env", "deadline")
 _STATE = ("kind", "description", "implies", "on", "off")
 _TOOL = ("states", "when", "location", "namespace", "danger", "approval", "ai_enabled")
@@ -55,6 +67,7 @@ def read(content: object) -> tuple[ConfigurationContent, list[ConfigurationMista
     found = ConfigurationContent(
         strategy=top.one_of("strategy", tuple(Strategy)),
         token_budget=top.whole("token_budget", 0, _LARGEST_BUDGET),
+        promote=top.one_of("promote", (PROMOTE_IN_SESSION, PROMOTE_ON_REOPEN)),
         pinned=top.texts("pinned") or (),
         own_tools=_own_tools(top),
         env=_variables(top),

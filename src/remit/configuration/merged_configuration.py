@@ -104,6 +104,7 @@ class Configuration(NamedTuple):
     env: tuple[str, ...] = ()
     strategy: str | None = None
     token_budget: int | None = None
+    promote: str | None = None
     pinned: tuple[str, ...] = ()
     own_tools: tuple[str, ...] | None = None
     memory: str | None = None

@@ -1,6 +1,6 @@
 """Serves one client in one project, optionally as one agent or in one room."""
 
-from collections.abc import AsyncIterator, Generator, Mapping
+from collections.abc import AsyncIterator, Collection, Generator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import Any
 
@@ -82,8 +82,8 @@ class LiveEndpoint:
         told = {SCOPES: {"scopes": list(self._lists.last.scopes)}}
         return {**parts, "extensions": told, "experimental": told}
 
-    async def tools(self, asked: Params) -> PublishedList:
-        """List the tools.
+    async def tools(self, asked: Params, promoted: Collection[str] = ()) -> PublishedList:
+        """List the tools, and those that were promoted in the caller's session.
 
         Raises:
             JsonRpcError: the requested scope does not exist.
@@ -91,7 +91,7 @@ class LiveEndpoint:
         lists = await self._sent(ListKind.TOOLS)
         scope = _scope(asked)
         if scope is None or lists.scopes is None:
-            return lists.tools
+            return lists.tools_with(promoted) if promoted else lists.tools
         if scope not in lists.scopes:
             known = ", ".join(f"`{name}`" for name in lists.scopes) or "none"
             raise JsonRpcError(
@@ -132,6 +132,17 @@ class LiveEndpoint:
                 if group := next((groups[each] for each in served_spellings(name) if each in groups), None):
                     return open_group(group)
             return await self._calls.call(name, asked, caller)
+
+    def promotes(self, asked: Params) -> str | None:
+        """Return the name of the deferred tool that `call_tool` is asked to call, if the plan promotes it."""
+        lists, name = self._lists.last, asked.get("name")
+        if not (
+            lists.catalog.plan.promotes and isinstance(name, str) and OwnTool.CALL in served_spellings(name)
+        ):
+            return None
+        inner = as_object(asked.get("arguments")).get("name")
+        key = lists.catalog.names.find(inner) if isinstance(inner, str) else None
+        return next((each.name for each in lists.presentation.deferred if each.tool.key == key), None)
 
     async def resources(self) -> PublishedList:
         """List the resources of visible servers, and the rooms."""

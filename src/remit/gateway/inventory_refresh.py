@@ -22,7 +22,7 @@ from remit.upstream.upstream_model import Failure, Offer, Upstream
 OfferReader = Callable[[ServerLists, Upstream], Offer]
 
 PARTS = frozenset({"tools", "resources", "templates", "prompts"})
-FIRST_LIST = 5.0  # seconds that a first list waits for servers
+FIRST_LIST = 1.5  # seconds that a first list waits for servers; clients give up after 5
 _MOST_AT_ONCE = 16
 _FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0  # seconds before a failed server is asked again
 _BURST, _PER_SECOND = 20.0, 0.5  # tokens of a server's bucket, and how fast it refills

@@ -1,6 +1,6 @@
 """The interface of an endpoint, in protocol terms."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
@@ -52,8 +52,10 @@ class Endpoint(Protocol):
     @property
     def capabilities(self) -> Mapping[str, Any]: ...  # with `extensions` and `experimental` of its strategy
 
-    async def tools(self, asked: Params) -> PublishedList:
-        """List the tools; `asked` are the raw parameters, since some strategies read more of them.
+    async def tools(self, asked: Params, promoted: Collection[str] = ()) -> PublishedList:
+        """List the tools, and those that were promoted in the caller's session.
+
+        `asked` are the raw parameters, since some strategies read more of them.
 
         Raises:
             JsonRpcError: the requested scope does not exist.
@@ -68,6 +70,10 @@ class Endpoint(Protocol):
         Raises:
             JsonRpcError: there is no such tool, or the upstream answers with an error.
         """
+        ...
+
+    def promotes(self, asked: Params) -> str | None:
+        """Return the name of the tool that a session lists once this call has succeeded, if any."""
         ...
 
     async def resources(self) -> PublishedList: ...

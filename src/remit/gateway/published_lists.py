@@ -1,7 +1,7 @@
 """The immutable lists that an endpoint publishes at one moment."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -22,6 +22,7 @@ from remit.presentation.strategies import (
     VisibleTool,
     group_item,
     present,
+    promoted,
     room_resource,
     visible_tools,
 )
@@ -63,6 +64,11 @@ class PublishedLists:
             **rooms,
         }
 
+    def tools_with(self, names: Collection[str]) -> PublishedList:
+        """Return the list of tools with deferred ones at its end, so the others keep their places."""
+        added = [each.item for each in promoted(self.presentation, names, self.catalog.plan)]
+        return _listing([*self.tools.items, *added], self.tools) if added else self.tools
+
     def servers(self) -> Iterator[Key]:
         """Iterate over the available servers, sorted by name."""
         return _servers(self.catalog, self.decisions)
@@ -77,11 +83,13 @@ def publish(
 ) -> PublishedLists:
     """Build the lists from the current decisions; an unchanged list stays the same object.
 
-    Addresses that were `sent` to a client keep leading to the same servers.
+    Tools that were `sent` to a client stay listed while they are visible and the plan is the same, and
+    addresses keep leading to the same servers.
     """
     decisions = {tool.key: decision for tool, decision in listed}
     visible = visible_tools(listed, catalog.items, uses, catalog.context.requirements)
-    shown = present(visible, catalog.plan)
+    is_same_plan = sent is not None and sent.catalog.plan == catalog.plan
+    shown = present(visible, catalog.plan, sent.presentation if sent is not None and is_same_plan else None)
     servers = list(_servers(catalog, decisions))
     addresses = _addresses(catalog, servers, shown, None if sent is None else sent.addresses)
     return PublishedLists(

@@ -12,7 +12,7 @@ from remit.configuration.config_model import (
     ServerOptions,
     Strategy,
 )
-from remit.configuration.file_parser import LISTED
+from remit.configuration.file_parser import LISTED, PROMOTE_ON_REOPEN
 from remit.configuration.layers import may_present
 from remit.configuration.merged_configuration import Configuration
 from remit.decision.context import Context
@@ -46,6 +46,7 @@ class ServingPlan(NamedTuple):
     namespaces: tuple[tuple[str, Globs], ...] = ()  # most specific first
     running: tuple[tuple[Glob, ServerOptions], ...] = ()  # strongest last
     lists_memory: bool = False  # memory tools are not held back
+    promotes: bool = True  # a deferred tool that a session called is listed for the rest of it
 
     def is_pinned(self, tool: Tool) -> bool:
         """Check whether a tool is always listed."""
@@ -95,6 +96,7 @@ def make_plan(configuration: Configuration, chosen: EndpointChoice) -> ServingPl
         rooms={room.name: (room, _globs(room.tools)) for _, room in configuration.rooms},
         pinned=_globs(configuration.pinned),
         lists_memory=configuration.memory == LISTED,
+        promotes=configuration.promote != PROMOTE_ON_REOPEN,
         namespaces=tuple(_namespaces(configuration)),
         running=tuple(
             (glob(each.name), each.options)

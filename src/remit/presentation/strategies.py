@@ -87,14 +87,26 @@ class Presentation(NamedTuple):
         return dict(sorted(found.items()))
 
 
-def present(visible: Sequence[VisibleTool], plan: ServingPlan) -> Presentation:
-    """Present the visible tools with the plan's strategy."""
+def present(
+    visible: Sequence[VisibleTool], plan: ServingPlan, before: Presentation | None = None
+) -> Presentation:
+    """Present the visible tools with the plan's strategy; tools that were listed `before` stay listed."""
     shown = STRATEGIES[plan.strategy](visible, plan)
-    listed = {each.name for each in shown.entries}
+    own = {*shown.own, *(before.own if before else ())}
+    listed = {each.tool.key for each in (*shown.entries, *(before.entries if before else ()))}
     return shown._replace(
-        own=tuple(each for each in OwnTool if each in shown.own and each in plan.own_tools),
-        deferred=[each for each in visible if each.name not in listed],
+        entries=[each for each in visible if each.tool.key in listed],
+        own=tuple(each for each in OwnTool if each in own and each in plan.own_tools),
+        deferred=[each for each in visible if each.tool.key not in listed],
     )
+
+
+def promoted(shown: Presentation, names: Collection[str], plan: ServingPlan) -> list[VisibleTool]:
+    """Return the deferred tools of these names, in their order, as far as they fit a budget of their own."""
+    deferred = {each.name: each for each in shown.deferred}
+    chosen: dict[str, VisibleTool] = {}
+    _fill(chosen, [deferred[name] for name in names if name in deferred], plan.token_budget)
+    return list(chosen.values())
 
 
 def visible_tools(
@@ -116,21 +128,29 @@ def show_all(visible: Sequence[VisibleTool], _plan: ServingPlan) -> Presentation
 
 
 def show_what_fits(visible: Sequence[VisibleTool], plan: ServingPlan) -> Presentation:
-    """Show all tools if they fit the budget, else the pinned, used and wanted ones.
+    """Show all tools if they fit the budget; else the pinned ones, and the best ranked of the others.
 
-    A tool that is held back takes only the remaining budget, so using it never displaces a listed tool.
+    Used and wanted tools may fill the budget. The others may fill what is left of it after subtracting the
+    excess: a small excess drops a few tools from the end of the ranking, and with twice the budget none of
+    them is worth its tokens. A tool that is held back never displaces another.
     """
     usual = [each for each in visible if not each.tool.is_held_back]
-    if sum(map(_cost, usual)) > plan.token_budget:
-        usual = _pinned(visible, plan)
-    chosen = {each.name for each in usual}
-    left = plan.token_budget - sum(map(_cost, usual))
-    for each in _used_or_wanted(visible):
-        if each.name not in chosen and _cost(each) <= left:
-            chosen.add(each.name)
+    excess = max(0, sum(map(_cost, usual)) - plan.token_budget)
+    shown = {each.name: each for each in (_pinned(visible, plan) if excess else usual)}
+    _fill(shown, _used_or_wanted(visible), plan.token_budget)
+    if excess:
+        _fill(shown, _ranked_by_server(usual), plan.token_budget - excess)
+    entries = [each for each in visible if each.name in shown]
+    return Presentation(entries, _own_beside(entries, visible))
+
+
+def _fill(shown: dict[str, VisibleTool], ranked: Iterable[VisibleTool], budget: int) -> None:
+    """Add the ranked tools while their cost, with what is shown already, fits the budget."""
+    left = budget - sum(map(_cost, shown.values()))
+    for each in ranked:
+        if each.name not in shown and _cost(each) <= left:
+            shown[each.name] = each
             left -= _cost(each)
-    shown = [each for each in visible if each.name in chosen]
-    return Presentation(shown, _own_beside(shown, visible))
 
 
 def show_pinned(visible: Sequence[VisibleTool], plan: ServingPlan) -> Presentation:
@@ -185,6 +205,14 @@ def _used_or_wanted(visible: Sequence[VisibleTool]) -> list[VisibleTool]:
     used = [each for each in visible if each.uses[0]]
     used.sort(key=lambda each: (-each.uses[0], -each.uses[1], each.name))
     return [*used, *(each for each in visible if each.is_wanted)]
+
+
+def _ranked_by_server(visible: Sequence[VisibleTool]) -> list[VisibleTool]:
+    """Rank tools by how often their server was used here, most used first."""
+    used: dict[str | None, int] = {}
+    for each in visible:
+        used[each.tool.server] = used.get(each.tool.server, 0) + each.uses[0]
+    return sorted(visible, key=lambda each: (-used[each.tool.server], each.name))
 
 
 def namespaces(

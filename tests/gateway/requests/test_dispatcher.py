@@ -231,7 +231,7 @@ def test_a_session_client_gets_changes_and_sets_its_log_level(tmp_path: Path) ->
     async def work(connected: Client, person: Person) -> None:
         await connected.call_tool("grow", {})
         await person.until(types.ToolListChangedNotification)
-        assert "grown_13" in [tool.name for tool in (await connected.list_tools()).tools]
+        assert "grown_14" in [tool.name for tool in (await connected.list_tools()).tools]
         await connected.set_logging_level("warning")  # pyright: ignore[reportDeprecated] - older clients do
         assert await said(connected, "log") == "warning"
         message = await person.until(types.LoggingMessageNotification)
@@ -260,6 +260,25 @@ def test_a_session_client_gets_updates_of_subscribed_resources(tmp_path: Path) -
         "resources/unsubscribe note://three session",
         "left session",
     ]
+
+
+def test_a_session_lists_a_tool_that_it_found_and_called(tmp_path: Path) -> None:
+    async def work(connected: Client, person: Person) -> None:
+        await connected.call_tool("refuse", {})  # a failed call lists nothing
+        assert [tool.name for tool in (await connected.list_tools()).tools] == list(stub_endpoint.TOOLS)
+        await connected.call_tool("find", {})
+        await person.until(types.ToolListChangedNotification)
+        assert [tool.name for tool in (await connected.list_tools()).tools] == [*stub_endpoint.TOOLS, "found"]
+
+    use("legacy", tmp_path / "notes", work)
+
+
+def test_without_a_session_a_call_does_not_change_the_list(tmp_path: Path) -> None:
+    async def work(connected: Client, _: Person) -> None:
+        await connected.call_tool("find", {})
+        assert [tool.name for tool in (await connected.list_tools()).tools] == list(stub_endpoint.TOOLS)
+
+    use("2026-07-28", tmp_path / "notes", work)
 
 
 def test_a_stateless_client_gets_the_changes_it_asked_for(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ class ClientSession:
         self.principal = principal
         self.capabilities = capabilities
         self.log_level: str | None = None
+        self.promoted: dict[str, None] = {}  # names of tools that it lists since it called them, in order
         self.subscriber: Subscriber | None = None
         self.notify: Notify | None = None  # sends outside the stream of any request
 

@@ -166,8 +166,9 @@ class Dispatcher:
         }
         return {**answer, "instructions": self.instructions} if self.instructions else answer
 
-    async def _list_tools(self, _: ClientRequest, params: Params) -> Answer:
-        return self._list("tools", await self._endpoint.tools(params))
+    async def _list_tools(self, request: ClientRequest, params: Params) -> Answer:
+        promoted = () if request.session is None else request.session.promoted
+        return self._list("tools", await self._endpoint.tools(params, promoted))
 
     async def _list_resources(self, _: ClientRequest, __: Params) -> Answer:
         return self._list("resources", await self._endpoint.resources())
@@ -182,7 +183,21 @@ class Dispatcher:
         return {name: self._lists.encode(name, listing)}
 
     async def _call(self, request: ClientRequest, params: Params) -> Answer:
-        return await self._run(request, params, lambda caller: self._count_call(params, caller))
+        answer = await self._run(request, params, lambda caller: self._count_call(params, caller))
+        if request.session is not None and not answer.get("isError"):
+            self._promote(params, request.session)
+        return answer
+
+    def _promote(self, params: Params, session: ClientSession) -> None:
+        """List a deferred tool that a session has called, so its next call needs no search.
+
+        Only sessions do this: without one, the list must not depend on earlier calls.
+        """
+        name = self._endpoint.promotes(params)
+        if name is not None and name not in session.promoted:
+            session.promoted[name] = None
+            if session.subscriber is not None:
+                session.subscriber.notify(EndpointChange(ListKind.TOOLS))
 
     async def _count_call(self, params: Params, caller: RequestContext) -> Answer:
         started, failed = perf_counter(), True

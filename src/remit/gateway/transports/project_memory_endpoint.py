@@ -1,6 +1,6 @@
 """An endpoint with only the memory tools of a project."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
@@ -29,9 +29,16 @@ class MemoryEndpoint:
         self._listing = PublishedList(self._tools.tools(), "all")
         self.instructions: str | None = instructions(memory.workspace.project)
 
-    async def tools(self, asked: Params) -> PublishedList:  # noqa: ARG002 - there is one list
+    async def tools(
+        self,
+        asked: Params,  # noqa: ARG002 - there is one list
+        promoted: Collection[str] = (),  # noqa: ARG002
+    ) -> PublishedList:
         """List the tools."""
         return self._listing
+
+    def promotes(self, asked: Params) -> str | None:
+        """Return None, because all tools are listed."""
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:
         """Return the input schema of a tool."""
