@@ -121,6 +121,7 @@ def part(kind: str, content: object) -> SimpleNamespace:
                 SimpleNamespace(
                     author="user", content=SimpleNamespace(role="user", parts=[SimpleNamespace(text="hello")])
                 ),
+                SimpleNamespace(author="a", content=None),
                 SimpleNamespace(
                     author="a", content=SimpleNamespace(role="model", parts=[SimpleNamespace(text="hi")])
                 ),

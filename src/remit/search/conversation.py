@@ -64,7 +64,8 @@ def _read(message: object) -> list[tuple[bool, str]]:
             for kind, part in kinds
             if isinstance(kind, str) and kind in _PARTS
         ]
-    if role is None:
+    is_event = inner is None and field_of(message, "author") is not None  # Google ADK: a change of state
+    if role is None and not is_event:
         raise TypeError(
             f"cannot read a message of type `{type_name(message)}`; "
             'pass text, or messages with a role and content, such as {"role": "user", "content": "…"}'
