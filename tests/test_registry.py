@@ -1,3 +1,4 @@
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -624,6 +625,7 @@ def test_an_unknown_client_is_an_error_that_lists_the_known_ones(shop: Path, reg
 
 def test_all_clients_are_an_inventory(sandbox: Sandbox, shop: Path, registry: Registry) -> None:
     sandbox.write(shop / ".mcp.json", servers("till"))
+    (sandbox.home / ".klaude").mkdir()
     sandbox.write(sandbox.home / ".cursor/mcp.json", servers("kite"))
     sandbox.write(sandbox.home / ".config/zed/settings.json", {"context_servers": {"kite": {"command": "x"}}})
     everything = registry.at(str(shop), "all")
@@ -650,3 +652,26 @@ def test_a_client_is_found_when_one_of_its_files_is_there(
     )
     assert not found["continue"].is_found
     assert not found["windsurf"].is_found
+
+
+def test_rows_of_a_client_that_was_uninstalled_go(sandbox: Sandbox, shop: Path, registry: Registry) -> None:
+    folder = sandbox.home / ".cursor"
+    sandbox.write(shop / ".cursor/mcp.json", servers("kite"))
+    sandbox.write(folder / "mcp.json", servers())
+    registry.scan(registry.at(str(shop), "cursor"))
+    here = registry.at(str(shop))
+    assert registry.explain("kite", here).decision.reason == "declared for cursor"
+    shutil.rmtree(folder)
+    assert registry.explain("kite", here).tool is None
+    assert "cursor" not in {item.tool.client for item in registry.tools(registry.at(str(shop), "all"))}
+    assert [item.tool.server for item in registry.tools(registry.at(str(shop), "cursor"))] == ["kite"]
+
+
+def test_a_client_that_is_alone_on_the_machine_is_the_usual_one(sandbox: Sandbox, registry: Registry) -> None:
+    assert registry.usual_client == "claude-code"
+    shutil.rmtree(sandbox.home / ".claude")
+    sandbox.variables["PATH"] = "/nowhere"
+    with sandbox.registry() as bare:
+        assert bare.usual_client == "claude-code"
+        (sandbox.home / ".cursor").mkdir()
+        assert bare.usual_client == "cursor"

@@ -11,7 +11,8 @@ from remit import settings
 from remit.search.engine import SearchEngine
 
 if TYPE_CHECKING:
-    from remit.configuration.personal_file import PersonalFile
+    from remit.configuration.config_model import ConfigurationLayer
+    from remit.configuration.editable_file import EditableFile
     from remit.decision.context import Context
     from remit.decision.projects import Workspace
     from remit.doctor.findings import Finding
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
     from remit.gateway.transports.lifecycle import GatewayOpeners
     from remit.gateway.transports.status_files import StatusFiles
     from remit.gateway.transports.token_file import TokenFile
+    from remit.install.change_journal import ChangeJournal
     from remit.install.installer import Installer
     from remit.memory.project_memory import Memory
     from remit.registry import Registry
     from remit.scanning.ports import Notifier, Upstreams
-    from remit.search.evaluation import EvaluationSet
     from remit.states.state_service import StateService
     from remit.store.binary_vector_search import SignIndex
     from remit.store.ports import Clock, Store
@@ -35,19 +36,6 @@ if TYPE_CHECKING:
 
 
 MEMORY_PATIENCE = 5.0  # seconds that a write to memory waits for a locked database before it is queued
-
-
-def read_trial(folder: str) -> "EvaluationSet":
-    """Read a folder of tools, and of queries with known answers.
-
-    Raises:
-        BadFileError: a line is invalid.
-        NoSuchDirectoryError: the folder does not exist.
-        NoSuchFileError: one of its two files is missing.
-    """
-    from remit.search.evaluation_folder import read_evaluation_folder
-
-    return read_evaluation_folder(folder)
 
 
 def open_registry() -> "Registry":
@@ -120,15 +108,25 @@ def open_states(
     return StateService(store.states, configuration, LocalDetectors(machine, now_ns=now_ns), clock)
 
 
-def open_personal_file(workspace: "Workspace") -> "PersonalFile":
-    """Open the user's personal configuration file in a project for editing.
+def open_configuration_file(layer: "ConfigurationLayer", workspace: "Workspace") -> "EditableFile":
+    """Open the user's file for all projects, or one of the two files at the root of a checkout, for editing.
 
     Raises:
-        BadFileError: the file cannot be read.
+        BadFileError: the file is not UTF-8 text, or a link that leads out of the checkout.
+        FileChangeError: the file cannot be read.
     """
-    from remit.configuration.personal_file import PersonalFile
+    from remit.configuration.editable_file import EditableFile
+    from remit.configuration.file_paths import editable_path
 
-    return PersonalFile(workspace)
+    path, checkout = editable_path(layer, workspace, _machine())
+    return EditableFile(path, checkout=checkout)
+
+
+def open_journal() -> "ChangeJournal":
+    """Open the journal of the changes that Remit made to files."""
+    from remit.install.change_journal import ChangeJournal
+
+    return ChangeJournal(_data_directory(_machine()), _now)
 
 
 def diagnose(registry: "Registry", context: "Context") -> "list[Finding]":
@@ -187,7 +185,8 @@ def refresh_blocks(*, may_remove: bool) -> bool:
     client = "claude-code"
     if not os.path.exists(record_path(client, _machine())):
         return False
-    return open_installer().refresh_blocks(client, may_remove=may_remove)
+    with open_journal().recording("remit scan", is_derived=True):
+        return open_installer().refresh_blocks(client, may_remove=may_remove)
 
 
 def _static_blocks(machine: "Machine", *, is_managed: bool) -> list[str]:

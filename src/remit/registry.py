@@ -61,7 +61,7 @@ class Registry:
         self._clock = clock
         self._contexts = Contexts(sources)
         self._scanner = Scanner(store, sources, clock)
-        self._listings = Listings(store, states, clock, sources.clients)
+        self._listings = Listings(store, states, clock, sources.clients, sources.is_on_machine)
         self.states = states
 
     def __enter__(self) -> Registry:
@@ -248,6 +248,12 @@ class Registry:
             lambda done, total: on_progress(Progress(done, total)),
             cancellation=cancellation,
         )
+
+    @property
+    def usual_client(self) -> str:
+        """The client to answer for if none is named: Claude Code, or the one that is installed."""
+        present = filter(self._sources.is_on_machine, self._sources.clients)
+        return next(present, DEFAULT_CLIENT)
 
     @property
     def configuration(self) -> ConfigurationService:

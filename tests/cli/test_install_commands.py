@@ -357,7 +357,7 @@ def test_the_record_is_for_its_user_alone(ada: Ada) -> None:
 
 
 def test_without_a_terminal_nothing_is_done_without_yes(ada: Ada) -> None:
-    assert "give --yes" in ada.run("install", "claude-code", code=2)
+    assert "pass --yes" in ada.run("install", "claude-code", code=2)
     assert ada.settings.read_text() == SETTINGS
 
 

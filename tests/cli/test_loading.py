@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from remit.cli.app import COMMANDS, app
+from remit.cli.app import COMMANDS, GROUPS, HIDDEN, app
 from support.builders import servers
 from support.sandbox import Sandbox
 
@@ -104,3 +104,8 @@ def test_the_list_says_of_a_command_what_it_says_itself(name: str) -> None:
     command = app.get_command(click.Context(app), name)
     assert command is not None
     assert COMMANDS[name][1] == command.get_short_help_str(100)
+
+
+def test_every_command_is_in_one_group_of_the_help_or_hidden() -> None:
+    grouped = [name for names in GROUPS.values() for name in names]
+    assert sorted([*grouped, *HIDDEN]) == sorted(COMMANDS)

@@ -103,7 +103,7 @@ def test_approve_can_say_no_and_needs_a_persons_word_for_a_yes(sandbox: Sandbox,
     id = ask(sandbox, shop)
     silent = sandbox.remit("approve", id, cwd=shop)
     assert silent.returncode == 2
-    assert "no terminal to ask on" in silent.stderr
+    assert "not a terminal: pass --yes" in silent.stderr
     denied = sandbox.remit("approve", id, "--deny", "--json", cwd=shop)
     assert [item["status"] for item in json.loads(denied.stdout)["approvals"]] == ["denied"]
 

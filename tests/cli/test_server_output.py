@@ -162,7 +162,7 @@ def test_trust_is_given_and_taken_back(sandbox: Sandbox, shop: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        (("till",), 2, "there is no terminal to ask on; give --yes"),
+        (("till",), 2, "not a terminal: pass --yes to confirm"),
         (("--revoke",), 2, "name what to trust no more, or give --all"),
         (("--all", "till"), 2, "name servers and states, or give --all"),
         (("nonsense",), 1, "error: no server or state of this project is called `nonsense`"),

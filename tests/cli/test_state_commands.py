@@ -70,26 +70,39 @@ def test_tools_and_why_follow_the_states(sandbox: Sandbox, shop: Path) -> None:
     assert told["tools"][0]["gate"] == "state"
     why = sandbox.remit("why", "deploy", cwd=shop).stdout
     assert "needs state editing (false: not set)" in why
-    assert "to change it: run `remit state set editing`" in why
-    assert sandbox.remit("state", "set", "editing", cwd=shop).stdout == "set editing\n"
+    assert "to change it: run `remit states set editing`" in why
+    assert sandbox.remit("states", "set", "editing", cwd=shop).stdout == "set editing\n"
     told = json.loads(sandbox.remit("why", "deploy", "--json", cwd=shop).stdout)
     assert told["gates"][-2] == {
         "gate": "state",
         "passed": True,
         "reason": "its required states hold",
     }
-    assert sandbox.remit("state", "clear", "editing", cwd=shop).stdout == "cleared editing\n"
+    assert sandbox.remit("states", "clear", "editing", cwd=shop).stdout == "cleared editing\n"
     assert "mcp__deploy__*" not in sandbox.remit("tools", cwd=shop).stdout
+
+
+def test_state_still_works_as_the_former_name_and_is_not_listed(sandbox: Sandbox, shop: Path) -> None:
+    assert sandbox.remit("state", "set", "editing", cwd=shop).stdout == "set editing\n"
+    assert sandbox.remit("state", "clear", "editing", cwd=shop).stdout == "cleared editing\n"
+    assert "\n  state " not in sandbox.remit("--help", cwd=shop).stdout
+
+
+def test_the_project_may_stand_before_or_behind_what_is_done(sandbox: Sandbox, shop: Path) -> None:
+    before = sandbox.remit("states", "--project", str(shop), "set", "editing")
+    assert (before.returncode, before.stdout) == (0, "set editing\n")
+    behind = sandbox.remit("states", "clear", "editing", "--project", str(shop))
+    assert behind.stdout == "cleared editing\n"
 
 
 def test_states_are_pushed_as_json(sandbox: Sandbox, shop: Path) -> None:
     pushed = sandbox.remit(
-        "state", "push", "--json", '{"online": true, "location": {"page": "/x"}}', cwd=shop
+        "states", "push", "--json", '{"online": true, "location": {"page": "/x"}}', cwd=shop
     )
     assert pushed.stdout == "pushed online, location\n"
     told = json.loads(sandbox.remit("tools", "--json", cwd=shop).stdout)
     assert told["states"]["online"] is True
-    assert sandbox.remit("state", "push", "--json", "-", cwd=shop, stdin='{"online": null}').returncode == 0
+    assert sandbox.remit("states", "push", "--json", "-", cwd=shop, stdin='{"online": null}').returncode == 0
     told = json.loads(sandbox.remit("tools", "--json", cwd=shop).stdout)
     assert told["states"]["online"] is None
 
@@ -98,14 +111,14 @@ def test_states_are_pushed_as_json(sandbox: Sandbox, shop: Path) -> None:
     ("arguments", "code", "message"),
     [
         (
-            ("state", "set", "editin"),
+            ("states", "set", "editin"),
             1,
             "error: no state is called `editin` here\nhint: did you mean `editing`?",
         ),
-        (("state", "set", "docker"), 2, "error: `docker` is not set and cleared by hand"),
-        (("state", "push", "--json", "{"), 2, "--json is not valid JSON"),
-        (("state", "push", "--json", "[]"), 2, "--json is no object"),
-        (("state", "push", "--json", '{"editing": true}'), 2, "error: `editing` is not pushed"),
+        (("states", "set", "docker"), 2, "error: `docker` is not set and cleared by hand"),
+        (("states", "push", "--json", "{"), 2, "--json is not valid JSON"),
+        (("states", "push", "--json", "[]"), 2, "--json must be an object"),
+        (("states", "push", "--json", '{"editing": true}'), 2, "error: `editing` is not pushed"),
     ],
 )
 def test_what_cannot_be_set_is_an_error_with_a_way_out(
@@ -177,9 +190,9 @@ def test_servers_and_states_are_trusted_together(sandbox: Sandbox, shop: Path) -
         ("doctor",),
         ("search", "deploy"),
         ("trust",),
-        ("state", "set", "editing"),
-        ("state", "clear", "editing"),
-        ("state", "push", "--json", "{}"),
+        ("states", "set", "editing"),
+        ("states", "clear", "editing"),
+        ("states", "push", "--json", "{}"),
     ],
 )
 def test_every_command_warns_of_a_broken_configuration_and_goes_by_the_last_good_one(

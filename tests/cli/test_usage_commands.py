@@ -1,4 +1,4 @@
-"""Use, pruning and suggestions on the command line, as a user meets them."""
+"""Use and suggestions on the command line, as a user meets them."""
 
 import json
 from pathlib import Path
@@ -70,7 +70,7 @@ def test_usage_of_projects_names_no_tool(sandbox: Sandbox, shop: Path) -> None:
 
 def test_usage_says_so_where_nothing_was_used(sandbox: Sandbox) -> None:
     empty = sandbox.project("empty")
-    assert "Nothing was used here yet" in sandbox.remit("usage", cwd=empty).stdout
+    assert "No usage recorded yet." in sandbox.remit("usage", cwd=empty).stdout
 
 
 @pytest.mark.parametrize(
@@ -81,78 +81,6 @@ def test_a_bar_is_as_long_as_its_share_and_never_nothing_for_something(
     count: int, most: int, drawn: str
 ) -> None:
     assert chart(count, most) == drawn
-
-
-def age(sandbox: Sandbox) -> None:
-    run_sql(sandbox.database, "update tools set discovered_at = 0")
-
-
-def test_prune_proposes_what_lay_unused_for_long_and_shows_the_exact_change(
-    sandbox: Sandbox, shop: Path
-) -> None:
-    run_sql(sandbox.database, "update tools set discovered_at = 1000 * unixepoch()")
-    assert "Nothing lay unused for long" in sandbox.remit("prune", cwd=shop).stdout
-    age(sandbox)
-    shown = sandbox.remit("prune", cwd=shop)
-    assert shown.returncode == 0
-    assert "mcp__scale__*" in shown.stdout
-    assert "never used here" in shown.stdout
-    assert '+[tools."mcp__scale__*"]  # switched off by `remit prune`\n+ai_enabled = false\n' in shown.stdout
-    assert "Run it again with --yes" in shown.stdout
-    assert not (shop / "remit.local.toml").exists()
-
-
-def test_prune_switches_off_when_told_and_undo_restores_every_byte(sandbox: Sandbox, shop: Path) -> None:
-    age(sandbox)
-    mine = sandbox.write(shop / "remit.local.toml", "# mine, without an end of line")
-    before = mine.read_bytes()
-    assert "Done" in sandbox.remit("prune", "--yes", cwd=shop).stdout
-    why = answer(sandbox, "why", "mcp__scale__weigh", cwd=shop)
-    assert (why["verdict"], why["gate"]) == ("hidden", "policy")
-    assert "Nothing lay unused" in sandbox.remit("prune", "--yes", cwd=shop).stdout
-    assert "Done" in sandbox.remit("prune", "--undo", "--yes", cwd=shop).stdout
-    assert mine.read_bytes() == before
-    assert answer(sandbox, "why", "mcp__scale__weigh", cwd=shop)["verdict"] == "visible"
-    assert "Nothing was switched off" in sandbox.remit("prune", "--undo", "--yes", cwd=shop).stdout
-
-
-def test_a_file_that_was_made_for_it_is_gone_afterwards(sandbox: Sandbox, shop: Path) -> None:
-    age(sandbox)
-    sandbox.remit("prune", "--yes", cwd=shop)
-    assert (shop / "remit.local.toml").exists()
-    sandbox.remit("prune", "--undo", "--yes", cwd=shop)
-    assert not (shop / "remit.local.toml").exists()
-
-
-def test_prune_as_json_says_what_it_would_do_and_does_it_only_when_told(sandbox: Sandbox, shop: Path) -> None:
-    age(sandbox)
-    told = answer(sandbox, "prune", cwd=shop)
-    assert told["names"] == ["mcp__scale__*"]
-    assert told["file"] == str(shop / "remit.local.toml")
-    assert told["proposals"][0]["reason"].startswith("never used here")
-    assert not (shop / "remit.local.toml").exists()
-    answer(sandbox, "prune", "--yes", cwd=shop)
-    assert (shop / "remit.local.toml").exists()
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ('[tools."mcp__scale__*"]\ndanger = "safe"\n', "there is a rule for `mcp__scale__*` already"),
-        ("[broken", "the file is no TOML"),
-        (b"\xff", "is not UTF-8 text"),
-    ],
-)
-def test_a_file_that_cannot_be_added_to_is_left_alone(
-    sandbox: Sandbox, shop: Path, content: str | bytes, said: str
-) -> None:
-    age(sandbox)
-    mine = sandbox.write(shop / "remit.local.toml", content)
-    before = mine.read_bytes()
-    failed = sandbox.remit("prune", "--yes", cwd=shop)
-    assert failed.returncode == 2
-    assert said in failed.stderr
-    assert mine.read_bytes() == before
 
 
 def test_suggest_shows_what_would_be_said_and_why(sandbox: Sandbox, shop: Path) -> None:

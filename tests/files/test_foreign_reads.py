@@ -15,8 +15,7 @@ READERS = {"files/bounded_reader.py", "files/bounded_walk.py", "files/formats.py
 OWN = {
     "cli/app.py": "replaces closed streams",
     "cli/memory_commands.py": "writes exports",
-    "configuration/personal_file.py": "writes the user's file",
-    "configuration/switch_off.py": "parses what it is about to write",
+    "configuration/rule_edits.py": "parses what it is about to write",
     "files/file_lock.py": "lock files",
     "files/private_files.py": "writes",
     "files/safe_changes.py": "writes",
@@ -27,6 +26,7 @@ OWN = {
     "hooks/guarded_answer.py": "/dev/null and /proc",
     "hooks/hook_command.py": "/dev/null",
     "hooks/hook_log.py": "Remit's data",
+    "install/change_journal.py": "Remit's data",
     "install/ground.py": "the install record",
     "memory/memory_server.py": "ships with Remit",
     "memory/write_queue.py": "Remit's data",

@@ -192,6 +192,9 @@ class Paper:
     def line_of(self, path: str, key: str) -> int:  # noqa: ARG002 - no finding is printed
         return 0
 
+    def is_on_machine(self, client: str) -> bool:  # noqa: ARG002 - all are
+        return True
+
     def leaves_servers(self, client: str) -> bool:  # noqa: ARG002 - nothing is installed
         return False
 

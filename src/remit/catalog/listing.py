@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,9 +39,17 @@ class _Refused(NamedTuple):
 class Listings:
     """Combines stored tools, states and filters, and decides about each tool."""
 
-    def __init__(self, store: Store, states: StateService, clock: Clock, clients: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        store: Store,
+        states: StateService,
+        clock: Clock,
+        clients: Sequence[str] = (),
+        is_on_machine: Callable[[str], bool] = bool,
+    ) -> None:
         self._store = store
         self._clients = clients
+        self._is_on_machine = is_on_machine
         self._states = states
         self._clock = clock
         self._filterings: list[ServerFilter] = []
@@ -59,7 +67,7 @@ class Listings:
 
     def tools(self, context: Context) -> Sequence[Tool]:
         """List all known tools, without decisions."""
-        tools = adopt(self._store.catalog(context.workspace, context.flags))
+        tools = adopt(self._of_clients(self._store.catalog(context.workspace, context.flags), context))
         tools = without_untrusted(tools) if context.starts_servers else tools
         return sorted(charge(self._with_held_back(tools, context)), key=_by_name)
 
@@ -98,6 +106,12 @@ class Listings:
         """Return whether a tool's server wants a person to confirm each call."""
         definition = self._store.definitions([tool], context.workspace).get(tool.key)
         return definition is not None and needs_person(definition)
+
+    def _of_clients(self, tools: Sequence[Tool], context: Context) -> Sequence[Tool]:
+        """Leave out the rows of other clients that are not on this machine, or no longer."""
+        others = {tool.client for tool in tools} - {context.client}
+        gone = {client for client in others if not self._is_on_machine(client)}
+        return [tool for tool in tools if tool.client not in gone] if gone else tools
 
     def _with_held_back(self, tools: Sequence[Tool], context: Context) -> Sequence[Tool]:
         """Mark tools that the gateway lists only once they are used or wanted."""

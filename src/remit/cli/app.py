@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from io import TextIOWrapper
 from typing import NoReturn
@@ -10,7 +11,7 @@ import click
 
 from remit import __version__
 from remit.cli import render
-from remit.cli.options import FAILURE, INTERRUPTED, NOTHING_DONE
+from remit.cli.options import CHANGE, FAILURE, INTERRUPTED, NOTHING_DONE
 from remit.errors import (
     NotInstalledError,
     RemitError,
@@ -20,46 +21,60 @@ from remit.errors import (
     UnknownServerError,
     UnknownStateError,
 )
+from remit.files.change_observer import ObservedChange, Observer, observing
 
-COMMANDS = {  # in the order of the reference: location and summary
-    "scan": ("scan_commands.scan", "Scan again: what changed, is visible, hidden, and costs."),
-    "tools": ("tool_commands.tools", "List the tools in force here, by scope."),
-    "clients": ("scan_commands.clients", "List the clients found here, with their files."),
-    "why": ("tool_commands.why", "Explain why a tool is available, or is not."),
+COMMANDS = {  # in the order of the help and the reference: location and summary
+    "scan": ("scan_commands.scan", "Read all configuration again, and show what changed."),
+    "tools": ("tool_commands.tools", "List the available tools, by server."),
+    "why": ("tool_commands.why", "Explain why a tool is available or hidden."),
     "search": ("search_commands.search", "Find tools by what they do."),
-    "doctor": ("scan_commands.doctor", "Name each problem with its file and its fix."),
-    "states": ("state_commands.list_states", "List the states, their values, and why."),
-    "state": ("state_commands.state", "Set, clear and push states."),
-    "policy": ("policy_commands.policy", "Manage policy."),
-    "approve": ("policy_commands.approve", "Approve or deny pending calls."),
-    "serve": ("serve_command.serve", "Serve the tools in force here, as one MCP server."),
-    "status": ("status_command.status", "Show the gateways that run, and their servers."),
-    "token": ("token_commands.token", "Look after who may reach the gateway."),
-    "context": ("tool_commands.session_context", "Print what an agent is told at the start."),
-    "memory": ("memory_commands.memory", "Look at project memory, move it, clean it up."),
-    "hook": ("usage_commands.hook", "Answer one hook event of Claude Code."),
-    "usage": ("usage_commands.usage", "Show what was used here, and what never was."),
-    "prune": ("usage_commands.prune", "Propose what to switch off here, and do it when told."),
-    "suggest": ("usage_commands.suggest", "Show what would be suggested, and why."),
-    "eval": ("eval_command.evaluate", "Measure how good and how fast search is."),
-    "names": ("names_commands.names", "Show, and generate, the names of a program's commands."),
-    "inspect": ("inspect_command.inspect_definitions", "Find tool definitions that steer the model."),
-    "trust": ("trust_command.trust", "Trust servers and states that run something."),
-    "install": ("install_commands.install", "Put Remit into a client."),
-    "uninstall": ("install_commands.uninstall", "Take Remit out of a client."),
+    "usage": ("usage_commands.usage", "Show which tools were used here, and which never were."),
+    "states": ("state_commands.states", "List the states and their values; set or clear one."),
+    "clients": ("scan_commands.clients", "List the clients on this machine, with their files."),
+    "doctor": ("scan_commands.doctor", "Find problems in the configuration, with fixes."),
+    "status": ("status_command.status", "Show the running gateways and their servers."),
+    "install": ("install_commands.install", "Install Remit in a client."),
+    "uninstall": ("install_commands.uninstall", "Remove Remit from a client."),
     "add": ("add_command.add", "Add a server to Claude Code."),
+    "enable": ("switch_commands.enable", "Enable tools or servers that were disabled."),
+    "disable": ("switch_commands.disable", "Disable tools or servers."),
+    "prune": ("switch_commands.prune", "Suggest tools to disable, and disable those you choose."),
+    "undo": ("switch_commands.undo", "Undo the last change Remit made to your files."),
+    "trust": ("trust_command.trust", "Trust servers and states that run something."),
+    "policy": ("policy_commands.policy", "Manage policy."),
     "login": ("login_commands.login", "Sign in to a remote server."),
-    "logout": ("login_commands.logout", "Forget that you signed in to a remote server."),
-    "forget": ("forget_command.forget", "Erase all that is stored about a project."),
-    "completion": ("completion_command.completion", "Print the completion script for a shell."),
+    "logout": ("login_commands.logout", "Sign out of a remote server."),
+    "completion": ("completion_command.completion", "Set up tab completion."),
+    "serve": ("serve_command.serve", "Serve the available tools as one MCP server."),
+    "approve": ("policy_commands.approve", "Approve or deny pending calls."),
+    "context": ("tool_commands.session_context", "Print what an agent gets at session start."),
+    "suggest": ("usage_commands.suggest", "Show which tools Remit would suggest, and why."),
+    "memory": ("memory_commands.memory", "View, export and clean up project memory."),
+    "inspect": ("inspect_command.inspect_definitions", "Find tool definitions that steer the model."),
+    "token": ("token_commands.token", "Manage gateway tokens."),
+    "names": ("names_commands.names", "Show, and generate, the names of a program's commands."),
+    "eval": ("eval_command.evaluate", "Measure how good and how fast search is."),
+    "forget": ("forget_command.forget", "Delete everything stored about a project."),
+    "state": ("state_commands.state", "Set, clear and push states."),
+    "hook": ("usage_commands.hook", "Answer one hook event of Claude Code."),
 }
+GROUPS = {  # headings of the help
+    "Look": ("scan", "tools", "why", "search", "usage", "states", "clients", "doctor", "status"),
+    "Set up": (
+        *("install", "uninstall", "add", "enable", "disable", "prune", "undo"),
+        *("trust", "policy", "login", "logout", "completion"),
+    ),
+    "Run": ("serve", "approve"),
+    "Advanced": ("context", "suggest", "memory", "inspect", "token", "names", "eval", "forget"),
+}
+HIDDEN = ("hook", "state")  # for programs, and the former name of `states`
 
 
 class _Commands(click.Group):
     """Imports a command on demand: importing all takes longer than running most."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - the same for all
-        return sorted(COMMANDS)
+        return sorted(name for name in COMMANDS if name not in HIDDEN)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
@@ -76,18 +91,56 @@ class _Commands(click.Group):
             # The group holds no commands itself, so it would suggest nothing.
             raise click.NoSuchCommand(args[0], possibilities=COMMANDS, ctx=ctx) from failure
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        listed = [click.Command(name, help=about) for name, (_, about) in COMMANDS.items()]
-        click.Group(commands=listed).format_commands(ctx, formatter)
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        width = max(map(len, COMMANDS))  # the same column in all groups
+        for title, names in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), COMMANDS[name][1]) for name in names])
+
+
+class _Recorder:
+    """Records what the command changes in files, so `remit undo` can undo it; rarely needed."""
+
+    def __init__(self, context: click.Context) -> None:
+        self._context = context
+        self._record: Observer | None = None
+
+    def __call__(self, change: ObservedChange) -> None:
+        if self._record is None:
+            from remit.bootstrap import open_journal
+
+            usual = f"remit {self._context.invoked_subcommand}"
+            self._record = open_journal().recorder(self._context.meta.get(CHANGE, usual))
+        self._record(change)
+
+
+def _change_directory(
+    _context: click.Context, _parameter: click.Parameter, directories: Sequence[str]
+) -> None:
+    for directory in directories:
+        try:
+            os.chdir(directory)
+        except OSError as failure:
+            raise click.BadParameter(f"cannot change to `{directory}`: {failure.strerror}") from None
 
 
 @click.group(
     cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True
 )
+@click.option(
+    "-C",
+    "directory",
+    metavar="DIR",
+    multiple=True,
+    expose_value=False,
+    callback=_change_directory,
+    help="Run as if started in DIR.",
+)
 @click.version_option(__version__, message="remit %(version)s")
 @click.pass_context
 def app(context: click.Context) -> None:
-    """Exactly the tools an AI agent should have: here, now, and why."""
+    """Give every AI agent exactly the tools it should have, and say why."""
+    context.with_resource(observing(_Recorder(context)))
     if context.invoked_subcommand is None:
         render.out(context.get_help())
 

@@ -10,7 +10,7 @@ from remit.cli import render
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print the completion script for a shell."""
+    """Set up tab completion."""
     script = get_completion_class(shell)
     if script is not None:
         render.out(script(context.find_root().command, {}, "remit", "_REMIT_COMPLETE").source())

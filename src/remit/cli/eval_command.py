@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import click
 
-from remit.bootstrap import read_trial
 from remit.cli import render
 from remit.cli.options import JSON
 from remit.errors import EmbeddingError
 from remit.search.engine import PROVIDERS, open_engine, providers
 from remit.search.evaluation import EvaluationSet, RankingMetrics, mean, measure, percentile
+from remit.search.evaluation_folder import read_evaluation_folder
 from remit.search.tool_collection import ToolCollection
 from remit.settings import MAX_LIMIT
 
@@ -37,7 +37,7 @@ def evaluate(*, folder: str, wanted: tuple[str, ...], as_json: bool) -> None:
     DIR holds `tools.jsonl` (`id`, `name`, `description`, `server`, `parameters`) and `queries.jsonl` (`id`,
     `text`, `relevant`: ids of tools). `words` is the search without a model.
     """
-    trial = read_trial(folder)
+    trial = read_evaluation_folder(folder)
     if trial.left_out:
         _say(f"warning: queries left out, since none of their relevant tools is there: {trial.left_out:,}")
     outcomes = {name: run(trial, opened, name) for name, opened in _opened(trial, wanted)}

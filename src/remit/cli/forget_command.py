@@ -11,7 +11,7 @@ from remit.cli.options import confirm
 @click.argument("project")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 def forget(project: str, *, yes: bool) -> None:
-    """Erase all that is stored about a project.
+    """Delete everything stored about a project.
 
     PROJECT is a directory in it, or its hash. Asks first, unless --yes is given.
     """

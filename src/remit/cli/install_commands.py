@@ -18,7 +18,7 @@ from remit.bootstrap import (
     open_registry,
 )
 from remit.cli import render, server_output
-from remit.cli.options import confirm
+from remit.cli.options import confirm, name_change
 from remit.decision.context import Context
 from remit.decision.decide import ToolDecision
 from remit.decision.kinds import COULD_RUN, ConfigStatus
@@ -52,7 +52,7 @@ _NARROWED = "claude-code"  # the client that loads only Remit afterwards
 @_DRY_RUN
 @_YES
 def install(client: str, *, managed: bool, dry_run: bool, yes: bool) -> None:
-    """Put Remit into a client.
+    """Install Remit in a client.
 
     CLIENT is claude-code, claude-desktop, cursor, vscode, codex or gemini-cli. Remit becomes one of the
     client's servers; in Claude Code it also gets hooks, and serves all other servers in the client's place.
@@ -84,6 +84,7 @@ def install(client: str, *, managed: bool, dry_run: bool, yes: bool) -> None:
         _say(f"Remit changes {_paths(changes)}; `remit install {name} --dry-run` shows how.")
         _warn_of_cache(sys.executable)
         confirm(f"Put Remit into {title}?", yes=yes)
+        name_change(f"remit install {name}")
         changes = installer.install(name)
         render.out(f"Remit is in {title}: changed {_paths(changes)}.")
     else:
@@ -99,7 +100,7 @@ def install(client: str, *, managed: bool, dry_run: bool, yes: bool) -> None:
 @_DRY_RUN
 @_YES
 def uninstall(client: str, *, managed: bool, dry_run: bool, yes: bool) -> None:
-    """Take Remit out of a client.
+    """Remove Remit from a client.
 
     Files that nobody else wrote to since are restored to the last byte; from others only what Remit put in is
     taken out. Asks first, unless --yes is given. Exits with 1 when Remit is not in the client.
@@ -114,6 +115,7 @@ def uninstall(client: str, *, managed: bool, dry_run: bool, yes: bool) -> None:
         _require_administrator(changes)
     title = installer.title(name)
     confirm(f"Take Remit out of {title}, which changes {_paths(changes)}?", yes=yes)
+    name_change(f"remit uninstall {name}")
     changes = installer.uninstall(name)
     render.out(f"Remit is out of {title}: restored {_paths(changes)}.")
     for change in changes:

@@ -69,7 +69,7 @@ def login(
 @click.argument("server", shell_complete=known_names)
 @for_a_workspace
 def logout(*, server: str, options: WorkspaceOptions, as_json: bool) -> None:
-    """Forget that you signed in to a remote server."""
+    """Sign out of a remote server."""
     upstream = _find(server, options)
     was_kept = bootstrap.sign_out(upstream)
     _tell(upstream, "signed out of" if was_kept else "not signed in to", as_json=as_json, is_signed_in=False)

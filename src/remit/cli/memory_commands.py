@@ -45,7 +45,7 @@ def for_a_memory(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.group("memory")
 def memory() -> None:
-    """Look at project memory, move it, clean it up."""
+    """View, export and clean up project memory."""
 
 
 @memory.command("id")

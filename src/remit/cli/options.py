@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from remit.bootstrap import open_registry
-from remit.catalog.contexts import DEFAULT_CLIENT
 from remit.decision.policy_rules import Mode
 from remit.errors import RemitError
 
@@ -26,6 +25,8 @@ ERRORS_FOUND = 1  # doctor found an error
 FAILURE = 2
 INTERRUPTED = 130
 
+CHANGE = "remit.change"  # key in a command's `meta`
+
 _SAFE = re.compile(r"[\w.@:/+*-]+")  # no shell metacharacters
 
 
@@ -33,7 +34,7 @@ class WorkspaceOptions(NamedTuple):
     """The options that select a workspace, client and agent."""
 
     project: str = "."
-    client: str = DEFAULT_CLIENT
+    client: str | None = None  # None: the usual one on this machine
     headless: bool = False
     mcp_configs: tuple[str, ...] = ()
     agent: str | None = None
@@ -46,7 +47,7 @@ class WorkspaceOptions(NamedTuple):
             raise click.UsageError("--parent says who started an agent; name it with --agent")
         return registry.at(
             self.project,
-            self.client,
+            self.client or registry.usual_client,
             is_headless=self.headless,
             mcp_configs=self.mcp_configs,
             agent=self.agent,
@@ -59,15 +60,14 @@ PROJECT = click.option(
     "--project", metavar="DIR", default=".", help="The directory to answer for; default: here."
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+CLIENT = click.option(
+    "--client",
+    metavar="NAME",
+    help="The client to answer for, or `all`; default: claude-code, or the one on this machine.",
+)
 _OPTIONS = (
     PROJECT,
-    click.option(
-        "--client",
-        metavar="NAME",
-        default=DEFAULT_CLIENT,
-        show_default=True,
-        help="The client to answer for, or `all`.",
-    ),
+    CLIENT,
     click.option(
         "--headless",
         is_flag=True,
@@ -119,6 +119,11 @@ def for_an_agent(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
+def name_change(command: str) -> None:
+    """Say how `remit undo` calls what this command changes."""
+    click.get_current_context().meta[CHANGE] = command
+
+
 def known_names(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete a tool's or server's name from those known in the selected directory."""
     from click.shell_completion import CompletionItem  # only needed by shells
@@ -139,6 +144,6 @@ def confirm(question: str, *, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise click.UsageError("there is no terminal to ask on; give --yes to say that you mean it")
+        raise click.UsageError("not a terminal: pass --yes to confirm")
     if not click.confirm(question, err=True):
         sys.exit(NOTHING_DONE)

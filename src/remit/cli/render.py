@@ -216,6 +216,11 @@ def counted(counts: Mapping[Kind, int]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:]))) or "nothing"
 
 
+def plural(count: int, word: str) -> str:
+    """Format a count of things."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
 def rounded(count: int) -> str:
     """Round an estimate to three digits."""
     return f"{round(count, 3 - len(str(count))) if count > 999 else count:,}"
@@ -232,7 +237,7 @@ def clients(found: Sequence[ClientPresence], context: Context) -> None:
     """Show clients with their files, a line for each file."""
     out(heading(context))
     if not found:
-        out("No client's files are here.\nhint: `remit clients --all` lists the clients that are known")
+        out("No clients found on this machine.\nhint: `remit clients --all` lists the clients Remit supports")
         return
     out()
     table(

@@ -16,8 +16,8 @@ from remit.registry import Registry
 from remit.settings import DEADLINE
 
 
-def _refresh_blocks() -> None:
-    """Bring the client's own deny rules in step; a scan succeeds even if that fails."""
+def refresh_client_rules() -> None:
+    """Bring the client's own deny rules in step; the command succeeds even if that fails."""
     try:
         refresh_blocks(may_remove=True)
     except InstallError as error:
@@ -46,7 +46,7 @@ def _seconds(_context: click.Context, _parameter: click.Parameter, value: float)
 def scan(
     *, servers: tuple[str, ...], options: WorkspaceOptions, connect: bool, timeout: float, as_json: bool
 ) -> None:
-    """Scan again: what changed, is visible, hidden, and costs.
+    """Read all configuration again, and show what changed.
 
     With --connect, servers are started or reached for what they list: all in force that are yours or that you
     trust, or only each SERVER that is named.
@@ -64,7 +64,7 @@ def scan(
             found = found._replace(tools=registry.tools(context))
         is_part = registry.sends_a_part(found.tools, context)
         _index(registry, context)
-    _refresh_blocks()
+    refresh_client_rules()
     render.problems(found.problems, context)
     server_output.warnings(connected or ())
     summary = summarize(found.tools, context)
@@ -90,7 +90,10 @@ def _index(registry: Registry, context: Context) -> None:
 @click.option("--all", "everything", is_flag=True, help="Add those that are known, but not found.")
 @JSON
 def clients(*, project: str, everything: bool, as_json: bool) -> None:
-    """List the clients found here, with their files."""
+    """List the clients on this machine, with their files.
+
+    A client is on this machine if its program or its own settings are.
+    """
     with open_registry() as registry:
         context = registry.at(project, ALL_CLIENTS)
         found = [item for item in registry.clients(context) if everything or item.is_found]
@@ -105,9 +108,9 @@ def clients(*, project: str, everything: bool, as_json: bool) -> None:
 @click.command()
 @for_a_workspace
 def doctor(*, options: WorkspaceOptions, as_json: bool) -> None:
-    """Name each problem with its file and its fix.
+    """Find problems in the configuration, with fixes.
 
-    Nothing is started, and no secret is shown. Exits with 1 when there is an error.
+    Starts nothing and shows no secrets. Exits with 1 if there is an error.
     """
     with open_registry() as registry:
         context = options.context(registry)

@@ -104,7 +104,7 @@ def serve(
     log_json: bool,
     verbose: int,
 ) -> None:
-    """Serve the tools in force here, as one MCP server.
+    """Serve the available tools as one MCP server.
 
     On stdio it serves one client, which starts it: `claude mcp add remit -- remit serve`. With --http it
     serves many, each endpoint at a URL of its own: /mcp, /p/PROJECT/mcp, /p/PROJECT/a/AGENT/mcp,

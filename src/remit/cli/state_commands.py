@@ -1,4 +1,4 @@
-"""`remit states` and `remit state`: lists, sets and pushes states."""
+"""`remit states`: lists, sets, clears and pushes states."""
 
 from __future__ import annotations
 
@@ -22,11 +22,19 @@ if TYPE_CHECKING:
 _WORDS = {True: "true", False: "false", None: "unknown"}
 
 
-@click.command("states")
+@click.group(invoke_without_command=True)
 @for_a_workspace
 @for_an_agent
-def list_states(*, options: WorkspaceOptions, as_json: bool) -> None:
-    """List the states, their values, and why."""
+@click.pass_context
+def states(command: click.Context, *, options: WorkspaceOptions, as_json: bool) -> None:
+    """List the states and their values; set or clear one.
+
+    A state is a fact about the project, such as "Docker is used here". Rules in `remit.toml` can hide tools
+    until a state is true.
+    """
+    if command.invoked_subcommand is not None:
+        command.default_map = {command.invoked_subcommand: {"project": options.project}}
+        return
     with open_registry() as registry:
         context = registry.states.with_snapshot(options.context(registry))
         found = registry.states.reports(context)
@@ -38,12 +46,7 @@ def list_states(*, options: WorkspaceOptions, as_json: bool) -> None:
         _table(found, context)
 
 
-@click.group()
-def state() -> None:
-    """Set, clear and push states."""
-
-
-@state.command("set")
+@states.command("set")
 @click.argument("name")
 @PROJECT
 def set_state(name: str, *, project: str) -> None:
@@ -56,11 +59,11 @@ def set_state(name: str, *, project: str) -> None:
     render.out(f"set {name}")
 
 
-@state.command("clear")
+@states.command("clear")
 @click.argument("name")
 @PROJECT
 def clear_state(name: str, *, project: str) -> None:
-    """Clear a workflow state, with those that imply it."""
+    """Clear a workflow state, and those that imply it."""
     with open_registry() as registry:
         context = registry.at(project)
         cleared = registry.states.clear(name, context)
@@ -70,14 +73,14 @@ def clear_state(name: str, *, project: str) -> None:
         render.out(f"cleared {each}")
 
 
-@state.command("push")
+@states.command("push")
 @PROJECT
 @click.option("--json", "text", metavar="OBJECT", required=True, help="The states; `-` reads it from stdin.")
 def push_states(*, project: str, text: str) -> None:
-    """Say what an application's states are, for a while.
+    """Report an application's states, for a while.
 
-    OBJECT has states as its keys, with true, false, or null to withdraw what was said before. Its `location`
-    says where the user is: page, route, modal, selected, depth, components, elements.
+    OBJECT maps names of states to true, false, or null to withdraw an earlier report. Its `location` tells
+    where the user is: page, route, modal, selected, depth, components, elements.
     """
     pushed = _read_pushed(text)
     with open_registry() as registry:
@@ -86,6 +89,9 @@ def push_states(*, project: str, text: str) -> None:
         problems = registry.configuration.problems(context.workspace)
     render.problems(problems, context)
     render.out(f"pushed {', '.join(map(render.printable, pushed)) or 'nothing'}")
+
+
+state = click.Group("state", commands=states.commands, help="Set, clear and push states.", hidden=True)
 
 
 def _shape(found: Sequence[StateReport], context: Context) -> Shape:
@@ -109,7 +115,7 @@ def _read_pushed(text: str) -> dict[str, object]:
     except (ValueError, RecursionError):
         raise click.UsageError("--json is not valid JSON") from None
     if not isinstance(pushed, dict):
-        raise click.UsageError("--json is no object")
+        raise click.UsageError("--json must be an object")
     return pushed  # pyright: ignore[reportUnknownVariableType] - JSON keys are strings
 
 

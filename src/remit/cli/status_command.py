@@ -18,7 +18,7 @@ NONE = "No gateway runs.\nhint: `remit serve` starts one, and so does a client t
 @PROJECT
 @JSON
 def status(*, project: str, as_json: bool) -> None:
-    """Show the gateways that run, and their servers.
+    """Show the running gateways and their servers.
 
     Those that a client started on stdio are shown, too. Also says if Claude Code runs without the gateway or
     the hooks of Remit in this project, or without a server that it approved, and if the Python that Remit was

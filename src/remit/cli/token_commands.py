@@ -23,7 +23,7 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.@-]{0,63}", re.ASCII)
 
 @click.group()
 def token() -> None:
-    """Look after who may reach the gateway."""
+    """Manage gateway tokens."""
 
 
 @token.command("add")

@@ -16,7 +16,7 @@ from remit.cli.options import NOTHING_DONE, WorkspaceOptions, for_a_workspace, f
 @click.option("--all", "everything", is_flag=True, help="Add the hidden ones, with gate and reason.")
 @click.option("--watch", "is_followed", is_flag=True, help="Follow changes live, until Ctrl-C.")
 def tools(*, options: WorkspaceOptions, everything: bool, is_followed: bool, as_json: bool) -> None:
-    """List the tools in force here, by scope.
+    """List the available tools, by server.
 
     With --watch, the list is shown again when files, states or rules change it; not on a terminal, a line
     tells each change. With --json that is an object on a line of its own.
@@ -48,7 +48,7 @@ def tools(*, options: WorkspaceOptions, everything: bool, is_followed: bool, as_
 @for_a_workspace
 @for_an_agent
 def why(*, name: str, options: WorkspaceOptions, as_json: bool) -> None:
-    """Explain why a tool is available, or is not.
+    """Explain why a tool is available or hidden.
 
     NAME is a tool's or a server's; a tool that exists only in another project is unknown here.
     """
@@ -77,7 +77,7 @@ def why(*, name: str, options: WorkspaceOptions, as_json: bool) -> None:
     help="The most to print; default: what the configuration says, or 6000.",
 )
 def session_context(*, options: WorkspaceOptions, budget: int | None, as_json: bool) -> None:
-    """Print what an agent is told at the start."""
+    """Print what an agent gets at session start."""
     with open_registry() as registry:
         context = options.context(registry)
         budget = registry.configuration.told(context.workspace).characters if budget is None else budget

@@ -1,27 +1,23 @@
-"""`remit hook`, `remit usage`, `remit prune` and `remit suggest`."""
+"""`remit hook`, `remit usage` and `remit suggest`."""
 
-import difflib
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import click
 
-from remit.bootstrap import open_personal_file, open_registry
+from remit.bootstrap import open_registry
 from remit.cli import render
 from remit.cli.json_output import Shape, asked_for, moment
-from remit.cli.options import NOTHING_DONE, WorkspaceOptions, confirm, for_a_workspace, for_an_agent
-from remit.configuration.switch_off import switch_off, switch_on, switched_off
+from remit.cli.options import NOTHING_DONE, WorkspaceOptions, for_a_workspace, for_an_agent
 from remit.decision.context import Context
 from remit.hooks.hook_command import main as answer_event
 from remit.install.ground import OPTION
 from remit.sessions.session_service import Suggestions
-from remit.usage.reports import ProjectUse, PruneProposal, SessionUse, ToolUse, UsageReport
+from remit.usage.reports import ProjectUse, SessionUse, ToolUse, UsageReport
 
 _WIDTH = 24  # columns of the longest bar
 _UNUSED = 10  # unused tools in the text output
 _SESSIONS = 5
-_NOTHING_TO_PRUNE = "Nothing lay unused for long, and nothing only fails."
-_NOTHING_TO_UNDO = "Nothing was switched off by `remit prune` here."
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
@@ -45,7 +41,7 @@ def hook(*, record: str | None) -> None:
 @for_a_workspace
 @click.option("--projects", "by_project", is_flag=True, help="Each of your projects; no tool is named.")
 def usage(*, options: WorkspaceOptions, by_project: bool, as_json: bool) -> None:
-    """Show what was used here, and what never was.
+    """Show which tools were used here, and which never were.
 
     Costs are what the definitions of visible tools cost in each request, in tokens.
     """
@@ -65,49 +61,12 @@ def usage(*, options: WorkspaceOptions, by_project: bool, as_json: bool) -> None
 
 
 @click.command()
-@for_a_workspace
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
-@click.option("--undo", is_flag=True, help="Switch on again all that this command switched off.")
-def prune(*, options: WorkspaceOptions, yes: bool, undo: bool, as_json: bool) -> None:
-    """Propose what to switch off here, and do it when told.
-
-    That is what was never used in two weeks or five sessions, and what only fails. It is switched off by
-    rules in `remit.local.toml` at the root of this checkout, which are shown first; `--undo` takes them out.
-    """
-    with open_registry() as registry:
-        context = options.context(registry)
-        file = open_personal_file(context.workspace)
-        found = [] if undo else registry.usage.proposals(context)
-    after = switch_on(file.text) if undo else switch_off(file.text, [each.name for each in found])
-    if as_json:
-        names = switched_off(file.text) if undo else [each.name for each in found]
-        render.data(_pruning(found, names, file.path, context))
-    else:
-        _show_proposals(found, context)
-    if after == file.text:
-        if not as_json:
-            render.out(_NOTHING_TO_UNDO if undo else _NOTHING_TO_PRUNE)
-        return
-    if as_json and not yes:
-        return
-    if not as_json:
-        _show_change(file.path, file.text, after)
-    if not yes and not sys.stdin.isatty():
-        render.out("Run it again with --yes to do so.")
-        return
-    confirm("Write this?", yes=yes)
-    file.write(after)
-    if not as_json:
-        render.out("Done. `remit prune --undo` takes it back." if not undo else "Done.")
-
-
-@click.command()
 @click.argument("prompt", required=False)
 @for_a_workspace
 @for_an_agent
 @click.option("--session", metavar="ID", help="As in this session; default: the last one here.")
 def suggest(*, prompt: str | None, options: WorkspaceOptions, session: str | None, as_json: bool) -> None:
-    """Show what would be suggested, and why.
+    """Show which tools Remit would suggest, and why.
 
     By the tools that were used last in a session, by the states, and by PROMPT where one is given. Nothing is
     told to anybody, and nothing is run.
@@ -136,7 +95,7 @@ def _show_usage(found: UsageReport, context: Context, *, sends_a_part: bool) -> 
         columns = ("tool", "kind", "uses", "failed", "last used", "")
         render.table("used", columns, rows, numbers=("uses", "failed"))
     else:
-        render.out("Nothing was used here yet, as far as hooks told of it.")
+        render.out("No usage recorded yet.")
     if found.sessions:
         render.out()
         columns = ("session", "began", "ended", "calls", "failed", "tools")
@@ -204,23 +163,6 @@ def chart(count: int, most: int) -> str:
     return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).rstrip()
 
 
-def _show_proposals(found: Sequence[PruneProposal], context: Context) -> None:
-    render.out(render.heading(context))
-    if not found:
-        return
-    render.out()
-    rows = [(each.name, "" if each.tokens is None else f"{each.tokens:,}", each.reason) for each in found]
-    render.table("", ("tool", "tokens", "why"), rows, numbers=("tokens",))
-
-
-def _show_change(path: str, before: str, after: str) -> None:
-    render.out()
-    names = (path, path)
-    for line in difflib.unified_diff(before.splitlines(), after.splitlines(), *names, lineterm="", n=1):
-        render.lines(line)
-    render.out()
-
-
 def _show_suggested(found: Suggestions, context: Context) -> None:
     render.out(render.heading(context))
     render.out()
@@ -274,15 +216,6 @@ def _tool_use(each: ToolUse) -> Shape:
         "failures": each.failures,
         "last_used_at": None if each.last_used_at is None else moment(each.last_used_at),
         "mean_ms": None if each.mean_ms is None else round(each.mean_ms),
-    }
-
-
-def _pruning(found: Iterable[PruneProposal], names: Sequence[str], path: str, context: Context) -> Shape:
-    return {
-        **asked_for(context),
-        "file": path,
-        "names": list(names),
-        "proposals": [each._asdict() for each in found],
     }
 
 

@@ -36,6 +36,13 @@ def machine_path(machine: Machine) -> str:
     return os.path.abspath(given) if given else os.path.join(_config(machine), "remit", SHARED)
 
 
+def editable_path(layer: str, workspace: Workspace, machine: Machine) -> tuple[str, str | None]:
+    """Return the file of a layer that commands edit, and the checkout it must stay in, if any."""
+    if layer == "machine":
+        return machine_path(machine), None
+    return os.path.join(workspace.checkout, SHARED if layer == "project" else PERSONAL), workspace.checkout
+
+
 def machine_paths(machine: Machine) -> tuple[str, str]:
     """Return the user's file and the administrator's, which no project can write."""
     return machine_path(machine), os.path.join(managed_directory(machine), SHARED)

@@ -137,4 +137,4 @@ def state_unlock(state: DeclaredState) -> str | None:
 
 def _by_hand(entry: StateEntry) -> str:
     tools = f", or let {' or '.join(entry.on)} succeed" if entry.on else ""
-    return f"run `remit state set {entry.name}`{tools}"
+    return f"run `remit states set {entry.name}`{tools}"

@@ -267,6 +267,16 @@ def _weaker_keys(entry: ToolEntry, theirs: ToolEntry) -> Iterator[str]:
         yield from (key for key, is_so in weaker.items() if is_so)
 
 
+def disabling_rules(loaded: Iterable[LoadedFile], pattern: str) -> list[tuple[ConfigurationFile, str]]:
+    """List the rules that hide all tools of a pattern from AI: their files and their own patterns."""
+    return [
+        (each.file, entry.pattern)
+        for each in loaded
+        for entry in each.content.tools
+        if entry.ai_enabled is False and covers(entry.pattern, pattern)
+    ]
+
+
 def covers(wider: str, pattern: str) -> bool:
     """Return whether a pattern covers everything that another one covers."""
     return all(

@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from remit.errors import FileChangeError
 from remit.files.bounded_reader import FileError, read_bytes
+from remit.files.change_observer import ObservedChange, report
 
 LIMIT = 256 * 2**20  # bytes: a client may store its history in the same file as its servers
 TRIES = 8
@@ -23,7 +24,7 @@ def read_exactly(path: str) -> str | None:
         data = read_bytes(os.path.realpath(path), limit=LIMIT)
     except FileError as error:
         raise FileChangeError(
-            f"{path} cannot be read: {error.reason}", hint="mend that, and run the command again"
+            f"{path} cannot be read: {error.reason}", hint="fix that, and run the command again"
         ) from None
     return None if data is None else data.decode("utf-8", "surrogateescape")
 
@@ -45,7 +46,7 @@ def change_file(path: str, change: Callable[[str | None], str | None], *, is_pub
         if after == before or _is_replaced(path, real, before, after, found, is_public):
             return
     raise FileChangeError(
-        f"{path} was written to by somebody else {TRIES} times in a row",
+        f"{path} kept changing: other programs wrote to it {TRIES} times in a row",
         hint="close the client that writes to it, and run the command again",
     )
 
@@ -84,6 +85,7 @@ def _is_replaced(
 ) -> bool:
     """Replace a file if it has not changed since it was read."""
     temporary = None
+    made = missing_directories(real)
     try:
         _require_writable(real)
         if after is not None:
@@ -91,6 +93,7 @@ def _is_replaced(
         # Compare the text too: timestamps may be coarse.
         if _marks(_look_at(real)) != _marks(found) or read_exactly(real) != before:
             return False
+        report(ObservedChange(real, before, after, tuple(made)))
         if temporary is None:
             os.unlink(real)
         else:
@@ -101,7 +104,7 @@ def _is_replaced(
     except OSError as error:
         raise FileChangeError(
             f"{path} cannot be changed: {error.strerror or error}",
-            hint="give yourself leave to write to it and to its directory, and run the command again",
+            hint="make the file and its directory writable, and run the command again",
         ) from None
     finally:
         if temporary is not None:
@@ -153,7 +156,7 @@ def _look_at(real: str) -> os.stat_result | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise FileChangeError(f"{real} cannot be read: {error.strerror}", hint="mend that first") from None
+        raise FileChangeError(f"{real} cannot be read: {error.strerror}", hint="fix that first") from None
 
 
 def _marks(found: os.stat_result | None) -> tuple[int, ...]:

@@ -72,6 +72,12 @@ class ClientFiles:
         before, found, _ = text.partition(f'"{key}"')
         return before.count("\n") + 1 if found else 0
 
+    def is_on_machine(self, client: str) -> bool:
+        """Tell whether a client is on this machine."""
+        from remit.clients.presence import is_on_machine  # imported late: mostly there is one client
+
+        return is_on_machine(client, self._machine)
+
     def leaves_servers(self, client: str) -> bool:
         """Tell whether a client loads Remit instead of its servers, because Remit is installed in it."""
         # Without an install record, the client's module need not be loaded.

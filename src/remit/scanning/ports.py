@@ -35,6 +35,8 @@ class Sources(Protocol):
 
     def line_of(self, path: str, key: str) -> int: ...  # of a key in a file; 0: not there
 
+    def is_on_machine(self, client: str) -> bool: ...
+
     def leaves_servers(self, client: str) -> bool: ...  # to Remit, which starts them instead
 
 

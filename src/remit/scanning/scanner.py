@@ -34,17 +34,13 @@ class ScanResult(NamedTuple):
 
 
 class ClientPresence(NamedTuple):
-    """The files of one client for a workspace."""
+    """A client on this machine, or one that is not there, with its files for a workspace."""
 
     client: str
     files: Sequence[str]  # existing ones
     servers: int
     problems: int
-
-    @property
-    def is_found(self) -> bool:
-        """Whether any of the client's files exists."""
-        return bool(self.files)
+    is_found: bool = True  # on this machine; another client may read the same files
 
 
 class Progress(NamedTuple):

@@ -64,7 +64,10 @@ class SourceReader:
 
     def presences(self, views: Iterable[View]) -> list[ClientPresence]:
         """List the clients with their files; store nothing."""
-        return [_presence(self._sources.read(view)) for view in views]
+        return [
+            _presence(self._sources.read(view))._replace(is_found=self._sources.is_on_machine(view.client))
+            for view in views
+        ]
 
     def _last_resolved(self, view: View) -> list[Resolved]:
         inputs, resolved = self._last.get(view, ({}, []))

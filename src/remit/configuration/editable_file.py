@@ -1,0 +1,54 @@
+"""A configuration file that a command edits: Remit's own files, of the user, a project or the machine."""
+
+import os
+
+from remit.decision.scopes import is_at_or_below
+from remit.errors import BadFileError
+from remit.files.safe_changes import change_file, read_exactly
+
+
+class EditableFile:
+    """A configuration file as last read; one of a checkout is never a link that leads out of it."""
+
+    def __init__(self, path: str, *, checkout: str | None = None) -> None:
+        self.path = path
+        self._checkout = checkout
+        self._found = self._read()
+
+    @property
+    def text(self) -> str:
+        """The text of the file; empty if it does not exist."""
+        return self._found or ""
+
+    def write(self, text: str) -> None:
+        """Replace the text; an empty text deletes the file.
+
+        Raises:
+            BadFileError: the file changed in the meantime.
+            FileChangeError: the file cannot be written.
+        """
+        self._require_own()
+
+        def change(before: str | None) -> str | None:
+            if before != self._found:
+                raise BadFileError(f"`{self.path}` was changed meanwhile", hint="run the command again")
+            return text or None
+
+        change_file(self.path, change, is_public=self._checkout is not None)
+        self._found = text or None
+
+    def _require_own(self) -> None:
+        checkout = self._checkout
+        if checkout is not None and not is_at_or_below(os.path.realpath(self.path), checkout):
+            raise BadFileError(
+                f"`{self.path}` is a link to a file outside the project; Remit does not write through it",
+                hint="replace the link with a file of your own",
+            )
+
+    def _read(self) -> str | None:
+        self._require_own()
+        found = read_exactly(self.path)
+        try:
+            return None if found is None else found.encode().decode()
+        except UnicodeEncodeError:
+            raise BadFileError(f"`{self.path}` is not UTF-8 text") from None

@@ -1,0 +1,193 @@
+"""The journal of Remit's changes to files, from which `remit undo` restores every byte.
+
+An entry holds only the replaced parts of a file, so it copies no secrets.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from remit.errors import FileChangeError
+from remit.files import private_files
+from remit.files.change_observer import ObservedChange, observing
+from remit.files.safe_changes import change_file, read_exactly, remove_empty
+from remit.files.splices import Splice, SpliceError, apply, inverse
+from remit.files.text_diff import splices
+from remit.install.install_record import digest
+
+VERSION = 1
+MOST_ENTRIES = 50
+_FOLDER = "changes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedFile:
+    """A file that was changed, with what restores it."""
+
+    path: str
+    before: str | None  # digests; None: no file
+    after: str | None
+    splices: Sequence[Splice]
+    made: Sequence[str] = ()  # directories created, innermost first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalEntry:
+    """What one command changed."""
+
+    at: int  # milliseconds
+    command: str
+    is_derived: bool = False  # follows from other changes, such as deny rules in a client's settings
+    files: Sequence[ChangedFile] = ()
+
+    @property
+    def paths(self) -> list[str]:
+        """The changed files."""
+        return [file.path for file in self.files]
+
+
+class ChangeJournal:
+    """Records the changes of commands in Remit's data directory, and undoes the last one."""
+
+    def __init__(self, data: str, clock: Callable[[], int]) -> None:
+        self._folder = os.path.join(data, _FOLDER)
+        self._clock = clock
+
+    @contextmanager
+    def recording(self, command: str, *, is_derived: bool = False) -> Generator[None]:
+        """Record every change of a file that is made inside the block as one entry."""
+        with observing(self.recorder(command, is_derived=is_derived)):
+            yield
+
+    def recorder(self, command: str, *, is_derived: bool = False) -> Callable[[ObservedChange], None]:
+        """Return an observer that records changes as one entry."""
+        entry = JournalEntry(at=self._clock(), command=command, is_derived=is_derived)
+        path = os.path.join(self._folder, f"{entry.at:015d}-{os.getpid()}.json")
+
+        def record(change: ObservedChange) -> None:
+            nonlocal entry
+            others = [file for file in entry.files if file.path != change.path]
+            known = next((file for file in entry.files if file.path == change.path), None)
+            entry = replace(entry, files=(*others, _changed(change, known)))
+            private_files.write(path, _write(entry))
+            self._forget_old()
+
+        return record
+
+    def last(self) -> list[JournalEntry]:
+        """Return the last entry that a person made, behind those derived from it; empty without one.
+
+        Raises:
+            FileChangeError: an entry cannot be read.
+        """
+        found: list[JournalEntry] = []
+        for name in reversed(self._names()):
+            found.append(self._load(name))
+            if not found[-1].is_derived:
+                return found
+        return []
+
+    def undo(self) -> list[str]:
+        """Undo the last entry, and return the restored files.
+
+        Raises:
+            FileChangeError: a file changed since, or cannot be written; then nothing is undone.
+        """
+        entries = self.last()
+        restored: dict[str, str | None] = {}
+        for entry in entries:
+            for file in reversed(entry.files):
+                now = restored[file.path] if file.path in restored else read_exactly(file.path)
+                restored[file.path] = _restored(file, now, entry.command)
+        with observing(lambda _: None):  # an undo is not recorded
+            for path, text in restored.items():
+                change_file(path, lambda _, text=text: text)
+        for entry in entries:
+            for file in entry.files:
+                remove_empty(file.made if file.before is None else ())
+        for name in self._names()[-len(entries) :] if entries else ():
+            os.unlink(os.path.join(self._folder, name))
+        return list(restored)
+
+    def _names(self) -> list[str]:
+        try:
+            return sorted(name for name in os.listdir(self._folder) if name.endswith(".json"))
+        except FileNotFoundError:
+            return []
+
+    def _load(self, name: str) -> JournalEntry:
+        path = os.path.join(self._folder, name)
+        try:
+            return _read(read_exactly(path) or "")
+        except (KeyError, TypeError, ValueError, RecursionError):
+            raise FileChangeError(f"{path} is damaged, or a newer Remit wrote it", hint="delete it") from None
+
+    def _forget_old(self) -> None:
+        for name in self._names()[:-MOST_ENTRIES]:
+            os.unlink(os.path.join(self._folder, name))
+
+
+def _changed(change: ObservedChange, known: ChangedFile | None) -> ChangedFile:
+    """Record a change, together with an earlier one of the same command."""
+    before, made = change.before, change.made
+    if known is not None and _digest(before) == known.after:
+        before = None if known.before is None else apply(before or "", inverse(known.splices))
+        made = (*made, *known.made)
+    return ChangedFile(
+        path=change.path,
+        before=_digest(before),
+        after=_digest(change.after),
+        splices=splices(before or "", change.after or ""),
+        made=made,
+    )
+
+
+def _restored(file: ChangedFile, now: str | None, command: str) -> str | None:
+    if _digest(now) == file.before:  # the change was recorded, but never made
+        return now
+    try:
+        text = apply(now or "", inverse(file.splices))
+    except SpliceError:
+        text = ""
+    before = None if file.before is None else text
+    if _digest(now) != file.after or _digest(before) != file.before:
+        raise FileChangeError(
+            f"{file.path} changed after `{command}`; nothing was undone",
+            hint="undo your own change to that file first, or edit it by hand",
+        )
+    return before
+
+
+def _digest(text: str | None) -> str | None:
+    return None if text is None else digest(text)
+
+
+def _write(entry: JournalEntry) -> str:
+    return json.dumps({"version": VERSION, **asdict(entry)}, indent=1) + "\n"
+
+
+def _read(text: str) -> JournalEntry:
+    content: dict[str, Any] = json.loads(text)
+    if content.pop("version") != VERSION:
+        raise ValueError("a newer Remit wrote it")
+    return JournalEntry(
+        at=int(content["at"]),
+        command=str(content["command"]),
+        is_derived=bool(content["is_derived"]),
+        files=[_file(each) for each in content["files"]],
+    )
+
+
+def _file(content: dict[str, Any]) -> ChangedFile:
+    return ChangedFile(
+        path=str(content["path"]),
+        before=content["before"],
+        after=content["after"],
+        splices=[Splice(*each) for each in content["splices"]],
+        made=content["made"],
+    )

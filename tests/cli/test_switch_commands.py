@@ -1,0 +1,267 @@
+"""`remit enable`, `disable`, `prune` and `undo`, as a user meets them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from remit.cli.switch_commands import chosen_numbers
+from support.builders import servers
+from support.databases import run_sql
+from support.sandbox import Sandbox
+from support.terminal import on_terminal
+
+
+@pytest.fixture
+def shop(sandbox: Sandbox) -> Path:
+    path = sandbox.project("shop")
+    sandbox.write(path / ".mcp.json", servers("till", "scale"))
+    with sandbox.registry() as registry:
+        here = registry.at(str(path))
+        for name in ("weigh", "tare"):
+            registry.usage.report_tool(
+                f"mcp__scale__{name}", here, description="Weigh it", input_schema={"type": "object"}
+            )
+        registry.usage.record("mcp__till__ring", here, session_id="s1", succeeded=True)
+    return path
+
+
+def verdict(sandbox: Sandbox, name: str, shop: Path) -> str:
+    return answer(sandbox, "why", name, cwd=shop)["verdict"]
+
+
+def answer(sandbox: Sandbox, *arguments: str, cwd: Path) -> dict[str, Any]:
+    return json.loads(sandbox.remit(*arguments, "--json", cwd=cwd).stdout)
+
+
+def test_a_server_is_disabled_here_and_enabled_again(sandbox: Sandbox, shop: Path) -> None:
+    done = sandbox.remit("disable", "scale", cwd=shop)
+    assert done.returncode == 0
+    assert done.stdout.startswith("Disabled in remit.local.toml: `scale` (2 tools, about ")
+    assert done.stderr == "hint: `remit undo` takes this back; so does `remit enable scale`\n"
+    mine = shop / "remit.local.toml"
+    assert mine.read_text() == '[tools."mcp__scale__*"]\nai_enabled = false\n'
+    assert verdict(sandbox, "mcp__scale__weigh", shop) == verdict(sandbox, "scale", shop) == "hidden"
+    assert verdict(sandbox, "till", shop) == "visible"
+    assert "Enabled in remit.local.toml: `scale`" in sandbox.remit("enable", "scale", cwd=shop).stdout
+    assert verdict(sandbox, "mcp__scale__weigh", shop) == "visible"
+    assert not mine.exists()
+
+
+def test_comments_and_other_rules_stay(sandbox: Sandbox, shop: Path) -> None:
+    text = '# mine\ntoken_budget = 1_000 # small\n\n[tools."mcp__till__*"]   # careful\napproval = true\n'
+    mine = sandbox.write(shop / "remit.local.toml", text)
+    sandbox.remit("disable", "till", "mcp__scale__t*", cwd=shop)
+    assert mine.read_text() == (
+        '# mine\ntoken_budget = 1_000 # small\n\n[tools."mcp__till__*"]   # careful\nai_enabled = false\n'
+        'approval = true\n\n[tools."mcp__scale__t*"]\nai_enabled = false\n'
+    )
+    sandbox.remit("enable", "mcp__scale__t*", "till", cwd=shop)
+    assert mine.read_text() == text
+
+
+def test_a_tool_a_skill_and_a_built_in_can_be_named(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(shop / ".claude/skills/deploy/SKILL.md", "---\ndescription: Ship it\n---\n")
+    done = sandbox.remit("disable", "mcp__scale__weigh", "/deploy", "WebFetch", cwd=shop)
+    assert done.returncode == 0, done.stderr
+    rules = (shop / "remit.local.toml").read_text()
+    assert all(f'[tools."{name}"]' in rules for name in ("mcp__scale__weigh", "WebFetch"))
+    assert verdict(sandbox, "deploy", shop) == verdict(sandbox, "WebFetch", shop) == "hidden"
+
+
+def test_everywhere_and_shared_choose_the_file(sandbox: Sandbox, shop: Path) -> None:
+    blog = sandbox.project("blog")
+    sandbox.write_state("wiki")
+    done = sandbox.remit("disable", "wiki", "--everywhere", cwd=shop)
+    assert "Disabled in ~/.config/remit/remit.toml: `wiki`" in done.stdout
+    assert "`remit enable wiki --everywhere`" in done.stderr
+    assert verdict(sandbox, "wiki", blog) == "hidden"
+    assert "Disabled in remit.toml: `till`" in sandbox.remit("disable", "till", "--shared", cwd=shop).stdout
+    assert (shop / "remit.toml").stat().st_mode & 0o777 == 0o644
+    both = sandbox.remit("disable", "till", "--shared", "--everywhere", cwd=shop)
+    assert (both.returncode, "not both" in both.stderr) == (2, True)
+
+
+def test_enable_names_every_other_file_that_still_hides_the_tool(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.remit("disable", "scale", cwd=shop)
+    sandbox.remit("disable", "mcp__scale__weigh", "--shared", cwd=shop)
+    sandbox.remit("disable", "mcp__scale__w*", "--everywhere", cwd=shop)
+    sandbox.write(shop / "app/remit.toml", '[tools."mcp__scale__*"]\nai_enabled = false\n')
+    done = sandbox.remit("enable", "mcp__scale__weigh", cwd=shop / "app")
+    assert done.stdout.startswith("Not disabled in ")
+    for hint in (
+        "run `remit enable 'mcp__scale__*'`",
+        "run `remit enable mcp__scale__weigh --shared`",
+        "run `remit enable 'mcp__scale__w*' --everywhere`",
+        f"remove the rule from {shop / 'app/remit.toml'}",
+    ):
+        assert f"hint: {hint}\n" in done.stderr
+
+
+def test_enable_says_what_else_hides_the_tool(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(shop / "remit.toml", '[servers.scale]\nblock = ["weigh"]\n')
+    done = sandbox.remit("enable", "mcp__scale__weigh", cwd=shop)
+    assert done.stdout == "Not disabled in remit.local.toml: `mcp__scale__weigh`\n"
+    assert "still hidden: blocked by `weigh`" in done.stderr
+    assert "hint: take `weigh` out of" in done.stderr
+
+
+def test_a_rule_in_another_spelling_is_the_same_rule(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(shop / "remit.local.toml", '[tools."scale__*"]\nai_enabled = false\n')
+    assert "Enabled in" in sandbox.remit("enable", "scale", cwd=shop).stdout
+    assert verdict(sandbox, "scale", shop) == "visible"
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("scal", "did you mean `scale`?"), ("mcp__nope__*", "`remit tools --all` lists the known tools")],
+)
+def test_a_name_that_matches_nothing_is_an_error(sandbox: Sandbox, shop: Path, name: str, hint: str) -> None:
+    failed = sandbox.remit("disable", name, cwd=shop)
+    assert failed.returncode == 2
+    assert failed.stderr == f"error: `{name}` matches no known tool\nhint: {hint}\n"
+    assert not (shop / "remit.local.toml").exists()
+
+
+def test_disabling_twice_changes_nothing(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.remit("disable", "till", cwd=shop)
+    again = sandbox.remit("disable", "till", cwd=shop)
+    assert (again.returncode, again.stderr) == (0, "")
+    assert again.stdout.startswith("Already disabled in remit.local.toml: `till`")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('tools = {"mcp__till__*" = {danger = "safe"}}\n', "cannot be edited in place"),
+        ("[broken", "the file is not valid TOML"),
+        (b"\xff", "is not UTF-8 text"),
+    ],
+)
+def test_a_file_that_cannot_be_edited_is_left_alone(
+    sandbox: Sandbox, shop: Path, content: str | bytes, message: str
+) -> None:
+    mine = sandbox.write(shop / "remit.local.toml", content)
+    before = mine.read_bytes()
+    failed = sandbox.remit("disable", "till", cwd=shop)
+    assert failed.returncode == 2
+    assert message in failed.stderr
+    assert mine.read_bytes() == before
+
+
+def test_undo_takes_back_one_change_after_the_other(sandbox: Sandbox, shop: Path) -> None:
+    mine = sandbox.write(shop / "remit.local.toml", "# mine, without an end of line")
+    before = mine.read_bytes()
+    sandbox.remit("disable", "till", cwd=shop)
+    between = mine.read_bytes()
+    sandbox.remit("disable", "scale", cwd=shop)
+    done = sandbox.remit("undo", "--yes", cwd=sandbox.root)
+    assert done.stdout == "Undone: `remit disable scale`\n"
+    assert str(mine) in done.stderr
+    assert mine.read_bytes() == between
+    assert sandbox.remit("undo", "--yes", cwd=shop).stdout == "Undone: `remit disable till`\n"
+    assert mine.read_bytes() == before
+    nothing = sandbox.remit("undo", "--yes", cwd=shop)
+    assert (nothing.returncode, nothing.stdout) == (1, "Nothing to undo.\n")
+
+
+def test_undo_takes_back_an_install(sandbox: Sandbox, shop: Path) -> None:
+    state = sandbox.write_state("wiki")
+    files = {path: path.read_bytes() for path in sandbox.home.rglob("*") if path.is_file()}
+    assert sandbox.remit("install", "claude-code", "--yes", cwd=shop).returncode == 0
+    assert state.read_bytes() != files[state]
+    assert sandbox.remit("undo", "--yes", cwd=shop).stdout == "Undone: `remit install claude-code`\n"
+    assert {path: path.read_bytes() for path in sandbox.home.rglob("*") if path.is_file()} == files
+    assert sandbox.remit("uninstall", "claude-code", "--yes", cwd=shop).returncode == 1
+
+
+def test_undo_refuses_where_a_file_changed_since(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.remit("disable", "till", cwd=shop)
+    mine = shop / "remit.local.toml"
+    mine.write_text(mine.read_text() + "# more\n")
+    failed = sandbox.remit("undo", "--yes", cwd=shop)
+    assert failed.returncode == 2
+    assert f"error: {mine} changed after `remit disable till`; nothing was undone" in failed.stderr
+    assert mine.read_text().endswith("# more\n")
+
+
+def test_undo_asks_first(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.remit("disable", "till", cwd=shop)
+    assert "not a terminal: pass --yes to confirm" in sandbox.remit("undo", cwd=shop).stderr
+    refused = on_terminal(sandbox, ["undo"], shop, typed="n\n")
+    assert (refused.code, "Undo it? [y/N]" in refused.shown) == (1, True)
+    assert (shop / "remit.local.toml").exists()
+    assert on_terminal(sandbox, ["undo"], shop, typed="y\n").code == 0
+    assert not (shop / "remit.local.toml").exists()
+
+
+def age(sandbox: Sandbox) -> None:
+    run_sql(sandbox.database, "update tools set discovered_at = 0")
+
+
+def test_prune_suggests_what_was_not_used_for_long_and_changes_nothing_unasked(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    run_sql(sandbox.database, "update tools set discovered_at = 1000 * unixepoch()")
+    assert "Nothing to prune." in sandbox.remit("prune", cwd=shop).stdout
+    age(sandbox)
+    shown = sandbox.remit("prune", cwd=shop)
+    assert shown.returncode == 0
+    assert "  1  mcp__scale__*" in shown.stdout
+    assert "never used here" in shown.stdout
+    assert "Disabling all of them saves about " in shown.stdout
+    assert "`remit prune --yes`" in shown.stderr
+    assert not (shop / "remit.local.toml").exists()
+
+
+def test_prune_disables_everything_with_yes_and_undo_takes_it_back(sandbox: Sandbox, shop: Path) -> None:
+    age(sandbox)
+    mine = sandbox.write(shop / "remit.local.toml", "# mine, without an end of line")
+    before = mine.read_bytes()
+    assert (
+        "Disabled in remit.local.toml: 1 tool or server" in sandbox.remit("prune", "--yes", cwd=shop).stdout
+    )
+    why = answer(sandbox, "why", "mcp__scale__weigh", cwd=shop)
+    assert (why["verdict"], why["gate"]) == ("hidden", "policy")
+    assert "Nothing to prune." in sandbox.remit("prune", "--yes", cwd=shop).stdout
+    sandbox.remit("undo", "--yes", cwd=shop)
+    assert mine.read_bytes() == before
+
+
+def test_on_a_terminal_prune_asks_which(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(shop / ".mcp.json", servers("till", "scale", "clock", "bell"))
+    sandbox.remit("scan", cwd=shop)
+    age(sandbox)
+    none = on_terminal(sandbox, ["prune"], shop, typed="\n")
+    assert (none.code, "Nothing changed." in none.shown) == (1, True)
+    some = on_terminal(sandbox, ["prune"], shop, typed="9\n1,3\n")
+    assert some.code == 0
+    assert "`9` must be a number from 1 to 3" in some.shown
+    assert (shop / "remit.local.toml").read_text().count("ai_enabled = false") == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [("all", [1, 2, 3, 4]), (" NONE ", []), ("", []), ("3 1", [1, 3]), ("2-4,1", [1, 2, 3, 4]), ("2,2", [2])],
+)
+def test_a_choice_is_numbers_and_ranges(text: str, numbers: list[int]) -> None:
+    assert chosen_numbers(text, 4) == numbers
+
+
+@pytest.mark.parametrize("text", ["0", "5", "3-2", "one", "1-9"])
+def test_a_choice_that_is_none_is_asked_again(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="must be a number from 1 to 4"):
+        chosen_numbers(text, 4)
+
+
+def test_prune_as_json_says_what_it_would_do_and_does_it_only_when_told(sandbox: Sandbox, shop: Path) -> None:
+    age(sandbox)
+    told = answer(sandbox, "prune", cwd=shop)
+    assert told["names"] == ["mcp__scale__*"]
+    assert told["file"] == str(shop / "remit.local.toml")
+    assert told["proposals"][0]["reason"].startswith("never used here")
+    assert not (shop / "remit.local.toml").exists()
+    answer(sandbox, "prune", "--yes", cwd=shop)
+    assert (shop / "remit.local.toml").exists()
