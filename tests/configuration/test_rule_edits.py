@@ -110,6 +110,10 @@ def test_a_setting_in_a_form_that_cannot_be_edited_stays(text: str) -> None:
         enable(text, ["x"])
 
 
+def test_what_is_no_table_disables_nothing() -> None:
+    assert disabled_patterns("tools = 3") == disabled_patterns("tools = {x = 3}") == []
+
+
 def test_a_file_that_is_broken_is_not_written_to() -> None:
     with pytest.raises(PolicyError, match="the file is not valid TOML"):
         disable("[", ["a"])

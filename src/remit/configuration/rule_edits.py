@@ -42,8 +42,8 @@ def disabled_patterns(text: str) -> list[str]:
     Raises:
         PolicyError: the text is not TOML.
     """
-    rules = cast("dict[str, Any]", _parsed(text).get("tools", {}))
-    return [name for name, rule in rules.items() if rule.get(KEY) is False]
+    rules = _mapping(_parsed(text).get("tools"))
+    return [name for name, rule in rules.items() if _mapping(rule).get(KEY) is False]
 
 
 class _Table(NamedTuple):
@@ -56,8 +56,7 @@ class _Table(NamedTuple):
 
 def _disabled(text: str, pattern: str) -> str:
     content, newline = _parsed(text), _newline(text)
-    rules = content.setdefault("tools", {})
-    rule = rules.setdefault(pattern, {}) if isinstance(rules, dict) else {}
+    rule = _mapping(_mapping(content.setdefault("tools", {})).setdefault(pattern, {}))
     if rule.get(KEY) is False:
         return text
     line = f"{KEY} = false{newline}"
@@ -161,6 +160,10 @@ def _parsed(text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise PolicyError(f"the file is not valid TOML: {error}", hint="run `remit policy check`") from None
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def _newline(text: str) -> str:
