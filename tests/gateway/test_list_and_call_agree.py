@@ -23,7 +23,7 @@ from remit.install.installer import Installer
 from remit.scanning.client_files import ClientFiles
 from remit.upstream.ports import ServerLists
 from support.builders import servers
-from support.gateway_fakes import FakeCaller, FakeLinks, call, endpoint, names, offered
+from support.gateway_fakes import YES, FakeCaller, FakeLinks, call, endpoint, names, offered
 from support.sandbox import Sandbox
 
 EXAMPLES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "1000")) // 100
@@ -118,7 +118,7 @@ async def _found(served: LiveEndpoint) -> set[str]:
 async def _can_be_called(served: LiveEndpoint, name: str, links: FakeLinks) -> bool:
     """Tell whether a call is passed on, directly and deferred alike."""
     before = len(links.asked)
-    caller = FakeCaller(capabilities={"elicitation": {}}, answer={"action": "accept"})
+    caller = FakeCaller(capabilities={"elicitation": {}}, answer=YES)
     direct = await call(served, name, {}, caller)
     deferred = await call(served, "call_tool", {"name": f"mcp__{name}"}, caller)
     passed = len(links.asked) - before

@@ -249,7 +249,7 @@ async def test_a_manifest_advertises_scopes_and_lists_the_one_that_is_asked_for(
     )
     async with endpoint(sandbox, links, shop) as served:
         assert await names(served) == ALL
-        scopes = {"remit/scopes": {"scopes": ["git", "look", "web"]}}
+        scopes = {"remit/scopes": {"scopes": ["git", "look", "web"], "stateAware": True}}
         assert served.capabilities["extensions"] == served.capabilities["experimental"] == scopes
         asked: list[dict[str, Any]] = [{"scope": "look"}, {"_meta": {"remit/scope": "look"}}]
         for params in asked:
@@ -257,6 +257,56 @@ async def test_a_manifest_advertises_scopes_and_lists_the_one_that_is_asked_for(
         assert await served.tools({"scope": "web"}) is await served.tools({"scope": "web"})
         with pytest.raises(JsonRpcError, match="Unknown scope: wild; there are `git`, `look`, `web`"):
             await served.tools({"scope": "wild"})
+
+
+async def test_a_manifest_has_all_declared_scopes_whatever_the_states_are(
+    sandbox: Sandbox, shop: Path, links: FakeLinks
+) -> None:
+    sandbox.write(
+        shop / "remit.toml",
+        """
+strategy = "manifest"
+[states.released]
+file = "released.txt"
+[tools."web__*"]
+states = ["released"]
+[tools."git__status"]
+namespace = "requirement"
+[namespaces.requirement]
+description = "Requirement management tools"
+[namespaces.later]
+[rooms.look]
+description = "Where one looks"
+[tools."git__push"]
+ai_enabled = false
+""",
+    )
+    async with endpoint(sandbox, links, shop) as served:
+        await names(served)
+        manifest = served.capabilities["extensions"]["remit/scopes"]
+        assert manifest["scopes"] == ["git", "later", "look", "requirement", "web"]
+        assert manifest["stateAware"] is True
+        assert manifest["descriptions"] == {
+            "look": "Where one looks",
+            "requirement": "Requirement management tools",
+        }
+        for scope in ("later", "look", "web"):
+            assert (await served.tools({"scope": scope})).items == []
+        assert await names(served, {"scope": "requirement"}) == ["git__status"]
+
+
+async def test_a_client_sees_the_description_of_a_namespace(
+    sandbox: Sandbox, shop: Path, links: FakeLinks
+) -> None:
+    sandbox.write(
+        shop / "remit.toml",
+        'strategy = "namespace"\n[tools."git__*"]\nnamespace = "requirement"\n'
+        '[namespaces.requirement]\ndescription = "Requirement\\nmanagement tools"\n',
+    )
+    async with endpoint(sandbox, links, shop) as served:
+        items = {each["name"]: each for each in (await served.tools({})).items}
+    assert items["requirement"]["description"].startswith("Requirement management tools: git__")
+    assert items["web"]["description"].startswith("Tools of `web`: ")
 
 
 async def test_other_strategies_have_no_scopes(sandbox: Sandbox, shop: Path, links: FakeLinks) -> None:

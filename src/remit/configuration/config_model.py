@@ -123,6 +123,13 @@ class Room(NamedTuple):
     presentation: PresentationOptions = PresentationOptions()
 
 
+class Namespace(NamedTuple):
+    """A group of tools that are presented together."""
+
+    name: str
+    description: str = ""
+
+
 class SessionOptions(NamedTuple):
     """What an agent receives at the start of a session, and whether it gets suggestions."""
 
@@ -148,6 +155,7 @@ class ConfigurationContent(NamedTuple):
     servers: tuple[AccessLists, ...] = ()
     agents: tuple[AccessLists, ...] = ()
     rooms: tuple[Room, ...] = ()
+    namespaces: tuple[Namespace, ...] = ()
     everyone: AccessLists = AccessLists("")
     mode: str | None = None
     ask_from: str | None = None

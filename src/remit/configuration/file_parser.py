@@ -6,6 +6,7 @@ from remit.configuration.config_model import (
     AccessLists,
     ConfigurationContent,
     ConfigurationMistake,
+    Namespace,
     PresentationOptions,
     RequiredLocation,
     RequiredStates,
@@ -33,7 +34,7 @@ FOUND, LISTED, OFF = "found", "listed", "off"  # how to serve the memory tools
 
 MODES = ("plan", "default", "acceptEdits", "dontAsk", "bypass")
 
-_TABLES = ("states", "tools", "servers", "agents", "rooms", "context", "suggestions", "memory")
+_TABLES = ("states", "tools", "servers", "agents", "rooms", "namespaces", "context", "suggestions", "memory")
 _PRESENTATION = ("strategy", "token_budget")
 _SECTIONS = (
     *_PRESENTATION,
@@ -76,6 +77,7 @@ def read(content: object) -> tuple[ConfigurationContent, list[ConfigurationMista
         servers=tuple(_server(name, fields) for name, fields in top.tables("servers")),
         agents=tuple(_agent(name, fields) for name, fields in top.tables("agents")),
         rooms=tuple(_room(name, fields) for name, fields in top.tables("rooms")),
+        namespaces=tuple(_namespace(name, fields) for name, fields in top.tables("namespaces")),
         everyone=_both("", top),
         mode=top.one_of("mode", MODES),
         ask_from=top.one_of("ask_from", DANGERS),
@@ -230,3 +232,8 @@ def _memory(fields: TableFields) -> str | None:
 def _room(name: str, fields: TableFields) -> Room:
     fields.only(("description", "tools", *_PRESENTATION))
     return Room(name, fields.text("description") or "", fields.texts("tools") or (), _presentation(fields))
+
+
+def _namespace(name: str, fields: TableFields) -> Namespace:
+    fields.only(("description",))
+    return Namespace(name, fields.text("description") or "")

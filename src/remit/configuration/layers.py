@@ -63,6 +63,7 @@ def combine(loaded: Sequence[LoadedFile], trusted: Trusted) -> Configuration:
         servers=tuple((each.file, entry) for each in loaded for entry in each.content.servers),
         agents=tuple((each.file, entry) for each in loaded for entry in each.content.agents),
         rooms=tuple((each.file, entry) for each in loaded for entry in each.content.rooms),
+        namespaces=tuple(entry for each in loaded for entry in each.content.namespaces),
     )
 
 

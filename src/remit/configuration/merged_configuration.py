@@ -4,7 +4,14 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from remit.configuration.config_model import AccessLists, ConfigurationFile, Room, StateEntry, ToolEntry
+from remit.configuration.config_model import (
+    AccessLists,
+    ConfigurationFile,
+    Namespace,
+    Room,
+    StateEntry,
+    ToolEntry,
+)
 from remit.configuration.detector_kinds import Detector
 from remit.decision.state_snapshot import Implications
 
@@ -111,6 +118,7 @@ class Configuration(NamedTuple):
     servers: tuple[tuple[ConfigurationFile, AccessLists], ...] = ()
     agents: tuple[tuple[ConfigurationFile, AccessLists], ...] = ()
     rooms: tuple[tuple[ConfigurationFile, Room], ...] = ()
+    namespaces: tuple[Namespace, ...] = ()
 
     @property
     def has_conditions(self) -> bool:

@@ -79,8 +79,10 @@ class LiveEndpoint:
         }
         if self._lists.last.scopes is None:
             return parts
-        told = {SCOPES: {"scopes": list(self._lists.last.scopes)}}
-        return {**parts, "extensions": told, "experimental": told}
+        manifest: dict[str, Any] = {"scopes": list(self._lists.last.scopes), "stateAware": True}
+        if descriptions := self._lists.last.scope_descriptions:
+            manifest["descriptions"] = descriptions
+        return {**parts, "extensions": {SCOPES: manifest}, "experimental": {SCOPES: manifest}}
 
     async def tools(self, asked: Params, promoted: Collection[str] = ()) -> PublishedList:
         """List the tools, and those that were promoted in the caller's session.

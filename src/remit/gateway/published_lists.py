@@ -12,8 +12,10 @@ from remit.decision.kinds import Kind
 from remit.decision.tool_names import full_label
 from remit.gateway.endpoint_catalog import EndpointCatalog
 from remit.gateway.ports import EndpointChange, ListKind, PublishedList
+from remit.presentation.plan import LONGEST
 from remit.presentation.remit_tools import DEFINITIONS
 from remit.presentation.resource_addresses import ResourceAddresses
+from remit.presentation.served_names import group_name
 from remit.presentation.strategies import (
     ROOM,
     Presentation,
@@ -25,8 +27,10 @@ from remit.presentation.strategies import (
     promoted,
     room_resource,
     visible_tools,
+    with_empty_scopes,
 )
 from remit.presentation.tool_items import Item
+from remit.text.foreign import one_line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +54,14 @@ class PublishedLists:
     def depends_on_states(self) -> bool:
         """Whether the lists may change while the files and the store stay the same."""
         return not self.catalog.context.requirements.is_empty
+
+    @property
+    def scope_descriptions(self) -> Mapping[str, str]:
+        """The configured descriptions of scopes."""
+        plan = self.catalog.plan
+        described = {group_name(name): text for name, text in plan.described.items()}
+        described |= {name: one_line(room.description, LONGEST) for name, (room, _) in plan.rooms.items()}
+        return {name: described[name] for name in self.scopes or () if described.get(name)}
 
     def revisions(self) -> dict[EndpointChange, str]:
         """Return the revision of each list and room whose changes are announced."""
@@ -90,6 +102,8 @@ def publish(
     visible = visible_tools(listed, catalog.items, uses, catalog.context.requirements)
     is_same_plan = sent is not None and sent.catalog.plan == catalog.plan
     shown = present(visible, catalog.plan, sent.presentation if sent is not None and is_same_plan else None)
+    if shown.scopes is not None:
+        shown = shown._replace(scopes=with_empty_scopes(shown.scopes, _hidden_for_now(catalog, listed)))
     servers = list(_servers(catalog, decisions))
     addresses = _addresses(catalog, servers, shown, None if sent is None else sent.addresses)
     return PublishedLists(
@@ -103,18 +117,27 @@ def publish(
         prompts=_listing(_prompts(catalog, servers), before and before.prompts),
         groups={group.name: group for group in shown.groups},
         rooms={group.name: group for group in shown.resources},
-        scopes=None if shown.scopes is None else _scopes(shown, shown.scopes, before),
+        scopes=None if shown.scopes is None else _scopes(shown.scopes, before),
         addresses=addresses,
     )
 
 
-def _scopes(
-    shown: Presentation, scopes: Sequence[ToolGroup], before: PublishedLists | None
-) -> dict[str, PublishedList]:
+def _scopes(scopes: Sequence[ToolGroup], before: PublishedLists | None) -> dict[str, PublishedList]:
+    """Build the list of each scope: its tools, without Remit's own."""
     old = (before and before.scopes) or {}
     return {
-        group.name: _listing(_tools(shown._replace(entries=group.entries)), old.get(group.name))
-        for group in scopes
+        group.name: _listing([each.item for each in group.entries], old.get(group.name)) for group in scopes
+    }
+
+
+def _hidden_for_now(catalog: EndpointCatalog, listed: Iterable[ToolDecision]) -> set[str]:
+    """Return the namespaces of tools and servers that a change of states would show."""
+    return {
+        catalog.plan.namespace(tool)
+        for tool, decision in listed
+        if tool.kind in (Kind.MCP_TOOL, Kind.MCP_SERVER)
+        and decision.gate is not None
+        and decision.gate.depends_on_states
     }
 
 

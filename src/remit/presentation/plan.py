@@ -20,8 +20,10 @@ from remit.decision.globs import Glob, glob, tool_globs
 from remit.decision.requirements import NO_REQUIREMENTS
 from remit.decision.tool_names import GATEWAY_TOOLS, REMIT, full_label, normalise
 from remit.decision.tools import Tool
+from remit.text.foreign import one_line
 
 TOKEN_BUDGET = 6_000
+LONGEST = 300  # characters of a description
 
 Value = TypeVar("Value")
 Globs = tuple[Glob, ...]
@@ -44,6 +46,7 @@ class ServingPlan(NamedTuple):
     rooms: Mapping[str, tuple[Room, Globs]] = {}
     pinned: Globs = ()
     namespaces: tuple[tuple[str, Globs], ...] = ()  # most specific first
+    described: Mapping[str, str] = {}  # descriptions of namespaces; may be empty
     running: tuple[tuple[Glob, ServerOptions], ...] = ()  # strongest last
     lists_memory: bool = False  # memory tools are not held back
     promotes: bool = True  # a deferred tool that a session called is listed for the rest of it
@@ -60,6 +63,11 @@ class ServingPlan(NamedTuple):
         """Return the group that presents a tool: its configured namespace, else its server."""
         given = (name for name, globs in self.namespaces if covers(globs, tool.name))
         return next(given, None) or normalise(tool.server or "")
+
+    @property
+    def declared_namespaces(self) -> frozenset[str]:
+        """The namespaces that the configuration names, with or without tools."""
+        return frozenset((*self.described, *(name for name, _ in self.namespaces)))
 
     def rooms_of(self, tool: Tool) -> Iterator[Room]:
         """List the rooms that a tool is in."""
@@ -98,6 +106,7 @@ def make_plan(configuration: Configuration, chosen: EndpointChoice) -> ServingPl
         lists_memory=configuration.memory == LISTED,
         promotes=configuration.promote != PROMOTE_ON_REOPEN,
         namespaces=tuple(_namespaces(configuration)),
+        described={each.name: one_line(each.description, LONGEST) for each in configuration.namespaces},
         running=tuple(
             (glob(each.name), each.options)
             for file, each in configuration.servers

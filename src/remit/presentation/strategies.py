@@ -14,7 +14,7 @@ from remit.decision.decide import ToolDecision
 from remit.decision.declarations import Key
 from remit.decision.requirements import Requirements
 from remit.decision.tools import Tool
-from remit.presentation.plan import ServingPlan
+from remit.presentation.plan import LONGEST, ServingPlan
 from remit.presentation.remit_tools import OwnTool
 from remit.presentation.served_names import group_name
 from remit.presentation.tool_items import EMPTY_SCHEMA, Item
@@ -175,7 +175,9 @@ def show_rooms(visible: Sequence[VisibleTool], plan: ServingPlan) -> Presentatio
 
 def show_scopes(visible: Sequence[VisibleTool], plan: ServingPlan) -> Presentation:
     """Show all visible tools, or those of the namespace or room that a client asks for."""
-    by_name = {each.name: each for each in (*namespaces(visible, plan), *rooms(visible, plan))}
+    declared = (_group(group_name(name), name, plan, ()) for name in plan.declared_namespaces)
+    groups = (*declared, *namespaces(visible, plan), *rooms(visible, plan))
+    by_name = {each.name: each for each in groups}
     return show_all(visible, plan)._replace(scopes=[by_name[name] for name in sorted(by_name)])
 
 
@@ -221,8 +223,21 @@ def namespaces(
     """Group tools by namespace."""
     found: dict[str, list[VisibleTool]] = {}
     for each in visible:
-        found.setdefault(group_name(plan.namespace(each.tool), taken), []).append(each)
-    return [ToolGroup(name, f"Tools of `{name}`", found[name]) for name in sorted(found)]
+        found.setdefault(plan.namespace(each.tool), []).append(each)
+    groups = (_group(group_name(name, taken), name, plan, found[name]) for name in found)
+    return sorted(groups, key=lambda each: each.name)
+
+
+def with_empty_scopes(scopes: Iterable[ToolGroup], names: Iterable[str]) -> list[ToolGroup]:
+    """Add the namespaces of tools that are hidden only for now, so scopes do not come and go with states."""
+    by_name = {each.name: each for each in scopes}
+    for name in map(group_name, names):
+        by_name.setdefault(name, ToolGroup(name, f"Tools of `{name}`", ()))
+    return [by_name[name] for name in sorted(by_name)]
+
+
+def _group(name: str, namespace: str, plan: ServingPlan, entries: Sequence[VisibleTool]) -> ToolGroup:
+    return ToolGroup(name, plan.described.get(namespace) or f"Tools of `{name}`", entries)
 
 
 def rooms(visible: Sequence[VisibleTool], plan: ServingPlan) -> list[ToolGroup]:
@@ -232,7 +247,11 @@ def rooms(visible: Sequence[VisibleTool], plan: ServingPlan) -> list[ToolGroup]:
         for room in plan.rooms_of(each.tool):
             found[room.name].append(each)
     return [
-        ToolGroup(name, plan.rooms[name][0].description or f"Tools of the room `{name}`", found[name])
+        ToolGroup(
+            name,
+            one_line(plan.rooms[name][0].description, LONGEST) or f"Tools of the room `{name}`",
+            found[name],
+        )
         for name in sorted(found)
     ]
 
