@@ -50,7 +50,8 @@ class ArgparseScan:
         for scope in ast.walk(module.tree):
             if isinstance(scope, Scope):
                 for parser in _Flow(self, module).run(scope):
-                    yield from self._commands(parser, scope, module)
+                    if parser.has_commands or module.command_path:
+                        yield from self._commands(parser, scope, module)
 
     def parameter(self, call: ast.Call, module: str) -> Parameter | None:
         """Read an `add_argument` call."""
@@ -77,14 +78,17 @@ class ArgparseScan:
 
     def _commands(self, parser: Parser, scope: Scope, module: Module) -> Iterator[Command]:
         start, target = _start(scope, module, self._references)
-        if start is Start.UNKNOWN and parser.has_commands:
+        if start is Start.UNKNOWN:
             line = getattr(scope, "lineno", 0)
             self.warnings.append(
                 ScanWarning(
                     module.file, line, "how this parser is started cannot be told; name it in the scopes"
                 )
             )
-        yield from _leaves(parser, (), start, target)
+        if parser.has_commands:
+            yield from _leaves(parser, (), start, target)
+        else:
+            yield Command(module.own_name, start, target, (), parser.description, tuple(parser.parameters))
 
 
 class _Flow:
@@ -104,7 +108,7 @@ class _Flow:
                     self._known[node.targets[0].id] = made
             elif isinstance(node, ast.Expr):
                 self._value(node.value)
-        return [parser for parser in self._tops if parser.has_commands]
+        return self._tops
 
     def _value(self, node: ast.expr) -> "Parser | _Subparsers | None":
         if isinstance(node, ast.Name):

@@ -21,13 +21,24 @@ class FunctionScan:
         self._references = references
         self._types = Types(references)
 
-    def scan(self, module: Module) -> Iterator[Command]:
-        """List the tool functions of a module."""
+    def scan(self, module: Module) -> Iterator[tuple[Command, bool]]:
+        """List the tool functions of a module, and whether each states its whole name."""
         for node in statements(module.tree.body):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 said = self._said(node, module.name)
                 if "tool" in said:
-                    yield self._command(node, said, module)
+                    given = keywords(said["tool"][0])
+                    yield self._command(node, said, module), "name" in given or "namespace" in given
+
+    def plain(self, function: Function, module: Module) -> Command:
+        """Read a function without `@tool` as a command; nothing says that agents may use it."""
+        return Command(
+            function.name.rstrip("_"),
+            Start.FUNCTION,
+            f"{module.name}:{function.name}",
+            description=ast.get_docstring(function) or ast.get_docstring(module.tree) or "",
+            parameters=tuple(self._parameters(function, module.name)),
+        )
 
     def _said(self, function: Function, module: str) -> Mapping[str, list[ast.Call | None]]:
         """Collect Remit's decorators of a function by name."""

@@ -5,12 +5,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from remit.errors import BadFileError
 from remit.names.argparse_commands import ArgparseScan
-from remit.names.click_commands import ClickScan, CommandLibrary, FoundCommand
+from remit.names.click_commands import CLICK, TYPER, ClickScan, CommandLibrary, FoundCommand
+from remit.names.command_tree import NamedCommand, PlainModules, empty_packages, in_tree
 from remit.names.decorated_functions import FunctionScan
 from remit.names.name_tree import Command, Names, ScanWarning, Start
 from remit.names.references import References
-from remit.names.source_files import Package, read_package
+from remit.names.source_files import Module, Package, read_package
 
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]")
 _NAMELESS = ("app", "cli", "main")  # generic names of programs, replaced by the package name
@@ -24,13 +26,6 @@ class Scanned(NamedTuple):
     warnings: tuple[ScanWarning, ...]
 
 
-class _Named(NamedTuple):
-    """A command with the name of its program."""
-
-    command: Command
-    program: str
-
-
 def scan(source: str) -> Scanned:
     """Find the commands in a package's source files without importing or running them.
 
@@ -41,8 +36,9 @@ def scan(source: str) -> Scanned:
     package = read_package(source)
     references = References(package.modules)
     walk = _Walk(package, references)
-    found = [*walk.clicks(), *walk.others()]
+    found = in_tree([*walk.clicks(), *walk.others()], references.modules)
     commands = sorted(walk.distinct(found), key=lambda each: each.name)
+    walk.tell_of_empty(source, {each.module for each in found})
     groups = {name: words for name, words in sorted(walk.groups.items()) if words}
     return Scanned(
         Names(package.name, tuple(commands), groups),
@@ -62,7 +58,7 @@ class _Walk:
         self.warnings: list[ScanWarning] = self._scan.scan(package.modules)
         self.groups: dict[str, str] = {}
 
-    def clicks(self) -> Iterator[_Named]:
+    def clicks(self) -> Iterator[NamedCommand]:
         """List the click and typer commands, starting at groups without a parent."""
         found = self._scan.found
         below = {child for each in found.values() for _, child in each.children}
@@ -71,29 +67,60 @@ class _Walk:
                 yield from self._program(found[id])
         self._tell_of_circles(below)
 
-    def others(self) -> Iterator[_Named]:
-        """List the argparse commands and the tool functions."""
+    def others(self) -> Iterator[NamedCommand]:
+        """List the argparse commands, the tool functions, and the commands of plain modules."""
         argparse, functions = ArgparseScan(self._references), FunctionScan(self._references)
+        plain = PlainModules(functions)
         for module in self._package.modules:
-            yield from (_Named(each, _program_of(each)) for each in argparse.scan(module))
-            yield from (_Named(each, _program_of(each)) for each in functions.scan(module))
-        self.warnings += argparse.warnings
+            found = [NamedCommand(each, _program_of(each), module.name) for each in argparse.scan(module)]
+            found += [
+                NamedCommand(each, _program_of(each), module.name, is_explicit)
+                for each, is_explicit in functions.scan(module)
+            ]
+            if not found and not self._uses_library(module):
+                found = list(plain.scan(module))
+            yield from found
+        self.warnings += [*argparse.warnings, *plain.warnings]
 
-    def distinct(self, found: Iterable[_Named]) -> Iterator[Command]:
-        """Give every command a unique name: prefix shared names with the name of the program."""
+    def _uses_library(self, module: Module) -> bool:
+        return any(self._references.imports(each, module.name) for each in (*CLICK, TYPER, "argparse"))
+
+    def tell_of_empty(self, source: str, with_commands: set[str]) -> None:
+        """Warn about packages without commands."""
+        for id in self._scan.found:
+            with_commands.add(self._references.split(id)[0])
+        if not with_commands:
+            self.warnings.append(ScanWarning(source, 0, "no commands found"))
+        else:
+            self.warnings += empty_packages(self._package.modules, with_commands)
+
+    def distinct(self, found: Iterable[NamedCommand]) -> Iterator[Command]:
+        """Give every command a unique name: prefix shared names with the name of the program.
+
+        Raises:
+            BadFileError: commands of two files have the same name.
+        """
         fit = [each._replace(command=each.command._replace(name=_fit(each.command.name))) for each in found]
         shared = Counter(each.command.name for each in fit)
-        seen: set[str] = set()
-        for command, program in fit:
-            name = command.name if shared[command.name] == 1 else f"{_fit(program)}.{command.name}"
-            if name in seen:
+        seen: dict[str, tuple[str, Command]] = {}
+        for each in fit:
+            module, own = self._references.modules[each.module], each.command.name
+            is_own = shared[own] == 1 or module.command_path or each.is_explicit
+            name = own if is_own else f"{_fit(each.program)}.{own}"
+            command = each.command._replace(name=name)
+            file, first = seen.setdefault(name, (module.file, command))
+            if first is command:
+                yield command
+            elif file == module.file or _starts_alike(first, command):
                 reason = f"there are two commands called `{name}`; the second is left out"
-                self.warnings.append(ScanWarning(command.target, 0, reason))
-                continue
-            seen.add(name)
-            yield command._replace(name=name)
+                self.warnings.append(ScanWarning(module.file, 0, reason))
+            else:
+                raise BadFileError(
+                    f"two commands are called `{name}`: in {file} and in {module.file}",
+                    hint="rename one of them",
+                )
 
-    def _program(self, top: FoundCommand) -> Iterator[_Named]:
+    def _program(self, top: FoundCommand) -> Iterator[NamedCommand]:
         module, own = self._references.split(top.id)
         target = f"{module}:{own.partition('#')[0]}"
         if "#" in own or "." in own:
@@ -101,15 +128,15 @@ class _Walk:
         program = top.name or own
         if not top.is_group:
             named = module.partition(".")[0] if program in _NAMELESS else program
-            yield _Named(_command(top, (), named, target), module.rpartition(".")[2])
+            yield NamedCommand(_command(top, (), named, target), module.rpartition(".")[2], module)
             return
         alone = self._only_command(top)
         if alone is not None:
             name, child = alone
-            yield _Named(_command(child, (), name, target), program)
+            yield NamedCommand(_command(child, (), name, target), program, module)
             return
         for words, each in self._below(top, (), (top.id,)):
-            yield _Named(_command(each, words, ".".join(map(_part, words)), target), program)
+            yield NamedCommand(_command(each, words, ".".join(map(_part, words)), target), program, module)
 
     def _only_command(self, top: FoundCommand) -> tuple[str, FoundCommand] | None:
         """Find the only command of a typer app; typer runs it without a subcommand."""
@@ -156,6 +183,10 @@ class _Walk:
 
 def _command(found: FoundCommand, words: tuple[str, ...], name: str, target: str) -> Command:
     return Command(name, Start.CALL, target, words, found.description, found.parameters)
+
+
+def _starts_alike(first: Command, second: Command) -> bool:
+    return first[1:4] == second[1:4]
 
 
 def _program_of(command: Command) -> str:

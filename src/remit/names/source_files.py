@@ -18,6 +18,8 @@ _MOST_NAMES, _MOST_SECONDS = 100_000, 20.0  # looked at in all directories
 _DEEPEST = 40  # nested directories
 _SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages", "test", "tests", "venv"})
 _TESTS = ("test_", "conftest")
+COMMANDS = "commands"  # a directory whose files are named by their paths
+_NAMELESS_FILES = ("__init", "__main")  # without the underscores at their end
 
 
 class Module(NamedTuple):
@@ -28,6 +30,25 @@ class Module(NamedTuple):
     tree: ast.Module
     is_package: bool
     data: bytes = b""
+
+    @property
+    def own_name(self) -> str:
+        """The name of the file, without the underscore that avoids a keyword or built-in."""
+        return self.name.rpartition(".")[2].rstrip("_")
+
+    @property
+    def package_path(self) -> tuple[str, ...]:
+        """The directories of the file, from the root of the package."""
+        return tuple(self.file.split("/")[:-1])
+
+    @property
+    def command_path(self) -> tuple[str, ...]:
+        """The path of the file below its `commands` directory; empty if it lies outside."""
+        parts = tuple(part.rstrip("_") for part in self.file.removesuffix(".py").split("/"))
+        if COMMANDS not in parts[:-1]:
+            return ()
+        path = parts[parts.index(COMMANDS) + 1 :]
+        return path[:-1] if path[-1] in _NAMELESS_FILES else path
 
     def mentions(self, *words: bytes) -> bool:
         """Return whether the source contains any of the words; this is faster than searching the tree."""
@@ -89,7 +110,9 @@ def _read(top: str, files: list[str]) -> Package:
 
 
 def _root(top: str) -> str:
-    """Find the directory that contains the top-level package."""
+    """Find the directory that contains the top-level package; `commands` counts as one in any case."""
+    if os.path.basename(top) == COMMANDS and os.path.dirname(top) != top:
+        top = os.path.dirname(top)
     while os.path.isfile(os.path.join(top, "__init__.py")) and os.path.dirname(top) != top:
         top = os.path.dirname(top)
     return top
