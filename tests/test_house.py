@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import remit
+from support.source_trees import source_trees
 
 ROOT = Path(remit.__file__).parent
 MODULES = sorted(ROOT.rglob("*.py"))
@@ -20,8 +21,11 @@ def name(path: Path) -> str:
 
 
 def classes(path: Path) -> list[str]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    found = [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
+    found = [
+        node.name
+        for node in source_trees()[path.relative_to(ROOT).as_posix()].body
+        if isinstance(node, ast.ClassDef)
+    ]
     return [each for each in found if not each.startswith("_")]
 
 

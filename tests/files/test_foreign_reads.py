@@ -2,11 +2,9 @@
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
-import remit
+from support.source_trees import source_trees
 
-SOURCE = Path(remit.__file__).parent
 CALLS = {"open", "io.open", "os.open", "os.walk", "os.scandir", "os.listdir", "os.fwalk", "glob.glob"}
 METHODS = {"read_text", "read_bytes", "iterdir", "glob", "rglob", "walk"}  # of paths
 LIBRARIES = {"tomllib", "yaml"}
@@ -59,9 +57,6 @@ def reads(tree: ast.Module) -> Iterator[str]:
 
 
 def test_nothing_but_the_readers_opens_lists_or_parses_foreign_files() -> None:
-    found = {
-        path.relative_to(SOURCE).as_posix(): sorted({*reads(ast.parse(path.read_text(encoding="utf-8")))})
-        for path in SOURCE.rglob("*.py")
-    }
+    found = {name: sorted({*reads(tree)}) for name, tree in source_trees().items()}
     assert {name: read for name, read in found.items() if read and name not in {*READERS, *OWN}} == {}
     assert [name for name in OWN if not found.get(name)] == []

@@ -3,11 +3,9 @@
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
-import remit
+from support.source_trees import source_trees
 
-PACKAGE = Path(remit.__file__).parent
 SQL = re.compile(
     r"\bselect\b.+\bfrom\b|\binsert into\b|\bupdate\b.+\bset\b|\bdelete from\b", re.IGNORECASE | re.DOTALL
 )
@@ -16,10 +14,9 @@ DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def modules() -> Iterator[tuple[str, ast.Module]]:
-    for file in sorted(PACKAGE.rglob("*.py")):
-        name = file.relative_to(PACKAGE).as_posix()
+    for name, tree in source_trees().items():
         if not name.startswith(("store/", FOREIGN)):
-            yield name, ast.parse(file.read_text("utf-8"))
+            yield name, tree
 
 
 def strings(tree: ast.Module) -> Iterator[str]:

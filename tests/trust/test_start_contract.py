@@ -2,14 +2,8 @@
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
-import remit
-
-ROOT = Path(remit.__file__).parent
-TREES = {
-    str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8")) for path in ROOT.rglob("*.py")
-}
+from support.source_trees import source_trees
 
 # Who may make, spend and use each step on the way from an entry to an open server.
 STEPS = {
@@ -77,14 +71,14 @@ def runs_or_connects(tree: ast.Module) -> bool:
 
 
 def test_each_step_to_an_open_server_is_taken_only_where_it_belongs() -> None:
-    found = {step: {path for path, tree in TREES.items() if step in called(tree)} for step in STEPS}
+    found = {step: {path for path, tree in source_trees().items() if step in called(tree)} for step in STEPS}
     assert found == STEPS
 
 
 def test_the_seal_of_permits_is_known_in_one_module() -> None:
     using = [
         path
-        for path, tree in TREES.items()
+        for path, tree in source_trees().items()
         if any(isinstance(node, ast.Name) and node.id == "_SEAL" for node in ast.walk(tree))
         or any(name.endswith("._SEAL") for name in imported(tree))
     ]
@@ -92,12 +86,12 @@ def test_the_seal_of_permits_is_known_in_one_module() -> None:
 
 
 def test_nothing_else_runs_programs_or_connects() -> None:
-    assert {path for path, tree in TREES.items() if runs_or_connects(tree)} == OTHERS.keys()
+    assert {path for path, tree in source_trees().items() if runs_or_connects(tree)} == OTHERS.keys()
 
 
 def test_permits_are_not_made_around_their_constructor() -> None:
     tricks = {"__new__", "__setstate__", "__reduce__"}
-    for path, tree in TREES.items():
+    for path, tree in source_trees().items():
         names = {name for name in imported(tree) if name.endswith(("StartPermit", "ReadyServer"))}
         if names and path != "trust/start_permit.py":
             assert tricks.isdisjoint(called(tree)), path
