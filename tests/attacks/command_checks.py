@@ -5,9 +5,9 @@ import re
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Any
 
-from attacks.forked_commands import Done
 from attacks.hostile_repositories import SECRETS, TOKEN, Victim
 from attacks.worlds import BASH
+from support.forked_commands import Done
 
 SECONDS = 5.0  # of processor time
 HOOK_SECONDS = 2.0

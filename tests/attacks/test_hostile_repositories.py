@@ -20,10 +20,10 @@ from attacks.command_checks import (
     labeled,
     world_failures,
 )
-from attacks.forked_commands import Done, ForkServer, forking
 from attacks.hostile_repositories import CONTENTS, FORMS, Victim, event, mix
 from attacks.ingredients.repository import HostileRepository, Ingredient
 from attacks.worlds import BASH
+from support.forked_commands import Done, ForkServer, fork_server
 
 COUNT = int(os.environ.get("REMIT_ATTACK_REPOSITORIES", "24"))
 BATCH = 12
@@ -42,10 +42,9 @@ OTHERS = (
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="uses pipes, sockets and pidfds of Linux")
 
 
-@pytest.fixture(scope="module")
-def server() -> Generator[ForkServer]:
-    with forking() as made:
-        yield made
+@pytest.fixture
+def server() -> ForkServer:
+    return fork_server()
 
 
 class Attack:
@@ -126,6 +125,7 @@ class Attack:
             stdin=stdin,
             on_terminal=on_terminal,
             deadline=20.0,
+            is_audited=True,
         )
 
 

@@ -28,7 +28,7 @@ def test_an_import_writes_nothing_that_other_projects_see_without_approval(
     file = world.repository / "memory.jsonl"
     export(file, project, is_new=bool(project))
     done = world.attempt("memory", "import", str(file))
-    assert (done.returncode, done.stdout) == (2, "")
+    assert (done.code, done.stdout) == (2, "")
     assert "approve" in done.stderr
     assert "evil.test" not in world.remit("memory", "export", "--all")
     (waiting,) = json.loads(world.remit("approve", "--json"))["approvals"]
@@ -48,7 +48,7 @@ def test_an_export_is_private_and_does_not_follow_a_link(world: World) -> None:
     (world.repository / "exports").symlink_to(world.home)
     for output in ("memory.jsonl", "exports/.profile"):
         done = world.attempt("memory", "export", "--output", output)
-        require(done.returncode in (0, 2), done.stderr)
+        require(done.code in (0, 2), done.stderr)
         assert profile.read_text() == "export EDITOR=vi\n"
     shared = world.repository / "shared.jsonl"
     shared.touch(0o644)

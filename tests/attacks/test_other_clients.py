@@ -11,7 +11,7 @@ CLIENTS = (".cursor/mcp.json", ".roo/mcp.json", ".kiro/settings/mcp.json", ".git
 
 def explained(world: World, name: str) -> dict[str, Any]:
     done = world.attempt("why", name, "--json")
-    require(done.returncode in (0, 1), done.stderr)
+    require(done.code in (0, 1), done.stderr)
     return json.loads(done.stdout)
 
 

@@ -1,6 +1,7 @@
 """Worlds to attack: a user's machine, a repository, and Claude Code as far as it matters to an attack.
 
-Nothing here imports Remit: every attack goes through the installed command, as a client or a user would.
+Nothing here imports Remit: every attack goes through the command, in a process of its own. Gateways and
+installed hooks start as a client starts them; what a user types is forked from a process that has it loaded.
 A mistake in a world is a `RuntimeError`, so it is never taken for an attack that worked.
 """
 
@@ -19,6 +20,7 @@ import pytest
 
 from attacks.peers import SECONDS, Gateway, Server
 from support import real_claude
+from support.forked_commands import Done, fork_server
 
 REMIT = str(Path(sys.executable).with_name("remit"))
 CLAUDE = os.environ.get("REMIT_TEST_CLAUDE", "")
@@ -123,24 +125,22 @@ class World:
 
     def remit(self, *words: str, variables: Mapping[str, str] | None = None) -> str:
         """Run the command in the repository, and give what it prints; it has to end well."""
-        done = self._run([REMIT, *words], b"", variables)
-        if done.returncode:
-            raise RuntimeError(f"remit {' '.join(words)}: {done.stderr.decode()}")
-        return done.stdout.decode()
+        done = self._run(words, variables=variables)
+        if done.code:
+            raise RuntimeError(f"remit {' '.join(words)}: {done.stderr}")
+        return done.stdout
 
-    def attempt(self, *words: str) -> subprocess.CompletedProcess[str]:
+    def attempt(self, *words: str) -> Done:
         """Run the command in the repository as an agent would, however it ends."""
-        done = self._run([REMIT, *words], b"", None)
-        texts = (done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
-        return subprocess.CompletedProcess(words, done.returncode, *texts)
+        return self._run(words)
 
     def advice(self, *words: str) -> str:
         """What a command tells the person beside its output."""
-        return self._run([REMIT, *words], b"", None).stderr.decode()
+        return self._run(words).stderr
 
     def doctor(self) -> str:
         """What `remit doctor` finds, as one text; its exit code says whether it found anything."""
-        told = json.loads(self._run([REMIT, "doctor", "--json"], b"", None).stdout)
+        told = json.loads(self._run(["doctor", "--json"]).stdout)
         return json.dumps(told["findings"])
 
     def install(self) -> None:
@@ -155,9 +155,9 @@ class World:
 
     def hook(self, event: str, **fields: object) -> dict[str, Any]:
         """Tell `remit hook` of an event, and give what it answers."""
-        done = self._run([REMIT, "hook"], json.dumps(self.event(event, **fields)).encode(), None)
-        if done.returncode or done.stderr:
-            raise RuntimeError(f"remit hook: {done.stderr.decode()}")
+        done = self._run(["hook"], stdin=json.dumps(self.event(event, **fields)).encode())
+        if done.code or done.stderr:
+            raise RuntimeError(f"remit hook: {done.stderr}")
         return json.loads(done.stdout)["hookSpecificOutput"] if done.stdout else {}
 
     def start_session(self) -> dict[str, Any]:
@@ -266,12 +266,14 @@ class World:
         return said.get("permissionDecision", "allow") != "allow"
 
     def _run(
-        self, words: Sequence[str], stdin: bytes, variables: Mapping[str, str] | None
-    ) -> subprocess.CompletedProcess[bytes]:
+        self, words: Sequence[str], *, stdin: bytes = b"", variables: Mapping[str, str] | None = None
+    ) -> Done:
         environment = {**self.environment, **(variables or {})}
-        return subprocess.run(
-            words, input=stdin, cwd=self.repository, env=environment, capture_output=True, timeout=SECONDS
+        done = fork_server().run(
+            words, cwd=self.repository, environment=environment, stdin=stdin, deadline=SECONDS
         )
+        require(not done.is_late, f"remit {' '.join(words)} does not end")
+        return done
 
     @contextmanager
     def _speaking(

@@ -21,6 +21,7 @@ from remit.scanning.client_files import ClientFiles
 from remit.search.engine import SearchEngine
 from remit.store.sqlite_store import SqliteStore
 from support.builders import servers
+from support.forked_commands import fork_server
 from support.process_state import process_state
 
 
@@ -140,11 +141,8 @@ class Sandbox:
     def hook(self, event: Mapping[str, object] | bytes) -> dict[str, Any]:
         """Send an event to `remit hook`, as a client does, and return its answer."""
         body = event if isinstance(event, bytes) else json.dumps(event).encode()
-        command = [sys.executable, "-m", "remit", "hook"]
-        done = subprocess.run(
-            command, cwd=self.root, env=self.environment, capture_output=True, input=body, timeout=60
-        )
-        assert (done.returncode, done.stderr) == (0, b"")
+        done = fork_server().run(["hook"], cwd=self.root, environment=self.environment, stdin=body)
+        assert (done.code, done.stderr) == (0, "")
         return json.loads(done.stdout)["hookSpecificOutput"] if done.stdout else {}
 
     def log(self) -> list[str]:

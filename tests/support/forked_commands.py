@@ -1,11 +1,13 @@
 """Runs the command `remit` in forks of one process that has it loaded: a real process each, in milliseconds.
 
-Every command has its own directory, variables and streams, and a deadline. What it does to the outside is
-noted as Python's audit events tell it: programs, connections, and names it changes.
+Every command has its own directory, variables and streams, and a deadline. What an audited one does to the
+outside is noted as Python's audit events tell it: programs, connections, and names it changes.
 
 Run as a program, this module is the process that forks; nothing of it imports pytest.
 """
 
+import atexit
+import gc
 import json
 import os
 import pkgutil
@@ -18,8 +20,8 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
@@ -46,7 +48,7 @@ class Done(NamedTuple):
     seconds: float  # of processor time
     megabytes: int  # beyond what the loaded command takes
     is_late: bool
-    acts: Sequence[Sequence[str]]  # kind (`start`, `connect`, `write`), audit event, what it was about
+    acts: Sequence[Sequence[str]]  # kind (`start`, `connect`, `write`), audit event, its subject; if audited
 
     def __str__(self) -> str:
         told = f"remit {' '.join(self.words)}\nexit code {self.code}, {self.seconds:.1f} s, {self.acts}"
@@ -68,6 +70,7 @@ class ForkServer:
         stdin: bytes = b"",
         deadline: float = 60.0,
         on_terminal: bool = False,
+        is_audited: bool = False,
     ) -> Done:
         """Run the command with these words."""
         if self._process.stdin is None or self._process.stdout is None:
@@ -80,6 +83,7 @@ class ForkServer:
             "folder": str(self._folder),
             "deadline": deadline,
             "on_terminal": on_terminal,
+            "is_audited": is_audited,
         }
         self._process.stdin.write(json.dumps(asked).encode() + b"\n")
         self._process.stdin.flush()
@@ -94,25 +98,27 @@ class ForkServer:
         )
 
 
-@contextmanager
-def forking() -> Generator[ForkServer]:
-    """Start the process that forks."""
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        subprocess.Popen(
-            [sys.executable, __file__],
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        ) as process,
-    ):
-        yield ForkServer(process, Path(folder))
-        process.communicate()
+@cache
+def fork_server() -> ForkServer:
+    """Start the process that forks, which serves all tests of this process."""
+    folder = tempfile.TemporaryDirectory()
+    process = subprocess.Popen(
+        [sys.executable, __file__],
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    atexit.register(folder.cleanup)
+    atexit.register(process.communicate)
+    return ForkServer(process, Path(folder.name))
 
 
 def serve() -> None:
     """Answer requests until stdin ends."""
+    gc.disable()
     _load()
+    gc.freeze()  # a fork that looks for garbage would copy everything
+    gc.enable()
     output = os.dup(1)
     os.dup2(2, 1)  # only answers go to the reader
     loaded = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -191,7 +197,8 @@ def _become(asked: Mapping[str, Any], folder: Path, terminal: int | None) -> NoR
         sys.stdin = TextIOWrapper(os.fdopen(0, "rb"), encoding="utf-8")
         sys.stdout = TextIOWrapper(os.fdopen(1, "wb"), encoding="utf-8", line_buffering=terminal is not None)
         sys.stderr = TextIOWrapper(os.fdopen(2, "wb"), encoding="utf-8", write_through=True)
-        sys.addaudithook(lambda event, values: _note(acts, event, values))
+        if asked["is_audited"]:
+            sys.addaudithook(lambda event, values: _note(acts, event, values))
         from remit.__main__ import main
 
         main()
