@@ -102,7 +102,7 @@ def test_patterns_that_mean_nothing_known_are_notes_with_what_was_perhaps_meant(
         "`psuh` means no tool that the server is known to have",
         "no agent `scut` is known here",
     ]
-    assert found[0][2] == "did you mean `mcp__git__log` or `mcp__git__*`?"
+    assert found[0][2] == "did you mean `mcp__git__log`?"
     assert found[-1][2] == "did you mean `scout`?"
 
 

@@ -13,7 +13,6 @@ from remit.decision.kinds import Kind
 from remit.decision.tool_lookup import closest_to_being_visible, find, suggest
 from remit.decision.tool_names import is_covered, spellings
 from remit.decision.tools import BUILTINS, builtin_tool
-from remit.text.spelling import nearest
 
 if TYPE_CHECKING:
     from remit.decision.declarations import Key
@@ -85,7 +84,7 @@ def _is_of_client(item: ToolDecision, context: Context) -> bool:
 
 def _unknown(name: str, listed: Sequence[ToolDecision], client: str | None) -> Explanation:
     gates = [ExplainedGate(Gate.SCOPE, GateResult(False, UNKNOWN.reason))]
-    near = suggest(name, listed) or nearest(name, BUILTINS.get(client or "", ()))
+    near = suggest(name, listed, BUILTINS.get(client or "", ()))
     return Explanation(name=name, tool=None, decision=UNKNOWN, gates=gates, suggestions=near)
 
 

@@ -16,10 +16,11 @@ from remit.configuration.config_model import (
 from remit.configuration.policy_compiler import covers, own_globs, rule_strength
 from remit.decision.globs import Glob, glob, tool_globs
 from remit.decision.kinds import Kind
+from remit.decision.near_names import near_names
 from remit.decision.problems import Severity
 from remit.decision.tool_names import MEMORY_SERVER, full_label, server_name, tool_name
 from remit.decision.tools import BUILTINS, Tool
-from remit.text.spelling import did_you_mean
+from remit.text.spelling import as_question, did_you_mean
 
 Remark = tuple[Severity, ConfigurationFile, ConfigurationMistake]
 
@@ -69,7 +70,7 @@ def _known(tools: Iterable[Tool], memory_tools: Sequence[str]) -> _Known:
 def _unmatched(loaded: LoadedFile, known: _Known) -> Iterator[Remark]:
     for path, pattern in _patterns(loaded):
         if not _matches(tool_globs(pattern), known.names):
-            hint = None if "*" in pattern else did_you_mean(pattern, known.names)
+            hint = None if "*" in pattern else as_question(near_names(pattern, known.names))
             yield _note(loaded, path, f"`{pattern}` matches no known tool", hint)
     for each in loaded.content.servers:
         path = ("servers", each.name)

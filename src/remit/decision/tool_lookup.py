@@ -1,11 +1,11 @@
 """Looks up names in a catalog, in any form a person, a client or the gateway uses."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from remit.decision.decide import ToolDecision
 from remit.decision.kinds import Authority, Kind, ToolStatus
+from remit.decision.near_names import near_names
 from remit.decision.tool_names import is_covered, spellings
-from remit.text.spelling import MOST_SUGGESTIONS, nearest
 
 _INVOKED = (Kind.SKILL, Kind.SLASH_COMMAND)  # both are invoked as `/name`
 
@@ -59,10 +59,16 @@ def closest_to_being_visible(item: ToolDecision) -> tuple[bool, bool, bool, bool
     return not decision.is_available, is_stale, is_shadowed, is_reported
 
 
-def suggest(name: str, listed: Sequence[ToolDecision]) -> list[str]:
-    """List known names that an unknown name may refer to: a tool without its server, or a misspelling."""
-    ending = f"__{name}"
-    if tools := sorted({item.tool.name for item in listed if item.tool.name.endswith(ending)}):
-        return tools[:MOST_SUGGESTIONS]
-    known = (item.tool.server if item.tool.kind is Kind.MCP_SERVER else item.tool.name for item in listed)
-    return nearest(_bare(name), filter(None, known), form=_bare)
+def suggest(name: str, listed: Sequence[ToolDecision], others: Collection[str] = ()) -> list[str]:
+    """List the names that an unknown name may refer to: available ones, or else hidden ones.
+
+    `others` are available names that are not listed.
+    """
+    known = [(item.decision.is_available, _named(item)) for item in listed]
+    available = [each for is_available, each in known if is_available]
+    return near_names(name, [*available, *others]) or near_names(name, [each for _, each in known])
+
+
+def _named(item: ToolDecision) -> str:
+    tool = item.tool
+    return tool.server or tool.name if tool.kind is Kind.MCP_SERVER else tool.name

@@ -13,7 +13,7 @@ from remit.gateway.attribution import request_attributed
 from remit.gateway.call_recorder import CallRecorder, CompletedCall
 from remit.gateway.current_lists import CurrentLists
 from remit.gateway.endpoint_catalog import CallTarget, EndpointCatalog
-from remit.gateway.inventory import Inventory, ResolvedCall
+from remit.gateway.inventory import CallAdvice, Inventory, ResolvedCall
 from remit.gateway.inventory_refresh import InventoryRefresher
 from remit.gateway.memory_upstream import MemoryUpstream
 from remit.gateway.registry_worker import RegistryWorker
@@ -28,12 +28,26 @@ from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_
 from remit.upstream.ports import RequestContext, UpstreamPool
 
 _LONGEST_NAME = 256
+_SEARCH = f"search for it with `{OwnTool.DISCOVER}`"
 _CALL_ID = "claudecode/toolUseId"  # the client's hook reports the call under the same id
 
 
-def unknown(name: str, meant: str | None = None) -> JsonRpcError:
-    """Create the error for an unknown tool; tools of other projects get the same one."""
-    return JsonRpcError(ErrorCode.INVALID_PARAMS, "; ".join(filter(None, (f"Unknown tool: {name}", meant))))
+class UnservedToolError(JsonRpcError):
+    """The gateway does not serve a tool; unknown tools and those of other projects get the same answer."""
+
+    def __init__(self, name: str, advice: CallAdvice) -> None:
+        told = "; ".join(filter(None, (f"Unknown tool: {name}", advice.text)))
+        super().__init__(ErrorCode.INVALID_PARAMS, told)
+        self._name = name
+        self._advice = advice
+
+    @property
+    def answer(self) -> Answer:
+        """The same as the result of a call, which a model can act on."""
+        row, text = self._advice
+        if row is None:
+            return refusals.failure(f"Unknown tool: {self._name}", text or _SEARCH)
+        return refusals.refusal(self._name, row.decision) if text is None else refusals.failure(text)
 
 
 _Refused = tuple[Answer, AuditOutcome]
@@ -86,7 +100,7 @@ class CallHandler:
         catalog, target = await self._resolve(name)
         if target is None or target.decision.gate is Gate.SCOPE:
             self._note(record, name, UNKNOWN, None, AuditOutcome.UNKNOWN, None)
-            raise unknown(name, await self._worker.run(Inventory.meant_by, name))
+            raise UnservedToolError(name, await self._worker.run(Inventory.advise, name))
         refused = await self._refused(target, asked, caller)
         if refused is not None:
             answer, outcome = refused

@@ -8,7 +8,6 @@ import anyio
 import anyio.to_thread
 
 from remit.decision.context import Context
-from remit.decision.decide import ToolDecision
 from remit.decision.scopes import Scope
 from remit.decision.state_snapshot import Snapshot
 from remit.decision.tools import Tool
@@ -18,6 +17,7 @@ from remit.gateway.registry_worker import RegistryWorker
 from remit.gateway.remit_tool_calls import BadArgumentsError, answer, text_of
 from remit.gateway.vector_backfill import VectorBackfill
 from remit.presentation.discovery_text import TOKEN_BUDGET, present
+from remit.presentation.invocations import Invocations
 from remit.protocol.json_rpc import Answer
 from remit.registry import Registry
 from remit.search.ranking import SearchResults
@@ -33,8 +33,16 @@ class _Base(NamedTuple):
     searcher: Searcher
 
 
+class _View(NamedTuple):
+    """A searcher of what can be found at one moment."""
+
+    lists: PublishedLists
+    searcher: Searcher
+    invocations: Invocations
+
+
 class ToolDiscovery:
-    """Searches the tools that an endpoint serves.
+    """Searches everything that the model behind an endpoint can use, served or not.
 
     Building an index may take long. It uses a registry of its own, so the endpoint's registry is never
     blocked. Vectors are made in the background; until they are there, tools are found by words.
@@ -44,7 +52,7 @@ class ToolDiscovery:
         self._open = open
         self._backfill = VectorBackfill(open)
         self._base: _Base | None = None
-        self._lists: tuple[PublishedLists, Searcher] | None = None
+        self._view: _View | None = None
         self._reported: set[str] = set()  # failures
         self._worker = RegistryWorker(self)
 
@@ -72,7 +80,8 @@ class ToolDiscovery:
             raise BadArgumentsError(f"`limit` is not a number from 1 to {MAX_LIMIT}")
         if scope is not None and scope not in list(Scope):
             raise BadArgumentsError(f"`scope` is none of {', '.join(Scope)}")
-        found = self._searcher(lists).search(
+        view = self._view_of(lists)
+        found = view.searcher.search(
             text_of(arguments, "query"),
             scope=None if scope is None else Scope(scope),
             limit=limit,
@@ -80,6 +89,11 @@ class ToolDiscovery:
         )
         found = self._with_cause_once(found)
         catalog, definitions, budget = lists.catalog, None, TOKEN_BUDGET
+        invoked = {
+            _renamed(tool, catalog).key: view.invocations.of(tool)
+            for tool, decision, _ in found.results
+            if decision.is_available
+        }
         if arguments.get("detail") == "full":
             tools = [item.tool for item in found.results]
             definitions = {
@@ -88,7 +102,7 @@ class ToolDiscovery:
                 if tool.key in catalog.definitions
             }
             budget = max(budget, catalog.plan.token_budget)
-        told = present(_served(found, catalog), definitions, budget=budget)
+        told = present(_served(found, catalog), definitions, invoked, budget=budget)
         return answer(told.text, told.content)
 
     def _with_cause_once(self, found: SearchResults) -> SearchResults:
@@ -103,21 +117,16 @@ class ToolDiscovery:
         self._reported.add(cause)
         return found if found.is_failure else replace(found, note=f"{short}: {failed}")
 
-    def _searcher(self, lists: PublishedLists) -> Searcher:
+    def _view_of(self, lists: PublishedLists) -> "_View":
         """Return the index of a catalog, narrowed to the current decisions."""
-        catalog, base = lists.catalog, self._searcher_of(lists.catalog)
-        if self._lists is None or self._lists[0].decisions is not lists.decisions:
-            if self._lists is not None:
-                self._lists[1].close()
-            served = catalog.items.keys() | {catalog.owners.get(key) for key in catalog.items}
-            listed = [
-                ToolDecision(tool, lists.decisions[tool.key])
-                for tool, _ in base.listed
-                if tool.key in lists.decisions and tool.key in served
-            ]
+        base = self._searcher_of(lists.catalog)
+        if self._view is None or self._view.lists is not lists:
+            if self._view is not None:
+                self._view.searcher.close()
+            listed = lists.findable(item.tool for item in base.listed)
             narrowed = Searcher(listed, base.index, base.embedder, base.note, base.missing, base.fusion)
-            self._lists = lists, narrowed
-        return self._lists[1]
+            self._view = _View(lists, narrowed, lists.invocations(listed))
+        return self._view
 
     def _searcher_of(self, catalog: EndpointCatalog) -> Searcher:
         """Return the index of a catalog, with the vectors made so far."""
@@ -135,7 +144,7 @@ class ToolDiscovery:
     def _adopt(self, base: _Base) -> _Base:
         if self._base is not None and self._base.searcher.embedder is not None:
             base.searcher.embedder = self._base.searcher.embedder  # it keeps the vectors of queries
-        self._base, self._lists = base, None
+        self._base, self._view = base, None
         return base
 
 

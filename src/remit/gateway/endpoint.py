@@ -1,12 +1,13 @@
 """Serves one client in one project, optionally as one agent or in one room."""
 
+import json
 from collections.abc import AsyncIterator, Collection, Generator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import Any
 
 from remit.decision.tool_names import MEMORY_SERVER, REMIT
 from remit.errors import RemitError
-from remit.gateway.call_handler import CallHandler
+from remit.gateway.call_handler import CallHandler, UnservedToolError
 from remit.gateway.change_feed import ChangeFeed
 from remit.gateway.current_lists import CurrentLists
 from remit.gateway.inventory_refresh import InventoryRefresher
@@ -26,6 +27,7 @@ SCOPES = "remit/scopes"  # the extension that lists scopes, if the strategy has 
 SCOPE = "remit/scope"  # a key of `_meta`; `scope` among the parameters works too
 _LIST_CHANGED = "/list_changed"
 _UPDATED = "notifications/resources/updated"
+_LONGEST_SCHEMA = 4_000  # characters of an input schema in an error
 
 
 class LiveEndpoint:
@@ -212,16 +214,47 @@ class LiveEndpoint:
             return await self._lists.send()
 
     async def _call_deferred(self, asked: Params, caller: RequestContext) -> Answer:
-        """Call the tool named in the arguments, exactly as if it were called directly."""
+        """Call the tool named in the arguments as if it were called directly.
+
+        `call_tool` itself exists, so a wrong name or wrong arguments are in its result, for the model.
+        """
         try:
-            arguments = arguments_of(asked)
-            name = text_of(arguments, "name")
-            if OwnTool.CALL in served_spellings(name):
-                raise BadArgumentsError("it does not call itself")
-            inner = {**asked, "name": name, "arguments": arguments_of(arguments)}
+            inner = _inner_call(asked)
         except BadArgumentsError as error:
             return failure(f"`{OwnTool.CALL}`: {error}")
-        return await self.call(inner, caller)
+        try:
+            return await self.call(inner, caller)
+        except UnservedToolError as error:
+            return error.answer
+        except JsonRpcError as error:
+            if error.code != ErrorCode.INVALID_PARAMS:
+                raise
+            return failure(str(error), self._how_to_call(inner["name"]))
+
+    def _how_to_call(self, name: str) -> str | None:
+        """Return the input schema of a tool that was called with wrong arguments."""
+        schema = self.input_schema(name)
+        text = "" if schema is None else json.dumps(schema, ensure_ascii=False)
+        if len(text) > _LONGEST_SCHEMA:
+            return f"`{OwnTool.DISCOVER}` with `detail` set to `full` returns its input schema"
+        return f"its input schema is {text}" if text else None
+
+
+def _inner_call(asked: Params) -> dict[str, Any]:
+    """Return the call that `call_tool` is asked to make.
+
+    Raises:
+        BadArgumentsError: its arguments are invalid.
+    """
+    arguments = arguments_of(asked)
+    name = text_of(arguments, "name")
+    if OwnTool.CALL in served_spellings(name):
+        raise BadArgumentsError("it does not call itself")
+    if unknown := arguments.keys() - {"name", "arguments"}:
+        raise BadArgumentsError(
+            f"unknown argument `{min(unknown)}`: the arguments of the tool belong into `arguments`"
+        )
+    return {**asked, "name": name, "arguments": arguments_of(arguments)}
 
 
 @contextmanager

@@ -11,18 +11,21 @@ from remit.decision.decide import ToolDecision
 from remit.decision.decision_index import DecisionIndex
 from remit.decision.declarations import Key, Resolved
 from remit.decision.globs import glob, tool_globs
+from remit.decision.near_names import near_names
 from remit.decision.policy_rules import ConfigLocation, ListTarget, ToolList
 from remit.decision.state_snapshot import Snapshot
-from remit.decision.tool_names import MCP, OWN
+from remit.decision.tool_lookup import closest_to_being_visible, find
+from remit.decision.tools import Tool
 from remit.errors import UnknownRoomError
 from remit.files.file_stamps import FileStamps
 from remit.gateway.catalog_builder import CatalogSources, build_catalog
 from remit.gateway.endpoint_catalog import CallTarget, EndpointCatalog
 from remit.gateway.published_lists import PublishedLists, publish
+from remit.presentation.invocations import SERVED, client_decisions, is_clients_own
 from remit.presentation.plan import EndpointChoice, make_plan
 from remit.registry import Registry
 from remit.scanning.catalog_source import CatalogConfiguration
-from remit.text.spelling import did_you_mean
+from remit.text.spelling import as_question, did_you_mean
 
 
 class _Kept(NamedTuple):
@@ -33,6 +36,7 @@ class _Kept(NamedTuple):
     revision: int
     catalog: EndpointCatalog
     roster: DecisionIndex
+    clients_own: Sequence[Tool]  # found, but never served
     stamps: FileStamps | None = None  # taken before the last check; None: not checked since it was built
 
     @property
@@ -50,6 +54,13 @@ class ResolvedCall(NamedTuple):
 
     catalog: EndpointCatalog
     target: CallTarget | None
+
+
+class CallAdvice(NamedTuple):
+    """What to tell a model that called a name which the gateway does not serve."""
+
+    row: ToolDecision | None  # None: the name is unknown
+    text: str | None
 
 
 class _TakesTimeError(Exception):
@@ -115,19 +126,29 @@ class Inventory:
             catalog = replace(catalog, context=replace(catalog.context, refusals=context.refusals))
         return ResolvedCall(catalog, catalog.target(name, self.snapshot))
 
-    def meant_by(self, name: str) -> str | None:
-        """Suggest an available tool whose name is close to an unknown one."""
-        served = [each.name for each in self.lists().visible]
-        return did_you_mean(name.removeprefix(OWN).removeprefix(MCP), served)
+    def advise(self, name: str) -> CallAdvice:
+        """Tell a model how to invoke what the gateway does not serve, or which names it can use instead."""
+        lists, listed = self.lists(), self._lists[0] if self._lists is not None else ()
+        found = lists.findable(item.tool for item in listed)
+        row = min(find(name, found), key=closest_to_being_visible, default=None)
+        if row is None:
+            own = [it.tool.name for it in found if it.decision.is_available and it.tool.kind not in SERVED]
+            usable = [*(each.name for each in lists.visible), *own, *lists.groups, *lists.presentation.own]
+            return CallAdvice(None, as_question(near_names(name, usable)))
+        if row.decision.is_available:
+            return CallAdvice(row, lists.invocations(found).explain(row.tool))
+        return CallAdvice(row, None)
 
     def lists(self) -> PublishedLists:
         """Return the current lists; the same object while nothing changes."""
         kept = self._current()
-        listed = self._listed(kept)
+        context, listed = self._listed(kept)
+        own = client_decisions(kept.clients_own, context)
         before = self._lists
-        if before is not None and before[1].catalog is kept.catalog and before[0] == listed:
+        is_same = before is not None and before[1].catalog is kept.catalog and before[0] == listed
+        if before is not None and is_same and before[1].client_decisions == own:
             return before[1]
-        lists = publish(kept.catalog, listed, self._uses or {}, before and before[1], self._sent)
+        lists = publish(kept.catalog, listed, self._uses or {}, before and before[1], self._sent, own)
         self._lists = listed, lists
         return lists
 
@@ -157,11 +178,13 @@ class Inventory:
         is_lasting = kept.catalog.context.requirements.is_empty and not self._supply.has_filters
         return lists[1] if is_lasting and kept.is_right(self._supply.revision()) else None
 
-    def _listed(self, kept: _Kept) -> list[ToolDecision]:
+    def _listed(self, kept: _Kept) -> tuple[Context, list[ToolDecision]]:
+        """Decide about every tool now, and return the context of the decisions."""
         if self._supply.has_filters:  # a filter may answer differently at any time
-            return self._supply.listing(replace(kept.catalog.context, snapshot=self.snapshot()))[1]
+            return self._supply.listing(replace(kept.catalog.context, snapshot=self.snapshot()))
         is_needed = not kept.catalog.context.requirements.is_empty
-        return kept.roster.at(self.snapshot() if is_needed else Snapshot())
+        snapshot = self.snapshot() if is_needed else Snapshot()
+        return replace(kept.catalog.context, snapshot=snapshot), kept.roster.at(snapshot)
 
     def snapshot(self) -> Snapshot:
         """Take a snapshot of the states."""
@@ -219,7 +242,7 @@ class Inventory:
                 sent=None if self._sent is None else self._sent.catalog,
             )
         )
-        return _Kept(read, configured, revision, catalog, roster)
+        return _Kept(read, configured, revision, catalog, roster, list(filter(is_clients_own, tools)))
 
     def _narrowed(self, context: Context, configuration: Configuration) -> Context:
         """Allow only the tools of the endpoint's room, as an allow list would."""

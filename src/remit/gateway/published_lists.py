@@ -1,6 +1,7 @@
 """The immutable lists that an endpoint publishes at one moment."""
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -8,10 +9,12 @@ from typing import Any
 
 from remit.decision.decide import Decision, ToolDecision
 from remit.decision.declarations import Key
-from remit.decision.kinds import Kind
-from remit.decision.tool_names import full_label
+from remit.decision.kinds import Authority, Kind
+from remit.decision.tool_names import full_label, served_name
+from remit.decision.tools import Tool
 from remit.gateway.endpoint_catalog import EndpointCatalog
 from remit.gateway.ports import EndpointChange, ListKind, PublishedList
+from remit.presentation.invocations import Invocations
 from remit.presentation.plan import LONGEST
 from remit.presentation.remit_tools import DEFINITIONS
 from remit.presentation.resource_addresses import ResourceAddresses
@@ -32,6 +35,8 @@ from remit.presentation.strategies import (
 from remit.presentation.tool_items import Item
 from remit.text.foreign import one_line
 
+_NO_PARTS = (Kind.PLUGIN, Kind.MCP_TOOL)  # a plugin's tools belong to its servers
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedLists:
@@ -39,6 +44,7 @@ class PublishedLists:
 
     catalog: EndpointCatalog
     decisions: Mapping[Key, Decision]
+    client_decisions: Mapping[Key, Decision]  # of what the client has itself, if it is available there
     visible: Sequence[VisibleTool]  # all callable tools, listed or not
     presentation: Presentation
     tools: PublishedList
@@ -81,6 +87,31 @@ class PublishedLists:
         added = [each.item for each in promoted(self.presentation, names, self.catalog.plan)]
         return _listing([*self.tools.items, *added], self.tools) if added else self.tools
 
+    def findable(self, tools: Iterable[Tool]) -> list[ToolDecision]:
+        """List what this client's model may find among tools, with the decision about each."""
+        found: list[ToolDecision] = []
+        for tool in tools:
+            decision = self.client_decisions.get(tool.key) or self.decisions.get(tool.key)
+            if decision is not None and tool.client == self.catalog.context.client and not _is_echo(tool):
+                found.append(ToolDecision(tool, decision))
+        return found
+
+    def invocations(self, found: Iterable[ToolDecision]) -> Invocations:
+        """Describe how the model invokes what it finds."""
+        counts = Counter(owner for each in self.visible if (owner := self.catalog.owners.get(each.tool.key)))
+        parts: dict[str, list[str]] = {}
+        for tool, decision in found:
+            if tool.plugin is not None and tool.kind not in _NO_PARTS and decision.is_available:
+                parts.setdefault(tool.plugin, []).append(tool.server or tool.name)
+        return Invocations(
+            client=self.catalog.context.client,
+            available=self.client_decisions.keys(),
+            served={each.tool.key for each in self.visible},
+            listed={each.tool.key for each in self.presentation.entries},
+            tool_counts=counts,
+            parts=parts,
+        )
+
     def servers(self) -> Iterator[Key]:
         """Iterate over the available servers, sorted by name."""
         return _servers(self.catalog, self.decisions)
@@ -92,6 +123,7 @@ def publish(
     uses: Uses,
     before: PublishedLists | None,
     sent: PublishedLists | None = None,
+    client_decisions: Mapping[Key, Decision] | None = None,
 ) -> PublishedLists:
     """Build the lists from the current decisions; an unchanged list stays the same object.
 
@@ -109,6 +141,7 @@ def publish(
     return PublishedLists(
         catalog=catalog,
         decisions=decisions,
+        client_decisions=client_decisions or {},
         visible=visible,
         presentation=shown,
         tools=_listing(_tools(shown), before and before.tools),
@@ -120,6 +153,11 @@ def publish(
         scopes=None if shown.scopes is None else _scopes(shown.scopes, before),
         addresses=addresses,
     )
+
+
+def _is_echo(tool: Tool) -> bool:
+    """Return whether an agent reported one of the gateway's own tools."""
+    return tool.authority is not Authority.CONFIG and served_name(tool.name) is not None
 
 
 def _scopes(scopes: Sequence[ToolGroup], before: PublishedLists | None) -> dict[str, PublishedList]:

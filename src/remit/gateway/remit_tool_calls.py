@@ -8,6 +8,7 @@ from typing import Any, cast
 from remit.decision.decide import Decision, ExplainedGate, Verdict, explain
 from remit.decision.gates import ASK_THE_USER, Gate
 from remit.gateway.inventory import Inventory
+from remit.presentation.invocations import as_client_has_it, is_clients_own
 from remit.presentation.refusals import clean_reason, failure, next_step
 from remit.presentation.strategies import HOW_TO_CALL, ToolGroup, definitions_of, in_words
 from remit.protocol.json_rpc import Answer, Params, as_object
@@ -62,22 +63,31 @@ def why(inventory: Inventory, name: str) -> Answer:
     """Explain why a tool is available, or is not."""
     catalog, target = inventory.target(name)
     if target is None or target.decision.gate is Gate.SCOPE:
+        advice = inventory.advise(name)
         context = replace(catalog.context, snapshot=inventory.snapshot())
+        if advice.row is not None and is_clients_own(advice.row.tool):
+            context = as_client_has_it(context)
         explained = inventory.registry.explain(name, context)
         if explained.tool is None:
-            return failure(f"Unknown tool: {name}", inventory.meant_by(name))
-        return _told(explained.name, explained.decision, explained.gates, ASK_THE_USER, explained.obstacle)
-    step = next_step(target.decision, inventory.lists().visible)
+            return failure(f"Unknown tool: {name}", advice.text)
+        step = advice.text or ASK_THE_USER
+        return _told(explained.name, explained.decision, explained.gates, step, explained.obstacle)
+    is_visible = target.decision.verdict is Verdict.VISIBLE
+    step = None if is_visible else next_step(target.decision, inventory.lists().visible)
     return _told(target.served, target.decision, explain(target.tool, target.context), step)
 
 
 def _told(
-    name: str, decision: Decision, gates: Sequence[ExplainedGate], step: str, obstacle: str | None = None
+    name: str,
+    decision: Decision,
+    gates: Sequence[ExplainedGate],
+    step: str | None,
+    obstacle: str | None = None,
 ) -> Answer:
-    is_visible, reason = decision.verdict is Verdict.VISIBLE, clean_reason(decision.reason)
+    reason = clean_reason(decision.reason)
     said = [(str(gate), result.passed, clean_reason(result.reason)) for gate, result in gates]
     lines = [f"`{clean_reason(name)}` is {decision.verdict}: {reason}"]
-    lines += [] if is_visible else [step]
+    lines += [step] if step else []
     lines += [f"cannot be started here: {clean_reason(obstacle)}"] if obstacle else []
     lines += [f"  {'passed' if passed else 'objects'} {gate}: {why}" for gate, passed, why in said]
     content = {
@@ -85,7 +95,7 @@ def _told(
         "verdict": str(decision.verdict),
         "gate": None if decision.gate is None else str(decision.gate),
         "reason": reason,
-        "next_step": None if is_visible else step,
+        "next_step": step,
         "obstacle": obstacle,
         "gates": [{"gate": gate, "passed": passed, "reason": why} for gate, passed, why in said],
     }

@@ -36,13 +36,18 @@ class DiscoveryText(NamedTuple):
 
 
 def present(
-    found: SearchResults, definitions: Mapping[Key, Definition] | None = None, *, budget: float = TOKEN_BUDGET
+    found: SearchResults,
+    definitions: Mapping[Key, Definition] | None = None,
+    invoked: Mapping[Key, str] | None = None,
+    *,
+    budget: float = TOKEN_BUDGET,
 ) -> DiscoveryText:
     """Present search results; with definitions, include full descriptions and input schemas.
 
-    Results that exceed the budget, as text or as data, are dropped from the end, and both forms say so.
+    `invoked` says how a model invokes each result. Results that exceed the budget, as text or as data, are
+    dropped from the end, and both forms say so.
     """
-    entries = [_entry(item, definitions) for item in found.results]
+    entries = [_entry(item, definitions, (invoked or {}).get(item.tool.key)) for item in found.results]
     count = len(entries)
     while (made := _discovery(found, entries, count)).cost > budget and count:
         count -= 1
@@ -65,7 +70,7 @@ class _Entry(NamedTuple):
     data: dict[str, object]
 
 
-def _entry(item: RankedTool, definitions: Mapping[Key, Definition] | None) -> _Entry:
+def _entry(item: RankedTool, definitions: Mapping[Key, Definition] | None, invoked: str | None) -> _Entry:
     tool, decision, score = item
     data: dict[str, object] = {
         "name": tool.name,
@@ -75,7 +80,8 @@ def _entry(item: RankedTool, definitions: Mapping[Key, Definition] | None) -> _E
         "last_used_at": None if tool.last_used_at is None else _day(tool.last_used_at),
         "score": round(score, 3),
     }
-    lines = [_headline(item), _facts(item)]
+    lines = [_headline(item), *([] if invoked is None else [f"   {invoked}"]), _facts(item)]
+    data |= {} if invoked is None else {"invocation": invoked}
     if not decision.is_available:
         data |= {"gate": decision.gate, "reason": one_line(decision.reason, MAX_REASON)}
     if definitions is not None:

@@ -1,32 +1,39 @@
 """Suggests known names for an unknown one."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 
 MOST_SUGGESTIONS = 3
 _MAX_LENGTH = 60  # longest name that is compared
 
 
-def nearest(wanted: str, known: Iterable[str], form: Callable[[str], str] = str) -> list[str]:
+def nearest(wanted: str, known: Iterable[str]) -> list[str]:
     """List names that are spelled similarly, nearest first, ignoring case."""
-    word = wanted.lower()[:_MAX_LENGTH]
-    limit = max(1, len(word) // 4)
-    forms = ((each, form(each).lower()[:_MAX_LENGTH]) for each in set(known))
-    alike = ((each, its) for each, its in forms if abs(len(its) - len(word)) <= limit)
-    near = sorted((distance, each) for each, its in alike if (distance := _distance(word, its)) <= limit)
+    found = ((spelling_distance(wanted, each), each) for each in set(known))
+    near = sorted((distance, each) for distance, each in found if distance is not None)
     return [each for _, each in near[:MOST_SUGGESTIONS]]
 
 
 def did_you_mean(wanted: str, known: Iterable[str]) -> str | None:
     """Return a did-you-mean question if a known name is spelled similarly."""
-    near = nearest(wanted, known)
-    return f"did you mean {' or '.join(f'`{each}`' for each in near)}?" if near else None
+    return as_question(nearest(wanted, known))
 
 
-def _distance(one: str, other: str) -> int:
-    """Return the edit distance between two words."""
+def as_question(names: Sequence[str]) -> str | None:
+    """Return a did-you-mean question about names; None without any."""
+    return f"did you mean {' or '.join(f'`{each}`' for each in names)}?" if names else None
+
+
+def spelling_distance(wanted: str, known: str) -> int | None:
+    """Return the edit distance between two words, ignoring case; None if they are not similar."""
+    one, other = wanted.lower()[:_MAX_LENGTH], known.lower()[:_MAX_LENGTH]
+    limit = max(1, len(one) // 4)
+    if abs(len(other) - len(one)) > limit:
+        return None
     row = list(range(len(other) + 1))
     for at, letter in enumerate(one, start=1):
         before, row[0] = row[0], at
         for to, its in enumerate(other, start=1):
             before, row[to] = row[to], min(row[to] + 1, row[to - 1] + 1, before + (letter != its))
-    return row[-1]
+        if min(row) > limit:  # it never falls again
+            return None
+    return row[-1] if row[-1] <= limit else None

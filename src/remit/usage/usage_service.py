@@ -11,11 +11,11 @@ from remit.catalog.contexts import DEFAULT_CLIENT
 from remit.decision.client_reports import CallOutcome, ReportedTool
 from remit.decision.context import Context
 from remit.decision.decide import ToolDecision
-from remit.decision.kinds import Authority
+from remit.decision.kinds import Authority, Kind
 from remit.decision.projects import DEFAULT_FLAGS
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import canonical, classify, storable
-from remit.decision.tools import Definition
+from remit.decision.tools import Definition, builtin_tool
 from remit.usage.reports import ProjectUse, PruneProposal, UsageReport, proposals, usage
 
 if TYPE_CHECKING:
@@ -83,6 +83,10 @@ class UsageService:
         """
         if scope is Scope.MANAGED:
             raise ValueError("an agent cannot report a tool as managed")
+        client = context.client or DEFAULT_CLIENT
+        is_builtin = builtin_tool(name, client) is not None
+        if scope is None and classify(canonical(name)).kind is Kind.BUILTIN and not is_builtin:
+            scope = Scope.PROJECT  # only what the client is known to have itself is the same in every project
         definition = Definition(
             name=canonical(name),
             server=server or classify(canonical(name)).server,

@@ -6,6 +6,7 @@ from typing import Any
 
 import anyio
 
+from remit.decision.near_names import near_names
 from remit.gateway.memory_tools import MemoryTools
 from remit.gateway.memory_upstream import call_memory
 from remit.gateway.ports import EndpointChange, EndpointSpec, PublishedList
@@ -13,7 +14,9 @@ from remit.gateway.transports.lifecycle import GatewayOpeners, Print, run_until_
 from remit.gateway.transports.stdio_server import serve_stdio
 from remit.memory.memory_server import instructions
 from remit.memory.project_memory import Memory
+from remit.memory.scope_gate import TOOLS
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params
+from remit.text.spelling import as_question
 from remit.upstream.ports import RequestContext
 
 _NOTHING = PublishedList([], "none")
@@ -53,7 +56,9 @@ class MemoryEndpoint:
         try:
             return await call_memory(self._tools, asked["name"], asked, caller)
         except KeyError:
-            raise JsonRpcError(ErrorCode.INVALID_PARAMS, f"Unknown tool: {asked['name']}") from None
+            near = as_question(near_names(asked["name"], TOOLS))
+            told = "; ".join(filter(None, (f"Unknown tool: {asked['name']}", near)))
+            raise JsonRpcError(ErrorCode.INVALID_PARAMS, told) from None
 
     async def resources(self) -> PublishedList:
         """Return an empty list."""
