@@ -30,6 +30,18 @@ DEPLOY = COMMIT._replace(
 )
 
 
+def test_how_to_invoke_a_tool_is_a_line_of_its_own() -> None:
+    results = [RankedTool(DEPLOY, VISIBLE, 0.3), RankedTool(COMMIT, HIDDEN, 0.2)]
+    told = present(SearchResults(query="deploy", results=results), invoked={DEPLOY.key: "Start it."})
+    assert told.text.splitlines()[:3] == [
+        "1. /deploy",
+        "   Start it.",
+        "   [project] | never used | score 0.30",
+    ]
+    shown = json.loads(json.dumps(told.content["tools"]))
+    assert [each.get("invocation") for each in shown] == ["Start it.", None]
+
+
 def test_a_tool_is_told_in_two_lines() -> None:
     found = SearchResults(
         query="save my work", results=[RankedTool(COMMIT, VISIBLE, 0.874), RankedTool(DEPLOY, VISIBLE, 0.3)]
