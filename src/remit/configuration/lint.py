@@ -16,8 +16,8 @@ from remit.configuration.config_model import (
 from remit.configuration.policy_compiler import covers, own_globs, rule_strength
 from remit.decision.globs import Glob, glob, tool_globs
 from remit.decision.kinds import Kind
-from remit.decision.near_names import near_names
 from remit.decision.problems import Severity
+from remit.decision.tool_lookup import near_names
 from remit.decision.tool_names import MEMORY_SERVER, full_label, server_name, tool_name
 from remit.decision.tools import BUILTINS, Tool
 from remit.text.spelling import as_question, did_you_mean

@@ -11,10 +11,9 @@ from remit.decision.decide import ToolDecision
 from remit.decision.decision_index import DecisionIndex
 from remit.decision.declarations import Key, Resolved
 from remit.decision.globs import glob, tool_globs
-from remit.decision.near_names import near_names
 from remit.decision.policy_rules import ConfigLocation, ListTarget, ToolList
 from remit.decision.state_snapshot import Snapshot
-from remit.decision.tool_lookup import closest_to_being_visible, find
+from remit.decision.tool_lookup import closest_to_being_visible, find, near_names
 from remit.decision.tools import Tool
 from remit.errors import UnknownRoomError
 from remit.files.file_stamps import FileStamps

@@ -6,7 +6,7 @@ from typing import Any
 
 import anyio
 
-from remit.decision.near_names import near_names
+from remit.decision.tool_lookup import near_names
 from remit.gateway.memory_tools import MemoryTools
 from remit.gateway.memory_upstream import call_memory
 from remit.gateway.ports import EndpointChange, EndpointSpec, PublishedList
