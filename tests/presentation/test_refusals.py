@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from remit.decision.decide import Decision, Verdict
 from remit.decision.gates import Gate, NextStep
+from remit.errors import UpstreamError
 from remit.presentation import refusals
 from remit.presentation.strategies import VisibleTool
 from support.builders import server
@@ -89,3 +90,13 @@ def test_a_pending_approval_is_named_without_the_command_that_approves_it() -> N
 def test_a_failure_ends_with_its_hint() -> None:
     assert refusals.failure("no")["content"][0]["text"] == "no"
     assert refusals.failure("no", "wait")["content"][0]["text"] == "no\nhint: wait"
+
+
+def test_a_server_that_cannot_be_reached_is_named_with_the_last_line_it_wrote() -> None:
+    error = UpstreamError("`git` ended before it answered", output=("starting", 'Error: no \x1b[31m"TOKEN"'))
+    assert refusals.unreachable(error)["content"][0]["text"].splitlines() == [
+        "`git` ended before it answered",
+        'It wrote last: "Error: no [31m\\"TOKEN\\""',
+        ASK,
+    ]
+    assert "wrote" not in refusals.unreachable(UpstreamError("`git` is gone"))["content"][0]["text"]

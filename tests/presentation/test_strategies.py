@@ -1,6 +1,7 @@
 """Which of the visible tools each strategy lists."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from remit.configuration.config_model import Room, Strategy
 from remit.decision.globs import tool_globs
 from remit.decision.tool_names import REMIT
+from remit.memory.memory_server import tool_definitions
 from remit.presentation.plan import ServingPlan
 from remit.presentation.remit_tools import DEFINITIONS, OwnTool
 from remit.presentation.strategies import (
@@ -239,3 +241,15 @@ def test_what_memory_adds_by_being_used_pushes_nothing_out_that_fits_without_it(
     assert listed("auto", visible, ServingPlan(token_budget=199)) == ["remit-memory__save"]
     found = shown("auto", visible, ServingPlan(token_budget=400))
     assert (len(found.entries), OwnTool.DISCOVER in found.own) == (4, True)
+
+
+@pytest.mark.parametrize("definition", [*DEFINITIONS.values(), *tool_definitions().values()])
+def test_every_parameter_has_a_type_and_a_description(definition: dict[str, Any]) -> None:
+    def check(schema: dict[str, Any]) -> None:
+        for name, about in schema.get("properties", {}).items():
+            assert about.get("type"), (definition["name"], name)
+            assert about.get("description"), (definition["name"], name)
+            check(about)
+            check(about.get("items", {}))
+
+    check(definition["inputSchema"])

@@ -20,6 +20,8 @@ from remit.memory.checked_model import (
 )
 from remit.memory.scope_gate import MemoryScope
 
+_SCOPE = "Who sees it: this focus area, this project, or every project."
+
 
 class ArtifactModel(CheckedModel):
     """The content of an artifact, with its scope."""
@@ -50,11 +52,11 @@ class SessionModel(ArtifactModel):
     }
 
     objective: Line = Field(description="What the session was for.")
-    actions_taken: Lines
-    decisions_made: Lines
-    open_items: Lines
-    next_actions: Lines
-    save_scope: Scope
+    actions_taken: Lines = Field(description="What was done.")
+    decisions_made: Lines = Field(description="What was decided.")
+    open_items: Lines = Field(description="What is left.")
+    next_actions: Lines = Field(description="What to do next.")
+    save_scope: Scope = Field(description=_SCOPE)
 
 
 class DecisionModel(ArtifactModel):
@@ -73,8 +75,8 @@ class DecisionModel(ArtifactModel):
     rationale: LongText = Field(description="Why.")
     owner: Name = Field(description="Who decided.")
     date: Day = Field(description="YYYY-MM-DD")
-    scope: Scope
-    confidence: Share = 1.0
+    scope: Scope = Field(description=_SCOPE)
+    confidence: Share = Field(default=1.0, description="How sure it is.")
 
 
 class PatternModel(ArtifactModel):
@@ -91,7 +93,7 @@ class PatternModel(ArtifactModel):
     trigger: Line = Field(description="When it applies.")
     repeatable_steps: Lines = Field(description="What to do.")
     exclusions: Lines = Field(default_factory=list[str], description="When not to.")
-    scope: Scope
+    scope: Scope = Field(description=_SCOPE)
     last_validated_at: Time = Field(description="When it last worked; null: never tried.")
 
 
@@ -105,10 +107,10 @@ class ContextModel(ArtifactModel):
         "scope": "project",
     }
 
-    content: LongText
-    topic: Name
-    scope: Scope
-    relevance_score: Share = 1.0
+    content: LongText = Field(description="What to remember.")
+    topic: Name = Field(description="What it is about, such as `auth`.")
+    scope: Scope = Field(description=_SCOPE)
+    relevance_score: Share = Field(default=1.0, description="How much it matters.")
 
 
 class EntityModel(ArtifactModel):
@@ -121,9 +123,9 @@ class EntityModel(ArtifactModel):
         "scope": "project",
     }
 
-    entity_name: Name
-    fact: LongText
-    scope: Scope
+    entity_name: Name = Field(description="Its name, such as `login`.")
+    fact: LongText = Field(description="What is true of it.")
+    scope: Scope = Field(description=_SCOPE)
 
 
 class ObservationModel(ArtifactModel):
@@ -133,7 +135,7 @@ class ObservationModel(ArtifactModel):
 
     type: ObservedType
     text: LongText
-    scope: Scope
+    scope: Scope = Field(description=_SCOPE)
 
 
 ARTIFACTS: Mapping[ArtifactKind, type[ArtifactModel]] = {

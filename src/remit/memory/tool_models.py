@@ -32,8 +32,8 @@ class RelatedEntity(CheckedModel):
     """A relation from an entity to another node."""
 
     entity_id: Name = Field(description="The id of an artifact of this project, or the name of an entity.")
-    relationship_type: RelationType
-    properties: Properties = Field(default_factory=dict[str, object])
+    relationship_type: RelationType = Field(description="How the entity is related to it.")
+    properties: Properties = Field(default_factory=dict[str, object], description="Details of the relation.")
 
     def related(self) -> Related:
         """Make the relation."""
@@ -112,7 +112,7 @@ class SaveSession(WriteArguments):
 
     example: ClassVar[Mapping[str, object]] = {"session": SessionModel.example}
 
-    session: SessionModel
+    session: SessionModel = Field(description="The session.")
 
     def parts(self) -> Sequence[PlannedArtifact]:
         """List the artifacts to save."""
@@ -126,7 +126,7 @@ class SaveDecision(WriteArguments):
 
     example: ClassVar[Mapping[str, object]] = {"decision": DecisionModel.example}
 
-    decision: DecisionModel
+    decision: DecisionModel = Field(description="The decision.")
     supersedes: Annotated[list[ArtifactId], items(MAX_RELATED)] | None = Field(
         default=None,
         description="Ids of the decisions that this one replaces; [] keeps all that are like it.",
@@ -142,7 +142,7 @@ class SavePattern(WriteArguments):
 
     example: ClassVar[Mapping[str, object]] = {"pattern": PatternModel.example}
 
-    pattern: PatternModel
+    pattern: PatternModel = Field(description="The pattern.")
 
     def parts(self) -> Sequence[PlannedArtifact]:
         """List the artifacts to save."""
@@ -154,7 +154,7 @@ class SaveContext(WriteArguments):
 
     example: ClassVar[Mapping[str, object]] = {"context": ContextModel.example}
 
-    context: ContextModel
+    context: ContextModel = Field(description="The context.")
 
     def parts(self) -> Sequence[PlannedArtifact]:
         """List the artifacts to save."""
@@ -166,8 +166,10 @@ class UpsertEntity(WriteArguments):
 
     example: ClassVar[Mapping[str, object]] = {"entity": EntityModel.example}
 
-    entity: EntityModel
-    related_entities: Annotated[list[RelatedEntity], items(MAX_RELATED)] | None = None
+    entity: EntityModel = Field(description="The entity.")
+    related_entities: Annotated[list[RelatedEntity], items(MAX_RELATED)] | None = Field(
+        default=None, description="What it is related to."
+    )
 
     def parts(self) -> Sequence[PlannedArtifact]:
         """List the artifacts to save."""
@@ -184,9 +186,13 @@ class StoreSession(WriteArguments):
         "patterns": [PatternModel.example],
     }
 
-    session: SessionModel
-    decisions: Annotated[list[DecisionModel], items(MAX_BATCH)] | None = None
-    patterns: Annotated[list[PatternModel], items(MAX_BATCH)] | None = None
+    session: SessionModel = Field(description="The session.")
+    decisions: Annotated[list[DecisionModel], items(MAX_BATCH)] | None = Field(
+        default=None, description="Its decisions."
+    )
+    patterns: Annotated[list[PatternModel], items(MAX_BATCH)] | None = Field(
+        default=None, description="Its patterns."
+    )
 
     def parts(self) -> Sequence[PlannedArtifact]:
         """List the artifacts to save."""
@@ -206,9 +212,9 @@ class RetrieveContext(ToolArguments):
     is_read_only = True
     example: ClassVar[Mapping[str, object]] = {"scope": "project", "keyword": "storage"}
 
-    scope: Scope
+    scope: Scope = Field(description="Where to begin.")
     focus: Focus = None
-    categories: Kinds | None = None
+    categories: Kinds | None = Field(default=None, description="Only these kinds.")
     keyword: Query | None = Field(default=None, description="What to look for, in your own words.")
     topic: Query | None = Field(default=None, description="The same as keyword.")
 
@@ -219,8 +225,8 @@ class MemorySurface(ToolArguments):
     is_read_only = True
     example: ClassVar[Mapping[str, object]] = {"query": "where do tokens live"}
 
-    query: Query
-    limit: Limit | None = None
+    query: Query = Field(description="What to look for, in your own words.")
+    limit: Limit | None = Field(default=None, description="The most artifacts to return.")
 
 
 class RunHygiene(ToolArguments):
@@ -230,8 +236,8 @@ class RunHygiene(ToolArguments):
 
     is_read_only = True
 
-    scope: Scope | None = None
-    check_pending_only: Flag | None = None
+    scope: Scope | None = Field(default=None, description="Only this scope.")
+    check_pending_only: Flag | None = Field(default=None, description="Only what is held for review.")
 
 
 class DeleteProject(ToolArguments):

@@ -64,7 +64,8 @@ def _inlined(schema: Any, models: dict[str, Any]) -> Any:
         return schema
     found = cast("dict[str, Any]", schema)
     if "$ref" in found:
-        return _inlined(models[found["$ref"].rpartition("/")[2]], models)
+        inner = _inlined(models[found["$ref"].rpartition("/")[2]], models)
+        return {**inner, **{key: each for key, each in found.items() if key == "description"}}
     if "additionalProperties" in found:
         found = _object(found["properties"], found.get("required", []))
     return {key: _inlined(each, models) for key, each in found.items()}

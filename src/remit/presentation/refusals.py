@@ -3,6 +3,7 @@
 How to change a rule is for people: `remit why` explains it.
 """
 
+import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -20,6 +21,7 @@ DENIED = "denied"
 REFUSED = "refused"
 _AFTER_A_NO = "Do not call it again unless the user asks for it."
 _LONGEST_REASON = 1_000  # characters
+_LONGEST_LINE = 300  # characters of what a server wrote
 _MOST_NAMED = 5  # tools that a model could call next
 
 
@@ -74,9 +76,10 @@ def denied(name: str, decision: Decision, *, beside: bool = False) -> dict[str, 
 
 
 def unreachable(error: UpstreamError) -> dict[str, Any]:
-    """Answer that a server could not be reached; how to repair it is for people."""
+    """Answer that a server could not be reached, with the last line it wrote; repairing it is for people."""
     step = f"Next step: {error.next_step}." if error.next_step else ASK_THE_USER
-    return failure(f"{error}\n{step}")
+    last = [f"It wrote last: {json.dumps(one_line(line, _LONGEST_LINE))}" for line in error.output[-1:]]
+    return failure("\n".join([str(error), *last, step]))
 
 
 def failure(text: str, hint: str | None = None) -> dict[str, Any]:

@@ -31,13 +31,21 @@ DEFINITIONS: dict[OwnTool, Item] = {
             "saying that something cannot be done. Call what is found with `call_tool`.",
             ["query"],
             query={"type": "string", "description": "What the tool should do."},
-            limit={"type": "integer", "minimum": 1, "maximum": 50, "default": 20},
+            limit={
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 50,
+                "default": 20,
+                "description": "The most tools to return.",
+            },
             detail={
+                "type": "string",
                 "enum": ["brief", "full"],
                 "default": "brief",
                 "description": "`full` gives input schemas, to call at once.",
             },
             scope={
+                "type": "string",
                 "enum": ["managed", "dynamic", "local", "project", "global", "plugin"],
                 "description": "Only tools of this scope.",
             },
@@ -70,18 +78,19 @@ DEFINITIONS: dict[OwnTool, Item] = {
     OwnTool.REPORT: {
         **_tool(
             OwnTool.REPORT,
-            "Tell of your tools",
-            "Tell which other tools you have, so that they can be found in this project.",
+            "Report your tools",
+            "Report which other tools you have, so searches in this project find them.",
             ["tools"],
             tools={
                 "type": "array",
+                "description": "The tools you have besides those of this server.",
                 "maxItems": 200,
                 "items": {
                     "type": "object",
                     "properties": {
-                        "name": {"type": "string"},
-                        "description": {"type": "string"},
-                        "input_schema": {"type": "object"},
+                        "name": {"type": "string", "description": "Its name, as you call it."},
+                        "description": {"type": "string", "description": "What it does."},
+                        "input_schema": {"type": "object", "description": "Its JSON schema."},
                     },
                     "required": ["name"],
                 },
