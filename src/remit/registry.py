@@ -49,6 +49,9 @@ if TYPE_CHECKING:
     from remit.usage.usage_service import UsageService
 
 
+FILTER_SECONDS = 0.8  # for filters while a client waits for the decision about a call
+
+
 class Registry:
     """Scans, lists, explains and searches the tools of any workspace on this machine."""
 
@@ -115,8 +118,8 @@ class Registry:
     def add_filter(self, filter: Filter, *, server: str | None = None) -> None:
         """Add a function that decides which tools may be used; `server` limits it to matching servers.
 
-        The function may be async; it receives a `FilterContext` and the tool. The tool is hidden if the
-        function raises, takes too long or returns anything except true.
+        The function may be async; it receives a `ToolFilterContext` and a `FilterTool`. The tool is hidden if
+        the function raises, takes too long or returns anything except true.
         """
         self._listings.add_filter(filter, server)
 
@@ -157,7 +160,8 @@ class Registry:
 
     def problems(self, context: Context) -> list[Problem]:
         """List the problems in Remit's configuration and in the clients' files."""
-        return [*self.configuration.problems(context.workspace), *self._scanner.problems(context)]
+        own = (*self.configuration.problems(context.workspace), *self._listings.filter_problems(context))
+        return [*own, *self._scanner.problems(context)]
 
     def check_policy(self, context: Context) -> list[ConfigurationFinding]:
         """List every mistake, contradiction and rule without effect in Remit's configuration."""
@@ -183,12 +187,15 @@ class Registry:
         """
         self.refresh(context)
         context = self._listings.with_permissions(self.states.with_rules(context))
-        watch = self.states.watch(call.names, context)
-        if any(map(context.requirements.of, call.names)):
+        if any(map(context.requirements.of, call.names)) or self._listings.reads_states(context):
             context = self.states.with_snapshot(context)
+        context = self._listings.filtered(context, timeout=FILTER_SECONDS)
         catalog = self._store.catalog(context.workspace, context.flags)
         needs_person = partial(self._listings.needs_person, context=context)
-        return decide_call(call, catalog, context, needs_person), watch
+        decision = decide_call(call, catalog, context, needs_person)
+        if self._listings.has_added_filters:
+            return decision, None
+        return decision, self.states.watch(call.names, context)
 
     def sends_a_part(self, listed: Sequence[ToolDecision], context: Context) -> bool:
         """Tell whether the gateway sends a model only some of the listed tools."""

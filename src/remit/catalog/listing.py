@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.catalog.costs import charge
@@ -19,7 +20,9 @@ from remit.decision.tools import Definition, Tool, needs_person
 from remit.policy.callbacks import Filter, ServerFilter
 
 if TYPE_CHECKING:
-    from remit.decision.declarations import Key
+    from remit.decision.problems import Problem
+    from remit.policy.callback_runner import FilterVerdicts
+    from remit.policy.filter_loader import FilterLoader, LoadedFilters
     from remit.states.state_service import StateService
     from remit.store.ports import Clock, Store
 
@@ -28,12 +31,12 @@ _NOT_CALLED = (Kind.MCP_SERVER, Kind.PLUGIN)
 _NOBODY = Tool("", Kind.BUILTIN, "", Scope.GLOBAL, "", Authority.HOOK)
 
 
-class _Refused(NamedTuple):
-    """The cached refusals of filters, with their inputs and time."""
+class _Asked(NamedTuple):
+    """The verdicts of filters about all tools, with their inputs and time."""
 
-    asked: tuple[Sequence[Tool], Context]
+    about: tuple[Sequence[Tool], Context]
     at: int
-    refusals: Mapping[Key, str]
+    verdicts: FilterVerdicts
 
 
 class Listings:
@@ -53,17 +56,30 @@ class Listings:
         self._states = states
         self._clock = clock
         self._filterings: list[ServerFilter] = []
-        self._refused: _Refused | None = None
+        self._asked: _Asked | None = None
 
     def add_filter(self, filter: Filter, server: str | None) -> None:
         """Add a function that filters all tools, or those of servers that match a pattern."""
         self._filterings.append(ServerFilter(filter, None if server is None else glob(server)))
-        self._refused = None
+        self._asked = None
 
     @property
-    def has_filters(self) -> bool:
-        """Whether there are filters."""
+    def has_added_filters(self) -> bool:
+        """Whether the application added filters, in addition to those in files."""
         return bool(self._filterings)
+
+    def has_filters(self, context: Context) -> bool:
+        """Tell whether there are filters for a context with rules."""
+        return bool(self._filterings or context.filter_files)
+
+    def filter_files(self, context: Context) -> Sequence[LoadedFilters]:
+        """Load the filter files of a context with rules."""
+        return self._loader.load(context.filter_files) if context.filter_files else ()
+
+    def filter_problems(self, context: Context) -> list[Problem]:
+        """List the filter files that cannot be loaded."""
+        files = self.filter_files(self._states.with_rules(context))
+        return [each.problem for each in files if each.problem is not None]
 
     def tools(self, context: Context) -> Sequence[Tool]:
         """List all known tools, without decisions."""
@@ -74,7 +90,7 @@ class Listings:
     def list(self, context: Context) -> tuple[Context, list[ToolDecision]]:
         """List every tool with its decision, and return the context that was used."""
         catalog = self.tools(context)
-        context = self._filtered(catalog, self._judging(self.with_permissions(context)))
+        context = self._asked_about(catalog, self._judging(self.with_permissions(context)))
         return context, [ToolDecision(tool, decide(tool, context)) for tool in catalog]
 
     def with_permissions(self, context: Context) -> Context:
@@ -125,20 +141,51 @@ class Listings:
         if context.snapshot is not None:
             return context
         context = self._states.with_rules(context)
-        is_needed = self.has_filters or not context.requirements.is_empty
+        is_needed = self.has_filters(context) or not context.requirements.is_empty
         return self._states.with_snapshot(context) if is_needed else context
 
-    def _filtered(self, tools: Sequence[Tool], context: Context) -> Context:
-        """Run the filters on tools, or reuse their recent result if the inputs are the same."""
-        if not self._filterings:
-            return context
-        asked, now = (tools, replace(context, refusals=None)), self._clock()
-        known = self._refused
-        if known is None or not 0 <= now - known.at < _FILTERED_MS or known.asked != asked:
-            from remit.policy.callback_runner import refusals  # few applications add filters
+    def filtered(self, context: Context, timeout: float | None = None) -> Context:
+        """Add the filters to a context with rules; they are asked when a decision needs them.
 
-            known = self._refused = _Refused(asked, now, refusals(self._filterings, tools, context))
-        return replace(context, refusals=known.refusals)
+        The context needs a snapshot if `reads_states`.
+        """
+        if not self.has_filters(context):
+            return context
+        return replace(context, filters=self._verdicts(context, timeout))
+
+    def reads_states(self, context: Context) -> bool:
+        """Tell whether a filter may read states."""
+        return self.has_added_filters or any(each.reads_states for each in self.filter_files(context))
+
+    def _asked_about(self, tools: Sequence[Tool], context: Context) -> Context:
+        """Ask the filters about all tools, or reuse their recent verdicts if the inputs are the same."""
+        if not self.has_filters(context):
+            return context
+        about, now = (tools, replace(context, filters=None)), self._clock()
+        known = self._asked
+        if known is None or not 0 <= now - known.at < _FILTERED_MS or known.about != about:
+            known = self._asked = _Asked(about, now, self._verdicts(context, None))
+            known.verdicts.ask(tools, context)
+        return replace(context, filters=known.verdicts)
+
+    def _verdicts(self, context: Context, timeout: float | None) -> FilterVerdicts:
+        from remit.policy.callback_runner import TIMEOUT, FilterVerdicts  # few have filters
+        from remit.policy.filter_loader import refusal_of
+
+        files = self.filter_files(context)
+        return FilterVerdicts(
+            [*self._filterings, *(each for file in files for each in file.filters)],
+            refusal_of(files),
+            context.snapshot,
+            lambda tools: self._store.definitions(tools, context.workspace),
+            TIMEOUT if timeout is None else timeout,
+        )
+
+    @cached_property
+    def _loader(self) -> FilterLoader:
+        from remit.policy.filter_loader import FilterLoader  # few have filter files
+
+        return FilterLoader()
 
 
 def _by_name(tool: Tool) -> tuple[str, str, str, str]:

@@ -161,6 +161,7 @@ class ConfigurationContent(NamedTuple):
     ask_from: str | None = None
     session: SessionOptions = SessionOptions()
     memory: str | None = None  # how to serve the memory tools
+    filters: tuple[str, ...] = ()  # Python files with filters, by absolute path
 
 
 class ConfigurationMistake(NamedTuple):

@@ -29,8 +29,10 @@ from remit.configuration.merged_configuration import Configuration, TrustRequest
 from remit.configuration.policy_compiler import CompiledPolicy, compile_policy
 from remit.configuration.session_settings import SessionSettings, violations
 from remit.configuration.session_settings import session_settings as tell
+from remit.decision.context import FilterFiles
 from remit.decision.problems import Problem, Severity
 from remit.decision.requirements import NO_REQUIREMENTS, Requirement, Requirements
+from remit.files.bounded_reader import content_digest
 
 if TYPE_CHECKING:
     from remit.configuration.toml_files import TomlFiles
@@ -57,10 +59,16 @@ class CurrentConfiguration(NamedTuple):
     requirements: Requirements
     compiled: CompiledPolicy
     loaded: Sequence[LoadedFile]
+    filters: FilterFiles = ()
 
     def applied_to(self, context: Context) -> Context:
         """Add the rules to a context."""
-        return replace(context, requirements=self.requirements, policy=self.compiled.policy)
+        return replace(
+            context,
+            requirements=self.requirements,
+            policy=self.compiled.policy,
+            filter_files=self.filters,
+        )
 
 
 class ConfigurationFinding(NamedTuple):
@@ -92,7 +100,7 @@ class ConfigurationService:
         trusted = self._store.trusted_parts(workspace)
         current = self._current.get(workspace.dir)
         if current is not None and (current.inputs, current.trusted) == (inputs, trusted):
-            return current
+            return self._with_filters(current, workspace)
         kept = self._store.configuration(workspace)
         if kept is not None and kept.inputs == inputs:
             remembered = self._store.files(inputs, workspace)
@@ -102,7 +110,12 @@ class ConfigurationService:
         configuration = combine(loaded, trusted)
         needed, compiled = self._needed(configuration), compile_policy(loaded, trusted)
         current = CurrentConfiguration(inputs, trusted, configuration, needed, compiled, loaded)
-        self._current[workspace.dir] = current
+        return self._with_filters(current, workspace)
+
+    def _with_filters(self, current: CurrentConfiguration, workspace: Workspace) -> CurrentConfiguration:
+        """Add the digests of the filter files, which may change at any time."""
+        found = tuple((path, content_digest(path)) for path in current.configuration.filters)
+        self._current[workspace.dir] = current = current._replace(filters=found)
         return current
 
     def told(self, workspace: Workspace) -> SessionSettings:

@@ -1,5 +1,6 @@
 """Parses the content of a configuration file, and lists all its mistakes."""
 
+import os
 import re
 
 from remit.configuration.config_model import (
@@ -34,7 +35,18 @@ FOUND, LISTED, OFF = "found", "listed", "off"  # how to serve the memory tools
 
 MODES = ("plan", "default", "acceptEdits", "dontAsk", "bypass")
 
-_TABLES = ("states", "tools", "servers", "agents", "rooms", "namespaces", "context", "suggestions", "memory")
+_TABLES = (
+    "states",
+    "tools",
+    "servers",
+    "agents",
+    "rooms",
+    "namespaces",
+    "context",
+    "suggestions",
+    "memory",
+    "filters",
+)
 _PRESENTATION = ("strategy", "token_budget")
 _SECTIONS = (
     *_PRESENTATION,
@@ -83,6 +95,7 @@ def read(content: object) -> tuple[ConfigurationContent, list[ConfigurationMista
         ask_from=top.one_of("ask_from", DANGERS),
         session=_session(top.table("context"), top.table("suggestions"), memory),
         memory=_memory(memory),
+        filters=_filters(top.table("filters")),
     )
     return found, mistakes
 
@@ -227,6 +240,15 @@ def _session(context: TableFields, suggestions: TableFields, memory: TableFields
 def _memory(fields: TableFields) -> str | None:
     fields.only(("tools", "observe"))
     return fields.one_of("tools", (FOUND, LISTED, OFF))
+
+
+def _filters(fields: TableFields) -> tuple[str, ...]:
+    fields.only(("files",))
+    files = fields.texts("files") or ()
+    for path in files:
+        if not os.path.isabs(path):
+            fields.note("files", f"`{path}` is not an absolute path", "write the whole path, from the root")
+    return files
 
 
 def _room(name: str, fields: TableFields) -> Room:

@@ -64,6 +64,7 @@ def combine(loaded: Sequence[LoadedFile], trusted: Trusted) -> Configuration:
         agents=tuple((each.file, entry) for each in loaded for entry in each.content.agents),
         rooms=tuple((each.file, entry) for each in loaded for entry in each.content.rooms),
         namespaces=tuple(entry for each in loaded for entry in each.content.namespaces),
+        filters=_filters(loaded),
     )
 
 
@@ -182,6 +183,12 @@ def _implied(entry: StateEntry) -> Iterator[str]:
         name = name.rpartition(".")[0]
         yield name
     yield from entry.implies
+
+
+def _filters(loaded: Iterable[LoadedFile]) -> tuple[str, ...]:
+    """List the filter files; a filter is code, so a project cannot name one, even if it is trusted."""
+    own = (each.content.filters for each in loaded if each.file.layer not in OF_A_PROJECT)
+    return tuple(dict.fromkeys(path for files in own for path in files))
 
 
 def may_present(strategy: str | None, file: ConfigurationFile) -> bool:

@@ -119,6 +119,7 @@ class Configuration(NamedTuple):
     agents: tuple[tuple[ConfigurationFile, AccessLists], ...] = ()
     rooms: tuple[tuple[ConfigurationFile, Room], ...] = ()
     namespaces: tuple[Namespace, ...] = ()
+    filters: tuple[str, ...] = ()  # files of the user and the administrator
 
     @property
     def has_conditions(self) -> bool:

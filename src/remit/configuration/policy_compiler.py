@@ -86,7 +86,8 @@ def _says_anything(loaded: LoadedFile) -> bool:
     if content.memory == OFF:
         return True
     is_run = any(each.options is not None for each in content.servers)
-    return loaded.file.layer in OF_A_PROJECT and (is_run or any(True for _ in _unpresentable(content)))
+    is_not_its = is_run or bool(content.filters) or any(True for _ in _unpresentable(content))
+    return loaded.file.layer in OF_A_PROJECT and is_not_its
 
 
 def _is_safety_rule(entry: ToolEntry) -> bool:
@@ -207,6 +208,10 @@ def _given(loaded: LoadedFile, all_loaded: Sequence[LoadedFile]) -> Iterator[Con
     hint = f"that is the machine's to say, in {machine}" if machine else None
     if loaded.content.mode is not None:
         yield ConfigurationMistake(("mode",), "a project cannot set a mode", hint)
+    if loaded.content.filters:
+        yield ConfigurationMistake(
+            ("filters", "files"), "a project cannot name filter files, because they run code", hint
+        )
     for each in loaded.content.servers:
         if each.trusted:
             message = "a project cannot have its servers believed"

@@ -1,9 +1,9 @@
 """The context of a decision: the caller, the workspace, and the rules."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from remit.decision.agents import Agent
 from remit.decision.policy import NO_POLICY, Policy
@@ -12,9 +12,35 @@ from remit.decision.projects import DEFAULT_FLAGS, LaunchFlags, View, Workspace
 from remit.decision.requirements import NO_REQUIREMENTS, Requirements
 
 if TYPE_CHECKING:
-    from remit.decision.declarations import Key
     from remit.decision.permissions.client_permissions import ClientPermissions
     from remit.decision.state_snapshot import Snapshot
+    from remit.decision.tools import Tool
+
+FilterFiles = tuple[tuple[str, str], ...]  # paths of Python filter files, with digests of their content
+
+
+class FilterRefusal(NamedTuple):
+    """Why a Python filter refuses a tool; `Decision` says who reads which part."""
+
+    reason: str
+    detail: str | None = None
+    unlock: str | None = None
+
+
+class StatesRead(Protocol):
+    """The states that filters have read so far."""
+
+    @property
+    def read(self) -> Collection[str]: ...
+
+
+class ToolFilters(Protocol):
+    """The Python filters of the user and of the application."""
+
+    @property
+    def states(self) -> StatesRead: ...
+
+    def refusal(self, tool: "Tool", context: "Context") -> FilterRefusal | None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +61,9 @@ class Context:
     policy: Policy = NO_POLICY
     permissions: "Mapping[str, ClientPermissions] | None" = None  # by client; None: not read yet
     mode: Mode | None = None  # None: the configured mode
-    refusals: "Mapping[Key, str] | None" = None  # reasons from Python policy filters
-    run_context: object = None  # passed to those filters by the host application
+    filter_files: FilterFiles = ()
+    filters: ToolFilters | None = None  # None: there are none, or they are not loaded yet
+    run_context: object = None  # passed to filters by the host application
 
     def view(self, client: str) -> View:
         """Return the view of one client's configuration from this workspace."""

@@ -163,10 +163,10 @@ _ALLOWED = GateResult(True, "no rule objects")
 def policy(tool: Tool, context: Context) -> GateResult:
     """Object to tools that a list or filter refuses, or that are switched off for AI."""
     permissions = context.permissions_of(tool.client)
-    if context.policy.is_silent and not context.refusals and permissions is None:
+    if context.policy.is_silent and context.filters is None and permissions is None:
         return _NO_RULE
-    if context.refusals and (reason := context.refusals.get(tool.key)):
-        return GateResult(False, reason)
+    if context.filters is not None and (filtered := context.filters.refusal(tool, context)):
+        return GateResult(False, filtered.reason, filtered.unlock, detail=filtered.detail)
     agent = context.agent
     agents = () if agent is None else (agent.name, *(each.name for each in agent.parents))
     refusal = context.policy.refusal(tool, agents)

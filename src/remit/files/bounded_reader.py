@@ -90,6 +90,15 @@ def are_unchanged(inputs: Mapping[str, str], machine: Machine, *, now_ns: int) -
     )
 
 
+def content_digest(path: str, *, limit: int = 2**20) -> str:
+    """Return a digest of a file's content; empty if it does not exist, and one word if it cannot be read."""
+    try:
+        data = read_bytes(path, limit=limit)
+    except FileError:
+        return "unreadable"
+    return "" if data is None else sha256(data).hexdigest()
+
+
 def is_settled(path: str, *, now_ns: int) -> bool:
     """Tell whether a file has not changed recently."""
     try:

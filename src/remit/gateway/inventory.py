@@ -120,9 +120,9 @@ class Inventory:
     def target(self, name: str) -> ResolvedCall:
         """Find the target of a call by name, with the current decision about it."""
         catalog = self.catalog()
-        if self._supply.has_filters:
-            context, _ = self._supply.listing(replace(catalog.context, snapshot=self.snapshot()))
-            catalog = replace(catalog, context=replace(catalog.context, refusals=context.refusals))
+        if self._supply.has_filters(catalog.context):  # they are asked anew for every call
+            context = self._supply.filtered(replace(catalog.context, snapshot=self.snapshot()))
+            catalog = replace(catalog, context=replace(context, snapshot=None))
         return ResolvedCall(catalog, catalog.target(name, self.snapshot))
 
     def advise(self, name: str) -> CallAdvice:
@@ -162,7 +162,7 @@ class Inventory:
     def quick_target(self, name: str) -> ResolvedCall | None:
         """Return the result of `target` if nothing has to be read; else None."""
         kept = self._kept
-        if kept is None or self._supply.has_filters or not kept.is_right(self._supply.revision()):
+        if kept is None or self._is_filtered(kept) or not kept.is_right(self._supply.revision()):
             return None
         try:
             return ResolvedCall(kept.catalog, kept.catalog.target(name, _no_time))
@@ -174,16 +174,19 @@ class Inventory:
         kept, lists = self._kept, self._lists
         if kept is None or lists is None or lists[1].catalog is not kept.catalog:
             return None
-        is_lasting = kept.catalog.context.requirements.is_empty and not self._supply.has_filters
+        is_lasting = kept.catalog.context.requirements.is_empty and not self._is_filtered(kept)
         return lists[1] if is_lasting and kept.is_right(self._supply.revision()) else None
 
     def _listed(self, kept: _Kept) -> tuple[Context, list[ToolDecision]]:
         """Decide about every tool now, and return the context of the decisions."""
-        if self._supply.has_filters:  # a filter may answer differently at any time
+        if self._is_filtered(kept):  # a filter may answer differently at any time
             return self._supply.listing(replace(kept.catalog.context, snapshot=self.snapshot()))
         is_needed = not kept.catalog.context.requirements.is_empty
         snapshot = self.snapshot() if is_needed else Snapshot()
         return replace(kept.catalog.context, snapshot=snapshot), kept.roster.at(snapshot)
+
+    def _is_filtered(self, kept: _Kept) -> bool:
+        return self._supply.has_filters(kept.catalog.context)
 
     def snapshot(self) -> Snapshot:
         """Take a snapshot of the states."""

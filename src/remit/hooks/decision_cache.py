@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from remit.decision.decide import Decision
 
 _MOST_ANSWERS = 8  # per call, each for different states
-_NO_STATES = "[[], null]"  # the watch of a decision that depends on no state
+_NO_STATES = "[[], null, []]"  # the watch of a decision that depends on no state and no filter
 
 
 class CallDecision(NamedTuple):

@@ -3,9 +3,12 @@
 import json
 from hashlib import sha256
 
+from remit.files.bounded_reader import content_digest
 from remit.hooks.hook_context import HookContext
 from remit.states.detectors.local_detectors import LocalDetectors, LocalLook
 from remit.states.state_watch import StateWatch, WatchedState
+
+_FILTERED_MS = 60_000  # milliseconds for which the verdict of a filter is reused
 
 
 def states_digest(watch: StateWatch, context: HookContext) -> str | None:
@@ -16,7 +19,15 @@ def states_digest(watch: StateWatch, context: HookContext) -> str | None:
     if None in found:
         return None
     variables = None if watch.env is None else look.variables(watch.env)
-    return sha256(json.dumps([found, variables]).encode()).hexdigest()
+    everything = [found, variables, _filters(watch, context)]
+    return sha256(json.dumps(everything).encode()).hexdigest()
+
+
+def _filters(watch: StateWatch, context: HookContext) -> object:
+    """Return what the verdicts of filters depend on, and the time, because they may depend on anything."""
+    if not watch.filters:
+        return None
+    return [[content_digest(path) for path in watch.filters], context.environment.now() // _FILTERED_MS]
 
 
 def _state(watched: WatchedState, look: LocalLook, known: "_StoredStates") -> object:

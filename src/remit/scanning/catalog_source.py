@@ -75,9 +75,10 @@ class CatalogSource:
     def configured(self, context: Context) -> CatalogConfiguration:
         """Read Remit's own files, and add their rules to a context."""
         current = self._states.configuration.current(context.workspace)
-        said = (current.loaded, current.trusted)
+        said = (current.loaded, current.trusted, current.filters)
         applied = self._listings.with_permissions(current.applied_to(context))
-        return CatalogConfiguration(current.configuration, applied, tuple(current.inputs), said)
+        files = (*current.inputs, *current.configuration.filters)
+        return CatalogConfiguration(current.configuration, applied, files, said)
 
     def tools(self, context: Context) -> Sequence[Tool]:
         """List every known tool, without decisions."""
@@ -94,10 +95,13 @@ class CatalogSource:
         """
         return self._listings.list(context)
 
-    @property
-    def has_filters(self) -> bool:
-        """Whether the application added filters."""
-        return self._listings.has_filters
+    def has_filters(self, context: Context) -> bool:
+        """Tell whether there are filters for a context with rules."""
+        return self._listings.has_filters(context)
+
+    def filtered(self, context: Context) -> Context:
+        """Add the filters to a context with rules and a snapshot."""
+        return self._listings.filtered(context)
 
     def uses_here(self, context: Context) -> Mapping[Key, tuple[int, int]]:
         """Map the keys of tools to their number of uses in the project, and the last use."""

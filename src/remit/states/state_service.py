@@ -96,10 +96,12 @@ class StateService:
     def watch(self, names: Iterable[str], context: Context) -> StateWatch | None:
         """Return what decisions about tools depend on; None if checking it takes a full snapshot."""
         needed = [each.condition.dependencies() for name in names for each in context.requirements.of(name)]
-        if not needed:
-            return StateWatch()
+        filters = [path for path, _ in context.filter_files]
+        read = () if context.filters is None else context.filters.states.read
+        if not needed and not read:
+            return StateWatch(filters=filters)
         about = Dependencies(
-            {state for each in needed for state in each.states},
+            {*read, *(state for each in needed for state in each.states)},
             {variable for each in needed for variable in each.variables},
         )
         configuration = self._configuration(context)
@@ -112,13 +114,13 @@ class StateService:
         ]
         if not {*about.variables} <= _CHEAP_VARIABLES or not all(each.is_quick for each in relevant):
             return None
-        return StateWatch(relevant, configuration.env if about.variables else None)
+        return StateWatch(relevant, configuration.env if about.variables else None, filters)
 
     def paths(self, context: Context) -> Iterable[str]:
         """List the files and directories that the configuration and the states depend on."""
         workspace = context.workspace
         current = self.configuration.current(workspace)
-        yield from current.inputs
+        yield from (*current.inputs, *current.configuration.filters)
         look = self._detectors.look(workspace)
         for state in current.configuration.states.values():
             if state.entry.detector is not None:

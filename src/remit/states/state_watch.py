@@ -28,12 +28,14 @@ class StateWatch(NamedTuple):
 
     states: Sequence[WatchedState] = ()
     env: Sequence[str] | None = None  # variables to compare; None: ignore these and git's facts
+    filters: Sequence[str] = ()  # filter files, whose verdict is part of the decision
 
 
 def read_watch(written: Any) -> StateWatch:
     """Read a watch from its JSON form."""
-    states, env = written
-    return StateWatch([WatchedState(name, _detector(given), bases) for name, given, bases in states], env)
+    states, env, filters = written
+    watched = [WatchedState(name, _detector(given), bases) for name, given, bases in states]
+    return StateWatch(watched, env, filters)
 
 
 def _detector(given: Sequence[Any] | None) -> Detector | None:
