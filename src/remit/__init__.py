@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from remit.decision.tools import Tool
     from remit.errors import RemitError
     from remit.hooks.hook_context import record_use
+    from remit.policy.callbacks import FilterTool as FilterTool
+    from remit.policy.callbacks import ToolFilterContext as ToolFilterContext
     from remit.python_tools.decorators import location_scope as location_scope
     from remit.python_tools.decorators import requires as requires
     from remit.python_tools.decorators import tool as tool
@@ -49,7 +51,9 @@ _HOMES = {
     "filter_tools": "remit.search.tool_filter",
     "open_registry": "remit.bootstrap",
     "record_use": "remit.hooks.hook_context",
-    # For defining tools in Python; not part of `import *`.
+    # For defining tools and filters in Python; not part of `import *`.
+    "FilterTool": "remit.policy.callbacks",
+    "ToolFilterContext": "remit.policy.callbacks",
     "ToolRegistry": "remit.python_tools.tool_registry",
     "location_scope": "remit.python_tools.decorators",
     "requires": "remit.python_tools.decorators",

@@ -168,7 +168,8 @@ class Registry:
         from remit.memory.scope_gate import TOOLS
 
         tools = [item.tool for item in self.tools(context)]
-        return self.configuration.check(tools, TOOLS, context.workspace)
+        found = self.configuration.check(tools, TOOLS, context.workspace)
+        return [*found, *self._listings.filter_findings(context)]
 
     def clients(self, context: Context) -> list[ClientPresence]:
         """List the clients that have files here, with the number of servers they declare; store nothing."""

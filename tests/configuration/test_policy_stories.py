@@ -12,10 +12,11 @@ from remit.decision.context import Context
 from remit.decision.danger import Danger, by_annotations
 from remit.decision.decide import Decision, Verdict
 from remit.decision.gates import Gate
+from remit.decision.kinds import Kind
 from remit.decision.problems import Severity
 from remit.decision.tools import Definition, Tool
-from remit.policy.callback_runner import refusals
-from remit.policy.callbacks import FilterContext, ServerFilter
+from remit.policy.callback_runner import FilterVerdicts
+from remit.policy.callbacks import FilterTool, ServerFilter, ToolFilterContext
 from remit.registry import Registry
 from remit.store.sqlite_store import SqliteStore
 from remit.upstream.upstream_model import Offer, Upstream
@@ -156,38 +157,38 @@ def test_findings_come_in_the_order_of_the_files_with_line_and_column(
 
 
 def test_filters_say_which_tools_may_be_used(shop: Path, registry: Registry) -> None:
-    seen: list[FilterContext] = []
+    seen: list[ToolFilterContext] = []
 
-    def by_role(context: FilterContext, tool: Tool) -> bool:
+    def by_role(context: ToolFilterContext, tool: FilterTool) -> bool:
         seen.append(context)
-        return context.run_context == "admin" or tool.name != "mcp__git__push"
+        return context.run_context == "admin" or tool.name != "push"
 
-    async def not_here(context: FilterContext, tool: Tool) -> bool:
+    async def not_here(context: ToolFilterContext, tool: FilterTool) -> bool:
         await asyncio.sleep(0)
         return context.states["git-initialized"] is True and tool.name != "Read"
 
-    def broken(context: FilterContext, tool: Tool) -> bool:
+    def broken(context: ToolFilterContext, tool: FilterTool) -> bool:
         raise RuntimeError(f"{context} {tool}")
 
     registry.add_filter(by_role)
     registry.add_filter(not_here)
     registry.add_filter(broken, server="web")
     here = registry.at(str(shop))
-    assert decision(registry, here, "mcp__git__push").reason == "the filter `by_role` says no"
-    assert decision(registry, here, "Read").reason == "the filter `not_here` says no"
+    assert decision(registry, here, "mcp__git__push").reason == "hidden by the filter `by_role`"
+    assert decision(registry, here, "Read").reason == "hidden by the filter `not_here`"
     failed = decision(registry, here, "mcp__web__get")
     assert (failed.gate, failed.reason) == (Gate.POLICY, "the filter `broken` failed: RuntimeError")
     assert decision(registry, here, "mcp__git__log").verdict is Verdict.VISIBLE
     admin = registry.at(str(shop), run_context="admin")
     assert decision(registry, admin, "mcp__git__push").verdict is Verdict.VISIBLE
-    assert {context.server for context in seen} >= {"git", "web", None}
+    assert {context.server_name for context in seen} >= {"git", "web", None}
 
 
 def test_filters_are_asked_again_only_when_something_changed(shop: Path, registry: Registry) -> None:
     asked: list[str] = []
 
-    def count(context: FilterContext, tool: Tool) -> bool:
-        asked.append(f"{context.server} {tool.name}")
+    def count(context: ToolFilterContext, tool: FilterTool) -> bool:
+        asked.append(f"{context.server_name} {tool.name}")
         return True
 
     registry.add_filter(count)
@@ -195,7 +196,7 @@ def test_filters_are_asked_again_only_when_something_changed(shop: Path, registr
     registry.tools(here)
     first = len(asked)
     registry.tools(here)
-    assert (first > len(TOOLS), len(asked)) == (True, first)
+    assert (first, len(asked)) == (len(TOOLS), first)
     registry.usage.report_tool("mcp__git__new", here)
     registry.tools(here)
     assert len(asked) > first
@@ -204,7 +205,7 @@ def test_filters_are_asked_again_only_when_something_changed(shop: Path, registr
 def test_filters_are_asked_again_after_a_while_because_of_what_only_they_see(
     sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    allowed = {"mcp__git__log"}
+    allowed = {"log"}
     registry.add_filter(lambda _, tool: tool.name in allowed)
     here = registry.at(str(shop))
     assert verdicts(registry, here)["mcp__git__log"] == "visible"
@@ -214,9 +215,9 @@ def test_filters_are_asked_again_after_a_while_because_of_what_only_they_see(
 
 
 def test_filters_work_where_a_loop_is_running(shop: Path, registry: Registry) -> None:
-    async def never(context: FilterContext, tool: Tool) -> bool:
+    async def never(context: ToolFilterContext, tool: FilterTool) -> bool:
         await asyncio.sleep(0)
-        return context.server != tool.server
+        return context.server_name != tool.server_name
 
     registry.add_filter(never)
 
@@ -227,7 +228,16 @@ def test_filters_work_where_a_loop_is_running(shop: Path, registry: Registry) ->
 
 
 def tool(name: str) -> Tool:
-    return server()._replace(name=name)
+    return server()._replace(name=name, kind=Kind.BUILTIN, server=None)
+
+
+def refusals(
+    filters: Sequence[ServerFilter], tools: Sequence[Tool], at: Context, timeout: float = 5.0
+) -> dict[str, str]:
+    verdicts = FilterVerdicts(filters, None, at.snapshot, lambda _tools: {}, timeout)
+    verdicts.ask(tools, at)
+    found = {each.name: verdicts.refusal(each, at) for each in tools}
+    return {name: refusal.reason for name, refusal in found.items() if refusal is not None}
 
 
 def here_and_now(registry: Registry, shop: Path) -> Context:
@@ -237,32 +247,30 @@ def here_and_now(registry: Registry, shop: Path) -> Context:
 def test_a_filter_that_hangs_hides_what_it_did_not_answer_for(shop: Path, registry: Registry) -> None:
     waiting = threading.Event()
 
-    def hang(context: FilterContext, asked: Tool) -> bool:
+    def hang(context: ToolFilterContext, asked: FilterTool) -> bool:
         return asked.name == "a" or (waiting.wait(30) and context.client is None)
 
     tools = [tool("a"), tool("b")]
     found = refusals([ServerFilter(hang)], tools, here_and_now(registry, shop), timeout=0.2)
     waiting.set()
-    assert found == {tools[1].key: "its filter did not answer within 0.2 s"}
+    assert found == {"b": "its filter did not answer within 0.2 s"}
 
 
 def test_filters_of_both_sorts_are_asked_in_their_order(shop: Path, registry: Registry) -> None:
-    async def yes(context: FilterContext, asked: Tool) -> bool:
+    async def yes(context: ToolFilterContext, asked: FilterTool) -> bool:
         await asyncio.sleep(0)
-        return context.server == asked.server
+        return context.server_name == asked.server_name
 
-    def odd(context: FilterContext, asked: Tool) -> object:
-        return None if asked.name == "a" else context.server == asked.server
+    def odd(context: ToolFilterContext, asked: FilterTool) -> object:
+        return None if asked.name == "a" else context.server_name == asked.server_name
 
-    async def fails(context: FilterContext, asked: Tool) -> bool:
+    async def fails(context: ToolFilterContext, asked: FilterTool) -> bool:
         raise KeyError(f"{context} {asked}")
 
     at = here_and_now(registry, shop)
     tools = [tool("a"), tool("b")]
     asked = [ServerFilter(yes), ServerFilter(odd)]  # pyright: ignore[reportArgumentType] - what a filter must not do
-    assert refusals(asked, tools, at) == {
-        tools[0].key: "the filter `odd` answered neither true nor false, but NoneType"
-    }
+    assert refusals(asked, tools, at) == {"a": "the filter `odd` returned NoneType, expected True or False"}
     failing = [ServerFilter(yes), ServerFilter(fails)]
     assert set(refusals(failing, tools, at).values()) == {"the filter `fails` failed: KeyError"}
 

@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
 
 import pytest
 
@@ -11,7 +12,7 @@ from remit.configuration.file_parser import read
 from remit.configuration.policy_compiler import CompiledPolicy, compile_policy
 from remit.configuration.toml_positions import positions
 from remit.decision.agents import Agent, AgentProfile
-from remit.decision.context import Context
+from remit.decision.context import Context, FilterRefusal, ToolFilters
 from remit.decision.danger import Danger
 from remit.decision.decide import Decision, Verdict, decide, explain
 from remit.decision.decision_index import DecisionIndex
@@ -169,9 +170,20 @@ def test_what_is_switched_off_for_ai_is_hidden_and_says_where() -> None:
 
 def test_what_a_filter_refuses_is_hidden_with_its_words() -> None:
     refused = tool("push")
-    at = replace(context(), refusals={refused.key: "the filter `f` says no"})
-    assert decide(refused, at).full_reason == "the filter `f` says no"
-    assert decide(refused, at).gate is Gate.POLICY
+    words = FilterRefusal(
+        "hidden by the filter `f`", "hidden by the filter `f` (/f.py)", "change `f` in /f.py"
+    )
+
+    class Filters:
+        states = frozenset[str]()
+
+        def refusal(self, tool: Tool, context: Context) -> FilterRefusal | None:
+            return words if tool == refused and context.client else None
+
+    at = replace(context(), filters=cast("ToolFilters", Filters()))
+    decided = decide(refused, at)
+    assert (decided.reason, decided.full_reason, decided.unlock) == words
+    assert decided.gate is Gate.POLICY
     assert verdict(tool("log"), at) == VISIBLE
 
 

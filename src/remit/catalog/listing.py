@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,6 +13,7 @@ from remit.decision.context import Context
 from remit.decision.decide import UNKNOWN, ToolDecision, decide
 from remit.decision.globs import glob
 from remit.decision.kinds import Authority, Kind
+from remit.decision.problems import Problem, Severity
 from remit.decision.row_status import adopt, without_untrusted
 from remit.decision.scopes import Scope
 from remit.decision.tool_lookup import closest_to_being_visible, find
@@ -20,7 +22,7 @@ from remit.decision.tools import Definition, Tool, needs_person
 from remit.policy.callbacks import Filter, ServerFilter
 
 if TYPE_CHECKING:
-    from remit.decision.problems import Problem
+    from remit.configuration.configuration_service import ConfigurationFinding
     from remit.policy.callback_runner import FilterVerdicts
     from remit.policy.filter_loader import FilterLoader, LoadedFilters
     from remit.states.state_service import StateService
@@ -60,6 +62,10 @@ class Listings:
 
     def add_filter(self, filter: Filter, server: str | None) -> None:
         """Add a function that filters all tools, or those of servers that match a pattern."""
+        from remit.policy.filter_lint import remarks_of  # only applications add filters
+
+        for _, message in remarks_of(filter):
+            warnings.warn(message, stacklevel=3)
         self._filterings.append(ServerFilter(filter, None if server is None else glob(server)))
         self._asked = None
 
@@ -143,6 +149,19 @@ class Listings:
         context = self._states.with_rules(context)
         is_needed = self.has_filters(context) or not context.requirements.is_empty
         return self._states.with_snapshot(context) if is_needed else context
+
+    def filter_findings(self, context: Context) -> Iterator[ConfigurationFinding]:
+        """List the filter files that cannot be loaded, and warnings about the others."""
+        from remit.configuration.configuration_service import ConfigurationFinding
+        from remit.policy.filter_lint import remarks  # only `remit policy check` needs it
+
+        for file in self.filter_files(self._states.with_rules(context)):
+            if file.problem is not None:
+                yield ConfigurationFinding(Severity.ERROR, file.problem)
+                continue
+            for line, message in remarks(file.source):
+                problem = Problem(source=file.path, place=f"line {line}", reason=message)
+                yield ConfigurationFinding(Severity.WARNING, problem)
 
     def filtered(self, context: Context, timeout: float | None = None) -> Context:
         """Add the filters to a context with rules; they are asked when a decision needs them.

@@ -80,8 +80,8 @@ class ConfigurationFinding(NamedTuple):
     @property
     def position(self) -> tuple[int, int]:
         """The line and column, from 1; zeros for the whole file."""
-        found = re.match(r"line (\d+) column (\d+)", self.problem.place)
-        return (int(found[1]), int(found[2])) if found else (0, 0)
+        found = re.match(r"line (\d+)(?: column (\d+))?", self.problem.place)
+        return (int(found[1]), int(found[2] or 1)) if found else (0, 0)
 
 
 class ConfigurationService:
