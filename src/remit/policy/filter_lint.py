@@ -74,8 +74,9 @@ def _is_canonical(node: ast.AST) -> bool:
 
 
 def _is_name_of(tool: str, node: ast.AST) -> bool:
-    is_name = isinstance(node, ast.Attribute) and node.attr == "name"
-    return is_name and isinstance(node.value, ast.Name) and node.value.id == tool
+    if not isinstance(node, ast.Attribute) or node.attr != "name":
+        return False
+    return isinstance(node.value, ast.Name) and node.value.id == tool
 
 
 def _misnamed(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[FilterRemark]:
