@@ -1,7 +1,7 @@
 """Worlds to attack: a user's machine, a repository, and Claude Code as far as it matters to an attack.
 
-Nothing here imports Remit: every attack goes through the command, in a process of its own. Gateways and
-installed hooks start as a client starts them; what a user types is forked from a process that has it loaded.
+Nothing here imports Remit: every attack goes through the command, in a process of its own. What
+install wrote starts as a client starts it; the rest is forked from a process that has the command loaded.
 A mistake in a world is a `RuntimeError`, so it is never taken for an attack that worked.
 """
 
@@ -183,7 +183,8 @@ class World:
     @contextmanager
     def serve(self, *words: str, capabilities: Sequence[str] = ()) -> Generator[Gateway]:
         """Start the gateway in the repository, as a client with these capabilities would."""
-        with self._speaking([REMIT, "serve", *words], self.environment, capabilities) as gateway:
+        command = fork_server().command("remit", "serve", *words)
+        with self._speaking(command, self.environment, capabilities) as gateway:
             yield gateway
 
     @contextmanager

@@ -8,15 +8,13 @@ from collections.abc import Generator
 import pytest
 
 from support.builders import servers
-from support.processes import SERVERS
+from support.processes import forked_server_command
 from support.sandbox import Sandbox
-
-OAUTH_SERVER = str(SERVERS / "oauth_server.py")
 
 
 @pytest.fixture
 def url() -> Generator[str]:
-    command = [sys.executable, OAUTH_SERVER, "3600"]
+    command = forked_server_command("oauth_server.py", "3600")
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         assert server.stdout is not None

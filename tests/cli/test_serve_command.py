@@ -19,6 +19,7 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
+from support.forked_commands import fork_server
 from support.processes import SERVERS
 from support.sandbox import Sandbox
 
@@ -36,7 +37,7 @@ def shop(sandbox: Sandbox) -> Path:
 @contextmanager
 def serving(sandbox: Sandbox, project: Path, *options: str) -> Generator[str]:
     """Serve on HTTP, on a port that is free; gives the URL."""
-    command = [*REMIT, "serve", "--http", "127.0.0.1:0", *options]
+    command = fork_server().command("remit", "serve", "--http", "127.0.0.1:0", *options)
     with subprocess.Popen(
         command, cwd=project, env=sandbox.environment, stderr=subprocess.PIPE, text=True
     ) as process:

@@ -12,7 +12,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.context import ClientRequestContext
 from mcp.shared.subscriptions import ResourceUpdated, ToolsListChanged
 
-from support.processes import ServedProject, server_command
+from support.processes import ServedProject, forked_server_command, server_command
 
 OLD, NEW = "legacy", "2026-07-28"
 PATIENCE = 120  # seconds for what takes milliseconds
@@ -78,7 +78,7 @@ class Person:
 
 @pytest.fixture
 def place(tmp_path: Path) -> ServedProject:
-    return ServedProject(tmp_path.resolve())
+    return ServedProject(tmp_path.resolve(), is_forked=True)
 
 
 @asynccontextmanager
@@ -114,7 +114,7 @@ async def said(client: Client, tool: str, **arguments: Any) -> str:
 def test_what_servers_ask_of_the_client_passes_between_the_eras(
     place: ServedProject, front: str, back: str
 ) -> None:
-    place.declare({"everything": server_command("everything.py", "stdio", back)}, UNPREFIXED)
+    place.declare({"everything": forked_server_command("everything.py", "stdio", back)}, UNPREFIXED)
 
     person = Person()
 
@@ -140,7 +140,7 @@ def test_what_servers_ask_of_the_client_passes_between_the_eras(
 def test_what_servers_tell_and_hold_passes_between_the_eras(
     place: ServedProject, front: str, back: str
 ) -> None:
-    place.declare({"everything": server_command("everything.py", "stdio", back)}, UNPREFIXED)
+    place.declare({"everything": forked_server_command("everything.py", "stdio", back)}, UNPREFIXED)
     person = Person()
 
     async def talk() -> None:
@@ -171,7 +171,7 @@ def test_what_servers_tell_and_hold_passes_between_the_eras(
 @pytest.mark.parametrize("front", [OLD, NEW])
 @pytest.mark.parametrize("back", ["old", "both"])
 def test_a_change_of_an_upstream_reaches_the_client(place: ServedProject, front: str, back: str) -> None:
-    place.declare({"everything": server_command("everything.py", "stdio", back)}, UNPREFIXED)
+    place.declare({"everything": forked_server_command("everything.py", "stdio", back)}, UNPREFIXED)
     person = Person()
 
     async def change(client: Client) -> None:
@@ -207,7 +207,7 @@ def test_a_change_of_an_upstream_reaches_the_client(place: ServedProject, front:
 
 
 def test_who_was_asked_to_go_to_a_page_is_told_when_that_is_done(place: ServedProject) -> None:
-    place.declare({"everything": server_command("everything.py", "stdio", "old")}, UNPREFIXED)
+    place.declare({"everything": forked_server_command("everything.py", "stdio", "old")}, UNPREFIXED)
     person = Person()
 
     async def talk() -> None:
@@ -227,7 +227,7 @@ def test_who_was_asked_to_go_to_a_page_is_told_when_that_is_done(place: ServedPr
 
 def test_nobody_else_is_told_that_somebody_has_been_to_a_page(place: ServedProject) -> None:
     shared = f'{UNPREFIXED}sessions = "shared"\n'
-    place.declare({"everything": server_command("everything.py", "stdio", "old")}, shared)
+    place.declare({"everything": forked_server_command("everything.py", "stdio", "old")}, shared)
     ada, eve = Person(), Person()
 
     async def talk(url: str) -> None:
@@ -250,7 +250,7 @@ def test_nobody_else_is_told_that_somebody_has_been_to_a_page(place: ServedProje
 
 
 def test_a_client_of_the_new_era_is_not_told_what_that_does_not_have(place: ServedProject) -> None:
-    place.declare({"everything": server_command("everything.py", "stdio", "old")}, UNPREFIXED)
+    place.declare({"everything": forked_server_command("everything.py", "stdio", "old")}, UNPREFIXED)
     person = Person()
 
     async def talk() -> None:
@@ -266,7 +266,7 @@ def test_a_client_of_the_new_era_is_not_told_what_that_does_not_have(place: Serv
 def test_prompts_and_resources_can_be_asked_for_before_anything_was_listed(
     place: ServedProject, front: str
 ) -> None:
-    place.declare({"everything": server_command("everything.py", "stdio")}, UNPREFIXED)
+    place.declare({"everything": forked_server_command("everything.py", "stdio")}, UNPREFIXED)
 
     async def talk() -> None:
         async with connected(place, front, Person()) as client:

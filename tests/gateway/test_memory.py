@@ -1,8 +1,6 @@
 """Memory behind the gateway: the seed's three stories on both transports, in both eras, and its rules."""
 
 import json
-import subprocess
-import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,6 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 from remit.decision.projects import identify
 from remit.decision.tool_names import MEMORY_SERVER
 from remit.memory.scope_gate import TOOLS, memory_id
+from support.forked_commands import Done, fork_server
 from support.memory_calls import context, decision, entity, pattern, session
 from support.processes import ServedProject
 
@@ -51,7 +50,7 @@ class Person:
 
 @pytest.fixture
 def place(tmp_path: Path) -> ServedProject:
-    made = ServedProject(tmp_path.resolve())
+    made = ServedProject(tmp_path.resolve(), is_forked=True)
     made.declare({})
     return made
 
@@ -117,11 +116,8 @@ def own_id(place: ServedProject) -> str:
     return memory_id(identify(str(place.project)))
 
 
-def remit(place: ServedProject, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "remit", *arguments]
-    return subprocess.run(
-        command, cwd=place.project, env=place.environment, capture_output=True, text=True, timeout=60
-    )
+def remit(place: ServedProject, *arguments: str) -> Done:
+    return fork_server().run(arguments, cwd=place.project, environment=place.environment)
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -320,7 +316,7 @@ def test_where_nobody_can_be_asked_a_person_approves_on_the_command_line(place: 
         refused = await call("save_context", **wanted)
         approval = refused["context"]["approval_id"]
         assert f"approval `{approval}`" in refused["next_step"]
-        assert remit(place, "approve", approval, "--yes").returncode == 0
+        assert remit(place, "approve", approval, "--yes").code == 0
         other = {"context": context("something else", scope="global"), "project_id": "p"}
         assert (await call("save_context", **other))["code"] == "WRITE_NOT_APPROVED"
         assert (await call("save_context", **wanted))["status"] == "saved"

@@ -13,20 +13,25 @@ import os
 import pkgutil
 import pty
 import resource
+import runpy
 import select
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
+LAUNCH = Path(__file__).with_name("forked_launch.py")
+REMIT = "remit"
 CRASHED = 70  # the exit code of a command that raised
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 # A fork alone runs nothing new: hooks fork, and what their children do is noted, too.
@@ -60,6 +65,17 @@ class ForkServer:
 
     def __init__(self, process: subprocess.Popen[bytes], folder: Path) -> None:
         self._process, self._folder = process, folder
+
+    def command(self, program: str, *words: str) -> list[str]:
+        """Return a command that runs `remit`, or a Python file, in a fork: for what runs beside a test."""
+        return [sys.executable, "-IS", str(LAUNCH), str(self._folder / "socket"), program, *words]
+
+    def end(self) -> None:
+        """End the process that forks, and whatever it still runs."""
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                stream.close()
+        self._process.wait()
 
     def run(
         self,
@@ -102,19 +118,25 @@ class ForkServer:
 def fork_server() -> ForkServer:
     """Start the process that forks, which serves all tests of this process."""
     folder = tempfile.TemporaryDirectory()
-    process = subprocess.Popen(
-        [sys.executable, __file__],
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(f"{folder.name}/socket")
+    listener.listen(64)
+    with listener:
+        process = subprocess.Popen(
+            [sys.executable, __file__, str(listener.fileno())],
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            pass_fds=[listener.fileno()],
+        )
+    server = ForkServer(process, Path(folder.name))
     atexit.register(folder.cleanup)
-    atexit.register(process.communicate)
-    return ForkServer(process, Path(folder.name))
+    atexit.register(server.end)
+    return server
 
 
-def serve() -> None:
-    """Answer requests until stdin ends."""
+def serve(listener: socket.socket) -> None:
+    """Answer requests until stdin ends; nothing waits for a command, because one may start another."""
     gc.disable()
     _load()
     gc.freeze()  # a fork that looks for garbage would copy everything
@@ -122,10 +144,79 @@ def serve() -> None:
     output = os.dup(1)
     os.dup2(2, 1)  # only answers go to the reader
     loaded = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    for line in iter(sys.stdin.buffer.readline, b""):
-        asked: dict[str, Any] = json.loads(line)
-        told = _answer(asked, loaded)
-        os.write(output, json.dumps(told).encode() + b"\n")
+    while True:
+        _reap()
+        ready, _, _ = select.select([0, listener], [], [])
+        if listener in ready:
+            _launch(listener, output)
+        if 0 in ready:
+            if not (line := _read_line(lambda: os.read(0, 65_536))):
+                return
+            if not os.fork():
+                told = _answer(json.loads(line), loaded)
+                os.write(output, json.dumps(told).encode() + b"\n")
+                os._exit(0)
+
+
+def _read_line(read: Callable[[], bytes]) -> bytes:
+    line = read()
+    while line and not line.endswith(b"\n"):
+        line += read()
+    return line
+
+
+def _reap() -> None:
+    """Forget the forks that have ended."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+def _launch(listener: socket.socket, output: int) -> None:
+    """Run the program that `forked_launch.py` asks for, and end it when that is gone."""
+    connection, _ = listener.accept()
+    with connection:
+        start, streams, _, _ = socket.recv_fds(connection, 65_536, 3)
+        rest = b"" if start.endswith(b"\n") else _read_line(lambda: connection.recv(65_536))
+        asked: dict[str, Any] = json.loads(start + rest)
+        if asked["words"][0] != REMIT:
+            _load_sdk()
+        if not os.fork():
+            listener.close()
+            os.close(output)
+            pid = os.fork()
+            if pid == 0:
+                connection.close()
+                os.setsid()
+                _become(asked, streams)
+            _close(streams)
+            _pass_signals(pid, connection)
+            os._exit(0)
+    _close(streams)
+
+
+def _pass_signals(pid: int, connection: socket.socket) -> None:
+    ended = os.pidfd_open(pid)
+    while ended not in (ready := select.select([ended, connection], [], [])[0]):
+        given = connection.recv(1) if connection in ready else b""
+        os.kill(pid, given[0] if given else signal.SIGKILL)
+        if not given:
+            break
+    _, status = os.waitpid(pid, 0)
+    code = os.waitstatus_to_exitcode(status)
+    with suppress(OSError):  # whoever launched it may be gone
+        connection.sendall(bytes([code if code >= 0 else 128 - code]))
+
+
+def _close(descriptors: Iterable[int]) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
+
+
+def _load_sdk() -> None:
+    """Load what the SDK's servers in `support/servers` import, which takes longer than all of Remit."""
+    for name in ("mcp.server.lowlevel", "mcp.server.mcpserver", "uvicorn"):
+        import_module(name)
 
 
 def _load() -> None:
@@ -145,7 +236,11 @@ def _answer(asked: Mapping[str, Any], loaded: int) -> dict[str, object]:
     terminal, theirs = pty.openpty() if asked["on_terminal"] else (None, None)
     pid = os.fork()
     if pid == 0:
-        _become(asked, folder, theirs)
+        inputs = os.open(folder / "stdin", os.O_RDONLY)
+        outputs = os.open(folder / "stdout", os.O_WRONLY) if theirs is None else theirs
+        errors = os.open(folder / "stderr", os.O_WRONLY)
+        acts = os.open(folder / "acts", os.O_WRONLY | os.O_APPEND) if asked["is_audited"] else None
+        _become({**asked, "words": [REMIT, *asked["words"]]}, (inputs, outputs, errors), acts)
     if terminal is not None and theirs is not None:
         os.close(theirs)
     is_late = _wait(pid, terminal, folder / "stdout", asked["deadline"])
@@ -182,26 +277,23 @@ def _wait(pid: int, terminal: int | None, path: Path, deadline: float) -> bool:
     return not ready
 
 
-def _become(asked: Mapping[str, Any], folder: Path, terminal: int | None) -> NoReturn:
+def _become(asked: Mapping[str, Any], streams: Sequence[int], acts: int | None = None) -> NoReturn:
     """Be the command."""
     code = CRASHED
     try:
-        os.dup2(os.open(folder / "stdin", os.O_RDONLY), 0)
-        os.dup2(os.open(folder / "stdout", os.O_WRONLY) if terminal is None else terminal, 1)
-        os.dup2(os.open(folder / "stderr", os.O_WRONLY), 2)
-        acts = os.open(folder / "acts", os.O_WRONLY | os.O_APPEND)
+        for number, stream in enumerate(streams):
+            os.dup2(stream, number)
+        _close(streams)
         os.environ.clear()
         os.environ.update(asked["environment"])
         os.chdir(asked["cwd"])
-        sys.argv = ["remit", *asked["words"]]
+        sys.argv = [*asked["words"]]
         sys.stdin = TextIOWrapper(os.fdopen(0, "rb"), encoding="utf-8")
-        sys.stdout = TextIOWrapper(os.fdopen(1, "wb"), encoding="utf-8", line_buffering=terminal is not None)
+        sys.stdout = TextIOWrapper(os.fdopen(1, "wb"), encoding="utf-8", line_buffering=os.isatty(1))
         sys.stderr = TextIOWrapper(os.fdopen(2, "wb"), encoding="utf-8", write_through=True)
-        if asked["is_audited"]:
+        if acts is not None:
             sys.addaudithook(lambda event, values: _note(acts, event, values))
-        from remit.__main__ import main
-
-        main()
+        _run(asked["words"][0])
         code = 0
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
@@ -211,6 +303,16 @@ def _become(asked: Mapping[str, Any], folder: Path, terminal: int | None) -> NoR
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         os._exit(code)
+
+
+def _run(program: str) -> None:
+    if program == REMIT:
+        from remit.__main__ import main
+
+        main()
+    else:
+        sys.path.insert(0, str(Path(program).parent))
+        runpy.run_path(program, run_name="__main__")
 
 
 def _note(acts: int, event: str, values: tuple[Any, ...]) -> None:
@@ -239,4 +341,4 @@ def _text(value: object) -> str:
 
 
 if __name__ == "__main__":
-    serve()
+    serve(socket.socket(fileno=int(sys.argv[1])))

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from support.forked_commands import fork_server
+
 SERVERS = Path(__file__).parent / "servers"
 ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)")
 SECONDS = 60  # until it listens
@@ -24,6 +26,11 @@ Reached = Sequence[str] | str | Mapping[str, object]  # a server's command, its 
 def server_command(program: str, *arguments: str) -> list[str]:
     """Return the command of one of the programs in `support/servers`."""
     return [sys.executable, str(SERVERS / program), *arguments]
+
+
+def forked_server_command(program: str, *arguments: str) -> list[str]:
+    """Return the command of one that uses the SDK, which takes a second to import: it runs in a fork."""
+    return fork_server().command(str(SERVERS / program), *arguments)
 
 
 class Listener(NamedTuple):
@@ -43,6 +50,7 @@ class ServedProject:
     """A user's machine in a folder: a home with servers for Claude Code, one project, Remit's own data."""
 
     root: Path
+    is_forked: bool = False  # the gateway starts in milliseconds, in a fork of a process that has it loaded
 
     def __post_init__(self) -> None:
         self.home, self.project = self.root / "home", self.root / "project"
@@ -63,12 +71,16 @@ class ServedProject:
         own.write_text(configuration, "utf-8")
 
     def command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "remit", "serve", "--project", str(self.project), *arguments]
+        return [*self._remit, "serve", "--project", str(self.project), *arguments]
 
     def learn(self) -> None:
         """Scan all servers, so the first list does not wait for them."""
-        command = [sys.executable, "-m", "remit", "scan", "--connect", "--project", str(self.project)]
+        command = [*self._remit, "scan", "--connect", "--project", str(self.project)]
         subprocess.run(command, env=self.environment, check=True, capture_output=True)
+
+    @property
+    def _remit(self) -> list[str]:
+        return fork_server().command("remit") if self.is_forked else [sys.executable, "-m", "remit"]
 
     @contextmanager
     def serving(self, *arguments: str) -> Generator["Listener"]:

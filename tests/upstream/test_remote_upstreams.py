@@ -1,7 +1,6 @@
 """Links to servers of HTTP: one request that fails costs itself alone, and each asks its own caller."""
 
 import subprocess
-import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -13,10 +12,8 @@ from remit.errors import UpstreamError
 from remit.protocol.json_rpc import Answer, Params
 from remit.upstream.upstream_model import Upstream
 from remit.upstream.upstream_pool import LiveUpstreamPool
-from support.processes import SERVERS
+from support.processes import forked_server_command
 from support.upstream_pools import RecordingCaller, open_pool, text_of, tool, upstream
-
-HTTP_SERVER = str(SERVERS / "http_server.py")
 
 pytestmark = pytest.mark.anyio
 
@@ -30,7 +27,10 @@ def anyio_backend() -> str:
 def serving(kind: str) -> Generator[Upstream]:
     """Run a server on a free port."""
     server = subprocess.Popen(
-        [sys.executable, HTTP_SERVER, kind], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        forked_server_command("http_server.py", kind),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     )
     try:
         assert server.stdout is not None

@@ -30,10 +30,8 @@ from remit.upstream.oauth.token_store import FileTokenStore, KeyringTokenStore, 
 from remit.upstream.transports.http_client import refused_error
 from remit.upstream.transports.process import ProcessRecord
 from remit.upstream.upstream_model import Upstream
-from support.processes import SERVERS
+from support.processes import forked_server_command
 from support.upstream_pools import RecordingCaller, open_pool, text_of, tool, upstream
-
-OAUTH_SERVER = str(SERVERS / "oauth_server.py")
 
 
 @pytest.fixture
@@ -43,7 +41,7 @@ def anyio_backend() -> str:
 
 @contextmanager
 def serving(seconds: int, *arguments: str) -> Generator[Upstream]:
-    command = [sys.executable, OAUTH_SERVER, str(seconds), *arguments]
+    command = forked_server_command("oauth_server.py", str(seconds), *arguments)
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         assert server.stdout is not None
