@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -12,10 +12,13 @@ import click
 
 from remit.bootstrap import open_registry
 from remit.cli import render
+from remit.cli.approvals.approval_output import approval_lines, approval_shape
+from remit.cli.approvals.watch_approvals import watch
 from remit.cli.json_output import Shape, asked_for
 from remit.cli.options import ERRORS_FOUND, JSON, PROJECT, WorkspaceOptions, confirm, for_a_workspace
 from remit.decision.context import Context, shorten
 from remit.decision.problems import Severity
+from remit.policy.agent_processes import require_person
 
 if TYPE_CHECKING:
     from remit.configuration.configuration_service import ConfigurationFinding
@@ -51,21 +54,31 @@ def check_policy(*, options: WorkspaceOptions, as_json: bool) -> None:
 @PROJECT
 @click.option("--deny", is_flag=True, help="Deny them.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@click.option("--watch", "is_watching", is_flag=True, help="Show calls as they come, and answer them.")
 @JSON
-def approve(*, ids: tuple[str, ...], project: str, deny: bool, yes: bool, as_json: bool) -> None:
+def approve(
+    *, ids: tuple[str, ...], project: str, deny: bool, yes: bool, is_watching: bool, as_json: bool
+) -> None:
     """Approve or deny pending calls.
 
     Without an ID, lists them with all their arguments. An approval counts for that exact call, once, until it
-    expires. Asks first, unless --yes or --deny is given.
+    expires. Asks first, unless --yes or --deny is given. An agent's own commands cannot approve.
     """
     if deny and not ids:
         raise click.UsageError("pass the ID of a call to deny")
+    if is_watching and (ids or deny or yes):
+        raise click.UsageError("--watch takes no ID, --deny or --yes")
+    if (ids and not deny) or (is_watching and not as_json):
+        require_person(os.environ)
     with open_registry() as registry:
         context = registry.at(project)
         approvals = registry.approvals
+        if is_watching:
+            watch(approvals, context, as_json=as_json)
+            return
         found = [approvals.find(id, context) for id in ids] if ids else approvals.waiting(context)
         if ids:
-            _show_approvals(found, approvals, to_stderr=True)
+            render.paged([*approval_lines(found, approvals)], to_stderr=True)
             if not deny:
                 confirm("Approve these calls?", yes=yes)
             found = [approvals.answer(item.id, context, approve=not deny) for item in found]
@@ -75,7 +88,7 @@ def approve(*, ids: tuple[str, ...], project: str, deny: bool, yes: bool, as_jso
             for item in found:
                 render.out(f"{approvals.status(item)} {item.id}  {render.printable(item.binding.tool)}")
         elif found:
-            _show_approvals(found, approvals)
+            render.paged([*approval_lines(found, approvals)])
         else:
             render.out("No pending approvals.")
 
@@ -102,27 +115,9 @@ def _checked(found: Sequence[ConfigurationFinding], context: Context) -> Shape:
     return {**asked_for(context), "findings": [_noticed(each) for each in found], **_counts(found)}
 
 
-def _show_approvals(
-    found: Sequence[Approval], approvals: ApprovalService, *, to_stderr: bool = False
-) -> None:
-    """Show what each call would do."""
-    lines: list[str] = []
-    for at, item in enumerate(found):
-        first, *more = item.shown.split("\n")
-        lines += [
-            *([""] if at else []),
-            f"{item.id}  {item.binding.tool}: {approvals.status(item)}",
-            f"  for        {item.binding.principal}",
-            f"  because    it {item.reason}",
-            *([f"  arguments  {first}", *(f"  {line}" for line in more)] if item.shown else []),
-            f"  until      {_time(item.expires_at)}",
-        ]
-    render.paged(lines, to_stderr=to_stderr)
-
-
 def _approvals_shape(found: Sequence[Approval], approvals: ApprovalService, context: Context) -> Shape:
     """Return the JSON of `remit approve`."""
-    return {**asked_for(context), "approvals": [_approval(item, approvals) for item in found]}
+    return {**asked_for(context), "approvals": [approval_shape(item, approvals) for item in found]}
 
 
 def _counts(found: Sequence[ConfigurationFinding]) -> dict[str, int]:
@@ -138,20 +133,3 @@ def _noticed(item: ConfigurationFinding) -> Shape:
         "column": column or None,
         "reason": item.problem.reason,
     }
-
-
-def _approval(item: Approval, approvals: ApprovalService) -> Shape:
-    return {
-        "id": item.id,
-        "status": approvals.status(item),
-        "tool": item.binding.tool,
-        "principal": item.binding.principal,
-        "reason": item.reason,
-        "arguments": item.shown or None,
-        "requested_at": _time(item.requested_at),
-        "expires_at": _time(item.expires_at),
-    }
-
-
-def _time(milliseconds: int) -> str:
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds")

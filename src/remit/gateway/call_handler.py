@@ -12,6 +12,7 @@ from remit.errors import UpstreamError
 from remit.gateway.attribution import request_attributed
 from remit.gateway.call_recorder import CallRecorder, CompletedCall
 from remit.gateway.current_lists import CurrentLists
+from remit.gateway.desktop_notification import ApprovalNotifier
 from remit.gateway.endpoint_catalog import CallTarget, EndpointCatalog
 from remit.gateway.inventory import CallAdvice, Inventory, ResolvedCall
 from remit.gateway.inventory_refresh import InventoryRefresher
@@ -89,6 +90,7 @@ class CallHandler:
         self._recorder = recorder
         self._origin = origin
         self._now = now
+        self._notifier = ApprovalNotifier()
 
     async def call(self, name: str, asked: Params, caller: RequestContext) -> Answer:
         """Call an upstream tool.
@@ -162,6 +164,7 @@ class CallHandler:
             return self._refusal(target, permit.decision), AuditOutcome.REFUSED
         if permit.is_denied:
             return refusals.denied(name, permit.decision, beside=beside), AuditOutcome.REFUSED
+        self._notifier.notify(permit.approval.id, permit.approval.binding.tool)
         waits = refusals.approval_required(name, permit.decision, permit.approval.id, beside=beside)
         return waits, AuditOutcome.WAITING
 

@@ -13,6 +13,7 @@ from mcp.shared.exceptions import MCPError
 
 from remit.decision.gates import ASK_THE_USER
 from remit.errors import HiddenToolError, NotApprovedError, RemitError
+from remit.gateway.desktop_notification import ApprovalNotifier
 from remit.policy.approvals import Approval
 from remit.presentation import refusals
 from remit.presentation.approval_question import can_elicit, question, read_answer
@@ -55,6 +56,7 @@ class _RequestHandlers:
     def __init__(self, registry: ToolRegistry, server_name: str) -> None:
         self._registry = registry
         self._server_name = server_name
+        self._notifier = ApprovalNotifier()
         self._listed_names: list[str] | None = None  # the names in the client's last list
 
     async def list_tools(
@@ -90,6 +92,7 @@ class _RequestHandlers:
         decision = (await anyio.to_thread.run_sync(self._registry.why, name)).decision
         if approval_id is None:
             return types.CallToolResult.model_validate(refusals.denied(name, decision))
+        self._notifier.notify(approval_id, name)
         return types.CallToolResult.model_validate(refusals.approval_required(name, decision, approval_id))
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:

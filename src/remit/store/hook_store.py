@@ -131,6 +131,10 @@ class HookStore:
             call = {"client": self._client, "call_id": call_id, "tool": tool, "arguments": arguments}
             self._database.run("add_prompted_call", project=self._project, at=at, **call)
 
+    def pending_approvals(self, at: int) -> list[Row]:
+        """List the calls that wait for the user's approval, oldest first: id and tool."""
+        return self._database.rows("pending_approvals", project=self._project, at=at)
+
     def new_traces(self) -> "list[StoredTrace]":
         """List the traces that are not in memory yet, oldest first."""
         from remit.store.usage_store import new_traces

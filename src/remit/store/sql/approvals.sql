@@ -32,6 +32,11 @@ select {approval} from approvals
 where project_hash = :project and is_approved is null and requested_at <= :latest and expires_at > :at
 order by requested_at, id
 
+-- name: pending_approvals
+select id, tool from approvals
+where project_hash = :project and is_approved is null and declined_at is null and expires_at > :at
+order by requested_at, id
+
 -- name: approval
 select {approval} from approvals where project_hash = :project and id = :id
 

@@ -1,0 +1,49 @@
+"""Shows approvals: each call whole, as text or JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from remit.cli.json_output import Shape
+
+if TYPE_CHECKING:
+    from remit.policy.approval_service import ApprovalService
+    from remit.policy.approvals import Approval
+
+
+def approval_lines(found: Iterable[Approval], approvals: ApprovalService) -> Iterator[str]:
+    """Describe what each call would do."""
+    for at, item in enumerate(found):
+        first, *more = item.shown.split("\n")
+        if at:
+            yield ""
+        yield f"{item.id}  {item.binding.tool}: {approvals.status(item)}"
+        yield f"  for        {item.binding.principal}"
+        yield f"  because    it {item.reason}"
+        if item.shown:
+            yield f"  arguments  {first}"
+            yield from (f"  {line}" for line in more)
+        if item.declined_at is not None:
+            yield "  note       declined in the client, perhaps without asking anyone"
+        yield f"  until      {_time(item.expires_at)}"
+
+
+def approval_shape(item: Approval, approvals: ApprovalService) -> Shape:
+    """Return an approval as JSON."""
+    return {
+        "id": item.id,
+        "status": approvals.status(item),
+        "tool": item.binding.tool,
+        "principal": item.binding.principal,
+        "reason": item.reason,
+        "arguments": item.shown or None,
+        "requested_at": _time(item.requested_at),
+        "expires_at": _time(item.expires_at),
+        "declined_at": None if item.declined_at is None else _time(item.declined_at),
+    }
+
+
+def _time(milliseconds: int) -> str:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds")
