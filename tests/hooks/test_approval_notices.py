@@ -1,6 +1,7 @@
 """Calls that wait for approval, in the next prompt of a session."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ def shop(sandbox: Sandbox) -> Path:
     return sandbox.project("shop")
 
 
-def ask(sandbox: Sandbox, where: Path, *calls: dict[str, object]) -> list[str]:
+def ask(sandbox: Sandbox, where: Path, *calls: Mapping[str, object]) -> list[str]:
     with sandbox.registry() as registry:
         here = registry.at(str(where))
         registry.usage.report_tool(PUSH, here, description="Pushes.")

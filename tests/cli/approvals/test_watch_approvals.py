@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -76,7 +76,7 @@ class Terminal:
 
 
 @contextmanager
-def terminal(sandbox: Sandbox, shop: Path) -> Iterator[Terminal]:
+def terminal(sandbox: Sandbox, shop: Path) -> Generator[Terminal]:
     opened = Terminal(sandbox, shop)
     try:
         opened.until("Ctrl-C ends it")
