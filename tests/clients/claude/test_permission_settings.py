@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from remit.clients.claude.permission_settings import MAX_RULES, SettingsText, read_permissions
 from remit.clients.parsing.client_reader import ParsedFile
 from remit.clients.parsing.entry_fields import EntryFields
@@ -175,3 +177,57 @@ def test_rules_that_remit_wrote_are_not_the_users() -> None:
         text=SettingsText(),
     )
     assert [rule.subject for rule in found] == ["Read"]
+
+
+def read(level: SettingsLevel, **lists: object) -> tuple[list[str], list[str]]:
+    """Read permission lists; gives the rules, and where something was noted."""
+    parsed = ParsedFile(source="settings.json")
+    fields = EntryFields(permissions(**lists))
+    rules = read_permissions(fields, parsed, level=level, own=None, text=SettingsText())
+    return [f"{rule.effect} {rule.subject}" for rule in rules], [problem.place for problem in parsed.problems]
+
+
+@pytest.mark.parametrize("name", ["deny", "ask"])
+@pytest.mark.parametrize(
+    "void",
+    [
+        "git",
+        "",
+        7,
+        "Bash(",
+        "Bash()",
+        "mcp__git()",
+        "Bash(:*)",
+        "WebSearch(a*)",
+        "WebFetch(example.com)",
+        "Read(x:*)",
+    ],
+)
+def test_an_administrators_list_without_an_accepted_rule_takes_the_allow_rules_with_it(
+    name: str, void: object
+) -> None:
+    lists = {"allow": ["mcp__git"], name: [void]}
+    found, noted = read(SettingsLevel.MANAGED, **lists)
+    assert "allows_tool mcp__git" not in found
+    assert f"permissions.{name}" in noted
+    assert "allows_tool mcp__git" in read(SettingsLevel.USER, **lists)[0]
+    assert "allows_tool mcp__git" in read(SettingsLevel.MANAGED, **{**lists, name: [void, "Bash"]})[0]
+
+
+@pytest.mark.parametrize(
+    "accepted",
+    [
+        "Bash",
+        "Bash(git push:*)",
+        "mcp__git",
+        "*__go",
+        "1x",
+        "WebSearch",
+        "WebFetch(domain:x)",
+        "Read(x)",
+        "Task",
+    ],
+)
+def test_one_accepted_rule_keeps_an_administrators_allow_rules(accepted: str) -> None:
+    assert "allows_tool mcp__git" in read(SettingsLevel.MANAGED, allow=["mcp__git"], ask=["git", accepted])[0]
+    assert "allows_tool mcp__git" in read(SettingsLevel.MANAGED, allow=["mcp__git"], ask=[])[0]

@@ -1,7 +1,8 @@
 """Claude Code's `permissions` settings: the tools it denies, asks about and allows without asking.
 
 As in the client, a list of a wrong type or an unknown mode invalidates the whole file, and items of a wrong
-type are skipped.
+type are skipped. Administrators' files fail closed: a list of rules that deny or ask, of which the client
+accepts none, takes the file's allow rules with it.
 """
 
 from bisect import bisect
@@ -9,8 +10,9 @@ from collections.abc import Iterator, Mapping
 
 from remit.clients.parsing.client_reader import ClientReader, ParsedFile
 from remit.clients.parsing.entry_fields import EntryError, EntryFields
+from remit.decision.permissions.client_permissions import parse_subject
 from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule
-from remit.decision.tool_names import storable
+from remit.decision.tool_names import MCP, storable
 from remit.files.formats import parse_json
 from remit.files.git_index import index_path, is_tracked
 from remit.files.json_positions import JsonText
@@ -63,16 +65,51 @@ def read_permissions(
     mode = permissions.item_or_items("defaultMode")
     if mode and mode[0] not in _MODES:
         raise EntryError(f"{_KEY}.defaultMode: expected one of {', '.join(_MODES)}")
+    is_managed = level is SettingsLevel.MANAGED
     rules = [
         SettingsRule(
             source=into.source, level=level, effect=effect, subject=rule, key=f"{_KEY}.{name}", line=line
         )
         for name, effect in _LISTS.items()
+        if not (is_managed and effect is Effect.ALLOWS_TOOL and _has_void_list(permissions, into))
         for rule, line in _items(permissions, name, into, own, text)
     ]
-    if level is SettingsLevel.MANAGED and settings.flag("allowManagedPermissionRulesOnly"):
+    if is_managed and settings.flag("allowManagedPermissionRulesOnly"):
         rules.append(SettingsRule(source=into.source, level=level, effect=Effect.PERMITS_MANAGED_ONLY))
     return rules
+
+
+def _has_void_list(permissions: EntryFields, into: ParsedFile) -> bool:
+    """Tell whether the client accepts no rule of a list that denies or asks."""
+    void = [
+        name
+        for name in ("deny", "ask")
+        if (items := permissions.items_of(name)) and not any(map(_is_accepted, items))
+    ]
+    for name in void:
+        into.note(
+            f"{_KEY}.{name}", "the client accepts none of these rules, so it ignores the allow rules, too"
+        )
+    return bool(void)
+
+
+def _is_accepted(rule: object) -> bool:
+    """Tell whether the client accepts a rule: the tool's name, and what it says about arguments."""
+    subject = parse_subject(rule) if isinstance(rule, str) else None
+    if not isinstance(rule, str) or subject is None or subject.name[0].islower():
+        return subject is not None and subject.name.startswith(MCP)
+    limit = rule.partition("(")[2].removesuffix(")")
+    match subject.name:
+        case "Bash":
+            return limit != ":*"
+        case "WebSearch":
+            return not set("*?") & set(limit)
+        case "WebFetch":
+            return not limit or limit.startswith("domain:")
+        case "Read" | "Edit" | "Write" | "Glob" | "NotebookRead" | "NotebookEdit" | "MultiEdit":
+            return ":*" not in limit
+        case _:
+            return True
 
 
 def _items(
