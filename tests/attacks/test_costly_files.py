@@ -21,15 +21,16 @@ from attacks.worlds import World
 
 # The limits are 5 s and 300 MB; these are processor seconds, with room for a busy machine.
 SECONDS, MEGABYTES = 10.0, 300
-TRIED = BUILDS if "REMIT_ATTACK_REPOSITORIES" in os.environ else (many_permission_rules, repeated_yaml)
+IS_WHOLE = "REMIT_ATTACK_REPOSITORIES" in os.environ
+TRIED = BUILDS if IS_WHOLE else (many_permission_rules, repeated_yaml)
 COMMANDS = (
     ("scan",),
+    ("doctor", "--json"),
     ("tools", "--client", "all"),
     ("why", "Bash"),
     ("context",),
-    ("doctor", "--json"),
     ("search", "hello"),
-)
+)[: None if IS_WHOLE else 2]
 
 
 class Cost(NamedTuple):
