@@ -109,6 +109,7 @@ async def timed(client: Downstream, name: str, words: str) -> float:
 def test_a_faulty_upstream_is_named_in_the_error_and_the_next_call_of_another_works(
     place: ServedProject, fault: str
 ) -> None:
+    place.is_forked = True
     place.declare(
         {"good": server_command("by_hand.py"), "faulty0": server_command("by_hand.py", "--fault", fault)},
         f'strategy = "state"\n{DEADLINES}',
