@@ -675,3 +675,32 @@ def test_a_client_that_is_alone_on_the_machine_is_the_usual_one(sandbox: Sandbox
         assert bare.usual_client == "claude-code"
         (sandbox.home / ".cursor").mkdir()
         assert bare.usual_client == "cursor"
+
+
+def test_a_server_in_a_settings_file_is_explained_with_the_command_that_adds_it(
+    sandbox: Sandbox, shop: Path, registry: Registry
+) -> None:
+    sandbox.write(shop / ".claude/settings.json", servers("figma"))
+    registry.scan(registry.at(str(shop), "klaude"))  # which reads that file
+    here = at(registry, shop)
+    for name in ("figma", "mcp__figma__draw"):
+        told = registry.explain(name, here)
+        assert (told.name, told.decision.gate) == ("mcp__figma__*", Gate.CONFIG)
+        assert told.decision.reason == "declared in a file where claude-code reads no servers"
+        assert told.decision.full_reason.startswith("declared in `mcpServers` in .claude/settings.json")
+        assert "claude mcp add-json --scope project figma" in str(told.decision.unlock)
+        assert [result.passed for gate, result in told.gates if gate is Gate.CONFIG] == [False]
+    assert registry.explain("figma", registry.at(str(shop), "klaude")).decision.is_available
+    assert registry.explain("figmas", here).tool is None
+    sandbox.write_state("figma")
+    assert registry.explain("figma", here).decision.is_available
+
+
+def test_an_unknown_name_that_an_agent_reports_belongs_to_the_project(
+    shop: Path, sandbox: Sandbox, registry: Registry
+) -> None:
+    here, blog = at(registry, shop), registry.at(str(sandbox.project("blog")))
+    registry.usage.report_tool("Frobnicate", here)
+    registry.usage.report_tool("Bash", here)
+    assert [tool.name for tool, _ in registry.tools(here)] == ["Bash", "Frobnicate"]
+    assert [tool.name for tool, _ in registry.tools(blog)] == ["Bash"]

@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from remit.catalog.contexts import DEFAULT_CLIENT, Contexts, for_agent
-from remit.catalog.explanation import Explanation, explain_name, servers_of
+from remit.catalog.explanation import Explanation, explain_name, explain_unread, servers_of
 from remit.catalog.listing import Listings
 from remit.decision.direct_calls import agent_context, decide_call
 from remit.scanning.scanner import ClientPresence, Progress, Scanner, ScanResult
@@ -151,6 +151,8 @@ class Registry:
         """
         context, listed = self._listed(context)
         explained = explain_name(name, listed, context)
+        if explained.tool is None or context.client not in (None, explained.tool.client):
+            explained = self._explain_ignored(name, context) or explained
         if explained.tool is None or explained.tool.server is None or not explained.decision.is_available:
             return explained
         servers = servers_of(explained.tool, listed)
@@ -374,6 +376,17 @@ class Registry:
                 found += install_notices.missing_gateway(client)
                 found += install_notices.disabled_hooks(client)
         return found
+
+    def _explain_ignored(self, name: str, context: Context) -> Explanation | None:
+        """Explain a server that is declared in a file where the client reads none."""
+        from remit.doctor.checks.ignored_servers import explain_ignored, find_ignored
+
+        for reading, _ in self._scanner.readings(context).values():
+            found = find_ignored(name, reading.ignored)
+            if found is not None:
+                told = explain_ignored(found, context, is_installed=bool(reading.own_rules))
+                return explain_unread(found, context, *told)
+        return None
 
     def _listed(self, context: Context) -> tuple[Context, list[ToolDecision]]:
         """Refresh and list every tool, with the context of the decisions."""

@@ -7,9 +7,10 @@ import pytest
 
 from remit.errors import UpstreamError
 from remit.gateway.endpoint import LiveEndpoint
+from remit.gateway.transports.project_memory_endpoint import MemoryEndpoint
 from remit.protocol.json_rpc import ErrorCode, JsonRpcError, Params
 from remit.upstream.ports import ServerLists
-from support.gateway_fakes import FakeLinks, call, endpoint, offered, told
+from support.gateway_fakes import FakeCaller, FakeLinks, call, endpoint, offered, told
 from support.sandbox import Sandbox
 
 pytestmark = pytest.mark.anyio
@@ -207,3 +208,15 @@ async def test_wrong_arguments_are_told_to_the_model_with_the_schema(
         assert told(wrong).endswith("`discover_tools` with `detail` set to `full` returns its input schema")
         with pytest.raises(JsonRpcError):  # the server's own failure stays what it is
             await call(served, "call_tool", {"name": "git__status"})
+
+
+async def test_memory_alone_tells_the_nearest_of_its_names(sandbox: Sandbox, shop: Path) -> None:
+    with sandbox.memory_of(str(shop)) as memory:
+        served = MemoryEndpoint(memory)
+        for name, told_of in (
+            ("remit-memory__get_scope_state", "Unknown tool: {}; did you mean `get_scope_state`?"),
+            ("fly", "Unknown tool: {}"),
+        ):
+            with pytest.raises(JsonRpcError) as raised:
+                await served.call({"name": name, "arguments": {}}, FakeCaller())
+            assert str(raised.value) == told_of.format(name)

@@ -184,3 +184,16 @@ def test_the_session_context_lists_what_fails_after_what_works(shop: Path, regis
             registry.usage.record(name, here, succeeded=succeeded)
     listed = registry.session_context(here)
     assert listed.index("mcp__b__works") < listed.index("mcp__a__fails")
+
+
+def test_another_clients_row_is_not_stale_where_that_client_was_never_read(
+    sandbox: Sandbox, shop: Path, registry: Registry
+) -> None:
+    file = sandbox.write(sandbox.home / ".cursor/mcp.json", servers("kite"))
+    registry.scan(registry.at(str(shop), "cursor"))
+    here = registry.at(str(sandbox.project("blog")))
+    registry.scan(here)
+    assert fates(registry, here) == {"global mcp__kite__*": "active"}
+    file.unlink()
+    registry.scan(registry.at(here.workspace.dir, "cursor"))
+    assert fates(registry, here) == {"global mcp__kite__*": "stale"}

@@ -6,17 +6,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.context import Context
-from remit.decision.decide import UNKNOWN, Decision, ExplainedGate, ToolDecision, decide, explain
+from remit.decision.decide import UNKNOWN, Decision, ExplainedGate, ToolDecision, Verdict, decide, explain
 from remit.decision.gate_rules import GateResult
 from remit.decision.gates import Gate
-from remit.decision.kinds import Kind
+from remit.decision.kinds import Authority, ConfigStatus, Kind
 from remit.decision.tool_lookup import closest_to_being_visible, find, suggest
 from remit.decision.tool_names import is_covered, spellings
-from remit.decision.tools import BUILTINS, builtin_tool
+from remit.decision.tools import BUILTINS, Tool, builtin_tool
 
 if TYPE_CHECKING:
-    from remit.decision.declarations import Key
-    from remit.decision.tools import Tool
+    from remit.decision.declarations import Declaration, Key
 
 
 class Explanation(NamedTuple):
@@ -53,6 +52,30 @@ def explain_name(name: str, listed: Sequence[ToolDecision], context: Context) ->
         tools=[item.tool for item in listed if _is_tool_of(item.tool, tool)],
         is_assumed=not any(item.tool is tool for item in found),
     )
+
+
+def explain_unread(declaration: Declaration, context: Context, detail: str, unlock: str) -> Explanation:
+    """Explain a server that its client does not read, because of the file that declares it."""
+    reason = f"declared in a file where {declaration.client} reads no servers"
+    tool = Tool(
+        name=declaration.name,
+        kind=declaration.kind,
+        client=declaration.client,
+        scope=declaration.scope,
+        source=declaration.source,
+        authority=Authority.CONFIG,
+        project_hash=declaration.project_hash,
+        dir=declaration.dir,
+        server=declaration.server,
+        config_status=ConfigStatus.ENABLED,
+    )
+    refusal = GateResult(False, reason, unlock, detail=detail)
+    gates = [
+        ExplainedGate(gate, refusal if gate is Gate.CONFIG else result)
+        for gate, result in explain(tool, context)
+    ]
+    decision = Decision(verdict=Verdict.HIDDEN, gate=Gate.CONFIG, reason=reason, unlock=unlock, detail=detail)
+    return Explanation(tool.name, tool, decision, gates)
 
 
 def servers_of(tool: Tool, listed: Sequence[ToolDecision]) -> list[Key]:

@@ -87,6 +87,7 @@ class ClientReading:
         SettingsRule
     ] = ()  # rules that Remit wrote, which the client follows and Remit ignores
     executed: Sequence[ExecutedSetting] = ()  # code of the repository that the client runs
+    ignored: Sequence[Declaration] = ()  # servers in files where the client reads none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

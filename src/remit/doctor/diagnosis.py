@@ -10,6 +10,7 @@ from remit.doctor.checks.broken_files import broken_files
 from remit.doctor.checks.cannot_start import missing_programs, relative_commands, unset_variables
 from remit.doctor.checks.conflicts import conflicts, duplicates
 from remit.doctor.checks.exposed_secrets import exposed_secrets
+from remit.doctor.checks.ignored_servers import ignored_servers
 from remit.doctor.checks.install_health import (
     loaded_twice,
     lost_installs,
@@ -27,6 +28,7 @@ Check = Callable[[ClientSetup], Iterable[Finding]]
 
 CHECKS: tuple[Check, ...] = (
     broken_files,
+    ignored_servers,
     missing_protection,
     lost_installs,
     unloaded_servers,

@@ -46,6 +46,7 @@ class ClientSetup:
     rules: Sequence[SettingsRule] = ()
     own_rules: Sequence[SettingsRule] = ()  # written by Remit, which apply to the client only
     executed: Sequence[ExecutedSetting] = ()
+    ignored: Sequence[Declaration] = ()  # servers in files where the client reads none
     line_of: LineOf = lambda _path, _key: 0
 
     @property

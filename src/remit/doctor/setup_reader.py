@@ -34,6 +34,7 @@ class SetupReader:
                 rules=reading.rules,
                 own_rules=reading.own_rules,
                 executed=reading.executed,
+                ignored=reading.ignored,
                 line_of=self._scanner.line_of,
                 tools=[tool for tool in tools if tool.client == client],
                 facts=self._scanner.facts(resolved, context),

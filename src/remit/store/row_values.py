@@ -40,7 +40,8 @@ def tool(row: Row, workspace: Workspace) -> Tool:
     (name, kind, client, scope, project_hash, dir, server, plugin, agent, of_agent) = row[:10]
     (source, authority, config_status, winner_scope, winner_source, description) = row[10:16]
     (uses, last_used, discovered, updated, endpoint, tokens, outcomes) = row[16:23]
-    (digest, is_unlisted, listed_at, is_outdated, is_trusted, failure, document, danger, is_placed) = row[23:]
+    (digest, is_unlisted, listed_at, is_outdated, is_trusted, failure, document, danger) = row[23:31]
+    is_placed, is_read = row[31:]  # whether this client's files were ever read in this workspace
     is_judged = project_hash is not None and needs_trust(
         KINDS[kind], SCOPES[scope], project_hash, source, workspace
     )
@@ -57,7 +58,9 @@ def tool(row: Row, workspace: Workspace) -> Tool:
         server,
         plugin,
         agent,
-        ToolStatus.STALE if is_unlisted else _status(kind, authority, is_placed, config_status, outcomes),
+        ToolStatus.STALE
+        if is_unlisted or (is_read and config_status is None and (authority == Authority.CONFIG or is_placed))
+        else _status(kind, outcomes),
         CONFIG_STATUSES[config_status] if config_status else None,
         Winner(scope=SCOPES[winner_scope], source=winner_source) if winner_scope else None,
         is_trusted == 1 if is_judged else None,
@@ -109,11 +112,7 @@ def define(database: Database, definition: Definition) -> int:
     return database.rows("define", digest=digest, danger=danger, tokens=tokens, **content)[0][0]
 
 
-def _status(
-    kind: str, authority: int, is_placed: int, config_status: str | None, outcomes: str
-) -> ToolStatus:
-    if (authority == Authority.CONFIG or is_placed) and config_status is None:
-        return ToolStatus.STALE
+def _status(kind: str, outcomes: str) -> ToolStatus:
     # A failed command does not mean that the client's shell is failing.
     return ToolStatus.DEMOTED if is_demoted(outcomes) and kind != Kind.BUILTIN else ToolStatus.ACTIVE
 

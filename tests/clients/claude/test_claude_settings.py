@@ -143,3 +143,21 @@ def test_only_an_administrator_can_reserve_hooks() -> None:
     content = {"allowManagedHooksOnly": True}
     assert rules(content) == []
     assert rules(content, SettingsLevel.MANAGED) == [("disables_hooks", "allowManagedHooksOnly")]
+
+
+@pytest.mark.parametrize(
+    ("level", "scope"),
+    [
+        (SettingsLevel.USER, "global"),
+        (SettingsLevel.PROJECT, "project"),
+        (SettingsLevel.LOCAL, "local"),
+    ],
+)
+def test_servers_in_settings_are_kept_apart_because_the_client_ignores_them(
+    level: SettingsLevel, scope: str
+) -> None:
+    parsed = parse({"mcpServers": {"git": {"command": "x"}, "bad": {"url": "https://mcp.test/"}}}, level)
+    assert [(each.server, each.scope) for each in parsed.ignored] == [("git", scope)]
+    assert (parsed.declarations, parsed.problems) == ([], [])
+    assert parse({"mcpServers": ["git"]}, level).problems == []
+    assert parse({"mcpServers": {"git": {"command": "x"}}}, SettingsLevel.MANAGED).ignored == []

@@ -12,6 +12,7 @@ from remit.clients.claude.permission_settings import SettingsText, read_permissi
 from remit.clients.claude.remit_settings import ALLOWED, before_install, gateway_item
 from remit.clients.parsing.client_reader import EntryOrigin, ParsedFile, declare_servers
 from remit.clients.parsing.entry_fields import EntryError, EntryFields
+from remit.clients.parsing.server_files import origin
 from remit.decision.launch import Transport, command_digest
 from remit.decision.scopes import Scope, ancestors
 from remit.decision.settings_rules import MANAGED_HOOKS_ONLY, Effect, SettingsLevel, SettingsRule
@@ -20,15 +21,21 @@ from remit.install.install_record import EditedFile
 
 if TYPE_CHECKING:
     from remit.clients.parsing.server_entries import ServerEntry
+    from remit.decision.declarations import Declaration
     from remit.decision.projects import Workspace
 
+_SCOPES = {  # where servers in a settings file would belong, if the client read them
+    SettingsLevel.USER: Scope.GLOBAL,
+    SettingsLevel.PROJECT: Scope.PROJECT,
+    SettingsLevel.LOCAL: Scope.LOCAL,
+}
 _MAX_URLS = 300  # of a list; each is compared with each server
 
 
 def parse_settings(
     written: EntryFields,
     into: ParsedFile,
-    _workspace: Workspace,
+    workspace: Workspace,
     *,
     level: SettingsLevel,
     own: EditedFile | None = None,
@@ -56,6 +63,8 @@ def parse_settings(
     if level is SettingsLevel.MANAGED:
         found += _administrators(settings)
         _declare_managed(settings, into)
+    if level in _SCOPES:
+        into.ignored += _ignored_servers(settings, into.source, workspace, level)
     if level in (SettingsLevel.PROJECT, SettingsLevel.LOCAL):
         into.executed += executed_settings(settings, into.source)
     if settings is not written:
@@ -69,6 +78,18 @@ def parse_settings(
         SettingsRule(source=into.source, level=level, effect=effect, subject=it) for effect, it in found
     ]
     into.rules += permissions
+
+
+def _ignored_servers(
+    settings: EntryFields, source: str, workspace: Workspace, level: SettingsLevel
+) -> list[Declaration]:
+    """Read the servers in a settings file, which the client ignores; skip invalid ones."""
+    found = ParsedFile(source=source)
+    dir = workspace.dir if level is SettingsLevel.PROJECT else None
+    with found.part(""):
+        place = origin(NAME, source, workspace, _SCOPES[level], dir, place="mcpServers")
+        declare_servers(settings.fields("mcpServers"), place, found, read_entry=read_entry)
+    return found.declarations
 
 
 def read_answers(project: EntryFields, place: str, into: ParsedFile) -> None:

@@ -65,6 +65,7 @@ class ParsedFile:
     problems: list[Problem] = field(default_factory=list[Problem])
     own_rules: list[SettingsRule] = field(default_factory=list[SettingsRule])  # written by Remit
     executed: list[ExecutedSetting] = field(default_factory=list[ExecutedSetting])  # of a repository
+    ignored: list[Declaration] = field(default_factory=list[Declaration])  # where the client reads no servers
 
     def note(self, place: str, reason: str) -> None:
         """Record a problem at a place."""
@@ -291,6 +292,7 @@ def read_client(client: Client, view: View, machine: Machine, *, now_ns: int) ->
         behavior=client.behavior,
         own_rules=[rule for part in reader.parsed for rule in part.own_rules],
         executed=[each for part in reader.parsed for each in part.executed],
+        ignored=[_with_syntaxes(each, client) for part in reader.parsed for each in part.ignored],
     )
 
 

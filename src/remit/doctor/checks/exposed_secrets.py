@@ -32,7 +32,7 @@ def exposed_secrets(setup: ClientSetup) -> Iterator[Finding]:
 
 
 def _exposed(declaration: Declaration, value: LaunchValue, *, is_tracked: bool) -> Finding:
-    reference = _reference(declaration, _variable(declaration, value))
+    reference = _reference(declaration, suggest_variable(declaration, value))
     if is_tracked:
         where = "a secret in plain text, in a file that git shares"
         fix = f"revoke it, because the history keeps it; then {reference}"
@@ -57,7 +57,7 @@ def _reference(declaration: Declaration, variable: str) -> str:
     )
 
 
-def _variable(declaration: Declaration, value: LaunchValue) -> str:
+def suggest_variable(declaration: Declaration, value: LaunchValue) -> str:
     """Suggest a variable: the entry's own, else one named after the server."""
     if value.place.startswith("env.") and _IDENTIFIER.fullmatch(value.name):
         return value.name
