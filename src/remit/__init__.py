@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from remit.python_tools.decorators import tool as tool
     from remit.python_tools.tool_registry import ToolRegistry as ToolRegistry
     from remit.registry import Registry
-    from remit.search.tool_filter import ToolFilter, filter_tools
+    from remit.search.tool_filter import ToolFilter as ToolFilter
+    from remit.search.tool_filter import filter_tools
 
 __version__ = "0.1.0"
 
@@ -29,7 +30,6 @@ __all__ = [
     "RemitError",
     "Scope",
     "Tool",
-    "ToolFilter",
     "Verdict",
     "decide",
     "filter_tools",
@@ -45,7 +45,6 @@ _HOMES = {
     "RemitError": "remit.errors",
     "Scope": "remit.decision.scopes",
     "Tool": "remit.decision.tools",
-    "ToolFilter": "remit.search.tool_filter",
     "Verdict": "remit.decision.decide",
     "decide": "remit.decision.decide",
     "filter_tools": "remit.search.tool_filter",
