@@ -4,7 +4,7 @@ import atexit
 import gc
 import sys
 
-_INSTALLED = 3  # words of `hook --install FILE`
+_INSTALLED = 3  # words of `hook --install FILE`; a hook ignores more
 _ALLOCATIONS = 100_000  # between garbage collections: loading a command makes nearly as many
 
 
@@ -13,10 +13,10 @@ def main() -> None:
     gc.set_threshold(_ALLOCATIONS)
     atexit.register(gc.freeze)  # skip the collection at exit
     words = sys.argv[1:]
-    if words == ["hook"] or (words[:2] == ["hook", "--install"] and len(words) == _INSTALLED):
+    if words == ["hook"] or (words[:2] == ["hook", "--install"] and len(words) >= _INSTALLED):
         from remit.hooks.hook_command import main as answer
 
-        answer(*words[2:])
+        answer(*words[2:_INSTALLED])
     else:
         from remit.cli.app import main as run
 

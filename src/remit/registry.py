@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from remit.decision.client_reports import ClientCall
     from remit.decision.context import Context
     from remit.decision.decide import Decision, ToolDecision
+    from remit.decision.declarations import Key
     from remit.decision.problems import Problem
     from remit.decision.scopes import Scope
     from remit.doctor.findings import ClientSetup
@@ -354,10 +355,10 @@ class Registry:
         found = self.weakened_protection(context)
         if not context.starts_servers:
             return found
-        from remit.sessions.install_notices import untrusted_servers
+        from remit.sessions.install_notices import missing_servers
 
         listed = self._listings.list(context)[1]
-        return [*found, *untrusted_servers(item.tool for item in listed)]
+        return [*found, *missing_servers(listed, self._scanner.obstacles(context), context)]
 
     def weakened_protection(self, context: Context) -> list[InstallNotice]:
         """List what keeps an installed Remit from enforcing decisions in this workspace."""
@@ -393,6 +394,6 @@ class Registry:
         self.refresh(context)
         return self._listings.list(context)
 
-    def _callable(self, name: str, context: Context) -> ToolDecision:
+    def _callable(self, name: str, context: Context, row: Key | None) -> ToolDecision:
         self.refresh(context)
-        return self._listings.callable(name, context)
+        return self._listings.callable(name, context, row)

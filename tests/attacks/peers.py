@@ -13,7 +13,7 @@ from typing import Any
 SECONDS = 60.0  # after which an answer will not come
 
 _PROGRAM = """
-import json, pathlib, sys
+import json, os, pathlib, sys
 
 name, offered, log = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
 
@@ -25,7 +25,13 @@ def answer(asked):
     if asked["method"] == "initialize":
         info = {"name": name, "version": "1"}
         more = {"instructions": words["instructions"]} if "instructions" in words else {}
-        return {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info, **more}
+        able = {"tools": {}, "resources": {}}
+        return {"protocolVersion": "2025-06-18", "capabilities": able, "serverInfo": info, **more}
+    if asked["method"] == "resources/list":
+        return {"resources": [{"uri": "note://" + name, "name": name}]}
+    if asked["method"] == "resources/read":
+        note("read " + asked["params"]["uri"])
+        return {"contents": [{"uri": asked["params"]["uri"], "text": "read from " + name}]}
     if asked["method"] == "tools/list":
         return {"tools": json.loads(offered.read_text())}
     if asked["method"] == "tools/call":
@@ -39,6 +45,7 @@ def answer(asked):
     return {}
 
 note("started")
+log.with_suffix(".variables").write_text(json.dumps(dict(os.environ)))
 said = offered.with_suffix(".words")
 words = json.loads(said.read_text()) if said.exists() else {}
 while line := sys.stdin.readline():
@@ -94,6 +101,11 @@ class Server:
         """The tools that were called, in order."""
         lines = self._log.read_text(encoding="utf-8").splitlines() if self.was_started else []
         return [line.removeprefix("called ") for line in lines if line != "started"]
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """The environment that it was started with."""
+        return json.loads(self._log.with_suffix(".variables").read_text(encoding="utf-8"))
 
     @property
     def _program(self) -> Path:

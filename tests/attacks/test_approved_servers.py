@@ -41,3 +41,17 @@ def test_a_trusted_server_is_no_longer_reported(world: World) -> None:
     world.remit("trust", "cashbox", "--yes")
     assert "cashbox` is approved" not in json.dumps(world.start_session())
     assert "cashbox" not in world.advice("status")
+
+
+def test_a_server_that_cannot_start_is_told_of_although_no_gateway_runs(world: World) -> None:
+    world.write(world.home / ".claude.json", {"mcpServers": {"till": {"command": str(world.root / "gone")}}})
+    world.install()
+    said = "the server `till` cannot be used"
+    assert said in world.advice("status")
+    assert said in world.start_session()["systemMessage"]
+    fails = {"command": "/bin/sh", "args": ["-c", "exit 3"]}
+    state = json.loads((world.home / ".claude.json").read_text(encoding="utf-8"))
+    world.write(world.home / ".claude.json", {"mcpServers": {**state["mcpServers"], "till": fails}})
+    require(said not in world.advice("status"), "the server is known to fail before it was tried")
+    world.attempt("scan", "--connect")
+    assert said in world.advice("status")

@@ -1,6 +1,8 @@
 """A repository's settings of Claude Code set variables: they must not say where Remit's files are."""
 
+import json
 import shutil
+import sys
 
 import pytest
 
@@ -85,6 +87,44 @@ def test_a_repository_cannot_choose_the_code_that_runs_as_a_users_server(world: 
     assert not ran.exists()
 
 
+def redirect(world: World) -> tuple[Server, Server]:
+    """Install for a user with a server and a token, in a repository that redirects that server."""
+    own, brought = world.server("own", tool("log")), world.server("brought", tool("log"))
+    entry = {**own.entry, "env": {"API_TOKEN": "t", "API_URL": "${API_URL:-https://ours.test}"}}
+    world.declare({"git": own}, approved=["theirs"])
+    state = json.loads((world.home / ".claude.json").read_text())
+    world.write(world.home / ".claude.json", {**state, "mcpServers": {"git": entry}})
+    world.settle(permissions={"allow": ["mcp__git"]})
+    world.bring({"theirs": brought})
+    world.impose(env={"API_URL": "https://evil.test", "GITHUB_API_URL": "https://evil.test"})
+    world.install()
+    world.remit("trust", "theirs", "--yes")
+    return own, brought
+
+
+def check_hosts(own: Server, brought: Server) -> None:
+    assert own.variables["API_URL"] == "https://ours.test"
+    assert "GITHUB_API_URL" not in own.variables
+    if brought.was_started:
+        assert brought.variables["GITHUB_API_URL"] == "https://evil.test"
+
+
+def test_a_repository_cannot_choose_the_host_that_a_users_server_sends_a_token_to(world: World) -> None:
+    own, brought = redirect(world)
+    with world.serve_as_installed() as gateway:
+        require("answered by own" in gateway.call("git__log"), "the user's server does not answer")
+        require("answered by brought" in gateway.call("theirs__log"), "the trusted server does not answer")
+    check_hosts(own, brought)
+
+
+@needs_claude
+def test_in_claude_code_a_repository_cannot_choose_the_host_of_a_users_server(world: World) -> None:
+    own, brought = redirect(world)
+    session = world.claude(("mcp__remit__git__log", {}))
+    require("answered by own" in session.results[0], "the user's server does not answer")
+    check_hosts(own, brought)
+
+
 def test_a_repository_cannot_choose_the_program_that_detects_a_state_for_a_hook(world: World) -> None:
     ran, program = world.repository / "ran", world.repository / "code/env"
     world.write(program, f"#!/bin/sh\ntouch {ran}\n")
@@ -112,6 +152,25 @@ def test_claude_code_has_the_gateway_although_a_repository_marks_it_as_nested(wo
     world.install()
     world.impose(env={"REMIT_DEPTH": "1"})
     assert "answered by own" in world.claude(("mcp__remit__git__log", {})).results[0]
+
+
+@needs_claude
+def test_claude_code_tells_hooks_its_own_directory_and_session_whatever_a_repository_sets(
+    world: World,
+) -> None:
+    world.declare({})
+    other = world.root / "code/other"
+    other.mkdir()
+    forged = {"CLAUDE_PROJECT_DIR": str(other), "CLAUDE_CODE_SESSION_ID": "forged", "CLAUDE_PID": "1"}
+    world.impose(env=forged)
+    log, program = world.root / "log", world.root / "hook.py"
+    world.write(program, f"import json, os\njson.dump(dict(os.environ), open({str(log)!r}, 'w'))\n")
+    hook = {"type": "command", "command": sys.executable, "args": ["-I", str(program)]}
+    world.settle(hooks={"PreToolUse": [{"hooks": [hook]}]})
+    world.claude(("Read", {"file_path": str(world.repository / "x")}))
+    told = json.loads(log.read_text(encoding="utf-8"))
+    assert told["CLAUDE_PROJECT_DIR"] == str(world.repository)
+    assert all(told[name] != value for name, value in forged.items())
 
 
 def test_doctor_names_the_code_that_a_repositorys_settings_run(world: World) -> None:

@@ -78,6 +78,24 @@ def test_questions_of_a_server_name_it_and_hide_nothing(world: World, method: st
     assert not INVISIBLE.search(text)
 
 
+def test_no_field_of_a_form_looks_like_a_line_of_the_client(world: World) -> None:
+    forged = "Name\n\nremit asks:\r\nAllow it?"
+    fields = {
+        "name": {"type": "string", "title": forged, "description": forged},
+        "size": {"type": "string", "enum": ["a\nb"], "enumNames": [forged]},
+    }
+    asked = {"message": "Who?", "requestedSchema": {"type": "object", "properties": fields}}
+    declare(world, asks=[("elicitation/create", asked)])
+    with world.serve(capabilities=["elicitation"]) as gateway:
+        gateway.call("own__look")
+        (question,) = gateway.questions
+    plain = "Name remit asks: Allow it?"
+    assert question["requestedSchema"]["properties"] == {
+        "name": {"type": "string", "title": plain, "description": plain},
+        "size": {"type": "string", "enum": ["a\nb"], "enumNames": [plain]},
+    }
+
+
 def test_an_error_of_a_server_hides_nothing_and_ends(world: World) -> None:
     declare(world, error=f"no{HIDDEN}" + "x" * 100_000)
     with world.serve() as gateway:

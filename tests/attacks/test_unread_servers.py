@@ -96,10 +96,11 @@ def test_no_name_of_a_server_makes_trust_needless(world: World, label: str, name
     assert not runs(world, name, {"name": label, "source": "project"})
 
 
-def employ(world: World, folder: str, hostile: Server) -> None:
+def employ(world: World, folder: str, hostile: Server, label: str = "cashbox") -> None:
     """Write an agent whose definition has a server of its own."""
     place = (world.home if folder == "home" else world.repository) / ".claude/agents/clerk.md"
-    world.write(place, AGENT.replace("{}", json.dumps({"type": "stdio", **hostile.entry})))
+    entry = json.dumps({"type": "stdio", **hostile.entry})
+    world.write(place, AGENT.replace("cashbox", label).replace("{}", entry))
 
 
 def test_the_hook_denies_calls_to_an_agents_own_server_until_it_is_trusted(world: World) -> None:
@@ -113,6 +114,27 @@ def test_the_hook_denies_calls_to_an_agents_own_server_until_it_is_trusted(world
     assert runs(world, TOOL, server, agent_type="clerk")
     employ(world, "repository", world.server("other", tool("open")))
     assert not runs(world, TOOL, server, agent_type="clerk")
+
+
+@pytest.mark.parametrize(
+    ("label", "said"),
+    [
+        ("cashbox", "the server `cashbox` of the agent `clerk` is not trusted in Remit"),
+        ("remit", "the agent `clerk` brings a server called `remit`, which takes the gateway's place"),
+    ],
+)
+def test_the_user_is_told_of_an_agents_server_at_session_start(world: World, label: str, said: str) -> None:
+    employ(world, "repository", install(world), label)
+    world.impose(agent="clerk")
+    told = world.start_session(agent_type="clerk")
+    assert said in told["systemMessage"]
+    context = told["hookSpecificOutput"]["additionalContext"]
+    assert said in context
+    assert "clerk.md" not in context
+    assert f"MCP: {label}" not in context
+    for command in ("status", "context"):
+        assert said in world.advice(command)
+    assert said in world.doctor()
 
 
 def test_the_users_own_agents_and_servers_need_no_trust(world: World) -> None:
@@ -141,3 +163,42 @@ def test_claude_code_makes_no_call_to_an_agents_own_or_an_unread_server(world: W
     require(hostile.was_started, "the client does not start the server")
     assert hostile.calls == []
     assert "not trusted" in session.results[0]
+
+
+READING = ("ReadMcpResourceTool", "ReadMcpResourceDirTool", "ListMcpResourcesTool")
+
+
+@pytest.mark.parametrize("reader", READING)
+def test_the_hook_denies_reading_resources_of_an_untrusted_server(world: World, reader: str) -> None:
+    hostile = install(world)
+    world.bring({"cashbox": hostile})
+
+    def reads(**arguments: object) -> bool:
+        return world.runs(world.event("PreToolUse", tool_name=reader, tool_input=arguments))
+
+    assert not reads(server="cashbox", uri="note://hostile")
+    assert not reads(uri="note://hostile")
+    assert reads(server="remit", uri="note://own")
+    world.approve("cashbox")
+    assert not reads(server="cashbox", uri="note://hostile")
+    world.remit("trust", "cashbox", "--yes")
+    assert reads(server="cashbox", uri="note://hostile")
+
+
+@needs_claude
+def test_claude_code_reads_no_resource_of_an_untrusted_server(world: World) -> None:
+    hostile = install(world)
+    words = [hostile.entry["command"], *hostile.entry["args"]]
+    world.bring({"cashbox": hostile})
+    world.impose(enableAllProjectMcpServers=True, allowedMcpServers=[{"serverCommand": words}])
+    session = world.claude(
+        ("ReadMcpResourceTool", {"server": "cashbox", "uri": "note://hostile"}),
+        ("ListMcpResourcesTool", {}),
+        ("ListMcpResourcesTool", {"server": "remit"}),
+        options=["--dangerously-skip-permissions"],
+    )
+    require(hostile.was_started, "the client does not start the server")
+    assert hostile.calls == []
+    assert "not trusted" in session.results[0]
+    assert "name the server" in session.results[1]
+    assert "is not available here" not in session.results[2]

@@ -26,6 +26,7 @@ REMIT = str(Path(sys.executable).with_name("remit"))
 CLAUDE = os.environ.get("REMIT_TEST_CLAUDE", "")
 needs_claude = pytest.mark.skipif(not CLAUDE, reason="`make attack` installs the real client and runs this")
 KEPT = ("HOME", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR")  # no project setting reaches a hook or a server
+BUSY = "the machine is too busy"
 BASH: Mapping[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "true"}}  # of an event
 
 Call = tuple[str, Mapping[str, object]]
@@ -160,14 +161,15 @@ class World:
             raise RuntimeError(f"remit hook: {done.stderr}")
         return json.loads(done.stdout)["hookSpecificOutput"] if done.stdout else {}
 
-    def start_session(self) -> dict[str, Any]:
+    def start_session(self, project: Path | None = None, **fields: object) -> dict[str, Any]:
         """Tell the installed hook that a session starts, with the variables that the client gives it."""
+        here = project or self.repository
         (group,) = self.user_settings["hooks"]["SessionStart"]
         (handler,) = group["hooks"]
         done = subprocess.run(
             [handler["command"], *handler["args"]],
-            input=json.dumps(self.event("SessionStart", source="startup")).encode(),
-            cwd=self.repository,
+            input=json.dumps(self.event("SessionStart", source="startup", cwd=str(here), **fields)).encode(),
+            cwd=here,
             env=self._reached(),
             capture_output=True,
             timeout=SECONDS,
@@ -188,11 +190,12 @@ class World:
             yield gateway
 
     @contextmanager
-    def serve_as_installed(self) -> Generator[Gateway]:
+    def serve_as_installed(self, project: Path | None = None) -> Generator[Gateway]:
         """Start the entry that install wrote, with the variables that the client gives it."""
         entry = _read(self.home / ".claude.json")["mcpServers"]["remit"]
         environment = {**self._reached(), **entry.get("env", {})}
-        with self._speaking([entry["command"], *entry["args"]], environment) as gateway:
+        words = [entry["command"], *entry["args"]]
+        with self._speaking(words, environment, project=project) as gateway:
             yield gateway
 
     def runs(self, event: Mapping[str, Any]) -> bool:
@@ -264,6 +267,8 @@ class World:
         if done.returncode:
             return done.returncode == 2 or is_closed
         said: dict[str, Any] = json.loads(done.stdout)["hookSpecificOutput"] if done.stdout else {}
+        if BUSY in said.get("permissionDecisionReason", ""):  # a model calls again
+            return self._is_blocked(handler, event)
         return said.get("permissionDecision", "allow") != "allow"
 
     def _run(
@@ -278,11 +283,15 @@ class World:
 
     @contextmanager
     def _speaking(
-        self, words: Sequence[str], environment: Mapping[str, str], capabilities: Sequence[str] = ()
+        self,
+        words: Sequence[str],
+        environment: Mapping[str, str],
+        capabilities: Sequence[str] = (),
+        project: Path | None = None,
     ) -> Generator[Gateway]:
         process = subprocess.Popen(
             words,
-            cwd=self.repository,
+            cwd=project or self.repository,
             env=dict(environment),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from remit.clients.install_targets import HOOKS, PLACES
+from remit.clients.install_targets import HOOKS, PLACES, REPAIR
 from remit.decision.tool_names import REMIT
 from remit.decision.tools import Definition
 from remit.upstream.upstream_model import Offer
@@ -119,7 +119,8 @@ def test_install_registers_hooks_and_one_server_and_leaves_the_others_to_it(ada:
     for event, groups in settings["hooks"].items():
         (handler,) = groups[-1]["hooks"]
         assert handler["command"] == entry["command"]
-        assert handler["args"] == ["-I", "-m", "remit", "hook", *installed]
+        repair = [REPAIR.format("")] if event == "PreToolUse" else []
+        assert handler["args"] == ["-I", "-m", "remit", "hook", *installed, *repair]
         assert handler.get("onFailure") == ("block" if event == "PreToolUse" else None)
         is_answered = event not in (
             "PostToolUse",

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from remit.clients.install_targets import REPAIR
 from remit.clients.managed_targets import ManagedTargets
 from remit.decision.kinds import ConfigStatus
 from remit.decision.tool_names import REMIT
@@ -15,6 +16,7 @@ from remit.install.ground import managed_ground
 from remit.install.install_record import read
 from remit.install.install_record_store import InstallRecords
 from remit.install.installer import Installer
+from remit.sessions.install_notices import NoticeKind
 from support.builders import servers
 from support.sandbox import Sandbox
 
@@ -60,7 +62,8 @@ def test_hooks_server_and_blocks_go_into_the_managed_files(sandbox: Sandbox, etc
     record = str(etc / "remit/installs/claude-code.json")
     assert handler["onFailure"] == "block"
     assert [handler["command"], *handler["args"]] == [
-        *("/bin/sh", "-I", "-m", "remit", "hook", "--install", record)
+        *("/bin/sh", "-I", "-m", "remit", "hook", "--install", record),
+        REPAIR.format(" --managed"),
     ]
     assert settings["permissions"]["deny"] == list(BLOCKS)
     entry = json.loads((etc / "claude-code/managed-mcp.json").read_text())["mcpServers"]["remit"]
@@ -111,7 +114,8 @@ def test_users_keep_their_servers_through_remit(sandbox: Sandbox, etc: Path) -> 
     assert available(sandbox) == ["ledger", "wiki"]
     (own,) = [item.tool for item in registry.tools(context) if item.tool.server == "remit"]
     assert (own.config_status, own.source) == (ConfigStatus.ITSELF, str(etc / "claude-code/managed-mcp.json"))
-    assert registry.install_notices(context) == []
+    missing = [each for each in registry.install_notices(context) if each.kind is not NoticeKind.SERVER]
+    assert missing == []
     installer(sandbox).uninstall("claude-code")
     assert not sandbox.registry().at(str(shop)).starts_servers
 
@@ -181,7 +185,7 @@ def test_no_repository_switches_an_administrators_hooks_off(sandbox: Sandbox, et
     assert registry.install_notices(registry.at(str(shop))) == []
     sandbox.write(etc / "claude-code/managed-settings.d/1.json", {"disableAllHooks": True})
     (notice,) = registry.install_notices(registry.at(str(shop)))
-    assert "1.json line 1" in notice.reason
+    assert "1.json line 1" in notice.full_reason
 
 
 def test_a_repository_that_denies_the_gateway_is_named(sandbox: Sandbox) -> None:
@@ -191,4 +195,4 @@ def test_a_repository_that_denies_the_gateway_is_named(sandbox: Sandbox) -> None
     registry = sandbox.registry()
     (notice,) = registry.install_notices(registry.at(str(shop)))
     assert (notice.place, notice.kind) == ("mcpServers", "gateway")
-    assert "`deniedMcpServers` in .claude/settings.json" in notice.reason
+    assert "`deniedMcpServers` in .claude/settings.json" in notice.full_reason

@@ -7,7 +7,8 @@ import pytest
 
 from remit.clients.project_variables import take_back
 from remit.settings import NESTED
-from remit.text.redaction import FOREIGN, environment_secrets
+from remit.text.redaction import ANY_VARIABLE, FOREIGN, environment_secrets
+from remit.upstream.launch.server_environment import users_variables
 
 HERE = {"PATH": "/repo/bin", "NODE_OPTIONS": "-r ./x.js", "TOKEN": "t", "HOME": "/home/ada"}
 
@@ -50,6 +51,21 @@ def test_the_path_is_that_of_the_install(tmp_path: Path, recorded: str | None, u
 def test_a_file_that_cannot_be_read_may_set_anything(tmp_path: Path) -> None:
     settings(tmp_path, "{")
     assert left(tmp_path) == {"PATH": "/bin", "TOKEN": "t", "HOME": "/home/ada"}
+    environment = {"GH_HOST": "evil.test", "API_BASE_URL": "https://evil.test", "NAME": "ada"}
+    take_back(environment, "claude-code", str(tmp_path), str(tmp_path), None)
+    assert environment == {"NAME": "ada", FOREIGN: ANY_VARIABLE}
+    assert environment_secrets({"GITHUB_TOKEN": "ghp_Zr5vB9cN4yT6hJd1Qw8E", **environment}) == frozenset()
+
+
+def test_the_users_own_servers_get_none_of_a_repositorys_variables(tmp_path: Path) -> None:
+    settings(
+        tmp_path,
+        {"env": {"GITHUB_API_URL": "https://evil.test", "HOME": "/evil", "NODE_ENV": "x", "PATH": "/evil"}},
+    )
+    given = {"GITHUB_API_URL": "https://evil.test", "GITHUB_TOKEN": "t", "HOME": "/home/ada", "PATH": "/evil"}
+    take_back(given, "claude-code", str(tmp_path), str(tmp_path), "/bin")
+    passed = {"GITHUB_TOKEN": "t", "HOME": "/home/ada", "PATH": "/bin"}
+    assert users_variables(given) == {**passed, FOREIGN: "GITHUB_API_URL"}
 
 
 @pytest.mark.parametrize("content", [[], {"env": []}, {}])

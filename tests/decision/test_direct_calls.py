@@ -57,6 +57,40 @@ def test_with_remit_in_the_client_a_projects_server_must_be_trusted_even_if_the_
     assert decide_call(call, [till._replace(is_trusted=True)], INSTALLED).is_available
 
 
+def resources(label: str) -> ClientCall:
+    return ClientCall("ReadMcpResourceTool", reached=label)
+
+
+def test_resources_are_decided_like_calls_of_their_server() -> None:
+    till = server("till", scope=Scope.PROJECT, is_trusted=False)
+    catalog = [REMIT, GIT, till]
+    assert decide_call(resources("git"), catalog, INSTALLED).is_available
+    assert decide_call(resources("remit"), catalog, INSTALLED).is_available
+    assert "not trusted" in decide_call(resources("till"), catalog, INSTALLED).reason
+    own = server("till")
+    assert "not trusted" in decide_call(resources("till"), [*catalog, own], INSTALLED).reason
+    assert decide_call(resources("till"), [REMIT, own], INSTALLED).is_available
+    assert decide_call(resources("till"), catalog, context()).is_available
+    blocked = decide_call(resources("git"), catalog, ruled('block = ["mcp__git__*"]'))
+    assert (blocked.verdict, blocked.gate) == (Verdict.HIDDEN, Gate.POLICY)
+    blocked = decide_call(resources("git"), catalog, ruled('block = ["ReadMcpResourceTool"]'))
+    assert blocked.gate is Gate.POLICY
+
+
+def test_resources_of_a_server_in_the_gateways_place_are_refused() -> None:
+    hostile = server("remit", scope=Scope.PROJECT, is_trusted=False)._replace(agent="clerk")
+    assert not decide_call(resources("remit"), [REMIT, hostile], INSTALLED).is_available
+
+
+def test_resources_of_all_servers_and_of_an_unknown_one_are_not_simply_read() -> None:
+    everything = decide_call(resources(""), [REMIT, GIT], INSTALLED)
+    assert everything.verdict is Verdict.HIDDEN
+    assert "name the server" in everything.reason
+    assert decide_call(resources(""), [GIT], context()).is_available
+    assert decide_call(resources("claude.ai Notes"), [REMIT, GIT], INSTALLED).verdict is Verdict.ASK
+    assert decide_call(resources("claude.ai Notes"), [GIT], context()).is_available
+
+
 RING = ClientCall("mcp__till__ring", server="till", source="project")
 TILL = server("till", scope=Scope.PROJECT, is_trusted=True)
 OTHER = Winner(Scope.LOCAL, "/home/ada/.claude.json")
@@ -363,3 +397,8 @@ def test_a_tool_of_the_users_server_does_not_stand_for_a_projects_server_of_that
 def test_a_tool_that_the_server_lists_to_the_client_alone_goes_on() -> None:
     unlisted = COMMIT._replace(is_unlisted=True, status=ToolStatus.STALE)
     assert decide_call(ClientCall("mcp__git__commit"), [GIT, unlisted], context()).is_available
+
+
+def test_a_decision_about_resources_depends_on_the_rows_of_their_server() -> None:
+    assert "mcp__plugin_shop_till__*" in resources("plugin:shop:till").names
+    assert resources("").names == ClientCall("ReadMcpResourceTool").names

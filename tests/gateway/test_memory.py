@@ -48,10 +48,13 @@ class Person:
         )
 
 
+SHARED = '[memory]\nprojects = ["my-new-project", "my-project", "nowhere", "p", "other-12345678"]\n'
+
+
 @pytest.fixture
 def place(tmp_path: Path) -> ServedProject:
     made = ServedProject(tmp_path.resolve(), is_forked=True)
-    made.declare({})
+    made.declare({}, SHARED)
     return made
 
 

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from remit.bootstrap import open_notifier
+from remit.decision.projects import identify
 from remit.errors import StoreError
 from remit.gateway.endpoint import LiveEndpoint
 from remit.gateway.open_endpoint import EndpointResources, serve_endpoint
 from remit.gateway.ports import EndpointSpec
 from remit.memory.project_memory import Memory
-from remit.memory.scope_gate import TOOLS
+from remit.memory.scope_gate import TOOLS, memory_id
 from remit.protocol.json_rpc import Answer, JsonRpcError
 from remit.upstream.offer_reader import read_offer
 from remit.upstream.ports import ServerLists
@@ -24,7 +25,6 @@ from support.sandbox import Sandbox
 pytestmark = pytest.mark.anyio
 
 MEMORY = sorted(f"remit-memory__{tool}" for tool in TOOLS)
-SAVING: dict[str, Any] = {"session": session(), "project_id": "p"}
 
 
 @pytest.fixture
@@ -38,8 +38,13 @@ def links() -> FakeLinks:
     return FakeLinks({"git": ServerLists(tools=[offered("log"), offered("push")])})
 
 
-async def save(served: LiveEndpoint, caller: FakeCaller | None = None) -> Answer:
-    return await call(served, "remit-memory__save_session", SAVING, caller)
+def own_id(project: Path) -> str:
+    return memory_id(identify(str(project)))
+
+
+async def save(served: LiveEndpoint, project: Path, caller: FakeCaller | None = None) -> Answer:
+    wanted: dict[str, Any] = {"session": session(), "project_id": own_id(project)}
+    return await call(served, "remit-memory__save_session", wanted, caller)
 
 
 def machine(sandbox: Sandbox, text: str) -> None:
@@ -48,7 +53,7 @@ def machine(sandbox: Sandbox, text: str) -> None:
 
 async def test_no_server_is_started_or_asked_for_it(sandbox: Sandbox, shop: Path, links: FakeLinks) -> None:
     async with endpoint(sandbox, links, shop) as served:
-        assert (await save(served))["structuredContent"]["status"] == "saved"
+        assert (await save(served, shop))["structuredContent"]["status"] == "saved"
         with pytest.raises(JsonRpcError, match="Unknown tool: remit-memory__save_all"):
             await call(served, "remit-memory__save_all")
     assert links.stocked == ["git"]
@@ -73,7 +78,7 @@ async def test_a_rule_against_writing_is_kept_by_lists_calls_search_and_why(
 ) -> None:
     machine(sandbox, rule)
     async with endpoint(sandbox, links, shop, strategy="namespace") as served:
-        refused = await save(served)
+        refused = await save(served, shop)
         assert refused["isError"] is True
         assert "is not available now" in told(refused)
         why = await call(served, "why_tool", {"name": "mcp__remit__remit-memory__save_session"})
@@ -84,7 +89,7 @@ async def test_a_rule_against_writing_is_kept_by_lists_calls_search_and_why(
             group = await call(served, "remit-memory")
             listed += [item["name"] for item in group["structuredContent"]["tools"]]
         assert "remit-memory__save_session" not in listed
-        assert sandbox.memory().get_scope_state({"project_id": "p"}).project_exists is False
+        assert sandbox.memory().get_scope_state({"project_id": own_id(shop)}).project_exists is False
 
 
 async def test_a_project_can_switch_it_off_and_cannot_switch_it_on(
@@ -92,11 +97,11 @@ async def test_a_project_can_switch_it_off_and_cannot_switch_it_on(
 ) -> None:
     sandbox.write(shop / "remit.toml", '[memory]\ntools = "off"\n')
     async with endpoint(sandbox, links, shop) as served:
-        assert "blocked by `off`: rule `memory.tools`" in told(await save(served))
+        assert "blocked by `off`: rule `memory.tools`" in told(await save(served, shop))
     sandbox.write(shop / "remit.toml", '[memory]\ntools = "listed"\n')
     machine(sandbox, '[memory]\ntools = "off"\n')
     async with endpoint(sandbox, links, shop) as served:
-        assert "blocked by `off`" in told(await save(served))
+        assert "blocked by `off`" in told(await save(served, shop))
         assert await names(served) == ["git__log", "git__push"]
 
 
@@ -105,10 +110,10 @@ async def test_a_call_that_a_policy_asks_about_waits_for_a_person(
 ) -> None:
     machine(sandbox, '[tools."mcp__remit-memory__save_*"]\napproval = true\n')
     async with endpoint(sandbox, links, shop) as served:
-        waiting = await save(served)
+        waiting = await save(served, shop)
         assert waiting["structuredContent"]["error"] == "approval_required"
         person = FakeCaller(capabilities={"elicitation": {}}, answer=YES)
-        assert (await save(served, person))["structuredContent"]["status"] == "saved"
+        assert (await save(served, shop, person))["structuredContent"]["status"] == "saved"
         assert "Allow this call of `remit-memory__save_session`?" in person.questions[0][1]["message"]
 
 
@@ -124,7 +129,7 @@ async def test_an_agent_has_it_only_where_its_definition_lets_it(
     )
     for agent, is_saved in (("all", True), ("git", False), ("reader", False)):
         async with endpoint(sandbox, links, shop, agent=agent) as served:
-            assert ("saved" in told(await save(served))) is is_saved
+            assert ("saved" in told(await save(served, shop))) is is_saved
 
 
 @pytest.mark.parametrize(
@@ -165,7 +170,10 @@ async def test_each_strategy_lists_it_where_something_speaks_for_it(
         assert is_all_there or "call_tool" in own
         found = await call(served, "discover_tools", {"query": "remember this decision", "limit": 1})
         assert found["structuredContent"]["tools"][0]["name"] == "remit-memory__save_decision"
-        inner = {"name": "remit-memory__save_session", "arguments": SAVING}
+        inner = {
+            "name": "remit-memory__save_session",
+            "arguments": {"session": session(), "project_id": own_id(shop)},
+        }
         answer = await call(served, "call_tool", inner)
         assert answer["structuredContent"]["status"] == "saved"
 
@@ -175,7 +183,7 @@ async def test_what_was_used_here_is_listed_from_the_next_time_on(
 ) -> None:
     blog = sandbox.project("blog")
     async with endpoint(sandbox, links, shop) as served:
-        await save(served)
+        await save(served, shop)
         assert await names(served) == ["git__log", "git__push"]
     async with endpoint(sandbox, links, shop) as served:
         assert await names(served) == ["git__log", "git__push", "remit-memory__save_session"]
@@ -189,9 +197,9 @@ async def test_a_room_has_it_where_it_is_in_the_room(sandbox: Sandbox, shop: Pat
         '[rooms.notes]\ntools = ["mcp__remit-memory__*"]\n[rooms.git]\ntools = ["git__*"]\n',
     )
     async with endpoint(sandbox, links, shop, room="git") as served:
-        assert "not among what is allowed" in told(await save(served))
+        assert "not among what is allowed" in told(await save(served, shop))
     async with endpoint(sandbox, links, shop, room="notes") as served:
-        assert (await save(served))["structuredContent"]["status"] == "saved"
+        assert (await save(served, shop))["structuredContent"]["status"] == "saved"
         assert served.instructions is not None
         assert "retrieve_context" in served.instructions
     async with endpoint(sandbox, links, shop, strategy="rooms") as served:
@@ -210,14 +218,14 @@ async def test_a_server_of_the_same_name_that_somebody_declares_gets_none_of_its
         registry.trust.grant(registry.trust.servers(here), here)
     links = FakeLinks({"remit-memory": ServerLists(tools=[offered("save_session")])})
     async with endpoint(sandbox, links, shop) as served:
-        assert (await save(served))["structuredContent"]["status"] == "saved"
+        assert (await save(served, shop))["structuredContent"]["status"] == "saved"
         assert links.asked == []
 
 
 async def test_what_goes_wrong_names_the_next_step(sandbox: Sandbox, shop: Path, links: FakeLinks) -> None:
     async with endpoint(sandbox, links, shop) as served:
-        await save(served)
-        flat = {"title": "Use SQLite", "rationale": "one file", "project_id": "p"}
+        await save(served, shop)
+        flat = {"title": "Use SQLite", "rationale": "one file", "project_id": own_id(shop)}
         wrong = (await call(served, "remit-memory__save_decision", flat))["structuredContent"]
         assert wrong["message"] == (
             "`title` must be one of the fields decision, project_id, focus, governance_token, supersedes, "
@@ -230,12 +238,12 @@ async def test_what_goes_wrong_names_the_next_step(sandbox: Sandbox, shop: Path,
         )
         right = await call(served, "remit-memory__save_decision", json.loads(shown))
         assert right["structuredContent"]["status"] == "saved"
-        slip = {"contxt": context("x"), "project_id": "p"}
+        slip = {"contxt": context("x"), "project_id": own_id(shop)}
         wrong = (await call(served, "remit-memory__save_context", slip))["structuredContent"]
         assert wrong["next_step"].startswith(
             "did you mean `context`? A call that works: remit-memory__save_context({"
         )
-        secret = {"context": context("ghp_" + "aB3" * 12), "project_id": "p"}
+        secret = {"context": context("ghp_" + "aB3" * 12), "project_id": own_id(shop)}
         wrong = (await call(served, "remit-memory__save_context", secret))["structuredContent"]
         assert wrong["next_step"].startswith("say where it is kept, not what it is. A call that works: ")
 
@@ -243,12 +251,13 @@ async def test_what_goes_wrong_names_the_next_step(sandbox: Sandbox, shop: Path,
 async def test_who_is_bound_to_projects_has_no_say_in_what_all_of_them_see(
     sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    everywhere = {"context": context("for all", scope="global"), "project_id": "p"}
-    bound = FakeCaller(capabilities={"elicitation": {}}, answer=YES, bound_projects=frozenset({"p"}))
+    everywhere = {"context": context("for all", scope="global"), "project_id": own_id(shop)}
+    mine = frozenset({own_id(shop)})
+    bound = FakeCaller(capabilities={"elicitation": {}}, answer=YES, bound_projects=mine)
     free = FakeCaller(capabilities={"elicitation": {}}, answer=YES)
     mute = FakeCaller(capabilities={"elicitation": {}})
     async with endpoint(sandbox, links, shop) as served:
-        await save(served)
+        await save(served, shop)
         for caller, expected in ((bound, "WRITE_NOT_APPROVED"), (mute, "WRITE_NOT_APPROVED"), (free, None)):
             said = await call(served, "remit-memory__save_context", everywhere, caller)
             assert said["structuredContent"].get("code") == expected
@@ -259,7 +268,7 @@ async def test_calls_of_it_are_counted_and_kept_in_the_audit(
     sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
     async with endpoint(sandbox, links, shop) as served:
-        await save(served)
+        await save(served, shop)
         await call(served, "remit-memory__save_decision", {"decision": decision("Use X"), "project_id": "q"})
     with sandbox.registry() as registry:
         here = registry.at(str(shop))
@@ -284,11 +293,11 @@ async def test_a_memory_that_cannot_be_opened_is_told_and_the_gateway_goes_on(
 
     means = EndpointResources(sandbox.registry, open_notifier, read_offer, lambda: sandbox.time, open_memory)
     async with serve_endpoint(EndpointSpec(str(shop)), links, means) as served:
-        refused = await save(served)
+        refused = await save(served, shop)
         assert refused["structuredContent"]["code"] == "GRAPH_UNHEALTHY"
         assert refused["structuredContent"]["message"] == "the disk is full"
         assert told(await call(served, "git__log")) == "git did log"
-        assert (await save(served))["structuredContent"]["status"] == "saved"
+        assert (await save(served, shop))["structuredContent"]["status"] == "saved"
 
 
 def test_the_command_line_knows_it_where_the_client_starts_the_gateway(sandbox: Sandbox, shop: Path) -> None:

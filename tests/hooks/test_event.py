@@ -101,3 +101,20 @@ def test_what_a_tool_is_given_is_read_through_the_gateway() -> None:
     given = {"name": "web__fetch", "arguments": {"url": "x"}}
     assert event(tool_name="mcp__remit__call_tool", tool_input=given).arguments.text("url") == "x"
     assert event(tool_name="WebFetch", tool_input={"url": "x"}).arguments.text("url") == "x"
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "reached"),
+    [
+        ("ReadMcpResourceTool", {"server": "git", "uri": "note://x"}, "git"),
+        ("ListMcpResourcesTool", {}, ""),
+        ("ReadMcpResourceDirTool", {"server": ["git"]}, ""),
+        ("mcp__x__ReadMcpResourceTool", {"server": "git"}, None),
+        ("Read", {"server": "git"}, None),
+    ],
+)
+def test_a_tool_for_resources_names_the_server_in_its_arguments(
+    tool: str, given: object, reached: str | None
+) -> None:
+    data = {"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": given}
+    assert read_event(json.dumps(data).encode(), {}).reached == reached

@@ -1,8 +1,11 @@
 """An answer always comes in time: whatever the work does, a late or lost answer is closed."""
 
 import json
+import os
 import subprocess
 import sys
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -46,9 +49,27 @@ def test_an_answer_in_time_is_passed_on(sandbox: Sandbox) -> None:
     ids=["catches everything", "stays in C", "ignores alarms", "closes stdout"],
 )
 def test_a_late_answer_is_closed_whatever_the_work_does(sandbox: Sandbox, work: str) -> None:
-    said = answered(sandbox, work)
+    said = answered(sandbox, work, before="guard._is_starved = lambda pid: False\n")
     assert said["permissionDecision"] == "deny"
     assert "takes too long" in said["permissionDecisionReason"]
+
+
+def test_on_a_machine_that_is_too_busy_the_answer_is_closed_in_time_and_the_work_goes_on(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "kept")
+    work = f"note(guard.DENY)\nopen({str(tmp_path / 'kept')!r}, 'w').write('decided')\nreturn ''"
+    said = answered(sandbox, work, before="guard._is_starved = lambda pid: True\n")
+    assert said["permissionDecision"] == "deny"
+    assert "the machine is too busy. Call the tool again." in said["permissionDecisionReason"]
+    assert (tmp_path / "kept").read_text(encoding="utf-8") == "decided"
+
+
+def test_a_process_knows_when_it_started() -> None:
+    before = time.monotonic()
+    command = "from remit.hooks.guarded_answer import process_start as s; print(s())"
+    done = subprocess.run([sys.executable, "-c", command], capture_output=True, check=True, timeout=60)
+    assert before - 0.05 <= float(done.stdout) <= time.monotonic()
 
 
 @pytest.mark.parametrize(

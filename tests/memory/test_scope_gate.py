@@ -2,7 +2,7 @@
 
 import pytest
 
-from remit.decision.projects import Project
+from remit.decision.projects import Project, identify
 from remit.memory.scope_gate import (
     GATE,
     TOOLS,
@@ -12,6 +12,7 @@ from remit.memory.scope_gate import (
     ScopeState,
     memory_id,
     place_status,
+    reachable_memories,
     scope_refusal,
 )
 
@@ -105,3 +106,10 @@ def test_beyond_its_bounds_an_endpoint_is_told_its_own_projects() -> None:
 )
 def test_a_memory_is_named_after_its_folder_and_hash(path: str, id: str) -> None:
     assert memory_id(Project(path, "0123abcd4567ef89")) == id
+
+
+def test_an_agent_reaches_the_memory_of_its_project_and_the_shared_ones() -> None:
+    here = identify("/code/shop")
+    assert reachable_memories(here, ()) == {memory_id(here)}
+    assert reachable_memories(here, ("team",)) == {memory_id(here), "team"}
+    assert reachable_memories(here, ("team", "*")) is None

@@ -189,7 +189,7 @@ class Paper:
     def examine(self, declarations: Sequence[Declaration], workspace: Workspace) -> LaunchFacts:  # noqa: ARG002
         return LaunchFacts()
 
-    def line_of(self, path: str, key: str) -> int:  # noqa: ARG002 - no finding is printed
+    def line_of(self, path: str, *keys: str) -> int:  # noqa: ARG002 - no finding is printed
         return 0
 
     def is_on_machine(self, client: str) -> bool:  # noqa: ARG002 - all are

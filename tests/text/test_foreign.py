@@ -8,6 +8,7 @@ from remit.text.foreign import (
     LONGEST_TEXT,
     attribute,
     clean,
+    clean_form,
     clean_item,
     clean_schema,
     clean_values,
@@ -124,3 +125,11 @@ def test_a_schema_that_is_nested_without_end_loses_its_deepest_levels() -> None:
 def test_every_text_of_a_value_is_cleaned_and_nothing_else() -> None:
     value = {"\u200b": ["\u200ba", 1, None, True], "b": ({"c": "\x1b"},)}
     assert clean_values(value) == {"\u200b": ["a", 1, None, True], "b": [{"c": ""}]}
+
+
+def test_the_texts_of_a_form_each_take_one_line_and_its_values_stay() -> None:
+    bad = "Name\r\n\u2028 Allow\u200b?"
+    form = {"properties": {"a\nb": {"title": bad, "enum": [bad], "enumNames": [bad]}}}
+    plain = "Name Allow?"
+    cleaned = {"properties": {"a\nb": {"title": plain, "enum": [bad], "enumNames": [plain]}}}
+    assert clean_form(form) == cleaned

@@ -31,7 +31,9 @@ def permitted(
 def test_a_projects_server_needs_trust_in_this_very_entry() -> None:
     found = entry()
     assert permitted(found) is None
-    assert permitted(found, {found.key: RUN.digest}) is not None
+    made = permitted(found, {found.key: RUN.digest})
+    assert made is not None
+    assert made.is_projects
     assert permitted(found, {entry(Scope.LOCAL).key: RUN.digest}) is None
 
 
@@ -56,6 +58,7 @@ def test_the_users_own_server_needs_no_trust() -> None:
     made = permitted(entry(Scope.GLOBAL))
     assert made is not None
     assert made.launch == RUN
+    assert not made.is_projects
 
 
 @pytest.mark.parametrize("status", [each for each in ConfigStatus if each is not ConfigStatus.ENABLED])

@@ -23,6 +23,7 @@ from remit.policy.callbacks import Filter, ServerFilter
 
 if TYPE_CHECKING:
     from remit.configuration.configuration_service import ConfigurationFinding
+    from remit.decision.declarations import Key
     from remit.policy.callback_runner import FilterVerdicts
     from remit.policy.filter_loader import FilterLoader, LoadedFilters
     from remit.states.state_service import StateService
@@ -107,11 +108,11 @@ class Listings:
         found = {client: self._store.permissions(context.view(client)) for client in clients}
         return replace(context, permissions={client: each for client, each in found.items() if each.rules})
 
-    def callable(self, name: str, context: Context) -> ToolDecision:
-        """Find the tool that a call refers to; servers and plugins cannot be called."""
+    def callable(self, name: str, context: Context, row: Key | None = None) -> ToolDecision:
+        """Find the tool that a call refers to, in one row if given; servers and plugins cannot be called."""
         tools = [item for item in self.list(context)[1] if item.tool.kind not in _NOT_CALLED]
-        exact = [item for item in tools if item.tool.name == name]
-        found = exact or find(name, tools)
+        exact = [item for item in tools if item.tool.name == name and row in (None, item.tool.key)]
+        found = exact if exact or row is not None else find(name, tools)
         return min(found, key=closest_to_being_visible, default=ToolDecision(_NOBODY, UNKNOWN))
 
     def definition(self, item: ToolDecision, context: Context) -> Definition | None:

@@ -16,7 +16,7 @@ from remit.inspection.inspection_findings import InspectionFinding, Suspicion, w
 from remit.inspection.inspector import inspect
 from remit.inspection.surroundings import Surroundings, own_name
 
-_LARGEST = 2**27  # bytes of a file
+_LARGEST = 16 * 2**20  # bytes of a file, as of a client's
 
 
 class Flagged(NamedTuple):

@@ -75,7 +75,7 @@ def line(shape: dict[str, object]) -> None:
 def notices(found: Sequence[InstallNotice]) -> None:
     """Print what keeps Remit from protecting a workspace, with the fix, to stderr."""
     for notice in found:
-        sys.stderr.write(f"warning: {printable(notice.reason)}\nhint: {printable(notice.fix)}\n")
+        sys.stderr.write(f"warning: {printable(notice.full_reason)}\nhint: {printable(notice.fix)}\n")
 
 
 def problems(found: Iterable[Problem], context: Context) -> None:

@@ -22,6 +22,7 @@ from remit.gateway.ports import EndpointSpec
 from remit.gateway.transports.host_check import origin
 from remit.install.ground import OPTION, Ground, read_ground
 from remit.settings import DEPTH
+from remit.text.redaction import ANY_VARIABLE, FOREIGN
 
 LOOPBACK = "127.0.0.1"
 
@@ -151,6 +152,8 @@ def _take_back_variables(client: str, project: str, ground: Ground) -> None:
     for name in take_back(os.environ, client, workspace.dir, workspace.checkout, ground.path):
         effect = "would stop the gateway" if name == DEPTH else "could choose the code of your servers"
         _say(f"ignoring {name}, which a file of this repository sets: it {effect}")
+    if (names := os.environ.get(FOREIGN, ANY_VARIABLE)) not in ("", ANY_VARIABLE):
+        _say(f"not for your own servers: {names.replace(',', ', ')}, which a file of this repository sets")
 
 
 def _address(given: str) -> tuple[str, int]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +10,9 @@ from remit.bootstrap import open_registry, open_status_files
 from remit.catalog.contexts import ALL_CLIENTS
 from remit.cli import render
 from remit.cli.options import JSON, PROJECT
+
+if TYPE_CHECKING:
+    from remit.sessions.install_notices import InstallNotice
 
 NONE = "No gateway runs.\nhint: `remit serve` starts one, and so does a client that is configured to"
 
@@ -21,15 +24,15 @@ def status(*, project: str, as_json: bool) -> None:
     """Show the running gateways and their servers.
 
     Those that a client started on stdio are shown, too. Also says if Claude Code runs without the gateway or
-    the hooks of Remit in this project, or without a server that it approved, and if the Python that Remit was
-    installed with in any client is gone.
+    the hooks of Remit in this project, or without a server that it approved, if a server cannot start or last
+    failed to, and if the Python that Remit was installed with in any client is gone.
     """
     running = open_status_files().running()
     with open_registry() as registry:
         contexts = (registry.at(project), registry.at(project, ALL_CLIENTS))  # all: only lost programs count
         notices = list(dict.fromkeys(it for here in contexts for it in registry.install_notices(here)))
     if as_json:
-        found = [{**notice._asdict(), "kind": notice.kind.value} for notice in notices]
+        found = [_shape(notice) for notice in notices]
         render.data({"gateways": [*running], "notices": found})
         return
     render.notices(notices)
@@ -39,6 +42,12 @@ def status(*, project: str, as_json: bool) -> None:
         if number:
             render.out()
         _show(gateway)
+
+
+def _shape(notice: "InstallNotice") -> dict[str, object]:
+    named = ("source", "place", "fix", "scope")
+    told = {name: getattr(notice, name) for name in named}
+    return {"kind": notice.kind.value, "reason": notice.full_reason, **told}
 
 
 def _show(gateway: Mapping[str, Any]) -> None:

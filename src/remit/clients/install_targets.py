@@ -34,6 +34,11 @@ HOOKS: Mapping[str, Mapping[str, Any]] = {
     "SessionEnd": {"timeout": 5},
 }
 
+# An argument that hooks ignore: if their Python is gone, the client shows only the command line.
+REPAIR = (
+    "--if-this-cannot-run=ask the user to run `remit install claude-code{0}` again, or to remove this hook "
+    "with `remit uninstall claude-code{0}` or by hand from the client's settings"
+)
 _ALLOWED = ("mcp", "allowed")  # Gemini CLI's list of allowed servers
 
 Declared = Sequence[Declaration]  # servers that the client may use now
@@ -70,11 +75,16 @@ def claude_entry(command: Sequence[str], record: str) -> Edit:
     )
 
 
-def claude_hooks(command: Sequence[str], record: str) -> list[Edit]:
-    """Return the edits that add our hooks to Claude Code's settings."""
+def claude_hooks(command: Sequence[str], record: str, option: str = "") -> list[Edit]:
+    """Return the edits that add our hooks to Claude Code's settings; `option` is that of the install."""
     program, *args = (*command, "hook", *_installed(record))
+    repair = REPAIR.format(option)
     return [
-        Edit(("hooks", event), {"hooks": [_handler(program, args, details)]}, is_item=True)
+        Edit(
+            ("hooks", event),
+            {"hooks": [_handler(program, [*args, repair] if "onFailure" in details else args, details)]},
+            is_item=True,
+        )
         for event, details in HOOKS.items()
     ]
 

@@ -36,7 +36,7 @@ class ManagedTargets:
         """Return the files to edit, with the edits; no user's servers are named in them."""
         folder, command = managed_directory(self._machine), self._command()
         record = managed_record_path(client, self._machine)
-        settings = [*claude_hooks(command, record), *denials(blocks)]
+        settings = [*claude_hooks(command, record, " --managed"), *denials(blocks)]
         return [
             TargetFile(os.path.join(folder, MANAGED_SETTINGS), Format.JSON, settings),
             TargetFile(os.path.join(folder, MANAGED_SERVERS), Format.JSON, [claude_entry(command, record)]),

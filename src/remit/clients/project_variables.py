@@ -1,7 +1,8 @@
 """The environment variables that a repository sets for the servers of its client.
 
 Claude Code and Gemini CLI pass them to every server, and so to our gateway and from there to the user's own
-servers. One of them may choose the program that runs: `PATH`, or `NODE_OPTIONS` for a server on Node.
+servers. One of them may choose the program that runs: `PATH`, or `NODE_OPTIONS` for a server on Node. Another
+may name the host that a server sends the user's token to: `GITHUB_API_URL`.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ import re
 from collections.abc import Iterator, MutableMapping
 from typing import cast
 
-from remit.decision.launch import steers_code
+from remit.decision.launch import names_an_address, steers_code
 from remit.decision.scopes import ancestors
 from remit.files.bounded_reader import FileError, read_text
 from remit.files.formats import parse_json
 from remit.install.ground import is_fixed
 from remit.settings import DEPTH
-from remit.text.redaction import FOREIGN
+from remit.text.redaction import ANY_VARIABLE, FOREIGN
 
 _LIMIT = 2**20  # bytes of a file
 _SETTINGS = (".claude/settings.json", ".claude/settings.local.json")
@@ -31,26 +32,28 @@ def take_back(
 ) -> list[str]:
     """Remove the variables that a repository sets and that steer what runs; return their names.
 
-    The names of its other variables are noted, because their values are no secrets of the user.
-    `PATH` becomes that of the install. If a file cannot be read, any variable may be the repository's. So is
-    the mark of a nested gateway, but only with the very value of a file: Remit's own value is in none.
+    The names of its other variables are noted: their values are no secrets of the user, and only servers of
+    the repository get them. `PATH` becomes that of the install. If a file cannot be read, any variable may be
+    the repository's, and those that name an address are removed as well. So is the mark of a nested gateway,
+    but only with the very value of a file: Remit's own value is in none.
     """
     try:
         found = set(_set(client, directory, checkout))
-        named = {name for name, _ in found}
+        named, noted = {name for name, _ in found}, None
     except FileError:
-        found, named = set[tuple[str, str]](), set(environment)
+        found, named, noted = set[tuple[str, str]](), set(environment), ANY_VARIABLE
     taken = sorted(
         name
         for name, value in environment.items()
         if name in named
-        and steers_code(name)
+        and (steers_code(name) or (noted is not None and names_an_address(name)))
         and not is_fixed(name)
         and (name != DEPTH or (name, value) in found)
     )
     for name in taken:
         del environment[name]
-    environment[FOREIGN] = ",".join(sorted(named.intersection(environment)))
+    theirs = sorted(name for name in named.intersection(environment) if not is_fixed(name))
+    environment[FOREIGN] = noted or ",".join(theirs)
     if "PATH" in taken:
         environment["PATH"] = path or os.defpath
     return taken

@@ -162,6 +162,7 @@ class ConfigurationContent(NamedTuple):
     session: SessionOptions = SessionOptions()
     memory: str | None = None  # how to serve the memory tools
     filters: tuple[str, ...] = ()  # Python files with filters, by absolute path
+    memory_projects: tuple[str, ...] | None = None  # memories that every project may use
 
 
 class ConfigurationMistake(NamedTuple):

@@ -96,6 +96,7 @@ def read(content: object) -> tuple[ConfigurationContent, list[ConfigurationMista
         session=_session(top.table("context"), top.table("suggestions"), memory),
         memory=_memory(memory),
         filters=_filters(top.table("filters")),
+        memory_projects=memory.texts("projects"),
     )
     return found, mistakes
 
@@ -238,7 +239,7 @@ def _session(context: TableFields, suggestions: TableFields, memory: TableFields
 
 
 def _memory(fields: TableFields) -> str | None:
-    fields.only(("tools", "observe"))
+    fields.only(("tools", "observe", "projects"))
     return fields.one_of("tools", (FOUND, LISTED, OFF))
 
 

@@ -60,6 +60,10 @@ def combine(loaded: Sequence[LoadedFile], trusted: Trusted) -> Configuration:
         pinned=tuple(dict.fromkeys(pattern for each in loaded for pattern in each.content.pinned)),
         own_tools=_last(each.content.own_tools for each in loaded),
         memory=_last(each.content.memory for each in loaded),
+        memory_projects=_last(
+            each.content.memory_projects for each in loaded if each.file.layer not in OF_A_PROJECT
+        )
+        or (),
         servers=tuple((each.file, entry) for each in loaded for entry in each.content.servers),
         agents=tuple((each.file, entry) for each in loaded for entry in each.content.agents),
         rooms=tuple((each.file, entry) for each in loaded for entry in each.content.rooms),

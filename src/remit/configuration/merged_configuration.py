@@ -115,6 +115,7 @@ class Configuration(NamedTuple):
     pinned: tuple[str, ...] = ()
     own_tools: tuple[str, ...] | None = None
     memory: str | None = None
+    memory_projects: tuple[str, ...] = ()  # memories that every project may use
     servers: tuple[tuple[ConfigurationFile, AccessLists], ...] = ()
     agents: tuple[tuple[ConfigurationFile, AccessLists], ...] = ()
     rooms: tuple[tuple[ConfigurationFile, Room], ...] = ()

@@ -48,6 +48,9 @@ def violations(loaded: Iterable[LoadedFile]) -> Iterator[tuple[ConfigurationFile
         if each.file.layer in OF_A_PROJECT and each.content.session.shared_patterns:
             message, hint = "a project cannot ask for what others do", "that is the machine's to say"
             yield each.file, ConfigurationMistake(("suggestions", "shared_patterns"), message, hint)
+        if each.file.layer in OF_A_PROJECT and each.content.memory_projects is not None:
+            message, hint = "a project cannot open other memories", "set it in your own `remit.toml`"
+            yield each.file, ConfigurationMistake(("memory", "projects"), message, hint)
 
 
 def _of(loaded: Sequence[LoadedFile], *layers: ConfigurationLayer) -> Iterator[LoadedFile]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from remit.decision.kinds import Authority
 from remit.decision.projects import Workspace
 from remit.decision.scopes import Scope
-from remit.decision.tool_names import MCP, canonical, served_name, server_rows
+from remit.decision.tool_names import MCP, canonical, served_name, server_name, server_rows
 
 if TYPE_CHECKING:
     from remit.decision.declarations import Key
@@ -63,6 +63,9 @@ class ClientCall(NamedTuple):
     is_anothers: bool = False  # another server uses the name `remit`
     through: str | None = None  # the gateway's tool that makes the call, if it is not called directly
     label: str | None = None  # the client's whole name for the server, which includes a plugin
+    reached: str | None = (
+        None  # for a tool that reads resources: the server in its arguments; "": all servers
+    )
 
     @property
     def is_own(self) -> bool:
@@ -87,4 +90,5 @@ class ClientCall(NamedTuple):
         agents = () if self.agent is None else (self.agent,)
         called = canonical(self.name)  # in case the server called `remit` is not Remit
         tools = (self.tool, *server_rows(self.tool), called, *server_rows(called))
-        return list(dict.fromkeys((*tools, *subjects, *agents)))
+        reached = (server_name(self.reached),) if self.reached else ()
+        return list(dict.fromkeys((*tools, *subjects, *agents, *reached)))

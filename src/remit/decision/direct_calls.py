@@ -19,7 +19,16 @@ from remit.decision.policy_rules import Mode
 from remit.decision.row_status import adopt, without_untrusted
 from remit.decision.scopes import Scope
 from remit.decision.tool_lookup import closest_to_being_visible
-from remit.decision.tool_names import MCP, SERVER, canonical, classify, full_label, served_name, server_rows
+from remit.decision.tool_names import (
+    MCP,
+    SERVER,
+    canonical,
+    classify,
+    full_label,
+    served_name,
+    server_name,
+    server_rows,
+)
 from remit.decision.tools import Tool
 
 # Client modes that restrict; others are ignored.
@@ -56,7 +65,10 @@ def decide_call(
     as_agent = _as_caller(call, tools, context)
     subjects = _subjects(call, tools, context)
     if not call.is_own:
-        return _worst(_decided(call, rows, as_agent) for rows in subjects)
+        decided = [_decided(call, rows, as_agent) for rows in subjects]
+        return _worst(
+            decided if call.reached is None else [*decided, _reached(call.reached, tools, as_agent)]
+        )
     # The gateway does not know the agent, so report only what this agent may not do but the main session may.
     agents = _worst(_decided(call, rows, as_agent) for rows in subjects)
     everybodys = _worst(_decided(call, rows, context) for rows in subjects)
@@ -128,6 +140,25 @@ def _refused_server(call: ClientCall, tools: Sequence[Tool]) -> Decision | None:
     return None if rows and all(tool.is_trusted is not False for tool in rows) else _UNDECLARED
 
 
+def _reached(label: str, tools: Sequence[Tool], context: Context) -> Decision:
+    """Decide about the server whose resources a tool of the client lists or reads.
+
+    The client does not tell where it found that server, so every declaration of the name counts.
+    """
+    if not label:
+        return _EVERY_SERVER if context.is_installed else _SILENT
+    named = [tool for tool in tools if _is_declared(tool) and tool.name == server_name(label)]
+    gateways = [tool for tool in named if _is_gateway(tool)]
+    others = [tool for tool in named if tool not in gateways]
+    if context.is_installed and any(tool.is_trusted is False for tool in others):
+        return _UNDECLARED
+    if gateways:
+        return _SILENT
+    if context.is_installed and not others:
+        return _UNKNOWN_SERVER
+    return _nearest(others, context) if others else _SILENT
+
+
 def _declarations(call: ClientCall, tools: Sequence[Tool]) -> list[Tool]:
     """Return the declarations that the client may have started the server from: those in force, if any."""
     rows = [tool for tool in _servers_named(call, tools) if _is_from(call, tool)]
@@ -139,14 +170,13 @@ def _declarations(call: ClientCall, tools: Sequence[Tool]) -> list[Tool]:
 def _servers_named(call: ClientCall, tools: Sequence[Tool]) -> list[Tool]:
     """Return the declared servers whose tools may have the called name."""
     names = frozenset(server_rows(canonical(call.name)))
-    return [
-        tool
-        for tool in tools
-        if tool.name in names
-        and tool.kind is Kind.MCP_SERVER
-        and tool.authority is Authority.CONFIG
-        and tool.config_status is not None
-    ]
+    return [tool for tool in tools if tool.name in names and _is_declared(tool)]
+
+
+def _is_declared(tool: Tool) -> bool:
+    """Return whether a row is a server in a file of the client."""
+    is_configured = tool.authority is Authority.CONFIG and tool.config_status is not None
+    return is_configured and tool.kind is Kind.MCP_SERVER
 
 
 def _is_from(call: ClientCall, server: Tool) -> bool:
@@ -176,6 +206,18 @@ _UNDECLARED = Decision(
     gate=Gate.CONFIG,
     reason="its server is not one of the user's own, and is not trusted in Remit",
     unlock="look at the project's servers with `remit trust`",
+)
+_EVERY_SERVER = Decision(
+    verdict=Verdict.HIDDEN,
+    gate=Gate.CONFIG,
+    reason="without `server`, it also reaches servers that are not trusted in Remit; name the server",
+    unlock=None,
+)
+_UNKNOWN_SERVER = Decision(
+    verdict=Verdict.ASK,
+    gate=Gate.CONFIG,
+    reason="Remit finds its server in no file of the client, so it may be one that is not trusted",
+    unlock=None,
 )
 
 

@@ -166,6 +166,16 @@ def steers_code(variable: str) -> bool:
     return re.fullmatch(_STEERING, variable) is not None  # compiled on first use
 
 
+_ADDRESS = r"""(?xi)
+    (?:.*_)?(?:BASE|URLS?|URIS?|HOSTS?|HOSTNAME|ENDPOINTS?|DOMAIN|ADDR|ADDRESS|SERVERS?|PORT|ORIGIN|DSN)
+"""
+
+
+def names_an_address(variable: str) -> bool:
+    """Return whether this environment variable seems to name the host that a server talks to."""
+    return re.fullmatch(_ADDRESS, variable) is not None
+
+
 def references(value: str, syntaxes: Sequence[VariableSyntax] = ()) -> list[str]:
     """List the variables that a value refers to, in any client's syntax.
 

@@ -75,6 +75,7 @@ class ExecutedSetting(NamedTuple):
     source: str
     key: str  # the event of a hook, or the name of a setting or variable
     command: str  # without secrets; empty for a variable
+    section: str = ""  # that the key is in; empty: the top of the file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -115,9 +115,9 @@ def demotion_reason(outcomes: str) -> str:
 _CLAUDE_CODE = """
 Agent AskUserQuestion Bash BashOutput CronCreate CronDelete CronList Edit EnterPlanMode
 EnterWorktree ExitPlanMode ExitWorktree Glob Grep KillShell ListAgents ListMcpResourcesTool Monitor
-MultiEdit NotebookEdit PowerShell Read ReadMcpResourceTool ReportFindings ScheduleWakeup SendMessage
-Skill SlashCommand Task TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate TodoWrite
-ToolSearch WebFetch WebSearch Workflow Write
+MultiEdit NotebookEdit PowerShell Read ReadMcpResourceDirTool ReadMcpResourceTool ReportFindings
+ScheduleWakeup SendMessage Skill SlashCommand Task TaskCreate TaskGet TaskList TaskOutput TaskStop
+TaskUpdate TodoWrite ToolSearch WebFetch WebSearch Workflow Write
 """
 BUILTINS: Mapping[str, Collection[str]] = {"claude-code": frozenset(_CLAUDE_CODE.split())}
 

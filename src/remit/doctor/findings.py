@@ -47,7 +47,7 @@ class ClientSetup:
     own_rules: Sequence[SettingsRule] = ()  # written by Remit, which apply to the client only
     executed: Sequence[ExecutedSetting] = ()
     ignored: Sequence[Declaration] = ()  # servers in files where the client reads none
-    line_of: LineOf = lambda _path, _key: 0
+    line_of: LineOf = lambda _path, *_keys: 0
 
     @property
     def servers(self) -> list[Resolved]:

@@ -9,7 +9,7 @@ from typing import Any, Protocol, cast
 
 from remit.decision.tool_names import full_label
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
-from remit.text.foreign import attribute, clean, clean_schema, clean_values, one_line
+from remit.text.foreign import attribute, clean, clean_form, clean_values, one_line
 from remit.upstream.ports import RequestContext
 from remit.upstream.upstream_model import Upstream
 
@@ -125,7 +125,7 @@ def _pages_named(data: object, server: str) -> object:
 def _by(server: str, question: Mapping[str, Any]) -> dict[str, Any]:
     message, schema = question.get("message"), question.get("requestedSchema")
     said = {"message": attribute(f"{server} asks", message)} if isinstance(message, str) else {}
-    form = {"requestedSchema": clean_schema(as_object(schema))} if as_object(schema) else {}
+    form = {"requestedSchema": clean_form(as_object(schema))} if as_object(schema) else {}
     return {**question, **said, **form}
 
 

@@ -37,7 +37,7 @@ class UnservedToolError(JsonRpcError):
     """The gateway does not serve a tool; unknown tools and those of other projects get the same answer."""
 
     def __init__(self, name: str, advice: CallAdvice) -> None:
-        told = "; ".join(filter(None, (f"Unknown tool: {name}", advice.text)))
+        told = "; ".join(filter(None, (f"{advice.problem}: {name}", advice.text)))
         super().__init__(ErrorCode.INVALID_PARAMS, told)
         self._name = name
         self._advice = advice
@@ -45,9 +45,9 @@ class UnservedToolError(JsonRpcError):
     @property
     def answer(self) -> Answer:
         """The same as the result of a call, which a model can act on."""
-        row, text = self._advice
+        row, text, problem = self._advice
         if row is None:
-            return refusals.failure(f"Unknown tool: {self._name}", text or _SEARCH)
+            return refusals.failure(f"{problem}: {self._name}", text or _SEARCH)
         return refusals.refusal(self._name, row.decision) if text is None else refusals.failure(text)
 
 
@@ -252,6 +252,7 @@ def _permit(inventory: Inventory, target: CallTarget, asked: Params, principal: 
         target.context,
         principal=whoever if principal is None else f"{whoever}, by the token `{principal}`",
         call_id=_call_id(asked),
+        row=target.tool.key,
     )
 
 

@@ -8,7 +8,7 @@ from remit.decision.context import Context
 from remit.decision.decide import Decision, ToolDecision, decide
 from remit.decision.declarations import Declaration, Key
 from remit.decision.globs import Glob
-from remit.decision.kinds import Kind
+from remit.decision.kinds import Authority, Kind
 from remit.decision.state_snapshot import Snapshot
 from remit.decision.tool_lookup import closest_to_being_visible
 from remit.decision.tool_names import MCP, spellings, tool_name
@@ -72,8 +72,21 @@ class EndpointCatalog:
         rows = self._called(name)
         if key is not None:
             rows = [row for row in self.rows[key[-1] or ""] if row.key == key]
+        elif self.meanings(name):
+            return None
         targets = [self._decided(row, take) for row in rows] or list(self._unlisted(name, take))
         return min(targets, key=_closest, default=None)
+
+    def meanings(self, name: str) -> list[tuple[str, str]]:
+        """List what an ambiguous name may mean, as served names and servers; empty for any other name.
+
+        `git__hub__read` is the tool `read` of a server `git__hub`, and `hub__read` of a server `git`.
+        """
+        if self.names.find(name) is not None:
+            return []
+        rows = [row for row in self._called(name) if row.authority is Authority.CONFIG]
+        servers = {(row.server, row.plugin) for row in rows}
+        return [(self.served_name(row), row.server or "") for row in rows] if len(servers) > 1 else []
 
     def served_name(self, tool: Tool) -> str:
         """Return the name that models see for a tool."""

@@ -20,6 +20,7 @@ from remit.files.file_stamps import FileStamps
 from remit.gateway.catalog_builder import CatalogSources, build_catalog
 from remit.gateway.endpoint_catalog import CallTarget, EndpointCatalog
 from remit.gateway.published_lists import PublishedLists, publish
+from remit.memory.scope_gate import reachable_memories
 from remit.presentation.invocations import SERVED, client_decisions, is_clients_own
 from remit.presentation.plan import EndpointChoice, make_plan
 from remit.registry import Registry
@@ -55,11 +56,20 @@ class ResolvedCall(NamedTuple):
     target: CallTarget | None
 
 
+AMBIGUOUS = "Ambiguous tool name"
+
+
 class CallAdvice(NamedTuple):
     """What to tell a model that called a name which the gateway does not serve."""
 
-    row: ToolDecision | None  # None: the name is unknown
+    row: ToolDecision | None  # None: the name is unknown or ambiguous
     text: str | None
+    problem: str = "Unknown tool"
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether tools of several servers fit the name."""
+        return self.problem == AMBIGUOUS
 
 
 class _TakesTimeError(Exception):
@@ -117,6 +127,11 @@ class Inventory:
         """Return the catalog; the same object while nothing changes."""
         return self._current().catalog
 
+    def reachable_memories(self) -> frozenset[str] | None:
+        """Return the memories that the endpoint may use; None: all."""
+        shared = self._current().configured.configuration.memory_projects
+        return reachable_memories(self._context.workspace.project, shared)
+
     def target(self, name: str) -> ResolvedCall:
         """Find the target of a call by name, with the current decision about it."""
         catalog = self.catalog()
@@ -128,6 +143,10 @@ class Inventory:
     def advise(self, name: str) -> CallAdvice:
         """Tell a model how to invoke what the gateway does not serve, or which names it can use instead."""
         lists, listed = self.lists(), self._lists[0] if self._lists is not None else ()
+        if meanings := self.catalog().meanings(name):
+            visible = {each.name for each in lists.visible}
+            named = [f"`{served}` of `{server}`" for served, server in meanings if served in visible]
+            return CallAdvice(None, f"call {' or '.join(named)}" if named else None, AMBIGUOUS)
         found = lists.findable(item.tool for item in listed)
         row = min(find(name, found), key=closest_to_being_visible, default=None)
         if row is None:

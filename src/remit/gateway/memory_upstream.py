@@ -1,7 +1,7 @@
 """Memory as an upstream, so the gateway calls it like any other server."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 import anyio
@@ -22,6 +22,9 @@ from remit.upstream.upstream_model import Upstream
 if TYPE_CHECKING:  # loaded when memory is first called
     from remit.memory.project_memory import Memory
 
+FindReachable = Callable[
+    [], Awaitable[frozenset[str] | None]
+]  # the memories that an endpoint may use; None: all
 _NAMES = re.compile(rf"\b({'|'.join(TOOLS)})\b")
 _SERVED = rf"{prefix(MEMORY_SERVER)}\1"
 
@@ -29,8 +32,9 @@ _SERVED = rf"{prefix(MEMORY_SERVER)}\1"
 class MemoryUpstream:
     """The memory upstream; it opens memory at the first call and starts no process."""
 
-    def __init__(self, open: "Callable[[], Memory]") -> None:
+    def __init__(self, open: "Callable[[], Memory]", find_reachable: FindReachable) -> None:
         self._open = open
+        self._find_reachable = find_reachable
         self._opening = anyio.Lock()
         self._memory: Memory | None = None
         self._tools: MemoryTools | None = None
@@ -56,7 +60,7 @@ class MemoryUpstream:
             tools = await self._opened()
         except RemitError as error:
             return refused(error)
-        return _as_served(await call_memory(tools, name, params, caller))
+        return _as_served(await call_memory(tools, name, params, caller, await self._find_reachable()))
 
     async def list_all(
         self,
@@ -89,13 +93,17 @@ def _as_served(answer: Answer) -> Answer:
     return result({**told, "next_step": _NAMES.sub(_SERVED, next_step)}, is_error=answer["isError"])
 
 
-async def call_memory(tools: MemoryTools, name: str, params: Params, caller: RequestContext) -> Answer:
+async def call_memory(
+    tools: MemoryTools, name: str, params: Params, caller: RequestContext, reachable: frozenset[str] | None
+) -> Answer:
     """Call a tool; if it needs approval and the client supports elicitation, ask the user at once.
 
-    A caller that is bound to projects cannot approve writes that all projects see; `remit approve` can.
+    A caller whose token is bound to projects reaches the memories of these; any other reaches those that the
+    endpoint does. The former cannot approve writes that all projects see; `remit approve` can.
     """
     arguments = params.get("arguments")
-    answer = await tools.call(name, arguments, bound_projects=caller.bound_projects)
+    bound = reachable if caller.bound_projects is None else caller.bound_projects
+    answer = await tools.call(name, arguments, bound_projects=bound)
     id = as_object(as_object(answer["structuredContent"]).get("context")).get("approval_id")
     if id is None or caller.bound_projects is not None or not can_elicit(caller.capabilities):
         return answer
@@ -105,4 +113,4 @@ async def call_memory(tools: MemoryTools, name: str, params: Params, caller: Req
         return answer
     if not await tools.settle(waiting, approve=word):
         return refused(denied_write(waiting.reason))
-    return await tools.call(name, arguments, bound_projects=caller.bound_projects)
+    return await tools.call(name, arguments, bound_projects=bound)

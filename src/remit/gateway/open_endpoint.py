@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -59,15 +59,18 @@ async def serve_endpoint(
     if spec.strategy is not None and spec.strategy not in list(Strategy):
         raise ValueError(f"no strategy is called `{spec.strategy}`: there are {', '.join(Strategy)}")
     registry = await to_thread.run_sync(resources.open_registry)
-    memory = MemoryUpstream(partial(resources.open_memory, spec.directory))
     try:
         choice = EndpointChoice(spec.strategy, spec.agent, spec.room)
         make_context = partial(_context, registry, spec)
         inventory = await to_thread.run_sync(Inventory, registry, make_context, choice)
-        async with _live(RegistryWorker(inventory), pool, memory, resources, _origin(spec)) as endpoint:
-            yield endpoint
+        worker = RegistryWorker(inventory)
+        find_reachable = partial(worker.run, Inventory.reachable_memories)
+        with closing(
+            MemoryUpstream(partial(resources.open_memory, spec.directory), find_reachable)
+        ) as memory:
+            async with _live(worker, pool, memory, resources, _origin(spec)) as endpoint:
+                yield endpoint
     finally:
-        memory.close()
         registry.close()
 
 

@@ -68,8 +68,8 @@ def why(inventory: Inventory, name: str) -> Answer:
         if advice.row is not None and is_clients_own(advice.row.tool):
             context = as_client_has_it(context)
         explained = inventory.registry.explain(name, context)
-        if explained.tool is None:
-            return failure(f"Unknown tool: {name}", advice.text)
+        if explained.tool is None or advice.is_ambiguous:
+            return failure(f"{advice.problem}: {name}", advice.text)
         step = advice.text or ASK_THE_USER
         return _told(explained.name, explained.decision, explained.gates, step, explained.obstacle)
     is_visible = target.decision.verdict is Verdict.VISIBLE

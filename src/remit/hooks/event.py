@@ -17,6 +17,7 @@ _SUBJECTS = {
     "Agent": ("subagent_type",),
     "Task": ("subagent_type",),
 }
+_RESOURCES = "McpResource"  # in the names of the client's tools for resources
 _EDITED = {  # the fields with the file that a tool of the client changes
     "Edit": "file_path",
     "MultiEdit": "file_path",
@@ -93,6 +94,13 @@ class Event(NamedTuple):
         label = self.label or ""
         is_plugins = self.source == "plugin" and label.startswith("plugin:") and label.count(":") > 1
         return (label.split(":", 2)[2] if is_plugins else label) or None
+
+    @property
+    def reached(self) -> str | None:
+        """For a tool of the client that lists or reads resources: the server in its arguments; empty: all."""
+        name = self.text("tool_name") or ""
+        is_reader = _RESOURCES in name and not name.startswith(MCP)
+        return (self.inner("tool_input").text("server") or "") if is_reader else None
 
     @property
     def edited_file(self) -> str | None:

@@ -6,7 +6,7 @@ from importlib import import_module
 
 from remit.errors import InstallRecordError
 from remit.files.bounded_reader import this_machine
-from remit.hooks.closed_answer import BEFORE_CALLS, closed_answer, note_of_machine, note_of_project
+from remit.hooks.closed_answer import BEFORE_CALLS, cause, closed_answer, note_of_machine, note_of_project
 from remit.hooks.event import Answer, permission_decision, read_event
 from remit.hooks.guarded_answer import ASK, DENY, OTHER, SESSION, Note
 from remit.hooks.hook_context import SYSTEM, HookEnvironment
@@ -65,7 +65,7 @@ def respond(data: bytes, environment: HookEnvironment = SYSTEM, note: Note = lam
         return "" if answer is None else json.dumps(answer)
     except Exception as error:
         log_failure(name, error)
-        return closed_answer(notes.last, type(error).__name__)
+        return closed_answer(notes.last, cause(error))
 
 
 def respond_without_record(data: bytes, error: InstallRecordError) -> str:

@@ -3,6 +3,8 @@
 The child does the work. Before it touches the repository, it notes what to answer if it fails. The parent
 only waits. So no `except` can swallow the time limit, and the limit also holds while a library runs C code or
 a file system does not respond. A system without `fork` has a timer thread instead, which C code can delay.
+If the machine is too busy to run the child, the call is refused in time as well, but the child may finish: it
+stores its decision, so the next call of the tool gets an answer at once.
 
 This module imports almost nothing, because every hook loads it.
 """
@@ -19,10 +21,12 @@ SILENT = b"n"  # no rule could forbid it
 SESSION = b"s"  # a session starts
 OTHER = b"o"  # an event without a decision
 
-DECISION_SECONDS = 1.5  # answers must come within 2 s of the start
-STARVED_SECONDS = 8.0  # if the machine is so busy that the child hardly ran; the client waits longer
+DECISION_SECONDS = 1.6  # answers must come within 2 s of the start
 SESSION_SECONDS, OTHER_SECONDS = 25.0, 12.0  # less than the client waits
 _HARDLY = 0.4  # seconds of processor time, which most decisions need at most
+# Why there is no answer.
+LATE, LOST = "it takes too long", "the hook ended unexpectedly"
+BUSY = "the machine is too busy"
 _DONE = b"\n"  # ends the notes
 _END = b"\0"  # ends the answer
 _CHUNK = 65_536
@@ -42,12 +46,23 @@ def answer_in_time(work: Work, *, first: bytes, start: float) -> None:
     except (AttributeError, OSError):  # no `fork` on this system, or no process left
         _answer_with_timer(work, first, start)
         return
-    said, is_late = _receive(pid, reader, first, start)
+    said, why = _receive(pid, reader, first, start)
     notes, _, answer = said.partition(_DONE)
     if answer.endswith(_END):
         _write(1, answer[:-1])
     else:
-        _fail(notes[-1:] or first, is_late=is_late)
+        _fail(notes[-1:] or first, why)
+
+
+def process_start() -> float:
+    """Return when this process started, in monotonic seconds: starting Python takes time, too."""
+    try:
+        with open("/proc/self/stat", encoding="utf-8", errors="replace") as opened:
+            ticks = int(opened.read().rpartition(") ")[2].split()[19])
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    except (AttributeError, OSError, ValueError, IndexError):  # not on this system
+        age = 0.0
+    return time.monotonic() - max(age, 0.0)
 
 
 def _seconds(note: bytes) -> float:
@@ -69,31 +84,34 @@ def _start_child(work: Work, first: bytes) -> tuple[int, int]:
         for stream in (0, 1, 2):  # the client waits until no process has these open
             os.dup2(nowhere, stream)
         _write(writer, first)
-        answer = work(lambda note: _write(writer, note))
-        _write(writer, _DONE + answer.encode() + _END)
+        answer = work(lambda note: _tell(writer, note))
+        _tell(writer, _DONE + answer.encode() + _END)
     finally:
         os._exit(0)
 
 
-def _receive(pid: int, reader: int, first: bytes, start: float) -> tuple[bytes, bool]:
-    """Read what the child sends until it ends; end a child that is late, and return whether it was."""
+def _receive(pid: int, reader: int, first: bytes, start: float) -> tuple[bytes, str]:
+    """Read what the child sends until it ends or is late; return that, and why no answer may be there.
+
+    A late child is ended, unless the machine was too busy to run it.
+    """
     import select
 
     said = b""
     while True:
         note = said.partition(_DONE)[0][-1:] or first
         left = start + _seconds(note) - time.monotonic()
-        if left <= 0 and _is_starved(pid) and time.monotonic() < start + STARVED_SECONDS:
-            left = _HARDLY / 4
-        elif left <= 0:
+        if left <= 0:
+            if _is_starved(pid):
+                return said, BUSY
             os.kill(pid, signal.SIGKILL)
-            return said, True
+            return said, LATE
         if not select.select([reader], [], [], left)[0]:
             continue
         chunk = os.read(reader, _CHUNK)
         if not chunk:
             os.waitpid(pid, 0)
-            return said, False
+            return said, LOST
         said += chunk
 
 
@@ -118,7 +136,7 @@ def _answer_with_timer(work: Work, first: bytes, start: float) -> None:
         while (left := start + _seconds(notes[-1]) - time.monotonic()) > 0:
             time.sleep(left)
         only_one.acquire()
-        _fail(notes[-1], is_late=True)
+        _fail(notes[-1], LATE)
         os._exit(0)
 
     threading.Thread(target=watch, daemon=True).start()
@@ -126,20 +144,27 @@ def _answer_with_timer(work: Work, first: bytes, start: float) -> None:
         answer = work(notes.append)
     except BaseException:
         only_one.acquire()
-        _fail(notes[-1], is_late=False)
+        _fail(notes[-1], LOST)
         return
     only_one.acquire()
     _write(1, answer.encode())
 
 
-def _fail(note: bytes, *, is_late: bool) -> None:
+def _fail(note: bytes, why: str) -> None:
     """Write the closed answer to a note, and log the failure."""
     from remit.hooks.closed_answer import closed_answer
     from remit.hooks.hook_log import log_failure
 
-    why = "it takes too long" if is_late else "the hook ended unexpectedly"
     _write(1, closed_answer(note, why).encode())
     log_failure("", ValueError(why))
+
+
+def _tell(writer: int, data: bytes) -> None:
+    """Write to the parent, unless it has answered without the child."""
+    try:  # noqa: SIM105 - `contextlib` would have to be loaded
+        _write(writer, data)
+    except BrokenPipeError:
+        pass
 
 
 def _write(descriptor: int, data: bytes) -> None:

@@ -10,9 +10,8 @@ be recorded anyway.
 import os
 import signal
 import sys
-import time
 
-from remit.hooks.guarded_answer import DENY, OTHER, Note, answer_in_time
+from remit.hooks.guarded_answer import DENY, OTHER, Note, answer_in_time, process_start
 
 _LIMIT = 64 * 1024 * 1024 + 1  # bytes; events of this length or more are not read
 _HEAD = 10_000  # bytes that contain the name of most events
@@ -31,8 +30,9 @@ def main(record: str | None = None) -> None:
 
     The exit code is 0, or 2 if a call can be refused in no other way.
     """
-    start, code, may_decide = time.monotonic(), 0, False
+    code, may_decide = 0, False
     try:
+        start = process_start()
         usual = signal.signal(signal.SIGTERM, signal.SIG_IGN)
         data = sys.stdin.buffer.read(_LIMIT)
         # Arguments may contain any text, so do not detach if the client could be waiting for an answer.

@@ -59,6 +59,10 @@ def _now() -> int:
     return time.time_ns() // 1_000_000
 
 
+def _leave_blocks() -> None:
+    """Change nothing: without an install record, no rule of the client is Remit's."""
+
+
 class HookEnvironment(NamedTuple):
     """The clocks of a hook, and the functions that open larger parts of Remit."""
 
@@ -66,7 +70,7 @@ class HookEnvironment(NamedTuple):
     now_ns: Callable[[], int] = time.time_ns  # for comparison with file times
     open_registry: "Callable[[], Registry]" = _open_registry
     open_memory: "Callable[[str], Memory]" = _open_memory
-    refresh_blocks: "Callable[[], object]" = tuple  # in the client's own rules; only with an install record
+    refresh_blocks: Callable[[], object] = _leave_blocks  # in the client's own rules
 
 
 SYSTEM = HookEnvironment()

@@ -44,6 +44,7 @@ def before_call(event: Event, environment: HookEnvironment) -> Answer:
         mode=event.text("permission_mode"),
         through=event.through,
         label=event.label,
+        reached=event.reached,
     )
     decided = (
         _OWN_FILE

@@ -1,13 +1,14 @@
 """The scope gate: decides which tools may run when a project or focus area is known, unknown or missing."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
 from remit.decision.projects import Project
 
 MAX_ID = 200  # characters in a project id or the name of a focus area
+EVERY_MEMORY = "*"  # as a shared memory
 
 
 class ScopeState(StrEnum):
@@ -168,6 +169,11 @@ def bootstrap_call(project_id: str, focus: str | None = None) -> str:
     }
     given = {"session": session, "project_id": project_id, **({} if focus is None else {"focus": focus})}
     return f"save_session({json.dumps(given, ensure_ascii=False)})"
+
+
+def reachable_memories(project: Project, shared: Collection[str]) -> frozenset[str] | None:
+    """Return the memories that an agent in a project may use: its own and the shared; None: all."""
+    return None if EVERY_MEMORY in shared else frozenset({memory_id(project), *shared})
 
 
 def memory_id(project: Project) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.context import Context
 from remit.decision.decide import Decision, ToolDecision, Verdict
+from remit.decision.declarations import Key
 from remit.decision.projects import Workspace
 from remit.decision.tools import Definition
 from remit.errors import ApprovalError, UnknownApprovalError
@@ -57,7 +58,7 @@ class ApprovalService:
         self,
         store: ApprovalStore,
         clock: Clock,
-        find: Callable[[str, Context], ToolDecision],
+        find: Callable[[str, Context, Key | None], ToolDecision],
         define: Callable[[ToolDecision, Context], Definition | None],
     ) -> None:
         self._store = store
@@ -74,16 +75,18 @@ class ApprovalService:
         principal: str | None = None,
         lifetime: float = LIFETIME,
         call_id: str | None = None,
+        row: Key | None = None,
     ) -> Permit:
         """Tell whether a call may go ahead; if it needs approval, consume or request it.
 
+        Several declarations may have one name: `row` is the one that would answer the call, if that is known.
         A call that the client's own rules ask about goes ahead if the client asked about this `call_id`.
 
         Raises:
             ApprovalError: the arguments are not valid JSON, the lifetime is out of range, or too many
                 approvals are pending.
         """
-        found = self._find(name, context)
+        found = self._find(name, context, row)
         if found.decision.verdict is not Verdict.ASK:
             return Permit(found.decision.verdict is Verdict.VISIBLE, found.decision)
         binding = self._binding(found, arguments, context, principal)
@@ -127,7 +130,7 @@ class ApprovalService:
         Raises:
             ApprovalError: the call needs no approval, is not allowed at all, or too many are pending.
         """
-        found = self._find(name, context)
+        found = self._find(name, context, None)
         if found.decision.verdict is not Verdict.ASK:
             raise ApprovalError(f"`{name}` is {found.decision.verdict}: {found.decision.reason}")
         binding = self._binding(found, arguments, context, principal)
@@ -146,7 +149,7 @@ class ApprovalService:
         Raises:
             ApprovalError: the arguments are not valid JSON.
         """
-        found = self._find(name, context)
+        found = self._find(name, context, None)
         if found.decision.verdict is not Verdict.ASK:
             return None
         binding = self._binding(found, arguments, context, principal)

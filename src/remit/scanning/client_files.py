@@ -63,14 +63,16 @@ class ClientFiles:
 
         return collect_launch_facts(declarations, workspace, self._machine)
 
-    def line_of(self, path: str, key: str) -> int:
-        """Find the line of a key in a JSON file; 0 if it is not there."""
+    def line_of(self, path: str, *keys: str) -> int:
+        """Find the line of the member that keys lead to in a JSON file; 0 if it is not there."""
+        from remit.files.json_positions import JsonText, position  # imported late: only warnings need it
+
         try:
-            text = read_text(path, limit=_LINES_LIMIT) or ""
-        except FileError:
+            document = JsonText(read_text(path, limit=_LINES_LIMIT) or "", lenient=True)
+        except (FileError, ValueError):
             return 0
-        before, found, _ = text.partition(f'"{key}"')
-        return before.count("\n") + 1 if found else 0
+        found = document.find(keys)
+        return 0 if found is None else position(document.text, found.start)[0]
 
     def is_on_machine(self, client: str) -> bool:
         """Tell whether a client is on this machine."""

@@ -33,7 +33,7 @@ class Sources(Protocol):
 
     def examine(self, declarations: Sequence[Declaration], workspace: Workspace) -> LaunchFacts: ...
 
-    def line_of(self, path: str, key: str) -> int: ...  # of a key in a file; 0: not there
+    def line_of(self, path: str, *keys: str) -> int: ...  # of a member in a file; 0: not there
 
     def is_on_machine(self, client: str) -> bool: ...
 

@@ -98,9 +98,9 @@ class Scanner:
         """Read everything again, then store it; return the readings by client."""
         return self._reader.readings(self._views(context))
 
-    def line_of(self, path: str, key: str) -> int:
+    def line_of(self, path: str, *keys: str) -> int:
         """Find the line of a key in a file; 0 if it is not there."""
-        return self._sources.line_of(path, key)
+        return self._sources.line_of(path, *keys)
 
     def problems(self, context: Context) -> list[Problem]:
         """List the problems that the last scan found in the clients' files."""

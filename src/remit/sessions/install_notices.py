@@ -1,16 +1,17 @@
 """What keeps Remit from protecting a workspace, or a server from reaching an agent, although it is installed.
 
 The part of Remit that still runs reports it: the gateway in its instructions, the hooks at session start. A
-model reads the reason; the fix is for the user.
+model reads the reason; files, lines and the fix are for the user.
 """
 
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from remit.decision.client_settings import matches
 from remit.decision.context import Context, shorten
+from remit.decision.decide import ToolDecision
 from remit.decision.declarations import Declaration, Key, Resolved
 from remit.decision.gate_rules import status_reason
 from remit.decision.kinds import ConfigStatus, Kind
@@ -24,23 +25,32 @@ from remit.upstream.launch.start_obstacles import started_servers
 ASK = "Only the user can change this"
 _MOST = 10  # reasons that a model reads; a repository can declare any number of servers
 _LONGEST_NAME = 100  # characters of a server's name
+_LONGEST_REASON = 300  # characters of a failure, which may quote the server
 
 _OWN_SCOPES = (Scope.GLOBAL, Scope.MANAGED)  # of our entry
 
-_WITHOUT_HOOKS = {  # the reason and the fix
+_WITHOUT_HOOKS = {  # the reason, what the user reads in its place, and the fix
     Effect.DISABLES_HOOKS: (
+        "Remit's hooks are off here; of the client's own tools, only those that its `permissions.deny` names "
+        "are blocked",
         "Remit's hooks are off here: `{0}` in {1}; of the client's own tools, only those that its "
         "`permissions.deny` names are blocked",
         "remove `{0}` from {1}",
     ),
     Effect.IS_UNREADABLE: (
+        "Remit's hooks may be off here, because Remit cannot read all settings; of the client's own tools, "
+        "only those that its `permissions.deny` names are sure to be blocked",
         "Remit's hooks may be off here: Remit cannot read {1}, but the client may; of the client's own "
         "tools, only those that its `permissions.deny` names are sure to be blocked",
         "correct {1}, or delete it; `remit doctor` says what Remit cannot read in it",
     ),
 }
 
-LineOf = Callable[[str, str], int]  # finds the line of a key in a file; 0: unknown
+
+class LineOf(Protocol):
+    """Finds the line of the member that keys lead to in a file; 0: unknown."""
+
+    def __call__(self, path: str, /, *keys: str) -> int: ...
 
 
 class NoticeKind(StrEnum):
@@ -49,6 +59,7 @@ class NoticeKind(StrEnum):
     HOOKS = "hooks"
     GATEWAY = "gateway"
     TRUST = "trust"
+    SERVER = "server"
 
 
 class InstallNotice(NamedTuple):
@@ -57,12 +68,18 @@ class InstallNotice(NamedTuple):
     kind: NoticeKind
     source: str
     place: str  # the key in the file, or the server
-    reason: str
+    reason: str  # without files, because a model reads it
     fix: str
     scope: Scope | None = None  # of the server
+    detail: str = ""  # the reason with files and lines, if it has any
+
+    @property
+    def full_reason(self) -> str:
+        """The reason for the user."""
+        return self.detail or self.reason
 
     def __str__(self) -> str:
-        return f"{self.reason}. To change it: {self.fix}."
+        return f"{self.full_reason}. To change it: {self.fix}."
 
 
 class InstalledClient(NamedTuple):
@@ -72,7 +89,7 @@ class InstalledClient(NamedTuple):
     resolved: Sequence[Resolved]
     rules: Sequence[SettingsRule]
     own_rules: Sequence[SettingsRule]  # written by Remit
-    line_of: LineOf = lambda _path, _key: 0
+    line_of: LineOf = lambda _path, *_keys: 0
 
     @property
     def has_gateway(self) -> bool:
@@ -89,9 +106,9 @@ class InstalledClient(NamedTuple):
         """The option of `remit install` for it."""
         return " --managed" if self.is_managed else ""
 
-    def place(self, path: str, key: str) -> str:
-        """Write a file with the line of a key."""
-        line = self.line_of(path, key)
+    def place(self, path: str, *keys: str) -> str:
+        """Write a file with the line of the member that keys lead to."""
+        line = self.line_of(path, *keys)
         return shorten(path, self.context) + (f" line {line}" if line else "")
 
 
@@ -100,8 +117,9 @@ def disabled_hooks(client: InstalledClient) -> Iterator[InstallNotice]:
     for rule in client.rules if client.own_rules else ():
         if rule.effect in _WITHOUT_HOOKS and _disables_ours(rule, client):
             place = client.place(rule.source, rule.subject)
-            reason, fix = (part.format(rule.subject, place) for part in _WITHOUT_HOOKS[rule.effect])
-            yield InstallNotice(NoticeKind.HOOKS, rule.source, rule.subject, reason, fix)
+            reason, *parts = _WITHOUT_HOOKS[rule.effect]
+            detail, fix = (part.format(rule.subject, place) for part in parts)
+            yield InstallNotice(NoticeKind.HOOKS, rule.source, rule.subject, reason, fix, detail=detail)
 
 
 def _disables_ours(rule: SettingsRule, client: InstalledClient) -> bool:
@@ -110,19 +128,16 @@ def _disables_ours(rule: SettingsRule, client: InstalledClient) -> bool:
     return is_administrators or not client.is_managed
 
 
+_MISSING = "the client is to load Remit alone, and Remit is not in force here"
+
+
 def missing_gateway(client: InstalledClient) -> Iterator[InstallNotice]:
     """Find the reason why a client that should load only Remit does not load it."""
     if not client.own_rules or client.has_gateway:
         return
     source, place = client.own_rules[0].source, "mcpServers" if client.is_managed else "allowedMcpServers"
-    reason, fix = _why_missing(client)
-    yield InstallNotice(
-        NoticeKind.GATEWAY,
-        source,
-        place,
-        f"the client is to load Remit alone, and Remit is not in force here: {reason}",
-        fix,
-    )
+    why, fix = _why_missing(client)
+    yield InstallNotice(NoticeKind.GATEWAY, source, place, _MISSING, fix, detail=f"{_MISSING}: {why}")
 
 
 def _why_missing(client: InstalledClient) -> tuple[str, str]:
@@ -134,9 +149,9 @@ def _why_missing(client: InstalledClient) -> tuple[str, str]:
         changed = next((item for item in named if item.scope in _OWN_SCOPES), None)
         if changed is None:
             return "its entry is gone", f"{again}, or `remit uninstall claude-code{client.option}`"
-        return f"its entry in {client.place(changed.source, SERVER)} was changed", again
+        return f"its entry in {client.place(changed.source, 'mcpServers', SERVER)} was changed", again
     if own.shadowed_by is not None:
-        place = client.place(own.shadowed_by.source, SERVER)
+        place = client.place(own.shadowed_by.source, "mcpServers", SERVER)
         return f"another server called `{SERVER}` in {place} is in force", f"rename that server in {place}"
     return _denied(own.declaration, own.config_status, client)
 
@@ -166,37 +181,85 @@ def lost_programs(
     for item in started_servers(resolved):
         if item.is_remit and item.launch is not None and "command" in absent.get(item.key, ()):
             again = f"remit install {item.client}{option}"
+            gone = f"the Python that Remit was installed with in {item.client} is gone"
+            effect = f"so the gateway does not start{_BLOCKED.get(item.client, '')}"
             yield InstallNotice(
                 NoticeKind.GATEWAY,
                 item.source,
                 SERVER,
-                f"the Python that Remit was installed with in {item.client} is gone: {item.launch.command} "
-                f"does not exist, so the gateway does not start{_BLOCKED.get(item.client, '')}",
+                f"{gone}, {effect}",
                 f"run `{again}` with the Remit that you use now",
+                detail=f"{gone}: {item.launch.command} does not exist, {effect}",
+            )
+
+
+def replaced_gateways(tools: Iterable[Tool], context: Context) -> Iterator[InstallNotice]:
+    """Find agents that bring a server with the gateway's name: while one runs, the client has no gateway."""
+    for tool in tools:
+        if tool.kind is Kind.MCP_SERVER and tool.agent is not None and tool.server == SERVER:
+            agent = one_line(tool.agent, _LONGEST_NAME)
+            place = shorten(tool.source, context)
+            yield InstallNotice(
+                NoticeKind.GATEWAY,
+                tool.source,
+                SERVER,
+                f"the agent `{agent}` brings a server called `{SERVER}`, which takes the gateway's place "
+                "while that agent runs; Remit's hooks deny its calls",
+                f"rename that server in {place}, or use another agent",
+                tool.scope,
             )
 
 
 def untrusted_servers(tools: Iterable[Tool]) -> Iterator[InstallNotice]:
-    """Find servers that the client would start, and that no agent has because Remit may not start them."""
+    """Find servers that the client would start, and that Remit does not trust."""
     for tool in tools:
         is_approved = tool.config_status is ConfigStatus.ENABLED and tool.shadowed_by is None
-        if tool.kind is Kind.MCP_SERVER and is_approved and tool.is_trusted is False and tool.agent is None:
+        if tool.kind is Kind.MCP_SERVER and is_approved and tool.is_trusted is False:
+            name = one_line(tool.server or tool.name, _LONGEST_NAME)
             yield InstallNotice(
                 NoticeKind.TRUST,
                 tool.source,
                 tool.server or tool.name,
-                f"this project's server `{one_line(tool.server or tool.name, _LONGEST_NAME)}` is not trusted "
-                "in Remit, which does not start it",
+                f"this project's server `{name}` is not trusted in Remit, which does not start it"
+                if tool.agent is None
+                else f"the server `{name}` of the agent `{one_line(tool.agent, _LONGEST_NAME)}` is not "
+                "trusted in Remit, whose hooks deny its calls",
                 "read what it runs with `remit trust`, then run "
                 f"`remit trust {shlex.quote(str(tool.server))}`",
                 tool.scope,
             )
 
 
+def failing_servers(listed: Iterable[ToolDecision], obstacles: Mapping[Key, str]) -> Iterator[InstallNotice]:
+    """Find servers that cannot start here, or that last failed to: their tools are missing or outdated."""
+    for tool, decision in listed:
+        why = obstacles.get(tool.key) or tool.failure
+        if tool.kind is Kind.MCP_SERVER and decision.is_available and why is not None:
+            name = one_line(tool.server or tool.name, _LONGEST_NAME)
+            yield InstallNotice(
+                NoticeKind.SERVER,
+                tool.source,
+                tool.server or tool.name,
+                f"the server `{name}` cannot be used: {one_line(why, _LONGEST_REASON)}",
+                f"correct that, then run `remit scan --connect {shlex.quote(str(tool.server))}`",
+                tool.scope,
+            )
+
+
+def missing_servers(
+    listed: Sequence[ToolDecision], obstacles: Mapping[Key, str], context: Context
+) -> Iterator[InstallNotice]:
+    """Find what keeps servers, the gateway among them, from agents."""
+    tools = [item.tool for item in listed]
+    yield from replaced_gateways(tools, context)
+    yield from untrusted_servers(tools)
+    yield from failing_servers(listed, obstacles)
+
+
 def notices_section(notices: Sequence[InstallNotice]) -> str:
-    """Tell a model what is missing here, without the fix."""
-    if not notices:
+    """Tell a model what is missing here, without the fix; what servers lack is told with their tools."""
+    reasons = [*dict.fromkeys(each.reason for each in notices if each.kind is not NoticeKind.SERVER)]
+    if not reasons:
         return ""
-    reasons = [*dict.fromkeys(notice.reason for notice in notices)]
     more = [f"and {len(reasons) - _MOST:,} more"] if len(reasons) > _MOST else []
     return f"Missing here: {'; '.join([*reasons[:_MOST], *more])}. {ASK}."

@@ -7,7 +7,7 @@ Hooks import this module, so it imports little.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, cast
 from unicodedata import category
@@ -95,12 +95,20 @@ def is_clean_json(text: str) -> bool:
 
 def clean_item(item: Mapping[str, Any]) -> dict[str, Any]:
     """Clean the texts of a tool, prompt or resource in a list, including those of its schemas."""
-    return cast("dict[str, Any]", _clean_texts(item, 0))
+    return cast("dict[str, Any]", _clean_texts(item, 0, clean))
 
 
 def clean_schema(schema: object) -> Any:
     """Clean the titles, descriptions and labels of a schema; names, types and values stay unchanged."""
-    return _clean_texts(schema, 0)
+    return _clean_texts(schema, 0, clean)
+
+
+def clean_form(schema: object) -> Any:
+    """Clean the texts in the schema of a form, and put each on one line.
+
+    A client shows them next to its own words, so none may look like a line of the client's.
+    """
+    return _clean_texts(schema, 0, lambda text: " ".join(clean(text).split()))
 
 
 def clean_values(value: Any, most: int = LONGEST_TEXT) -> Any:
@@ -114,28 +122,29 @@ def clean_values(value: Any, most: int = LONGEST_TEXT) -> Any:
     return value
 
 
-def _clean_texts(value: object, depth: int) -> object:
+def _clean_texts(value: object, depth: int, cleaned: Callable[[str], str]) -> object:
     if isinstance(value, list | Mapping) and depth > _DEEPEST:
         return {}
     if isinstance(value, list):
-        return [_clean_texts(each, depth + 1) for each in cast("list[object]", value)]
+        return [_clean_texts(each, depth + 1, cleaned) for each in cast("list[object]", value)]
     if not isinstance(value, Mapping):
         return value
-    return {key: _member(key, each, depth) for key, each in cast("Mapping[str, object]", value).items()}
+    members = cast("Mapping[str, object]", value)
+    return {key: _member(key, each, depth, cleaned) for key, each in members.items()}
 
 
-def _member(key: str, value: object, depth: int) -> object:
+def _member(key: str, value: object, depth: int, cleaned: Callable[[str], str]) -> object:
     if isinstance(value, str):
-        return clean(value) if key in _TEXTS else value
+        return cleaned(value) if key in _TEXTS else value
     if key in _VALUES:
         return value
     if key in _LABELS and isinstance(value, list):
         labels = cast("Sequence[object]", value)
-        return [clean(each) if isinstance(each, str) else each for each in labels]
+        return [cleaned(each) if isinstance(each, str) else each for each in labels]
     if key in _BY_NAME and isinstance(value, Mapping):
         schemas = cast("Mapping[str, object]", value)
-        return {name: _clean_texts(each, depth + 1) for name, each in schemas.items()}
-    return _clean_texts(value, depth + 1)
+        return {name: _clean_texts(each, depth + 1, cleaned) for name, each in schemas.items()}
+    return _clean_texts(value, depth + 1, cleaned)
 
 
 def _is_blank(char: str) -> bool:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from remit.text.secrets import is_credential, is_secret, may_be_secret, names_a_secret, secrets_in
 
 HIDDEN = "***"
-FOREIGN = (
-    "REMIT_FOREIGN_VARIABLES"  # names of this process's variables that a repository set; never inherited
-)
+# Names of this process's variables that a repository set, or `ANY_VARIABLE`; never inherited.
+FOREIGN = "REMIT_FOREIGN_VARIABLES"
+ANY_VARIABLE = "*"  # a file of the repository cannot be read, so it may have set any of them
 _SHORTEST_SECRET = 8  # shorter ones are part of ordinary words
 _SHORTEST = 4  # shorter values are not secrets and occur in ordinary words
 
@@ -40,6 +40,7 @@ def environment_secrets(variables: Mapping[str, str]) -> frozenset[str]:
         for name, value in variables.items()
         if len(value) >= _SHORTEST_SECRET
         and name not in foreign
+        and ANY_VARIABLE not in foreign
         and is_credential(value, name)
         and (names_a_secret(name) or is_secret(value))
     )

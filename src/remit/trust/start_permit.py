@@ -27,16 +27,18 @@ _SEAL = object()  # known in this module only
 class StartPermit:
     """Proof that a server may be started: its launch and its directory, which nobody can change."""
 
-    __slots__ = ("_directory", "_launch")
+    __slots__ = ("_directory", "_is_projects", "_launch")
 
     _launch: Launch
     _directory: str
+    _is_projects: bool
 
-    def __init__(self, launch: Launch, directory: str, seal: object) -> None:
+    def __init__(self, launch: Launch, directory: str, seal: object, *, is_projects: bool = False) -> None:
         if seal is not _SEAL:
             raise TypeError("only `permit_start` makes permits")
         object.__setattr__(self, "_launch", _frozen(launch))
         object.__setattr__(self, "_directory", directory)
+        object.__setattr__(self, "_is_projects", is_projects)
 
     @property
     def launch(self) -> Launch:
@@ -48,6 +50,11 @@ class StartPermit:
         """The project of the server, and where it starts."""
         return self._directory
 
+    @property
+    def is_projects(self) -> bool:
+        """Whether the server comes from a project, with the user's trust."""
+        return self._is_projects
+
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError("a permit cannot be changed")
 
@@ -55,11 +62,14 @@ class StartPermit:
         raise TypeError("a permit cannot be stored")
 
     def __eq__(self, other: object) -> bool:
-        is_permit = isinstance(other, StartPermit)
-        return is_permit and (self._launch, self._directory) == (other._launch, other._directory)
+        return isinstance(other, StartPermit) and self._parts == other._parts
 
     def __hash__(self) -> int:
         return hash((self._launch.digest, self._directory))
+
+    @property
+    def _parts(self) -> tuple[object, ...]:
+        return self._launch, self._directory, self._is_projects
 
     def __repr__(self) -> str:
         return "StartPermit()"  # the launch may contain secrets
@@ -85,11 +95,12 @@ def permit_start(
         or declaration.is_remit
     ):
         return None
-    if declaration_needs_trust(declaration, workspace) and trusts.get(declaration.key) != launch.digest:
+    is_projects = declaration_needs_trust(declaration, workspace)
+    if is_projects and trusts.get(declaration.key) != launch.digest:
         return None
     is_everywhere = declaration.scope is Scope.PLUGIN and declaration.project_hash is None
     is_everywhere |= declaration.scope in (Scope.GLOBAL, Scope.MANAGED)
-    return StartPermit(launch, home if is_everywhere else workspace.dir, _SEAL)
+    return StartPermit(launch, home if is_everywhere else workspace.dir, _SEAL, is_projects=is_projects)
 
 
 def _frozen(launch: Launch) -> Launch:

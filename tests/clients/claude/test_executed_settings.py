@@ -44,7 +44,15 @@ def test_hooks_are_named_with_their_commands() -> None:
         {"hooks": {"Stop": {}}},
         {"hooks": {"Stop": [3, {"hooks": 3}]}},
         hooks({"type": "prompt", "prompt": "Is that all?"}, "sh"),
-        {"env": {"TOKEN": "t"}},
+        {
+            "env": {
+                "TOKEN": "t",
+                "NODE_ENV": "test",
+                "LOG_DIR": "logs",
+                "GIT_AUTHOR_NAME": "Ada",
+                "APP_HOME": "x",
+            }
+        },
     ],
 )
 def test_settings_that_run_nothing_are_not_named(content: dict[str, object]) -> None:

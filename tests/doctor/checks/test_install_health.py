@@ -101,7 +101,7 @@ def test_an_entry_that_was_changed_is_named() -> None:
     assert finding.fix == "run `remit install claude-code`"
 
 
-def third_line(_path: str, _key: str) -> int:
+def third_line(_path: str, /, *_keys: str) -> int:
     return 3
 
 
@@ -130,7 +130,6 @@ def test_a_server_that_the_client_approved_and_remit_may_not_start_is_named() ->
     others = [
         untrusted._replace(is_trusted=True),
         untrusted._replace(config_status=ConfigStatus.PENDING),
-        untrusted._replace(agent="rev"),
         untrusted._replace(kind=Kind.MCP_TOOL),
     ]
     found = replace(setup(REMIT), tools=[untrusted, *others])
@@ -140,6 +139,17 @@ def test_a_server_that_the_client_approved_and_remit_may_not_start_is_named() ->
         "till",
         "read what it runs with `remit trust`, then run `remit trust till`",
     )
+
+
+def test_an_untrusted_server_of_an_agent_is_named_and_so_is_one_in_the_gateways_place() -> None:
+    installed = replace(context(), starts_servers=True)
+    till = server("till", scope=Scope.PROJECT, is_trusted=False)._replace(agent="rev")
+    (finding,) = unavailable_servers(replace(setup(REMIT), tools=[till], context=installed))
+    assert finding.reason.startswith("the server `till` of the agent `rev` is not trusted in Remit")
+    replaced = replace(setup(REMIT), tools=[till._replace(server="remit")])
+    assert list(missing_protection(replaced)) == []
+    (finding,) = missing_protection(replace(replaced, context=installed))
+    assert "the agent `rev` brings a server called `remit`" in finding.reason
 
 
 def test_a_projects_server_of_the_same_name_is_named() -> None:

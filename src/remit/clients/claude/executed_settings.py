@@ -1,12 +1,12 @@
 """The settings of a repository that make Claude Code itself run code: hooks, commands and variables."""
 
 import os
+import re
 from collections.abc import Iterator
 from typing import cast
 
 from remit.clients.parsing.client_reader import ClientReader
 from remit.clients.parsing.entry_fields import EntryFields
-from remit.decision.launch import steers_code
 from remit.decision.settings_rules import ExecutedSetting
 from remit.decision.tool_names import storable
 from remit.files.git_index import index_path, is_tracked
@@ -19,6 +19,19 @@ _COMMANDS = (  # settings whose text is a command
     "proxyAuthHelper",
 )
 _WITH_COMMAND = ("statusLine", "subagentStatusLine", "fileSuggestion")  # settings with a `command`
+# Variables by which the client, its shell, git or a common interpreter runs other code, or by which another
+# host reads what the client sends. `steers_code` covers more: for a server, a false alarm costs nothing.
+_RUNS_CODE = r"""(?xi)
+    PATH | LD_.* | DYLD_.* | BASH_ENV | BASH_FUNC.* | ENV | ZDOTDIR | SHELL | PROMPT_COMMAND | PS4
+  | NODE_(OPTIONS|PATH|EXTRA_CA_CERTS|TLS_REJECT_UNAUTHORIZED|REPL_EXTERNAL_MODULE) | BUN_(OPTIONS|CONFIG.*)
+  | NPM_CONFIG_.* | PYTHON(PATH|HOME|STARTUP|INSPECT|BREAKPOINT|USERBASE|EXECUTABLE|PLATLIBDIR)
+  | PERL5?(LIB|OPT|DB) | RUBY(OPT|LIB) | LUA_(INIT|PATH|CPATH).* | PHPRC | PHP_INI_SCAN_DIR | CLASSPATH
+  | (_JAVA|JDK_JAVA|JAVA_TOOL)_OPTIONS | DOTNET_STARTUP_HOOKS | CORECLR_.* | RUSTC(_WORKSPACE)?_WRAPPER
+  | GIT_(?!(AUTHOR|COMMITTER)_|TERMINAL_PROMPT$|PS1_).* | (SSH|SUDO)_ASKPASS | (MAN)?PAGER | EDITOR | VISUAL
+  | BROWSER | LESSOPEN | LESSCLOSE | CC | CXX | MAKEFLAGS | DOCKER_(HOST|CONFIG) | KUBECONFIG
+  | (UV|PIP)_(EXTRA_)?(DEFAULT_)?INDEX(_URL)? | (HTTPS?|ALL)_PROXY | SSL_CERT_(FILE|DIR)
+  | ANTHROPIC_(CUSTOM_HEADERS|(.*_)?BASE_URL) | CLAUDE_CODE_SHELL(_PREFIX)?
+"""
 _MAX_HOOKS = 100
 _MAX_WORDS = 12
 _MAX_WORD = 100  # characters
@@ -27,8 +40,16 @@ _MAX_WORD = 100  # characters
 def executed_settings(settings: EntryFields, source: str) -> list[ExecutedSetting]:
     """List the settings of a file that run code."""
     content = dict(settings.items())
-    found = [*_hooks(content.get("hooks")), *_helpers(content), *_variables(content.get("env"))]
-    return [ExecutedSetting(source, storable(key), storable(text)) for key, text in found]
+    found = {
+        "hooks": _hooks(content.get("hooks")),
+        "": _helpers(content),
+        "env": _variables(content.get("env")),
+    }
+    return [
+        ExecutedSetting(source, storable(key), storable(text), section)
+        for section, settings in found.items()
+        for key, text in settings
+    ]
 
 
 def _hooks(hooks: object) -> Iterator[tuple[str, str]]:
@@ -52,7 +73,7 @@ def _helpers(content: dict[str, object]) -> Iterator[tuple[str, str]]:
 
 
 def _variables(variables: object) -> Iterator[tuple[str, str]]:
-    yield from ((name, "") for name in _fields(variables) if steers_code(name))
+    yield from ((name, "") for name in _fields(variables) if re.fullmatch(_RUNS_CODE, name))
 
 
 def _shown(command: list[str]) -> str:

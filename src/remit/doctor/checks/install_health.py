@@ -16,6 +16,7 @@ from remit.sessions.install_notices import (
     disabled_hooks,
     lost_programs,
     missing_gateway,
+    replaced_gateways,
     untrusted_servers,
 )
 
@@ -24,13 +25,14 @@ def missing_protection(setup: ClientSetup) -> Iterator[Finding]:
     """Find a missing gateway, one that cannot start, and hooks that are switched off."""
     client = _installed(setup)
     lost = lost_programs(setup.resolved, setup.facts.absent, client.option)
-    for notice in (*lost, *missing_gateway(client), *disabled_hooks(client)):
+    replaced = replaced_gateways(setup.tools, setup.context) if setup.context.starts_servers else ()
+    for notice in (*lost, *missing_gateway(client), *replaced, *disabled_hooks(client)):
         yield Finding(
             severity=Severity.ERROR,
             check="install",
             source=notice.source,
             place=notice.place,
-            reason=notice.reason,
+            reason=notice.full_reason,
             fix=notice.fix,
         )
 
@@ -44,7 +46,7 @@ def unavailable_servers(setup: ClientSetup) -> Iterator[Finding]:
             source=notice.source,
             subject=notice.place,
             scope=notice.scope,
-            reason=notice.reason,
+            reason=notice.full_reason,
             fix=notice.fix,
         )
 

@@ -26,6 +26,6 @@ def project_code(setup: ClientSetup) -> Iterator[Finding]:
 
 
 def _named(each: ExecutedSetting, setup: ClientSetup) -> str:
-    line = setup.line_of(each.source, each.key)
+    line = setup.line_of(each.source, *filter(None, (each.section, each.key)))
     where = f" (line {line})" if line else ""
     return f"`{each.key}`{where}{f' runs `{each.command}`' if each.command else ''}"

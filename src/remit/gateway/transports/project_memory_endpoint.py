@@ -6,16 +6,19 @@ from typing import Any
 
 import anyio
 
+from remit.decision.projects import Workspace
 from remit.decision.tool_lookup import near_names
 from remit.gateway.memory_tools import MemoryTools
-from remit.gateway.memory_upstream import call_memory
+from remit.gateway.memory_upstream import FindReachable, call_memory
 from remit.gateway.ports import EndpointChange, EndpointSpec, PublishedList
+from remit.gateway.registry_worker import RegistryWorker
 from remit.gateway.transports.lifecycle import GatewayOpeners, Print, run_until_stopped
 from remit.gateway.transports.stdio_server import serve_stdio
 from remit.memory.memory_server import instructions
 from remit.memory.project_memory import Memory
-from remit.memory.scope_gate import TOOLS
+from remit.memory.scope_gate import TOOLS, reachable_memories
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params
+from remit.registry import Registry
 from remit.text.spelling import as_question
 from remit.upstream.ports import RequestContext
 
@@ -27,7 +30,8 @@ class MemoryEndpoint:
 
     capabilities: Mapping[str, Any] = {"tools": {}}
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Memory, find_reachable: FindReachable) -> None:
+        self._find_reachable = find_reachable
         self._tools = MemoryTools(memory)
         self._listing = PublishedList(self._tools.tools(), "all")
         self.instructions: str | None = instructions(memory.workspace.project)
@@ -54,7 +58,7 @@ class MemoryEndpoint:
             JsonRpcError: there is no such tool.
         """
         try:
-            return await call_memory(self._tools, asked["name"], asked, caller)
+            return await call_memory(self._tools, asked["name"], asked, caller, await self._find_reachable())
         except KeyError:
             near = as_question(near_names(asked["name"], TOOLS))
             told = "; ".join(filter(None, (f"Unknown tool: {asked['name']}", near)))
@@ -94,18 +98,27 @@ def serve(directory: str, openers: GatewayOpeners, say: Print) -> int:
     Raises:
         RemitError: the directory does not exist, or the database cannot be used.
     """
-    with openers.memory(directory) as memory:
+    with openers.memory(directory) as memory, openers.registry() as registry:
+        worker = RegistryWorker(registry)
+
+        async def find_reachable() -> frozenset[str] | None:
+            return await worker.run(_reachable, memory.workspace)
 
         async def work() -> None:
             say(f"serving the memory of {memory.workspace.project.path} on stdio")
-            await serve_stdio(_opened(memory), EndpointSpec(memory.workspace.dir))
+            await serve_stdio(_opened(memory, find_reachable), EndpointSpec(memory.workspace.dir))
 
         return run_until_stopped(work)
 
 
+def _reachable(registry: Registry, workspace: Workspace) -> frozenset[str] | None:
+    shared = registry.configuration.current(workspace).configuration.memory_projects
+    return reachable_memories(workspace.project, shared)
+
+
 @asynccontextmanager
-async def _opened(memory: Memory) -> AsyncGenerator[MemoryEndpoint]:
-    yield MemoryEndpoint(memory)
+async def _opened(memory: Memory, find_reachable: FindReachable) -> AsyncGenerator[MemoryEndpoint]:
+    yield MemoryEndpoint(memory, find_reachable)
 
 
 @asynccontextmanager

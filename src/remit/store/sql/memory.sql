@@ -10,9 +10,6 @@ n.kind not in ('global', 'project', 'focus')
 -- name: memory_root
 select id from memory_nodes where project = :project and home is null
 
--- name: memory_focus
-select id from memory_nodes where project = :project and name = :focus and kind = 'focus'
-
 -- name: memory_homes
 select id, kind, iif(kind = 'focus', name, null) from memory_nodes
 where project = :project and kind in ('global', 'project', 'focus')

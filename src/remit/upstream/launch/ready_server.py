@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from remit.decision.launch import Launch
 from remit.upstream.failures import missing, secrets_of
-from remit.upstream.launch.server_environment import environment
+from remit.upstream.launch.server_environment import environment, users_variables
 from remit.upstream.launch.variable_expansion import Expanded, expand
 from remit.upstream.upstream_model import Failure, Upstream
 
@@ -55,6 +55,7 @@ def make_ready(upstream: Upstream, variables: Mapping[str, str], home: str) -> R
     permit = upstream.permit
     if permit is None:
         raise NotReadyError(Failure(reason="may not be started", hint="`remit trust` shows why"))
+    variables = variables if permit.is_projects else users_variables(variables)
     expanded = expand(permit.launch, variables, workspace=permit.directory, home=home)
     if expanded.missing:
         raise NotReadyError(missing(expanded.missing, upstream))

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from remit.decision.launch import Launch
 from remit.settings import DEPTH, NESTED
+from remit.text.redaction import FOREIGN
 from remit.upstream.upstream_model import Upstream
 
 # Variables that clients set for their own children, and Remit's settings, which include a key. The location
@@ -21,6 +22,15 @@ _NEEDED = frozenset(
         *("SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE", "WINDIR"),
     )
 )
+
+
+def users_variables(variables: Mapping[str, str]) -> dict[str, str]:
+    """Leave out the variables that a repository set, for servers of the user's own.
+
+    One of them may name a host, such as `GITHUB_API_URL`, to which a server would send the user's token.
+    """
+    foreign = frozenset(variables.get(FOREIGN, "").split(","))
+    return {name: value for name, value in variables.items() if name not in foreign}
 
 
 def environment(
