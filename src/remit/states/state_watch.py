@@ -35,7 +35,7 @@ def read_watch(written: Any) -> StateWatch:
     """Read a watch from its JSON form."""
     states, env, filters = written
     watched = [WatchedState(name, _detector(given), bases) for name, given, bases in states]
-    return StateWatch(watched, env, filters)
+    return StateWatch(watched, env, tuple(filters))
 
 
 def _detector(given: Sequence[Any] | None) -> Detector | None:
