@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE  # compiling the tests again takes every worker 15 s
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help run setup test cover attack test-clients test-servers test-servers-slice conformance check prove prove-conditions prove-gateway bench bench-gateway bench-install bench-search bench-tokens docs smoke constraints clean
+.PHONY: help run setup test cover attack test-clients test-servers test-servers-slice conformance check prove prove-conditions prove-gateway bench bench-gateway bench-install bench-search bench-tokens docs site smoke constraints clean
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -169,6 +169,16 @@ $(SEARCH_PEERS)/.installed: Makefile
 docs: $(VENV)/.installed ## Write the reference pages and memory's tool definitions, which come from the code
 	$(BIN)/python docs/generate.py
 	$(BIN)/python -m remit.memory.tool_schema
+
+SITE := build/site-env
+
+site: $(SITE)/.installed ## Build the documentation site in build/site
+	$(SITE)/bin/zensical build
+
+$(SITE)/.installed: Makefile
+	$(PYTHON) -m venv $(SITE)
+	$(SITE)/bin/python -m pip install --quiet --disable-pip-version-check zensical==0.0.73
+	@touch $@
 
 smoke: $(VENV)/.installed ## Build the wheel and try it in an environment with nothing else in it
 	rm -rf build/smoke dist && $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .

@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,12 @@ def test_every_link_between_the_pages_leads_somewhere() -> None:
     ]
     assert len(links) > 10
     assert [f"{file}: {target}" for file, target in links if not (file.parent / target).exists()] == []
+
+
+def test_every_page_is_on_the_site() -> None:
+    nav = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"]
+    listed = {page for section in nav for pages in section.values() for page in pages}
+    pages = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}
+    reached_otherwise = {page for page in pages if page.startswith("decisions/")}
+    assert listed <= pages
+    assert pages - listed - reached_otherwise == set()
