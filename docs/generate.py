@@ -18,8 +18,7 @@ HEAD = """\
 stdout is data, stderr is talk. Every reading command has `--json` ([shapes](json.md)).
 [Exit codes](errors.md) are the same for all commands.
 
-Completion is a line in your shell's start file: `eval "$(remit completion bash)"`, the same for zsh, and
-`remit completion fish | source` for fish.
+`remit completion --install` sets up tab completion for bash, zsh and fish.
 """
 
 
@@ -32,6 +31,8 @@ def cli_reference() -> str:
 def _names(above: str, group: click.Group) -> Iterator[str]:
     for name in COMMANDS if group is app else group.commands:
         command = group.get_command(click.Context(group), name)
+        if command is not None and command.hidden:  # the former name of another one
+            continue
         yield f"{above} {name}"
         if isinstance(command, click.Group):
             yield from _names(f"{above} {name}", command)

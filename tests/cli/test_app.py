@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+import click
 import pytest
 
 from remit import __version__
 from support.builders import servers
 from support.sandbox import Sandbox
+from support.terminal import on_terminal
 
 
 @pytest.fixture
@@ -33,28 +35,22 @@ def test_the_version_is_printed(sandbox: Sandbox) -> None:
     assert sandbox.remit("--version").stdout == f"remit {__version__}\n"
 
 
-def test_tools_lists_what_is_in_force_by_scope(sandbox: Sandbox, shop: Path) -> None:
+def test_tools_has_a_line_for_each_server(sandbox: Sandbox, shop: Path) -> None:
     finished = sandbox.remit("tools", cwd=shop)
     assert finished.returncode == 0
     assert finished.stderr == ""
     assert finished.stdout.splitlines() == [
         f"{shop} (claude-code)",
         "",
-        "local: yours, in this project",
-        "  tool         kind        uses  source",
-        "  mcp__git__*  mcp_server     0  ~/.claude.json",
-        "",
-        "project: shared in the repository",
-        "  tool          kind        uses  source",
-        "  mcp__till__*  mcp_server     0  .mcp.json",
-        "",
-        "global: yours, in all projects",
-        "  tool          kind        uses  source",
-        "  mcp__wiki__*  mcp_server     0  ~/.claude.json",
+        "  server  tools  tokens  uses",
+        "  git         ?       ?     0  local, ~/.claude.json",
+        "  till        ?       ?     0  project, .mcp.json",
+        "  wiki        ?       ?     0  global, ~/.claude.json",
         "",
         "3 servers visible",
+        "cost unknown for 3 servers: run `remit scan --connect`",
         "1 hidden",
-        "  (`remit tools --all` shows these, too, with the reason)",
+        "next: `remit tools --server NAME` lists its tools, `--all` everything",
     ]
 
 
@@ -132,8 +128,8 @@ def test_another_clients_tools_are_scanned_and_listed_by_its_name(sandbox: Sandb
 def test_the_inventory_of_all_clients_says_whose_each_tool_is(sandbox: Sandbox, shop: Path) -> None:
     sandbox.write(sandbox.home / ".cursor/mcp.json", servers("wiki"))
     shown = sandbox.remit("tools", "--client", "all", cwd=shop).stdout.splitlines()
-    assert "  claude-code  mcp__wiki__*  mcp_server     0  ~/.claude.json" in shown
-    assert "  cursor       mcp__wiki__*  mcp_server     0  ~/.cursor/mcp.json" in shown
+    assert "  claude-code: wiki      ?       ?     0  global, ~/.claude.json" in shown
+    assert "  cursor: wiki           ?       ?     0  global, ~/.cursor/mcp.json" in shown
 
 
 def test_hidden_tools_are_listed_only_when_asked_for_with_gate_and_reason(
@@ -156,7 +152,7 @@ def test_a_tool_that_fails_is_marked_in_listings_and_why_says_so(sandbox: Sandbo
     with sandbox.registry() as registry:
         for _ in range(3):
             registry.usage.record("mcp__till__ring", registry.at(str(shop)), succeeded=False)
-    assert "mcp__till__ring [demoted]  mcp_tool" in sandbox.remit("tools", cwd=shop).stdout
+    assert "  mcp__till__ring [demoted] " in sandbox.remit("tools", "--server", "till", cwd=shop).stdout
     assert "3 of its last 3 calls here failed" in sandbox.remit("why", "mcp__till__ring", cwd=shop).stdout
     assert answer(sandbox, "why", "mcp__till__ring", cwd=shop)["status"] == "demoted"
 
@@ -276,8 +272,12 @@ def test_tools_show_what_they_cost_once_a_definition_is_known(sandbox: Sandbox, 
         "uncounted_servers": 2,
     }
     lines = sandbox.remit("tools", cwd=shop).stdout.splitlines()
-    assert lines[3] == "  tool           kind        uses  tokens  source"
-    assert lines[-4] == f"3 servers and 1 tool visible: about {tokens['mcp__git__*']} tokens per request"
+    assert lines[3] == f"  git         1      {tokens['mcp__git__*']}     0  local, ~/.claude.json"
+    assert lines[-4:-1] == [
+        f"3 servers and 1 tool visible: about {tokens['mcp__git__*']} tokens per request",
+        "cost unknown for 2 servers: run `remit scan --connect`",
+        "1 hidden",
+    ]
 
 
 def test_context_prints_the_section_and_respects_the_budget(sandbox: Sandbox, shop: Path) -> None:
@@ -299,7 +299,7 @@ def test_a_directory_can_be_named_instead_of_entered(sandbox: Sandbox, shop: Pat
 
 def test_where_nothing_is_declared_the_listing_says_what_to_do(sandbox: Sandbox) -> None:
     finished = sandbox.remit("tools", cwd=sandbox.project("empty"))
-    assert "No tools are in force here." in finished.stdout
+    assert "No tools are available here." in finished.stdout
     assert "hint: " in finished.stdout
 
 
@@ -329,7 +329,7 @@ def test_a_bad_file_is_one_warning_every_time_and_everything_else_still_loads(
         assert finished.returncode == 0
         assert finished.stderr.startswith(f"warning: .mcp.json: {says}")
         assert finished.stderr.count("\n") == 1
-    assert "mcp__wiki__*" in sandbox.remit("tools", cwd=shop).stdout
+    assert "  wiki " in sandbox.remit("tools", cwd=shop).stdout
 
 
 def test_a_state_file_of_tens_of_megabytes_loads(sandbox: Sandbox, shop: Path) -> None:
@@ -338,7 +338,7 @@ def test_a_state_file_of_tens_of_megabytes_loads(sandbox: Sandbox, shop: Path) -
     sandbox.write(sandbox.home / ".claude.json", content)
     finished = sandbox.remit("tools", cwd=shop)
     assert finished.stderr == ""
-    assert "mcp__ledger__*" in finished.stdout
+    assert "  ledger " in finished.stdout
 
 
 @pytest.mark.parametrize("content", [b"garbage" * 1000, b"SQLite format 3\0" + b"\0" * 100])
@@ -397,11 +397,20 @@ def test_secrets_are_in_no_output_and_not_in_the_database(sandbox: Sandbox, shop
     assert not any(hush.encode() in file.read_bytes() for file in sandbox.database.parent.iterdir())
 
 
-def test_a_terminal_gets_tables_and_no_colour_when_asked(sandbox: Sandbox, shop: Path) -> None:
-    shown = on_a_terminal(sandbox, shop, "tools")
-    assert "─" in shown
-    assert "mcp__till__*" in shown
-    assert "\x1b[3" not in shown
+def test_a_terminal_gets_colors_unless_they_are_not_wanted(sandbox: Sandbox, shop: Path) -> None:
+    plain = sandbox.remit("tools", cwd=shop).stdout.splitlines()
+    assert on_terminal(sandbox, ["tools"], shop).lines == plain
+    colored = on_terminal(sandbox, ["tools"], shop, variables={"NO_COLOR": ""})
+    assert "\x1b[1mtill" in colored.shown
+    assert [click.unstyle(line) for line in colored.lines] == plain
+
+
+def test_a_terminal_that_is_too_small_gets_a_pager(sandbox: Sandbox, shop: Path) -> None:
+    pager = sandbox.write(sandbox.root / "bin/pager", "#!/bin/sh\necho paged\ncat\n")
+    pager.chmod(0o755)
+    variables = {"PAGER": str(pager)}
+    assert on_terminal(sandbox, ["tools"], shop, rows=10, variables=variables).lines[0] == "paged"
+    assert on_terminal(sandbox, ["tools"], shop, rows=40, variables=variables).lines[0] != "paged"
 
 
 def test_a_narrow_terminal_cuts_no_name(sandbox: Sandbox, shop: Path) -> None:

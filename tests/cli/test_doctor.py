@@ -41,11 +41,11 @@ def examine(sandbox: Sandbox, shop: Path, *options: str) -> Any:
     return json.loads(finished.stdout)
 
 
-def test_a_clean_configuration_has_nothing_to_mend(sandbox: Sandbox, shop: Path) -> None:
+def test_a_clean_configuration_has_no_problems(sandbox: Sandbox, shop: Path) -> None:
     sandbox.write(shop / ".mcp.json", servers(ledger={"command": "ledger"}))
     finished = sandbox.remit("doctor", cwd=shop)
     assert (finished.returncode, finished.stderr) == (0, "")
-    assert finished.stdout.splitlines() == [f"{shop} (claude-code)", "Nothing to mend."]
+    assert finished.stdout.splitlines() == [f"{shop} (claude-code)", "No problems found."]
 
 
 def test_findings_are_grouped_by_file_with_reason_and_fix_and_errors_end_with_1(

@@ -6,7 +6,7 @@ import pytest
 
 from remit.catalog import summary
 from remit.catalog.summary import summarize
-from remit.cli import first_screen
+from remit.cli.listing import first_screen
 from remit.decision.decide import Decision, ToolDecision, Verdict, decide
 from remit.decision.declarations import Changes
 from remit.decision.gates import Gate
@@ -42,6 +42,7 @@ def test_the_first_scan_sums_up_and_later_ones_list_what_changed(sandbox: Sandbo
         "  global   1 server; 1 hidden (~/.claude.json)",
         "",
         "2 servers visible",
+        "cost unknown for 2 servers: run `remit scan --connect`",
         "2 hidden",
         "",
         "Shadowed by a stronger declaration: 1",
@@ -77,7 +78,7 @@ def test_costs_are_told_as_far_as_they_are_known(sandbox: Sandbox, shop: Path) -
         "2 servers and 1 tool visible: about 2,220 tokens per request",
     ]
     assert lines[8:11] == [
-        "  (without 1 server whose tools are not known)",
+        "cost unknown for 1 server: run `remit scan --connect`",
         "3 hidden: about 2,220 tokens not sent",
         "costliest: git 2,220",
     ]
@@ -123,7 +124,7 @@ def test_a_long_path_is_cut_in_the_middle(sandbox: Sandbox) -> None:
 def test_where_nothing_is_declared_the_screen_says_what_to_do(sandbox: Sandbox) -> None:
     lines = scan(sandbox, sandbox.project("empty"))
     assert lines[1] == "First scan here: 0 declarations in 0 files"
-    assert lines[3] == "No tools are in force here."
+    assert lines[3] == "No tools are available here."
     assert lines[4].startswith("hint: ")
 
 

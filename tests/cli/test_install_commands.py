@@ -91,7 +91,7 @@ def test_where_not_all_fits_into_a_request_listings_do_not_say_that_it_is_sent(a
         ]
         log = Definition(name=f"mcp__{label}__log", server=label, tool="log", description="Shows commits.")
         registry.catalog.keep(git, Offer(tools=[log]), here)
-    part = "  (Remit sends some of them, within its budget; the agent finds the others)"
+    part = "(Remit sends some of them, within its budget; the agent finds the others)"
     for command in ("tools", "scan"):
         shown = sandbox.remit(command, cwd=ada.shop).stdout
         assert "tokens per request" in shown

@@ -34,7 +34,7 @@ def test_policy_check_is_silent_where_nothing_is_wrong(sandbox: Sandbox, shop: P
         registry.usage.report_tool(PUSH, registry.at(str(shop)))
     done = sandbox.remit("policy", "check", cwd=shop)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.endswith("Nothing to mend.\n")
+    assert done.stdout.endswith("No problems found.\n")
 
 
 def test_policy_check_names_file_line_and_column_and_fails_on_errors_alone(
@@ -76,7 +76,8 @@ def test_tools_and_why_follow_the_mode(sandbox: Sandbox, shop: Path) -> None:
 def test_what_is_asked_about_says_so_in_lists_and_explanations(sandbox: Sandbox, shop: Path) -> None:
     with sandbox.registry() as registry:
         registry.usage.report_tool(PUSH, registry.at(str(shop)))
-    assert "ask: danger" in sandbox.remit("tools", cwd=shop).stdout
+    assert "tools  ask  tokens" in sandbox.remit("tools", cwd=shop).stdout
+    assert f"  {PUSH} [ask] " in sandbox.remit("tools", "--all", cwd=shop).stdout
     why = sandbox.remit("why", PUSH, cwd=shop).stdout
     assert f"{PUSH}: ask, needs approval" in why
     assert "danger      asks" in why

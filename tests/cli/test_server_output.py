@@ -51,11 +51,13 @@ def test_scan_connect_says_for_every_server_what_came_of_it(sandbox: Sandbox, sh
     assert "global   3      2024-11-05" in table["git"]
     assert "needs `NOWHERE`, which is not set" in table["needy"]
     assert "not asked: declared in .mcp.json, not trusted" in table["till"]
-    assert "listed git" in ran.stderr
+    lines = {line.split()[1]: line.split(None, 4) for line in ran.stderr.splitlines()}
+    assert (lines["git"][0], lines["git"][-1]) in {("1/2", "3 tools"), ("2/2", "3 tools")}
+    assert lines["needy"][-1] == "failed: needs `NOWHERE`, which is not set"
+    assert float(lines["git"][2]) >= 0
     assert "warning: needy: needs `NOWHERE`, which is not set\nhint: set NOWHERE" in ran.stderr
     assert "hint: look at it with `remit trust`, then run `remit trust till`" in ran.stderr
-    listed = sandbox.remit("tools", cwd=shop).stdout
-    assert "mcp__git__do_it" in listed
+    assert "mcp__git__do_it" in sandbox.remit("tools", "--server", "git", cwd=shop).stdout
 
 
 def test_scan_connect_as_json_has_the_documented_shape(sandbox: Sandbox, shop: Path) -> None:
@@ -207,7 +209,9 @@ def on_a_terminal(sandbox: Sandbox, *arguments: str, cwd: Path, types: str = "")
 def test_on_a_terminal_there_is_a_bar(sandbox: Sandbox, shop: Path) -> None:
     seen = on_a_terminal(sandbox, "scan", "--connect", "git", cwd=shop)
     assert "asking servers" in seen
-    assert "1/1" in seen
+    assert "1/1  git" in seen
+    assert "3 tools" in seen
+    assert "protocol" not in seen
 
 
 def test_on_a_terminal_trust_asks_first(sandbox: Sandbox, shop: Path) -> None:

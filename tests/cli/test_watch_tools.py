@@ -80,8 +80,9 @@ def test_each_change_is_a_line_of_json(sandbox: Sandbox, shop: Path) -> None:
 
 def test_without_a_terminal_the_list_is_followed_by_lines(sandbox: Sandbox, shop: Path) -> None:
     with watching(sandbox, shop) as (lines, _):
-        assert "1 server visible" in "".join(lines.readline() for _ in range(7))
-        lines.readline()  # what is hidden
+        assert "1 server visible" in "".join(lines.readline() for _ in range(6))
+        for _ in range(3):  # unknown costs, what is hidden, what to do next
+            lines.readline()
         sandbox.write(shop / "remit.toml", '[tools."mcp__git__*"]\nstates = ["docker"]\n')
         told = [lines.readline()[10:].rstrip() for _ in range(3)]
         assert told == [

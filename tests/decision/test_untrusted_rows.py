@@ -53,7 +53,7 @@ def test_the_strongest_trusted_server_takes_the_place() -> None:
     near = row(Scope.PROJECT, is_trusted=False)
     far = row(Scope.PROJECT, is_trusted=True, shadowed_by=near, dir="/code")
     mine = row(Scope.GLOBAL, shadowed_by=near)
-    assert winners(near, far, mine) == [None, None, Winner(far.scope, far.source)]
+    assert winners(near, far, mine) == [None, None, Winner(far.scope, far.source, "good")]
 
 
 @pytest.mark.parametrize("status", [ConfigStatus.PENDING, ConfigStatus.REJECTED])

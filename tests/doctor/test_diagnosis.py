@@ -337,6 +337,21 @@ def test_a_remote_servers_headers_and_url_count_also_when_it_is_not_in_force() -
         ("url", "a secret in plain text"),
         ("headers.Authorization", "a secret in plain text"),
     ]
+    assert "write `https://mcp.test/?token=${M_TOKEN}` instead" in found[0].fix
+    assert "write `Bearer ${M_TOKEN}` instead" in found[1].fix
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (f"Authorization: Bearer {HEX}", "Authorization: Bearer ${G_TOKEN}"),
+        (f"--api-key={HEX}", "--api-key=${G_TOKEN}"),
+        (f"https://user:{HEX}@mcp.test/{HEX}", "${G_TOKEN}"),
+    ],
+)
+def test_the_fix_keeps_what_is_in_front_of_the_secret(value: str, written: str) -> None:
+    found = one(exposed_secrets, setup(entry("g", Scope.GLOBAL, "run", "--token", value)))
+    assert f"write `{written}` instead" in found.fix
 
 
 def test_an_option_with_its_value_is_not_the_name_of_the_next_word() -> None:

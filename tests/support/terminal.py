@@ -3,6 +3,7 @@
 import fcntl
 import os
 import pty
+import signal
 import struct
 import subprocess
 import sys
@@ -37,8 +38,12 @@ def on_terminal(
     columns: int = 80,
     rows: int = 50,
     variables: dict[str, str] | None = None,
+    ends_after: str = "",
 ) -> Terminal:
-    """Run the command with stdin, stdout and stderr on one terminal, until it ends."""
+    """Run the command with stdin, stdout and stderr on one terminal, until it ends.
+
+    With `ends_after`, Ctrl-C ends it once that text is shown.
+    """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     environment = {**sandbox.environment, "TERM": "xterm", **(variables or {})}
@@ -56,7 +61,12 @@ def on_terminal(
     late = threading.Timer(SECONDS, process.kill)
     late.start()
     try:
-        shown = b"".join(iter(lambda: _read(ours), b""))
+        shown = b""
+        while chunk := _read(ours):
+            shown += chunk
+            if ends_after and ends_after.encode() in shown:
+                process.send_signal(signal.SIGINT)
+                ends_after = ""
         return Terminal(process.wait(), shown.decode())
     finally:
         late.cancel()

@@ -22,28 +22,40 @@ class Costs(NamedTuple):
     visible: int = 0
     all: int = 0  # as if every declared tool were visible
     uncounted: int = 0  # visible servers whose tools are unknown
+    counted: int = 0  # visible servers whose tools are known
+
+    @property
+    def is_misleading(self) -> bool:
+        """Whether no server is counted although there are some: the sum is then only what little else costs."""
+        return self.uncounted > 0 and not self.counted
 
 
 def charge(tools: Sequence[Tool]) -> list[Tool]:
     """Set the cost of each server to that of its known tools."""
     sums: dict[int, int] = {}
-    owner = _owners(tools)
+    owner = owners(tools)
     for tool in tools:
         if tool.kind is Kind.MCP_TOOL and tool.tokens is not None and (server := owner(tool)) is not None:
             sums[id(server)] = sums.get(id(server), 0) + (tool.tokens if is_sent(tool) else 0)
-    return [tool._replace(tokens=sums.get(id(tool))) if _is_server(tool) else tool for tool in tools]
+    return [
+        tool._replace(tokens=sums.get(id(tool), None if tool.listed_at is None else 0))
+        if _is_server(tool)
+        else tool
+        for tool in tools
+    ]
 
 
 def add_up(listed: Iterable[ToolDecision]) -> Costs:
     """Add up the costs of tools; skip servers, whose cost is that of their tools."""
-    visible = everything = uncounted = 0
+    visible = everything = uncounted = counted = 0
     for tool, decision in listed:
         if _is_server(tool):
             uncounted += decision.is_available and tool.tokens is None
+            counted += decision.is_available and tool.tokens is not None
         elif tool.status is not ToolStatus.STALE and is_sent(tool):
             everything += tool.tokens or 0
             visible += (tool.tokens or 0) if decision.is_available else 0
-    return Costs(visible=visible, all=everything, uncounted=uncounted)
+    return Costs(visible=visible, all=everything, uncounted=uncounted, counted=counted)
 
 
 def is_sent(tool: Tool) -> bool:
@@ -51,7 +63,7 @@ def is_sent(tool: Tool) -> bool:
     return not tool.is_held_back or tool.usage_count > 0
 
 
-def _owners(tools: Sequence[Tool]) -> Callable[[Tool], Tool | None]:
+def owners(tools: Sequence[Tool]) -> Callable[[Tool], Tool | None]:
     """Return a function that finds a tool's server by its place, else by its name."""
     by_place: dict[Place, list[Tool]] = {}
     for tool in tools:

@@ -67,6 +67,7 @@ class Summary(NamedTuple):
     hidden: Sequence[HiddenGroup]
     duplicates: Sequence[Sequence[Tool]]  # visible servers that are the same program or URL
     costliest: Sequence[Tool]  # visible servers whose cost is known
+    uncounted: Sequence[Tool] = ()  # visible servers whose tools are unknown
 
 
 def summarize(listed: Sequence[ToolDecision], context: Context) -> Summary:
@@ -80,6 +81,7 @@ def summarize(listed: Sequence[ToolDecision], context: Context) -> Summary:
         hidden=_hidden(listed, context),
         duplicates=_duplicates(mine),
         costliest=_costliest(mine),
+        uncounted=[tool for tool in _servers(mine) if tool.tokens is None],
     )
 
 
@@ -158,7 +160,9 @@ def _duplicates(listed: Sequence[ToolDecision]) -> list[Sequence[Tool]]:
 
 
 def _costliest(listed: Sequence[ToolDecision]) -> list[Tool]:
-    servers = [tool for tool, decision in listed if decision.is_available and tool.kind is Kind.MCP_SERVER]
-    return sorted(
-        (tool for tool in servers if tool.tokens), key=lambda tool: (-(tool.tokens or 0), tool.name)
-    )
+    known = (tool for tool in _servers(listed) if tool.tokens)
+    return sorted(known, key=lambda tool: (-(tool.tokens or 0), tool.name))
+
+
+def _servers(listed: Sequence[ToolDecision]) -> list[Tool]:
+    return [tool for tool, decision in listed if decision.is_available and tool.kind is Kind.MCP_SERVER]

@@ -97,7 +97,7 @@ def _check(found: Sequence[ConfigurationFinding], context: Context) -> None:
     """Show findings by file."""
     render.out(render.heading(context))
     if not found:
-        render.out("Nothing to mend.")
+        render.out("No problems found.")
         return
     for source, group in groupby(found, key=lambda each: each.problem.source):
         render.out(f"\n{render.printable(shorten(source, context))}")

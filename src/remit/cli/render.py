@@ -11,31 +11,22 @@ from typing import TYPE_CHECKING
 
 from remit.catalog.contexts import ALL_CLIENTS
 from remit.decision.context import Context, shorten
-from remit.decision.decide import ToolDecision
 from remit.decision.gate_rules import GateResult
-from remit.decision.kinds import Kind, ToolStatus
+from remit.decision.kinds import Kind
 from remit.decision.problems import Severity
-from remit.decision.scopes import Scope, is_at_or_below
+from remit.decision.scopes import is_at_or_below
 from remit.text.foreign import is_invisible
 
 if TYPE_CHECKING:
     from remit.catalog.explanation import Explanation
     from remit.catalog.summary import Summary
     from remit.decision.problems import Problem
+    from remit.decision.tools import Tool
     from remit.doctor.findings import Finding
     from remit.errors import RemitError
     from remit.scanning.scanner import ClientPresence
     from remit.sessions.install_notices import InstallNotice
 
-_SCOPES = {
-    Scope.MANAGED: "managed: for everyone on this machine",
-    Scope.DYNAMIC: "dynamic: given to the client when it is started",
-    Scope.LOCAL: "local: yours, in this project",
-    Scope.PROJECT: "project: shared in the repository",
-    Scope.GLOBAL: "global: yours, in all projects",
-    Scope.PLUGIN: "plugin: brought by plugins",
-}
-_KINDS = {kind: rank for rank, kind in enumerate(Kind)}
 WORDS = {
     Kind.MCP_SERVER: "server",
     Kind.SLASH_COMMAND: "command",
@@ -45,11 +36,11 @@ WORDS = {
     Kind.MCP_TOOL: "tool",
     Kind.BUILTIN: "built-in",
 }
-NUMBERS = ("tokens", "uses")
 _WIDEST = 60  # columns; a longer cell shifts only its own line
 NOTHING = """\
-No tools are in force here.
-hint: declare a server in one of the client's files; `remit tools --all` shows what is hidden"""
+No tools are available here.
+hint: add a server to one of the client's files; `remit tools --all` shows what is hidden"""
+MOST_NAMED = 3  # servers in a line
 
 
 def out(text: str = "") -> None:
@@ -80,9 +71,15 @@ def notices(found: Sequence[InstallNotice]) -> None:
 
 def problems(found: Iterable[Problem], context: Context) -> None:
     """Print problems in configuration files as warnings."""
+    for line in problem_lines(found, context):
+        sys.stderr.write(f"warning: {line}\n")
+
+
+def problem_lines(found: Iterable[Problem], context: Context) -> Iterator[str]:
+    """Format problems in configuration files."""
     for problem in found:
         parts = (shorten(problem.source, context), problem.place, problem.reason)
-        sys.stderr.write(f"warning: {printable(': '.join(part for part in parts if part))}\n")
+        yield printable(": ".join(part for part in parts if part))
 
 
 def lines(content: str) -> None:
@@ -93,7 +90,11 @@ def lines(content: str) -> None:
 
 def paged(lines: Sequence[str], *, to_stderr: bool = False) -> None:
     """Write lines whole; on a terminal that they do not fit, through a pager."""
-    shown = [printable(line) for line in lines]
+    page([printable(line) for line in lines], to_stderr=to_stderr)
+
+
+def page(shown: Sequence[str], *, to_stderr: bool = False) -> None:
+    """Write lines that are clean already, and may be styled, as `paged` does."""
     stream = sys.stderr if to_stderr else sys.stdout
     if stream.isatty() and sys.stdin.isatty():
         from shutil import get_terminal_size
@@ -101,7 +102,7 @@ def paged(lines: Sequence[str], *, to_stderr: bool = False) -> None:
         import click
 
         size = get_terminal_size()
-        if sum(1 + len(line) // size.columns for line in shown) >= size.lines:
+        if sum(1 + len(click.unstyle(line)) // size.columns for line in shown) >= size.lines:
             click.echo_via_pager(f"{line}\n" for line in shown)
             return
     stream.writelines(f"{line}\n" for line in shown)
@@ -124,27 +125,6 @@ def error(failure: RemitError) -> None:
     sys.stderr.write(f"error: {printable(str(failure))}\n")
     if failure.hint:
         sys.stderr.write(f"hint: {printable(failure.hint)}\n")
-
-
-def listing(
-    listed: Sequence[ToolDecision], summary: Summary, context: Context, *, sends_a_part: bool = False
-) -> None:
-    """Show tools by scope, and their total cost."""
-    out(heading(context))
-    if not listed:
-        out(NOTHING)
-    columns = _columns(listed, context)
-    for scope, title in _SCOPES.items():
-        group = sorted((item for item in listed if item.tool.scope is scope), key=_order)
-        if group:
-            out()
-            rows = [
-                [cells[column] for column in columns] for cells in (_cells(item, context) for item in group)
-            ]
-            table(title, columns, rows, numbers=NUMBERS)
-    if listed:
-        out()
-        out(total(summary, sends_a_part=sends_a_part))
 
 
 def explanation(explained: Explanation, context: Context) -> None:
@@ -197,17 +177,27 @@ def _facts(explained: Explanation) -> Iterator[str]:
 
 def total(summary: Summary, *, sends_a_part: bool = False) -> str:
     """Describe how many tools an agent gets and their cost."""
-    costs, lines = summary.costs, [f"{counted(summary.visible)} visible"]
-    if costs.all:
-        lines[0] += f": about {rounded(costs.visible)} tokens{'' if sends_a_part else ' per request'}"
-    if costs.all and costs.uncounted:
-        lines.append(f"  (without {counted({Kind.MCP_SERVER: costs.uncounted})} whose tools are not known)")
+    costs, unknown = summary.costs, summary.uncounted
+    head = f"{counted(summary.visible)} visible"
+    if costs.all and not costs.is_misleading:
+        head += f": about {rounded(costs.visible)} tokens{'' if sends_a_part else ' per request'}"
+    lines = [head, *_unknown_costs(unknown)]
     if sends_a_part:
-        lines.append("  (Remit sends some of them, within its budget; the agent finds the others)")
+        lines.append("(Remit sends some of them, within its budget; the agent finds the others)")
     if summary.hidden_count:
         unsent = f": about {rounded(costs.all - costs.visible)} tokens not sent"
         lines.append(f"{summary.hidden_count:,} hidden{unsent if costs.all > costs.visible else ''}")
     return "\n".join(lines)
+
+
+def _unknown_costs(servers: Sequence[Tool]) -> Iterator[str]:
+    """Say of how many servers the cost is unknown, and what to do about it."""
+    failed = [printable(tool.server or tool.name) for tool in servers if tool.failure]
+    if untried := len(servers) - len(failed):
+        yield f"cost unknown for {plural(untried, 'server')}: run `remit scan --connect`"
+    if failed:
+        named = ", ".join(failed[:MOST_NAMED]) + (", ..." if len(failed) > MOST_NAMED else "")
+        yield f"cost unknown for {plural(len(failed), 'server')} that could not be reached: {named}"
 
 
 def counted(counts: Mapping[Kind, int]) -> str:
@@ -251,7 +241,7 @@ def diagnosis(findings: Sequence[Finding], context: Context) -> None:
     """Show findings by file, with fixes."""
     out(heading(context))
     if not findings:
-        out("Nothing to mend.")
+        out("No problems found.")
         return
     for source, group in groupby(findings, key=lambda finding: finding.source):
         out(f"\n{printable(shorten(source, context))}")
@@ -283,36 +273,6 @@ def _rows(item: ClientPresence, context: Context) -> list[tuple[str, ...]]:
     first, *others = [shorten(file, context) for file in item.files] or [""]
     counts = (item.client, str(item.servers), str(item.problems), first)
     return [counts, *(("", "", "", file) for file in others)]
-
-
-def _order(item: ToolDecision) -> tuple[int, str, str, bool, str, str]:
-    """Sort by kind, with each server's tools below it."""
-    tool = item.tool
-    is_of_server = tool.kind is Kind.MCP_TOOL and tool.server is not None
-    rank = _KINDS[Kind.MCP_SERVER if is_of_server else tool.kind]
-    return rank, tool.server or "", tool.client, is_of_server, tool.name, tool.dir or ""
-
-
-def _columns(listed: Sequence[ToolDecision], context: Context) -> list[str]:
-    owner = ["client"] if context.client is None else []
-    tokens = ["tokens"] if any(item.tool.tokens is not None for item in listed) else []
-    why = [] if all(item.decision.gate is None for item in listed) else ["decision", "reason"]
-    return [*owner, "tool", "kind", "uses", *tokens, "source", *why]
-
-
-def _cells(item: ToolDecision, context: Context) -> dict[str, str]:
-    tool, decision = item
-    mark = "" if tool.status is ToolStatus.ACTIVE else f" [{tool.status}]"
-    return {
-        "client": tool.client,
-        "tool": tool.name + mark,
-        "kind": tool.kind,
-        "uses": str(tool.usage_count),
-        "tokens": "" if tool.tokens is None else f"{tool.tokens:,}",
-        "source": shorten(tool.source, context),
-        "decision": decision.verdict if decision.gate is None else f"{decision.verdict}: {decision.gate}",
-        "reason": decision.full_reason,
-    }
 
 
 def table(
@@ -352,7 +312,7 @@ def _draw(
 
 @contextmanager
 def bar(title: str) -> Generator[Callable[[int, int, str], None]]:
-    """Draw a progress bar on stderr; update it with done, total and the last item."""
+    """Draw a progress bar on stderr; update it with done, total, and a line to write above it."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -361,8 +321,13 @@ def bar(title: str) -> Generator[Callable[[int, int, str], None]]:
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        TextColumn("{task.fields[last]}", markup=False),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as drawn:
-        task = drawn.add_task(title, total=None, last="")
-        yield lambda done, total, last: drawn.update(task, completed=done, total=total, last=last)
+        task = drawn.add_task(title, total=None)
+
+        def update(done: int, total: int, line: str) -> None:
+            drawn.update(task, completed=done, total=total)
+            if line:
+                drawn.console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+        yield update

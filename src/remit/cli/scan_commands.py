@@ -7,7 +7,8 @@ import click
 from remit.bootstrap import diagnose, open_registry, open_upstreams, refresh_blocks
 from remit.catalog.contexts import ALL_CLIENTS
 from remit.catalog.summary import summarize
-from remit.cli import first_screen, json_output, render, server_output
+from remit.cli import json_output, render, server_output
+from remit.cli.listing import first_screen
 from remit.cli.options import ERRORS_FOUND, JSON, PROJECT, WorkspaceOptions, for_a_workspace, known_names
 from remit.decision.context import Context
 from remit.decision.problems import Severity
@@ -72,8 +73,8 @@ def scan(
         render.data(json_output.scan(found, summary, context, connected or ()))
         return
     first_screen.show(found, summary, context, sends_a_part=is_part)
-    if connected is not None:
-        server_output.connected(connected)
+    if connected is not None and not (sys.stdout.isatty() and sys.stderr.isatty()):
+        server_output.connected(connected)  # a terminal has shown the same lines already
 
 
 def _index(registry: Registry, context: Context) -> None:

@@ -21,14 +21,15 @@ if TYPE_CHECKING:
     from remit.scanning.scanner import Progress
     from remit.trust.trust_rule import ServerTrust
 
+_LABEL = 20  # columns of a server's name in a line of progress; a longer one shifts only its own line
 _NOTHING_TO_TRUST = "No server of this project needs your trust."
 
 
 @contextmanager
 def progress(title: str) -> Generator[Callable[[Progress], None]]:
-    """Show progress on stderr: a bar on a terminal, lines elsewhere."""
+    """Show progress on stderr: a line for each server, and on a terminal a bar."""
     if not sys.stderr.isatty():
-        yield _line
+        yield lambda step: render.note(_line(step)) if step.offer is not None else None
         return
     with ExitStack() as drawn:
         bars: list[Callable[[int, int, str], None]] = []
@@ -36,7 +37,7 @@ def progress(title: str) -> Generator[Callable[[Progress], None]]:
         def show(step: Progress) -> None:
             if not bars:  # started by the first step
                 bars.append(drawn.enter_context(render.bar(title)))
-            bars[0](step.done, step.total, render.printable(step.label))
+            bars[0](step.done, step.total, render.printable(_line(step)))
 
         yield show
 
@@ -93,10 +94,15 @@ def trusted(found: Sequence[ServerTrust]) -> None:
         render.out(_NOTHING_TO_TRUST)
 
 
-def _line(step: Progress) -> None:
-    if step.offer is not None:
-        word = "listed" if step.offer.failure is None else "failed"
-        sys.stderr.write(f"{word} {render.printable(step.label)} ({step.done} of {step.total})\n")
+def _line(step: Progress) -> str:
+    """Describe the result of a server that answered, or failed."""
+    offer = step.offer
+    if offer is None:
+        return ""
+    number = f"{step.done:>{len(str(step.total))}}/{step.total}"
+    failure = None if offer.failure is None else offer.failure.reason
+    result = render.plural(len(offer.tools), "tool") if failure is None else f"failed: {failure}"
+    return f"{number}  {step.label.ljust(_LABEL)}  {offer.seconds:4.1f} s  {result}"
 
 
 def _warn(label: str, reason: str, hint: str | None, output: Sequence[str] = ()) -> None:

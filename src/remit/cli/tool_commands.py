@@ -5,26 +5,44 @@ import sys
 import click
 
 from remit.bootstrap import open_registry
+from remit.catalog.listed_groups import SortKey
 from remit.catalog.summary import summarize
 from remit.cli import json_output, render
+from remit.cli.listing.selection import Selection
 from remit.cli.options import NOTHING_DONE, WorkspaceOptions, for_a_workspace, for_an_agent, known_names
 
 
 @click.command()
 @for_a_workspace
 @for_an_agent
-@click.option("--all", "everything", is_flag=True, help="Add the hidden ones, with gate and reason.")
+@click.option("--server", metavar="NAME", shell_complete=known_names, help="List the tools of one server.")
+@click.option("--all", "everything", is_flag=True, help="List every tool; the hidden ones with the reason.")
+@click.option(
+    "--sort",
+    type=click.Choice([key.value for key in SortKey]),
+    help="What to sort by; default: tokens, the largest first.",
+)
 @click.option("--watch", "is_followed", is_flag=True, help="Follow changes live, until Ctrl-C.")
-def tools(*, options: WorkspaceOptions, everything: bool, is_followed: bool, as_json: bool) -> None:
+def tools(
+    *,
+    options: WorkspaceOptions,
+    server: str | None,
+    everything: bool,
+    sort: str | None,
+    is_followed: bool,
+    as_json: bool,
+) -> None:
     """List the available tools, by server.
 
-    With --watch, the list is shown again when files, states or rules change it; not on a terminal, a line
-    tells each change. With --json that is an object on a line of its own.
+    Each server has a line: how many tools it has, how many tokens they take in each request, and how often
+    they were used. With --watch, the list is redrawn when files, states or rules change it; without a
+    terminal, each change is a line of text, or of JSON with --json.
     """
+    selection = Selection(server, everything, SortKey(sort) if sort else None)
     if is_followed:
-        from remit.cli.watch_tools import watch  # rarely used
+        from remit.cli.listing.watch_tools import watch  # rarely used
 
-        watch(options, everything=everything, as_json=as_json)
+        watch(options, selection, as_json=as_json)
         return
     with open_registry() as registry:
         context = options.context(registry)
@@ -34,13 +52,10 @@ def tools(*, options: WorkspaceOptions, everything: bool, is_followed: bool, as_
         is_part = not as_json and registry.sends_a_part(known, context)
     render.problems(problems, context)
     summary = summarize(known, context)
-    listed = [item for item in known if everything or item.decision.is_available]
     if as_json:
-        render.data(json_output.listing(listed, summary, context))
+        render.data(json_output.listing(selection.items(known), summary, context))
     else:
-        render.listing(listed, summary, context, sends_a_part=is_part)
-        if listed and len(listed) < len(known):
-            render.out("  (`remit tools --all` shows these, too, with the reason)")
+        render.page(selection.lines(known, summary, context, sends_a_part=is_part))
 
 
 @click.command()

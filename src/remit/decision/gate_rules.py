@@ -131,7 +131,11 @@ def precedence(tool: Tool, context: Context) -> GateResult:
     if winner is None:
         return _UNSHADOWED
     stronger = f"the {winner.scope} declaration"
-    place = f"{stronger} in {shorten(winner.source, context)}"
+    if winner.name not in (None, tool.server, tool.name):  # the same program or URL under another name
+        stronger += f" of `{winner.name}`, which is the same server"
+        place = f"{stronger}, in {shorten(winner.source, context)}"
+    else:
+        place = f"{stronger} in {shorten(winner.source, context)}"
     return GateResult(
         False, f"shadowed by {stronger}", f"rename or remove {place}", detail=f"shadowed by {place}"
     )

@@ -112,7 +112,9 @@ def _shadows(winner: Tool, server: Tool) -> bool:
     is_alike = _server_identity(winner) == _server_identity(server) or (
         winner.endpoint is not None and winner.endpoint == server.endpoint
     )
-    return is_alike and winner.client == server.client and server.shadowed_by == _as_winner(winner)
+    shadowing = server.shadowed_by
+    is_there = shadowing is not None and shadowing[:2] == (winner.scope, winner.source)
+    return is_alike and winner.client == server.client and is_there
 
 
 def _winner(server: Tool, servers: Iterable[Tool]) -> Winner | None:
@@ -133,4 +135,4 @@ def _server_identity(server: Tool) -> tuple[str | None, ...]:
 
 
 def _as_winner(server: Tool) -> Winner:
-    return Winner(server.scope, server.source)
+    return Winner(server.scope, server.source, server.server)

@@ -19,6 +19,7 @@ class Winner(NamedTuple):
 
     scope: Scope
     source: str
+    name: str | None = None  # as a person types it: of a server, its label
 
 
 class Tool(NamedTuple):

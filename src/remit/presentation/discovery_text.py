@@ -109,7 +109,8 @@ def _headline(item: RankedTool) -> str:
 
 def _facts(item: RankedTool) -> str:
     tool, decision, score = item
-    uses = f"{tool.usage_count} uses" if tool.usage_count else "never used"
+    count = tool.usage_count
+    uses = f"{count:,} use{'' if count == 1 else 's'}" if count else "never used"
     last = [] if tool.last_used_at is None else [f"last {_day(tool.last_used_at)}"]
     hidden = (
         []

@@ -41,7 +41,7 @@ def tool(row: Row, workspace: Workspace) -> Tool:
     (source, authority, config_status, winner_scope, winner_source, description) = row[10:16]
     (uses, last_used, discovered, updated, endpoint, tokens, outcomes) = row[16:23]
     (digest, is_unlisted, listed_at, is_outdated, is_trusted, failure, document, danger) = row[23:31]
-    is_placed, is_read = row[31:]  # whether this client's files were ever read in this workspace
+    is_placed, is_read, winner = row[31:]  # read: whether this client's files ever were, in this workspace
     is_judged = project_hash is not None and needs_trust(
         KINDS[kind], SCOPES[scope], project_hash, source, workspace
     )
@@ -62,7 +62,7 @@ def tool(row: Row, workspace: Workspace) -> Tool:
         if is_unlisted or (is_read and config_status is None and (authority == Authority.CONFIG or is_placed))
         else _status(kind, outcomes),
         CONFIG_STATUSES[config_status] if config_status else None,
-        Winner(scope=SCOPES[winner_scope], source=winner_source) if winner_scope else None,
+        Winner(scope=SCOPES[winner_scope], source=winner_source, name=winner) if winner_scope else None,
         is_trusted == 1 if is_judged else None,
         is_unlisted == 1,
         is_outdated == 1,

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from typing import cast
 
 from remit.decision.declarations import Declaration
 from remit.decision.launch import VariableSyntax
@@ -9,6 +10,7 @@ from remit.decision.problems import Severity
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import normalise
 from remit.doctor.findings import ClientSetup, Finding, finding_about, fix_for_owner
+from remit.text.redaction import HIDDEN, redact_url
 from remit.text.secrets import is_secret
 from remit.upstream.launch.launch_facts import LaunchValue, launch_values
 
@@ -19,6 +21,10 @@ _WRITTEN = {  # clearest first
     VariableSyntax.BRACE_ENV: "{{env:{}}}",
     VariableSyntax.SECRETS: "${{{{ secrets.{} }}}}",
 }
+_PREFIX = re.compile(
+    r"(?:--?[a-z][a-z-]*=)?(?:(?:Authorization|X-[A-Za-z-]+)[:=]\s*)?(?:(?:Bearer|Basic|Token|Bot|ApiKey)\s+)?",
+    re.IGNORECASE,
+)
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -32,7 +38,7 @@ def exposed_secrets(setup: ClientSetup) -> Iterator[Finding]:
 
 
 def _exposed(declaration: Declaration, value: LaunchValue, *, is_tracked: bool) -> Finding:
-    reference = _reference(declaration, suggest_variable(declaration, value))
+    reference = _reference(declaration, suggest_variable(declaration, value), _redacted(value.text))
     if is_tracked:
         where = "a secret in plain text, in a file that git shares"
         fix = f"revoke it, because the history keeps it; then {reference}"
@@ -46,12 +52,20 @@ def _exposed(declaration: Declaration, value: LaunchValue, *, is_tracked: bool) 
     )
 
 
-def _reference(declaration: Declaration, variable: str) -> str:
+def _redacted(text: str) -> str:
+    """Hide a secret, but keep what belongs in front of it: an option, a header's name, `Bearer`, a URL."""
+    prefix = cast("re.Match[str]", _PREFIX.match(text))[0]  # may be empty
+    shown = redact_url(text) if "://" in text else f"{prefix}{HIDDEN}"
+    return shown if shown.count(HIDDEN) == 1 else HIDDEN
+
+
+def _reference(declaration: Declaration, variable: str, redacted: str) -> str:
     """Suggest a reference in the client's variable syntax, if it has one."""
     syntaxes = declaration.launch.syntaxes if declaration.launch is not None else ()
     for syntax, written in _WRITTEN.items():
         if syntax in syntaxes:
-            return f"write `{written.format(variable)}` instead, and set the variable"
+            shown = redacted.replace(HIDDEN, written.format(variable))
+            return f"write `{shown}` instead, and set the variable"
     return (
         f"take it out, and set `{variable}` where the client is started: it puts no variables into its file"
     )

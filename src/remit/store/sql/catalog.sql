@@ -29,7 +29,7 @@ select
     d.description, ifnull(u.uses, 0), u.last_used_at, t.discovered_at, t.updated_at, t.endpoint, d.tokens,
     ifnull(u.outcomes, ''), t.digest, t.is_unlisted, s.listed_at, s.listed_digest <> s.digest, k.digest = s.digest,
     iif(t.failed_digest = t.digest, t.failure, null), ifnull(d.document_id, t.document_id), d.danger,
-    t.server_id is not null, v.id is not null
+    t.server_id is not null, v.id is not null, ifnull(w.server, w.name)
 from tools t
 join tools s on s.id = ifnull(t.server_id, t.id)
 left join trust k on k.tool_id = s.id

@@ -130,7 +130,7 @@ def _costliest(servers: Sequence[Tool]) -> Iterator[str]:
 def _cost(origin: ScopeSummary) -> str:
     """Format a cost; `+` marks a lower bound, because some servers' tools are unknown."""
     costs = origin.costs
-    if not costs.visible:
+    if not costs.visible or costs.is_misleading:
         return ""
     return f": about {rounded(costs.visible)}{'+' if costs.uncounted else ''} tokens"
 
@@ -151,7 +151,8 @@ def _exception(item: ToolDecision, context: Context) -> str:
     """Describe what its group's title does not say."""
     tool, winner = item.tool, item.tool.shadowed_by
     if winner is not None and item.decision.gate is Gate.PRECEDENCE:
-        return f"{_label(tool)} ({tool.scope}): by {winner.scope} in {shorten(winner.source, context)}"
+        other = f"{winner.name}, " if winner.name not in (None, _label(tool)) else ""
+        return f"{_label(tool)} ({tool.scope}): by {other}{winner.scope} in {shorten(winner.source, context)}"
     if item.decision.gate is Gate.CONFIG:
         return f"{_label(tool)} ({tool.scope}, {shorten(tool.source, context)})"
     return f"{_label(tool)} ({tool.scope}): {item.decision.full_reason}"

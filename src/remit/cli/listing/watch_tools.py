@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -19,12 +21,15 @@ from remit.decision.state_snapshot import Snapshot
 from remit.errors import RemitError, StoreError
 
 if TYPE_CHECKING:
+    from remit.cli.listing.selection import Selection
     from remit.cli.options import WorkspaceOptions
     from remit.decision.problems import Problem
     from remit.registry import Registry
 
 _MOST_LINES = 10  # of recent changes, below the list on a terminal
-_END = "watching; Ctrl-C ends it"
+_END = "Watching for changes. Press Ctrl-C to stop."
+_ENTER, _LEAVE = "\x1b[?1049h", "\x1b[?1049l"
+_HOME, _NEXT, _REST = "\x1b[H", "\x1b[K\n", "\x1b[K\x1b[J"
 
 
 class _Seen(NamedTuple):
@@ -34,6 +39,11 @@ class _Seen(NamedTuple):
     known: Sequence[ToolDecision]
     shown: Sequence[ToolDecision]
     problems: Sequence[Problem]
+    selection: Selection
+
+    @property
+    def lines(self) -> list[str]:
+        return self.selection.lines(self.known, self.summary, self.context)
 
     @property
     def summary(self) -> Summary:
@@ -46,12 +56,13 @@ class _Seen(NamedTuple):
         return difference(old, self.shown, self.known)._replace(states=states)
 
 
-def watch(options: WorkspaceOptions, *, everything: bool, as_json: bool) -> None:
+def watch(options: WorkspaceOptions, selection: Selection, *, as_json: bool) -> None:
     """Show the list, again after each change, until interrupted."""
-    show = _lines if as_json else _Screen() if sys.stdout.isatty() else _log
     try:
-        with open_registry() as registry:
-            for seen, before in _followed(registry, options, everything=everything):
+        with open_registry() as registry, ExitStack() as stack:
+            on_screen = sys.stdout.isatty() and not as_json
+            show = stack.enter_context(_screen()) if on_screen else _lines if as_json else _log
+            for seen, before in _followed(registry, options, selection):
                 show(seen, before)
                 sys.stdout.flush()
     except KeyboardInterrupt:  # how the user ends it
@@ -59,7 +70,7 @@ def watch(options: WorkspaceOptions, *, everything: bool, as_json: bool) -> None
 
 
 def _followed(
-    registry: Registry, options: WorkspaceOptions, *, everything: bool
+    registry: Registry, options: WorkspaceOptions, selection: Selection
 ) -> Iterator[tuple[_Seen, _Seen | None]]:
     """Yield the list whenever it changes, with the previous one."""
     context = options.context(registry)
@@ -67,9 +78,7 @@ def _followed(
     failure = ""
     for _ in registry.follow(context, open_notifier()):
         try:
-            seen = _look(
-                registry, registry.states.with_snapshot(options.context(registry)), everything=everything
-            )
+            seen = _look(registry, registry.states.with_snapshot(options.context(registry)), selection)
         except StoreError:
             raise
         except RemitError as error:  # an agent's file may be being saved
@@ -83,10 +92,9 @@ def _followed(
             before = seen
 
 
-def _look(registry: Registry, context: Context, *, everything: bool) -> _Seen:
+def _look(registry: Registry, context: Context, selection: Selection) -> _Seen:
     known = registry.tools(context)
-    shown = [item for item in known if everything or item.decision.is_available]
-    return _Seen(context, known, shown, registry.problems(context))
+    return _Seen(context, known, selection.items(known), registry.problems(context), selection)
 
 
 def _lines(seen: _Seen, before: _Seen | None) -> None:
@@ -100,13 +108,24 @@ def _log(seen: _Seen, before: _Seen | None) -> None:
     """Write the list, then a line per change."""
     _warn(seen, before)
     if before is None:
-        render.listing(seen.shown, seen.summary, seen.context)
+        render.page(seen.lines)
     else:
         render.lines("\n".join(_told(seen, before)))
 
 
+@contextmanager
+def _screen() -> Generator[Callable[[_Seen, _Seen | None], None]]:
+    """Draw on the terminal's second screen, so what was there before comes back at the end."""
+    sys.stdout.write(_ENTER)
+    try:
+        yield _Screen()
+    finally:
+        sys.stdout.write(_LEAVE)
+        sys.stdout.flush()
+
+
 class _Screen:
-    """The current list, with recent changes below it."""
+    """The current list, with recent changes below it, redrawn in place."""
 
     def __init__(self) -> None:
         self._told: list[str] = []
@@ -114,10 +133,20 @@ class _Screen:
     def __call__(self, seen: _Seen, before: _Seen | None) -> None:
         if before is not None:
             self._told = [*self._told, *_told(seen, before)][-_MOST_LINES:]
-        click.clear()
-        render.problems(seen.problems, seen.context)
-        render.listing(seen.shown, seen.summary, seen.context)
-        render.lines("\n".join(("", *self._told, *([""] if self._told else []), _END)))
+        warned = [f"warning: {line}" for line in render.problem_lines(seen.problems, seen.context)]
+        below = ["", *self._told, *([""] if self._told else []), _END]
+        size = get_terminal_size()
+        room = max(size.lines - len(below) - len(warned), 3)
+        lines = seen.lines
+        if len(lines) > room:
+            lines = [*lines[: room - 1], f"  and {len(lines) - room + 1} more lines"]
+        drawn = [_fitted(line, size.columns) for line in (*warned, *lines, *below)]
+        sys.stdout.write(f"{_HOME}{_NEXT.join(drawn)}{_REST}")
+
+
+def _fitted(line: str, width: int) -> str:
+    """Cut a line at the edge: one that wraps would shift all below it."""
+    return line if len(click.unstyle(line)) <= width else click.unstyle(line)[:width]
 
 
 def _warn(seen: _Seen, before: _Seen | None) -> None:
@@ -130,7 +159,7 @@ def _told(seen: _Seen, before: _Seen) -> Iterator[str]:
     changes = seen.since(before)
     broken = {each.source for each in seen.problems}
     for source in dict.fromkeys(each.source for each in before.problems if each.source not in broken):
-        yield render.printable(f"{at}  {shorten(source, seen.context)} is mended")
+        yield render.printable(f"{at}  {shorten(source, seen.context)} is valid again")
     for name, value in changes.states.items():
         yield render.printable(f"{at}  state {name} is {value.in_words}")
     for sign, items in (("+", changes.appeared), ("-", changes.disappeared), ("~", changes.changed)):
