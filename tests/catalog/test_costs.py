@@ -62,7 +62,7 @@ def test_a_tool_of_no_known_server_is_nobodys_cost() -> None:
 
 def test_a_servers_cost_is_not_counted_beside_that_of_its_tools() -> None:
     git = server("git")
-    assert add_up(listed(*charge([git, tool(git, "commit", 40)]))) == Costs(visible=40, all=40)
+    assert add_up(listed(*charge([git, tool(git, "commit", 40)]))) == Costs(visible=40, all=40, counted=1)
 
 
 def test_what_remit_brings_along_costs_nothing_until_it_is_used() -> None:
@@ -92,3 +92,12 @@ def test_a_visible_server_whose_tools_are_not_known_is_not_taken_to_be_free() ->
 
 def test_a_tool_whose_definition_is_not_known_adds_nothing() -> None:
     assert add_up(listed(tool(server("git"), "commit", None))) == Costs()
+
+
+def test_a_sum_misleads_where_servers_are_known_by_name_only() -> None:
+    skill = server("x")._replace(name="/x", kind=Kind.SKILL, server=None, tokens=60)
+    own = server("remit-memory")._replace(source=REMIT, listed_at=1)
+    assert add_up(listed(*charge([skill, own, server("git")]))).is_misleading
+    known = server("wiki")._replace(listed_at=1)  # which has no tools
+    assert not add_up(listed(*charge([skill, own, server("git"), known]))).is_misleading
+    assert not add_up(listed(*charge([skill, own]))).is_misleading

@@ -555,3 +555,43 @@ def test_dash_c_runs_a_command_as_if_started_there(sandbox: Sandbox, shop: Path)
     failed = sandbox.remit("-C", "nowhere", "tools", cwd=sandbox.root)
     assert failed.returncode == 2
     assert "cannot change to `nowhere`: No such file or directory" in failed.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_completion_is_installed_once_for_every_new_shell_and_undone(sandbox: Sandbox, shell: str) -> None:
+    start = sandbox.write(sandbox.home / f".{shell}rc", "# mine")
+    sandbox.variables["SHELL"] = f"/bin/{shell}"
+    done = sandbox.remit("completion", "--install")
+    assert done.returncode == 0, done.stderr
+    script = sandbox.root / f"data/completion/remit.{shell}"
+    assert "_REMIT_COMPLETE" in script.read_text()
+    assert start.read_text().startswith("# mine\n# Remit: tab completion\n")
+    assert str(script) in start.read_text()
+    assert (
+        sandbox.remit("completion", "--install").stdout == f"Tab completion for {shell} is already set up.\n"
+    )
+    sandbox.remit("undo", "--yes")
+    assert start.read_text() == "# mine"
+    assert not script.exists()
+
+
+def test_a_new_bash_completes_after_the_install(sandbox: Sandbox) -> None:
+    sandbox.remit("completion", "bash", "--install")
+    found = subprocess.run(
+        ["bash", "-c", '. "$HOME/.bashrc"; complete -p remit'],
+        env=sandbox.environment,
+        capture_output=True,
+        text=True,
+    )
+    assert "_remit_completion remit" in found.stdout
+
+
+def test_fish_loads_its_completion_by_itself(sandbox: Sandbox) -> None:
+    assert sandbox.remit("completion", "fish", "--install").returncode == 0
+    assert (sandbox.home / ".config/fish/completions/remit.fish").exists()
+
+
+def test_completion_needs_to_know_the_shell(sandbox: Sandbox) -> None:
+    failed = sandbox.remit("completion")
+    assert failed.returncode == 2
+    assert "name your shell: bash, zsh, fish" in failed.stderr

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.kinds import Kind, ToolStatus
 from remit.decision.row_status import server_of, servers_in_force
-from remit.decision.tool_names import is_covered
+from remit.decision.tool_names import REMIT, is_covered
 
 if TYPE_CHECKING:
     from remit.decision.decide import ToolDecision
@@ -22,11 +22,11 @@ class Costs(NamedTuple):
     visible: int = 0
     all: int = 0  # as if every declared tool were visible
     uncounted: int = 0  # visible servers whose tools are unknown
-    counted: int = 0  # visible servers whose tools are known
+    counted: int = 0  # visible servers whose tools are known, except Remit's own
 
     @property
     def is_misleading(self) -> bool:
-        """Whether no server is counted although there are some: the sum is then only what little else costs."""
+        """Whether there are servers, but none is counted: the sum is then only what little else costs."""
         return self.uncounted > 0 and not self.counted
 
 
@@ -51,7 +51,7 @@ def add_up(listed: Iterable[ToolDecision]) -> Costs:
     for tool, decision in listed:
         if _is_server(tool):
             uncounted += decision.is_available and tool.tokens is None
-            counted += decision.is_available and tool.tokens is not None
+            counted += decision.is_available and tool.tokens is not None and tool.source != REMIT
         elif tool.status is not ToolStatus.STALE and is_sent(tool):
             everything += tool.tokens or 0
             visible += (tool.tokens or 0) if decision.is_available else 0
