@@ -24,6 +24,7 @@ from remit.presentation.strategies import (
     in_words,
     present,
     room_resource,
+    with_empty_scopes,
 )
 from support.builders import server
 
@@ -187,6 +188,34 @@ def test_scopes_are_rooms_and_namespaces_each_name_once() -> None:
     assert found.scopes is not None
     assert [scope.name for scope in found.scopes] == ["git", "none", "web"]
     assert found.scopes[0].description == "Git work"
+
+
+def test_declared_namespaces_are_scopes_even_without_tools_and_have_their_descriptions() -> None:
+    plan = USUAL._replace(
+        namespaces=(("code", tool_globs("mcp__git__*")), ("deploy", tool_globs("mcp__deploy__*"))),
+        described={"code": "Code work", "later": ""},
+    )
+    found = shown("manifest", [LOG, FETCH], plan).scopes or ()
+    assert [(scope.name, scope.description, len(scope.entries)) for scope in found] == [
+        ("code", "Code work", 1),
+        ("deploy", "Tools of `deploy`", 0),
+        ("later", "Tools of `later`", 0),
+        ("web", "Tools of `web`", 1),
+    ]
+
+
+def test_namespaces_whose_names_a_client_cannot_tell_apart_are_one_group() -> None:
+    plan = USUAL._replace(
+        namespaces=(("a.b", tool_globs("mcp__git__*")), ("a_b", tool_globs("mcp__web__*"))),
+        described={"a.b": "Both"},
+    )
+    (group,) = shown("namespace", [LOG, FETCH], plan).groups
+    assert (group.name, group.description, len(group.entries)) == ("a_b", "Both", 2)
+
+
+def test_scopes_of_what_is_hidden_for_now_are_empty_and_replace_no_other() -> None:
+    found = with_empty_scopes([ToolGroup("web", "x", [FETCH])], ["web", "git"])
+    assert [(scope.name, len(scope.entries)) for scope in found] == [("git", 0), ("web", 1)]
 
 
 def test_a_group_as_a_tool_names_what_is_in_it() -> None:

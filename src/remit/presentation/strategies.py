@@ -222,10 +222,13 @@ def namespaces(
 ) -> list[ToolGroup]:
     """Group tools by namespace."""
     found: dict[str, list[VisibleTool]] = {}
+    own: dict[str, str] = {}  # the namespace that a group is named after
     for each in visible:
-        found.setdefault(plan.namespace(each.tool), []).append(each)
-    groups = (_group(group_name(name, taken), name, plan, found[name]) for name in found)
-    return sorted(groups, key=lambda each: each.name)
+        namespace = plan.namespace(each.tool)
+        name = group_name(namespace, taken)
+        found.setdefault(name, []).append(each)
+        own.setdefault(name, namespace)
+    return [_group(name, own[name], plan, found[name]) for name in sorted(found)]
 
 
 def with_empty_scopes(scopes: Iterable[ToolGroup], names: Iterable[str]) -> list[ToolGroup]:
