@@ -200,7 +200,7 @@ def test_a_no_is_told_once_and_cannot_be_taken_back(approvals: ApprovalService, 
     assert approvals.permit(PUSH, ARGUMENTS, here).is_allowed
 
 
-def settle(approvals: ApprovalService, asked: Permit, here: Context, *, approve: bool) -> Permit:
+def settle(approvals: ApprovalService, asked: Permit, here: Context, *, approve: bool | None) -> Permit:
     return approvals.settle(
         asked, here, approve=approve, permit_again=lambda: approvals.permit(PUSH, ARGUMENTS, here)
     )
@@ -245,7 +245,17 @@ def test_a_late_yes_is_lost_where_too_many_other_calls_wait_and_where_nothing_wa
     approvals.request(PUSH, {}, here)
     assert not settle(approvals, asked, here, approve=True).is_allowed
     free = approvals.permit("mcp__git__log", {}, here)
-    assert settle(approvals, free, here, approve=False) == free
+    assert approvals.settle(free, here, approve=False, permit_again=lambda: free) == free
+
+
+def test_without_an_answer_at_the_client_one_in_a_terminal_counts(
+    approvals: ApprovalService, here: Context
+) -> None:
+    asked = approvals.permit(PUSH, ARGUMENTS, here)
+    assert asked.approval is not None
+    assert settle(approvals, asked, here, approve=None) == asked
+    approvals.answer(asked.approval.id, here, approve=True)
+    assert settle(approvals, asked, here, approve=None).is_allowed
 
 
 def test_what_is_asked_in_one_project_is_unknown_in_another(

@@ -156,8 +156,7 @@ class CallHandler:
         permit = await self._worker.run(_permit, target, asked, caller.principal)
         if permit.is_pending and permit.approval is not None and can_elicit(caller.capabilities):
             word = await ask_user(name, permit.approval, caller.send_request)
-            if word is not None:
-                permit = await self._worker.run(_settle, target, asked, caller.principal, permit, word)
+            permit = await self._worker.run(_settle, target, asked, caller.principal, permit, word)
         if permit.is_allowed:
             return None
         if permit.approval is None:  # the decision changed meanwhile
@@ -262,7 +261,7 @@ def _settle(
     asked: Params,
     principal: str | None,
     permit: Permit,
-    word: bool,
+    word: bool | None,
 ) -> Permit:
     """Record the user's answer, and decide anew with the rules of this moment."""
 

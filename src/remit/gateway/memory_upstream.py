@@ -109,8 +109,6 @@ async def call_memory(
         return answer
     waiting = await tools.waiting(id)
     word = None if waiting is None else await ask_user(name, waiting, caller.send_request)
-    if waiting is None or word is None:  # no answer, or it was answered elsewhere
-        return answer
-    if not await tools.settle(waiting, approve=word):
+    if waiting is not None and word is not None and not await tools.settle(waiting, approve=word):
         return refused(denied_write(waiting.reason))
     return await tools.call(name, arguments, bound_projects=bound)

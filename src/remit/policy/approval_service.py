@@ -190,12 +190,15 @@ class ApprovalService:
         return answered
 
     def settle(
-        self, asked: Permit, context: Context, *, approve: bool, permit_again: Callable[[], Permit]
+        self, asked: Permit, context: Context, *, approve: bool | None, permit_again: Callable[[], Permit]
     ) -> Permit:
-        """Record the user's answer to the client's question about a call, and decide about the call anew."""
+        """Record the user's answer to the client's question about a call, and decide about the call anew.
+
+        Without an answer (None), one that a person gave elsewhere meanwhile counts.
+        """
         approval = asked.approval
-        if approval is None:
-            return asked
+        if approval is None or approve is None:
+            return permit_again()
         if settle_question(self._store, context.workspace, approval, at=self._clock(), approve=approve):
             return permit_again()
         return asked._replace(approval=approval._replace(is_approved=False))

@@ -112,7 +112,7 @@ class ToolContextSource:
             registry, context = self._approvals()
             return registry.approvals.permit_bound(binding, decision, arguments, context)
 
-    def settle(self, asked: Permit, permit_again: Callable[[], Permit], *, approve: bool) -> Permit:
+    def settle(self, asked: Permit, permit_again: Callable[[], Permit], *, approve: bool | None) -> Permit:
         """Record the user's answer to a question about a call, and decide about the call anew.
 
         Raises:

@@ -227,9 +227,8 @@ class ToolRegistry:
         permit = await asyncio.to_thread(permit_now)
         if permit.is_pending and permit.approval is not None and ask is not None:
             word = await ask(permit.approval)
-            if word is not None:
-                settle = self._context_source.settle
-                permit = await asyncio.to_thread(settle, permit, permit_now, approve=word)
+            settle = self._context_source.settle
+            permit = await asyncio.to_thread(settle, permit, permit_now, approve=word)
         _require(permit, name)
         tool = self._tools[name]
         made = tool.run(given) if tool.is_async else await asyncio.to_thread(tool.run, given)
