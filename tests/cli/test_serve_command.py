@@ -284,3 +284,9 @@ def _parent(pid: int) -> int | None:
         return int(Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[1])
     except (OSError, IndexError):
         return None
+
+
+def test_a_parent_needs_an_agent(sandbox: Sandbox) -> None:
+    done = sandbox.remit("serve", "--parent", "lead", cwd=shop(sandbox))
+    assert done.returncode == 2
+    assert "--parent names the agent that started --agent" in done.stderr

@@ -55,6 +55,20 @@ def test_without_a_parent_nothing_is_inherited_from_one() -> None:
     assert has(Agent(name="child", profile=profile)) == set()
 
 
+def test_what_the_main_session_starts_inherits_all_that_the_main_session_has() -> None:
+    profile = AgentProfile(inherits_project=False, inherits_parent=True)
+    assert has(Agent(name="child", profile=profile, is_from_main=True)) == {"git", "wiki"}
+    alone = AgentProfile(inherits_project=False)
+    assert has(Agent(name="child", profile=alone, is_from_main=True)) == set()
+
+
+def test_a_refusal_says_that_the_parent_is_not_known() -> None:
+    child = Agent(name="child", profile=AgentProfile(inherits_parent=True))
+    words = "agent `child` inherits its parent's servers, and its parent is not known here"
+    assert server_refusal(child, ("ledger",), owner="lead") == words
+    assert server_refusal(child, ("git",), owner=None) is None
+
+
 def test_a_child_may_name_a_server_that_its_parent_did_not_load() -> None:
     child = Agent(name="child", profile=AgentProfile(servers=("git",)), parents=(PARENT,))
     assert server_refusal(PARENT, ("git",), owner=None) is not None

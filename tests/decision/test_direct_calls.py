@@ -402,3 +402,30 @@ def test_a_tool_that_the_server_lists_to_the_client_alone_goes_on() -> None:
 def test_a_decision_about_resources_depends_on_the_rows_of_their_server() -> None:
     assert "mcp__plugin_shop_till__*" in resources("plugin:shop:till").names
     assert resources("").names == ClientCall("ReadMcpResourceTool").names
+
+
+SCOUT = declared("scout", Kind.SUBAGENT)._replace(
+    profile=AgentProfile(inherits_project=False, inherits_parent=True)
+)
+LEAD = declared("lead", Kind.SUBAGENT)._replace(profile=AgentProfile(servers=("git",), tools=("Agent",)))
+BY_SCOUT = ClientCall("mcp__git__commit", agent="scout")
+
+
+def test_a_child_has_the_servers_of_the_parents_that_the_client_tells_of() -> None:
+    rows = [GIT, COMMIT, SCOUT, LEAD]
+    unknown = decide_call(BY_SCOUT, rows, context())
+    assert (unknown.gate, unknown.unlock) == (Gate.AGENT, "name its parent with `--parent`")
+    assert "its parent is not known here" in unknown.reason
+    assert decide_call(BY_SCOUT._replace(parents=()), rows, context()).is_available
+    assert decide_call(BY_SCOUT._replace(parents=("lead",)), rows, context()).is_available
+    web = ClientCall("mcp__web__get", agent="scout", parents=("lead",))
+    refused = decide_call(web, [server("web"), SCOUT, LEAD], context())
+    assert "agent `lead` has only the servers it lists: `git`" in refused.reason
+    assert {"scout", "lead"} <= set(web.names)
+
+
+def test_a_block_for_a_parent_holds_for_its_children_and_its_tool_list_does_not() -> None:
+    call = ClientCall("Bash", agent="scout", parents=("lead",))
+    assert decide_call(call, [SCOUT, LEAD], context()).is_available
+    blocked = decide_call(call, [SCOUT, LEAD], ruled('[agents.lead]\nblock = ["Bash"]\n'))
+    assert blocked.gate is Gate.POLICY

@@ -66,9 +66,13 @@ def test_only_an_enabled_server_is_permitted(status: ConfigStatus) -> None:
     assert permitted(entry(Scope.GLOBAL), status=status) is None
 
 
+def test_a_server_in_an_agents_definition_needs_trust_like_any_other() -> None:
+    assert permitted(replace(entry(Scope.GLOBAL), agent="reviewer")) is not None
+    assert permitted(replace(entry(Scope.PROJECT), agent="reviewer")) is None
+
+
 def test_what_remit_never_starts_is_not_permitted() -> None:
     own = entry(Scope.GLOBAL)
-    assert permitted(replace(own, agent="reviewer")) is None
     assert permitted(replace(own, is_remit=True)) is None
     assert permitted(replace(own, launch=None)) is None
     assert permitted(replace(own, server=None)) is None

@@ -53,6 +53,13 @@ _LAST_PORT = 65535
     "--client", metavar="NAME", default=DEFAULT_CLIENT, show_default=True, help="The client to serve as."
 )
 @click.option("--agent", metavar="NAME", help="The agent to serve; default: the main session.")
+@click.option(
+    "--parent",
+    "parents",
+    metavar="NAME",
+    multiple=True,
+    help="The agent that started it; repeat for those above, nearest first.",
+)
 @click.option("--room", metavar="NAME", help="Serve the tools of one room alone.")
 @click.option(
     "--strategy",
@@ -95,6 +102,7 @@ def serve(
     http: str | None,
     client: str,
     agent: str | None,
+    parents: tuple[str, ...],
     room: str | None,
     strategy: str | None,
     mode: str | None,
@@ -109,7 +117,8 @@ def serve(
 
     On stdio it serves one client, which starts it: `claude mcp add remit -- remit serve`. With --http it
     serves many, each endpoint at a URL of its own: /mcp, /p/PROJECT/mcp, /p/PROJECT/a/AGENT/mcp,
-    /rooms/ROOM/mcp. Other machines reach it only where a token is asked for: see `remit token`.
+    /a/PARENT/a/AGENT/mcp, /rooms/ROOM/mcp. Other machines reach it only where a token is asked for: see
+    `remit token`.
     """
     if ground is not None:
         _take_back_variables(client, project, ground)
@@ -120,6 +129,8 @@ def serve(
         )
     if client == ALL_CLIENTS:
         raise click.UsageError("--client is the one client that is served")
+    if parents and agent is None:
+        raise click.UsageError("--parent names the agent that started --agent; name that one, too")
     address = None if http is None else _address(http)
     if (hosts or origins) and address is None:
         raise click.UsageError("--allow-host and --allow-origin are for --http")
@@ -129,7 +140,8 @@ def serve(
     _start_log(as_json=log_json, verbose=verbose)
     # On HTTP, these variables belong to no client.
     is_headless = address is None and runs_headless(os.environ)
-    spec = EndpointSpec(os.path.abspath(project), client, agent, room, strategy, mode, is_headless)
+    directory = os.path.abspath(project)
+    spec = EndpointSpec(directory, client, agent, room, strategy, mode, is_headless, parents)
     # Imported late: no other command needs the server.
     openers = gateway_openers()
     if memory:

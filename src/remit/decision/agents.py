@@ -42,6 +42,12 @@ class Agent:
     name: str
     profile: AgentProfile
     parents: tuple["Agent", ...] = ()
+    is_from_main: bool = False  # the main session started it; without this and parents, nobody knows who did
+
+    @property
+    def lacks_parent(self) -> bool:
+        """Whether it inherits from a parent that is not known."""
+        return self.profile.inherits_parent and not self.parents and not self.is_from_main
 
 
 def resolve_agent(name: str, parents: Sequence[str], profiles: Mapping[str, AgentProfile]) -> Agent:
@@ -119,6 +125,10 @@ def server_refusal(agent: Agent, labels: Sequence[str], *, owner: str | None) ->
     if profile.inherits_parent and agent.parents:
         refusal = server_refusal(agent.parents[0], labels, owner=owner)
         return None if refusal is None else f"{name} has what its parent has, and {refusal}"
+    if agent.lacks_parent:
+        return f"{name} inherits its parent's servers, and its parent is not known here"
+    if profile.inherits_parent and owner is None:
+        return None  # the main session has all of them
     return (
         f"{name} does not inherit the project's servers" if owner is None else f"it is agent `{owner}`'s own"
     )

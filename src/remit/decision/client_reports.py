@@ -66,6 +66,7 @@ class ClientCall(NamedTuple):
     reached: str | None = (
         None  # for a tool that reads resources: the server in its arguments; "": all servers
     )
+    parents: tuple[str, ...] | None = None  # the agents above, nearest first; None: not known
 
     @property
     def is_own(self) -> bool:
@@ -87,7 +88,7 @@ class ClientCall(NamedTuple):
     def names(self) -> list[str]:
         """The names of all rows that the decision depends on."""
         subjects = () if self.subject is None else (self.subject, f"/{self.subject}")
-        agents = () if self.agent is None else (self.agent,)
+        agents = () if self.agent is None else (self.agent, *(self.parents or ()))
         called = canonical(self.name)  # in case the server called `remit` is not Remit
         tools = (self.tool, *server_rows(self.tool), called, *server_rows(called))
         reached = (server_name(self.reached),) if self.reached else ()

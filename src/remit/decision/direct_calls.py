@@ -281,18 +281,30 @@ def _assumed(call: ClientCall, tools: Sequence[Tool], context: Context, is_read:
     return adopt([*tools, made])[-1] if is_read else made
 
 
-def agent_context(name: str | None, tools: Iterable[Tool], context: Context) -> Context:
-    """Return the context of an agent; an unknown agent has only a name."""
+def agent_context(
+    name: str | None, tools: Iterable[Tool], context: Context, parents: Sequence[str] | None = None
+) -> Context:
+    """Return the context of an agent; an unknown agent has only a name.
+
+    `parents` are the agents above it, nearest first; None if they are not known.
+    """
     if name is None:
         return context
-    profiles = [tool.profile for tool in tools if tool.kind is Kind.SUBAGENT and tool.name == name]
-    profile = next((each for each in profiles if each is not None), AgentProfile())
-    return replace(context, agent=Agent(name=name, profile=profile))
+    profiles = {tool.name: tool.profile for tool in tools if tool.kind is Kind.SUBAGENT and tool.profile}
+    above: tuple[Agent, ...] = ()
+    is_from_main = parents is not None
+    for each in reversed(parents or ()):
+        # The client gives each agent the tools that it lists itself, whatever its parent lists.
+        profile = replace(profiles.get(each, AgentProfile()), tools=None, denied_tools=())
+        above = (Agent(name=each, profile=profile, parents=above, is_from_main=is_from_main), *above)
+    profile = profiles.get(name, AgentProfile())
+    agent = Agent(name=name, profile=profile, parents=above, is_from_main=is_from_main)
+    return replace(context, agent=agent)
 
 
 def _as_caller(call: ClientCall, tools: Sequence[Tool], context: Context) -> Context:
     """Return the context of the caller."""
-    context = agent_context(call.agent, tools, context)
+    context = agent_context(call.agent, tools, context, call.parents)
     if call.is_own and context.agent is not None and context.agent.profile.tools is not None:
         # If an agent's list contains the gateway's name of a tool, it does not restrict the tool itself.
         agent, profile = context.agent, context.agent.profile

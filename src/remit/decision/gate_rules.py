@@ -157,7 +157,11 @@ def agent(tool: Tool, context: Context) -> GateResult:
         refusal = server_refusal(agent, labels, owner=tool.agent) or refusal
     if refusal is None:
         return GateResult(True, f"agent `{agent.name}` has it")
-    return GateResult(False, refusal, f"change the definition of agent `{agent.name}`")
+    is_unknown = agent.lacks_parent and tool.server is not None
+    unlock = (
+        "name its parent with `--parent`" if is_unknown else f"change the definition of agent `{agent.name}`"
+    )
+    return GateResult(False, refusal, unlock)
 
 
 _NO_RULE = GateResult(True, "no rule applies")

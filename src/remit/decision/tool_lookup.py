@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from remit.decision.decide import ToolDecision
+from remit.decision.gates import Gate
 from remit.decision.kinds import Authority, Kind, ToolStatus
 from remit.decision.tool_names import MCP, OWN, is_covered, spellings
 from remit.text.spelling import MOST_SUGGESTIONS, spelling_distance
@@ -58,12 +59,13 @@ def _bare(name: str) -> str:
     return name.removeprefix("/")
 
 
-def closest_to_being_visible(item: ToolDecision) -> tuple[bool, bool, bool, bool]:
+def closest_to_being_visible(item: ToolDecision) -> tuple[bool, ...]:
     """Sort key that puts rows closest to being usable first, and reported ones behind declared ones."""
     tool, decision = item
     is_reported = tool.authority is not Authority.CONFIG
     is_stale, is_shadowed = tool.status is ToolStatus.STALE, tool.shadowed_by is not None
-    return not decision.is_available, is_stale, is_shadowed, is_reported
+    is_anothers = tool.agent is not None and decision.gate is Gate.AGENT  # of a server that another agent has
+    return not decision.is_available, is_anothers, is_stale, is_shadowed, is_reported
 
 
 def suggest(name: str, listed: Sequence[ToolDecision], others: Collection[str] = ()) -> list[str]:

@@ -8,6 +8,7 @@ from remit.configuration.merged_configuration import Transition
 from remit.decision.context import Context
 from remit.decision.decide import ToolDecision
 from remit.decision.declarations import Key, Resolved
+from remit.decision.gates import Gate
 from remit.decision.globs import tool_globs
 from remit.decision.kinds import Authority, Kind
 from remit.decision.tool_names import server_name
@@ -43,8 +44,15 @@ def build_catalog(sources: CatalogSources) -> EndpointCatalog:
     context, plan = sources.context, sources.plan
     # Only what a file declares and its server lists is served, not what hooks or agents reported.
     declared = [item for item in sources.listed if item.tool.authority is Authority.CONFIG]
-    servers = {tool.key: tool for tool, _ in declared if tool.kind is Kind.MCP_SERVER and tool.agent is None}
-    in_force = {tool.key for tool, decision in declared if not decision.frees_name}
+    servers = {tool.key: tool for tool, _ in declared if tool.kind is Kind.MCP_SERVER}
+    # What the agent of this endpoint does not have is explained under its name, unless another tool has it.
+    others = {tool.key for tool, decision in declared if decision.gate is Gate.AGENT}
+    taken = {tool.name for tool, decision in declared if not decision.frees_name and tool.key not in others}
+    in_force = {
+        tool.key
+        for tool, decision in declared
+        if not decision.frees_name and not (tool.key in others and tool.name in taken)
+    }
     tools = [tool for tool, _ in declared if tool.kind is Kind.MCP_TOOL]
     owners = dict(_owners(tools, servers))
     definitions = {
@@ -74,7 +82,7 @@ def build_catalog(sources: CatalogSources) -> EndpointCatalog:
             _prompts(sources, servers, in_force), before=None if sent is None else sent.prompt_names
         ),
         advancing=[form for each in sources.transitions for form in tool_globs(each.pattern)],
-        upstreams=dict(_upstreams(servers, sources)),
+        upstreams={key: each for key, each in _upstreams(servers, sources) if key not in others},
         declarations={key: item.declaration for key, item in sources.resolved.items()},
     )
 

@@ -142,11 +142,12 @@ def _context(registry: Registry, spec: EndpointSpec) -> Context:
         spec.client,
         is_headless=spec.is_headless,
         agent=spec.agent,
+        parents=spec.parents,
         mode=spec.mode,
     )
 
 
 def _origin(spec: EndpointSpec) -> CallOrigin:
-    parts = [f"a/{spec.agent}"] if spec.agent is not None else []
+    parts = [f"a/{each}" for each in (*reversed(spec.parents), spec.agent) if each is not None]
     parts += [f"rooms/{spec.room}"] if spec.room is not None else []
     return CallOrigin("/".join(parts), spec.client, spec.agent)

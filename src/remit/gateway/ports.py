@@ -41,6 +41,7 @@ class EndpointSpec(NamedTuple):
     strategy: str | None = None
     mode: str | None = None
     is_headless: bool = False  # the client that started it has no terminal for prompts
+    parents: tuple[str, ...] = ()  # the agents above the agent, nearest first
 
 
 class Endpoint(Protocol):

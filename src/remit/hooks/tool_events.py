@@ -45,6 +45,7 @@ def before_call(event: Event, environment: HookEnvironment) -> Answer:
         through=event.through,
         label=event.label,
         reached=event.reached,
+        parents=None if event.text("agent_id") is None else _parents(event),
     )
     decided = (
         _OWN_FILE
@@ -65,6 +66,12 @@ def before_call(event: Event, environment: HookEnvironment) -> Answer:
     return permission_decision(
         permission, f"Remit: `{name}` is not available here{gate}: {reason}. {ASK_THE_USER}"
     )
+
+
+def _parents(event: Event) -> tuple[str, ...] | None:
+    from remit.hooks.agent_lineage import find_parents  # only subagents have parents
+
+    return find_parents(event)
 
 
 def _note_prompt(call: ClientCall, event: Event, environment: HookEnvironment) -> None:

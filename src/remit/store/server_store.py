@@ -63,6 +63,7 @@ def _keep(database: Database, declaration: Declaration, offer: Offer, workspace:
         server_id=server,
         source=declaration.source,
         authority=Authority.CONFIG,
+        agent=declaration.agent,
     )
     listed: list[int] = []
     for definition in offer.tools:

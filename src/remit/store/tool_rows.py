@@ -39,6 +39,7 @@ class Placement(NamedTuple):
     server_id: int | None
     source: str
     authority: Authority
+    agent: str | None = None  # whose definition declares the server
 
 
 def find_or_add_tool(database: Database, reported: ReportedTool) -> int | None:
@@ -88,6 +89,7 @@ def _answering_tool(database: Database, reported: ReportedTool) -> int | None:
             server_id=server_id,
             source=source,
             authority=reported.authority,
+            agent=agent,
         )
         return _upsert(database, name or "", reported.client, placement, reported.at)
     return None
@@ -98,6 +100,8 @@ def place_tool(
 ) -> int:
     """Find or add the row of a tool at its placement, and merge the workspace's undeclared rows into it."""
     tool = _upsert(database, name, client, placement, at)
+    if placement.agent is not None:  # others may have used another server of this name
+        return tool
     for row in _undeclared_of_name(database, client, workspace, name, placement.server):
         _merge(database, row, into=tool, scope=placement.scope)
     return tool

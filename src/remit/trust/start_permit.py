@@ -88,12 +88,7 @@ def permit_start(
     launch = declaration.launch
     if launch is None or declaration.kind is not Kind.MCP_SERVER or declaration.server is None:
         return None
-    # The client itself starts the servers in an agent's definition; Remit never starts Remit.
-    if (
-        item.config_status is not ConfigStatus.ENABLED
-        or declaration.agent is not None
-        or declaration.is_remit
-    ):
+    if item.config_status is not ConfigStatus.ENABLED or declaration.is_remit:  # Remit never starts Remit
         return None
     is_projects = declaration_needs_trust(declaration, workspace)
     if is_projects and trusts.get(declaration.key) != launch.digest:

@@ -97,6 +97,27 @@ def test_a_project_that_is_forbidden_is_answered_like_one_that_does_not_exist() 
     at(work, grants=[holder("ci", projects=(SHOP,))])
 
 
+def test_a_url_names_the_agents_above_an_agent_from_the_first_to_the_last() -> None:
+    async def work(served: Gateway) -> None:
+        assert (await served.post("/a/lead/a/Code%20Reviewer/mcp", HELLO)).status_code == 200
+        assert (await served.post("/a/a/a/b/a/c/rooms/git/mcp", HELLO)).status_code == 200
+        assert [(spec.agent, spec.parents) for spec in served.opened] == [
+            ("Code Reviewer", ("lead",)),
+            ("c", ("b", "a")),
+        ]
+
+    at(work)
+
+
+def test_a_token_must_include_every_agent_of_the_url() -> None:
+    async def work(served: Gateway) -> None:
+        path = "/a/lead/a/scout/mcp"
+        assert (await served.post(path, HELLO, authorization=CI)).status_code == 404
+        assert (await served.post(path, HELLO, authorization="Bearer token_of_both")).status_code == 200
+
+    at(work, grants=[holder("ci", agents=("scout",)), holder("both", agents=("scout", "lead"))])
+
+
 def test_a_token_means_its_only_project_and_its_only_agent() -> None:
     async def work(served: Gateway) -> None:
         assert (await served.post("/mcp", HELLO, authorization=CI)).status_code == 200

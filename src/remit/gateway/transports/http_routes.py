@@ -32,7 +32,7 @@ MAX_STATE_BYTES = 2**18
 
 _logger = logging.getLogger(__name__)
 _PATH = re.compile(
-    r"(?:/p/(?P<project>[^/]+))?(?:/a/(?P<agent>[^/]+))?(?:/rooms/(?P<room>[^/]+))?/(?P<what>mcp|state)"
+    r"(?:/p/(?P<project>[^/]+))?(?P<agents>(?:/a/[^/]+)*)(?:/rooms/(?P<room>[^/]+))?/(?P<what>mcp|state)"
 )
 _BEARER = re.compile(r"(?i)bearer +(\S+)\s*")
 
@@ -117,18 +117,26 @@ class GatewayApp:
     async def _route(self, path: str, grant: Grant | None) -> Route | None:
         """Find the target of a path; return None if it does not exist or is not granted."""
         found = _PATH.fullmatch(path)
-        if found is None or (found["what"] == "state" and (found["agent"] or found["room"])):
+        if found is None or (found["what"] == "state" and (found["agents"] or found["room"])):
             return None
         project = await self._project(found["project"], grant)
-        agent = found["agent"] if grant is None else grant.agent(found["agent"])
+        agent, *parents = found["agents"].split("/a/")[:0:-1] or [None]
+        agent = agent if grant is None else grant.agent(agent)
         is_state = found["what"] == "state"
-        if project is None or not (grant is None or _reaches(grant, agent, is_state=is_state)):
+        # A parent's servers may be inherited, so a token must include all agents of the path.
+        chain = (agent, *parents)
+        if project is None or not all(
+            grant is None or _reaches(grant, each, is_state=is_state) for each in chain
+        ):
             return None
         default = self._site.default
         directory = default.directory if project == self._site.project else project.path
         return Route(
             default._replace(
-                directory=directory, agent=agent or default.agent, room=found["room"] or default.room
+                directory=directory,
+                agent=agent or default.agent,
+                parents=tuple(filter(None, parents)) if agent else default.parents,
+                room=found["room"] or default.room,
             ),
             is_state,
         )

@@ -90,7 +90,8 @@ async def until_signal(work: Callable[[], Awaitable[None]]) -> int:
 
 def describe_endpoint(spec: EndpointSpec) -> str:
     """Describe an endpoint in a few words."""
-    client = spec.client if spec.agent is None else f"{spec.client}, agent {spec.agent}"
+    below = "".join(f" below {each}" for each in spec.parents)
+    client = spec.client if spec.agent is None else f"{spec.client}, agent {spec.agent}{below}"
     room = "" if spec.room is None else f", room {spec.room}"
     return f"{spec.directory} ({client}{room})"
 

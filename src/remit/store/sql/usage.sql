@@ -68,8 +68,10 @@ order by t.authority desc, t.id
 
 -- name: add_tool
 insert into tools (
-    client, kind, scope, project_hash, dir, server, name, server_id, source, authority, discovered_at, updated_at
-) values (:client, :kind, :scope, :project_hash, :dir, :server, :name, :server_id, :source, :authority, :at, :at)
+    client, kind, scope, project_hash, dir, agent, server, name, server_id, source, authority, discovered_at, updated_at
+) values (
+    :client, :kind, :scope, :project_hash, :dir, :agent, :server, :name, :server_id, :source, :authority, :at, :at
+)
 on conflict (
     client, kind, scope, ifnull(project_hash, ''), ifnull(dir, ''), ifnull(agent, ''), ifnull(server, ''), name
 )
