@@ -220,3 +220,12 @@ async def test_memory_alone_tells_the_nearest_of_its_names(sandbox: Sandbox, sho
             with pytest.raises(JsonRpcError) as raised:
                 await served.call({"name": name, "arguments": {}}, FakeCaller())
             assert str(raised.value) == told_of.format(name)
+
+
+async def test_a_room_limits_the_gateway_and_not_the_tool_that_starts_commands(
+    sandbox: Sandbox, shop: Path, links: FakeLinks
+) -> None:
+    sandbox.write(shop / "remit.toml", '[rooms.work]\ntools = ["mcp__git__*", "/deploy"]\n')
+    async with endpoint(sandbox, links, shop, room="work") as served:
+        assert await discover(served, "put the shop into production") == [("/deploy", SKILL.format("deploy"))]
+        assert await discover(served, "an invoice for a customer") == []

@@ -6,7 +6,7 @@ from remit.decision.agents import Agent, AgentProfile
 from remit.decision.kinds import Authority, ConfigStatus, Kind
 from remit.decision.scopes import Scope
 from remit.decision.tools import Tool
-from remit.presentation.invocations import Invocations, client_decisions, is_clients_own
+from remit.presentation.invocations import Invocations, client_decisions, is_clients_own, starters
 from support.builders import CLIENT, context, server
 
 SERVING = replace(context(), starts_servers=True)
@@ -32,7 +32,7 @@ def how(tool: Tool, client: str = CLIENT, agent: Agent | None = None, **parts: l
     here = replace(SERVING, client=client, agent=agent)
     made = Invocations(
         client=client,
-        available=client_decisions([], here).keys(),
+        available=client_decisions(starters(client), here).keys(),
         served={COMMIT.key},
         listed=set(),
         tool_counts={server("git").key: 3},

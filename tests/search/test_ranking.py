@@ -133,7 +133,16 @@ def test_a_query_about_a_server_alone_finds_its_row_instead_of_its_tools() -> No
 
 
 @pytest.mark.parametrize(
-    "query", ["GitHub", "the github server", "github mcp", "githb", "MCP server of GitHub"]
+    "query",
+    [
+        "GitHub",
+        "the github server",
+        "github mcp",
+        "githb",
+        "MCP server of GitHub",
+        "the tools of github",
+        "use github",
+    ],
 )
 def test_a_query_that_means_a_server_has_its_row_first(query: str) -> None:
     first, *others = ordered(query, [ISSUE, GITHUB, READ], {1: 0.9, 5: 0.1, 6: 0.6})
@@ -153,7 +162,8 @@ def test_a_part_of_a_servers_name_means_the_server_unless_a_tool_has_it_in_its_n
 
 
 def test_generic_words_mean_no_server() -> None:
-    assert names(ordered("mcp server", [ISSUE, GITHUB], {5: 0.6, 6: 0.4})) == [ISSUE.tool.name]
+    for query in ("mcp server", "use tools"):
+        assert names(ordered(query, [ISSUE, GITHUB], {5: 0.6, 6: 0.4})) == [ISSUE.tool.name]
 
 
 def scored(*scores: float) -> list[RankedTool]:

@@ -21,11 +21,14 @@ from remit.gateway.catalog_builder import CatalogSources, build_catalog
 from remit.gateway.endpoint_catalog import CallTarget, EndpointCatalog
 from remit.gateway.published_lists import PublishedLists, publish
 from remit.memory.scope_gate import reachable_memories
-from remit.presentation.invocations import SERVED, client_decisions, is_clients_own
+from remit.presentation.invocations import SERVED, client_decisions, is_clients_own, starters
 from remit.presentation.plan import EndpointChoice, make_plan
 from remit.registry import Registry
 from remit.scanning.catalog_source import CatalogConfiguration
+from remit.text.foreign import one_line
 from remit.text.spelling import as_question, did_you_mean
+
+_LONGEST_NAME = 100  # characters of a suggested name
 
 
 class _Kept(NamedTuple):
@@ -152,7 +155,8 @@ class Inventory:
         if row is None:
             own = [it.tool.name for it in found if it.decision.is_available and it.tool.kind not in SERVED]
             usable = [*(each.name for each in lists.visible), *own, *lists.groups, *lists.presentation.own]
-            return CallAdvice(None, as_question(near_names(name, usable)))
+            near = [one_line(each, _LONGEST_NAME) for each in near_names(name, usable)]
+            return CallAdvice(None, as_question(near))
         if row.decision.is_available:
             return CallAdvice(row, lists.invocations(found).explain(row.tool))
         return CallAdvice(row, None)
@@ -161,7 +165,9 @@ class Inventory:
         """Return the current lists; the same object while nothing changes."""
         kept = self._current()
         context, listed = self._listed(kept)
+        everywhere = replace(context, policy=kept.configured.context.policy)  # a room limits only the gateway
         own = client_decisions(kept.clients_own, context)
+        own |= client_decisions(starters(context.client), everywhere)
         before = self._lists
         is_same = before is not None and before[1].catalog is kept.catalog and before[0] == listed
         if before is not None and is_same and before[1].client_decisions == own:

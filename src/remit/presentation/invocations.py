@@ -47,17 +47,18 @@ def as_client_has_it(context: Context) -> Context:
 
 
 def client_decisions(tools: Iterable[Tool], context: Context) -> dict[Key, Decision]:
-    """Decide about a client's own tools, and those that start others, as the client has them.
+    """Decide about a client's own tools as the client has them.
 
     Returns only available ones: the gateway itself refuses them all. What only a person may invoke is decided
     as if a model might, because a model can ask the user to.
     """
     here = as_client_has_it(context)
-    found = {tool.key: decide(_as_for_person(tool), here) for tool in (*tools, *_starters(context.client))}
+    found = {tool.key: decide(_as_for_person(tool), here) for tool in tools}
     return {key: decision for key, decision in found.items() if decision.is_available}
 
 
-def _starters(client: str | None) -> list[Tool]:
+def starters(client: str | None) -> list[Tool]:
+    """List the built-ins with which a client starts commands, skills and subagents."""
     found = (builtin_tool(name, client) for name, _ in dict.fromkeys(_STARTERS.values()))
     return [tool for tool in found if tool is not None]
 

@@ -28,7 +28,7 @@ DEFINITIONS: dict[OwnTool, Item] = {
             OwnTool.DISCOVER,
             "Find tools",
             "Find tools for a task, in plain words. More tools are available than are listed: search before "
-            "saying that something cannot be done. Call what is found with `call_tool`.",
+            "saying that something cannot be done. Each result says how to call it.",
             ["query"],
             query={"type": "string", "description": "What the tool should do."},
             limit={

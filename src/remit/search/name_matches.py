@@ -14,6 +14,7 @@ _SHORTEST = 5  # letters; shorter names are not checked for typos
 _LONGEST = 80
 _LONGEST_QUERY = 300  # characters; a longer query is not a name
 _GENERIC_WORDS = frozenset(("mcp", "server"))  # of a server's name; they do not tell it from others
+_REQUEST_WORDS = frozenset(("tool", "tools", "use", "using"))  # `playwright tools` means the server, too
 
 
 class NameMatch(IntEnum):
@@ -52,8 +53,10 @@ class NameMatches:
             found |= dict.fromkeys(self._exact.get(form, ()), NameMatch.EXACT)
         wanted = normalized(query)
         if not found and wanted:
-            named = (*self._plain.get(wanted, ()), *self._servers.get("".join(telling_words(query)), ()))
-            found = dict.fromkeys(named, NameMatch.SAME_WORDS)
+            words = telling_words(query)
+            asked = dict.fromkeys(("".join(words), "".join(it for it in words if it not in _REQUEST_WORDS)))
+            servers = (server for label in asked for server in self._servers.get(label, ()))
+            found = dict.fromkeys((*self._plain.get(wanted, ()), *servers), NameMatch.SAME_WORDS)
         if not found and _is_comparable(wanted) and len(query.split()) == 1:  # a typo has one word
             names = (name for name in self._alike(wanted) if is_one_letter_off(wanted, name))
             found = {tool: NameMatch.ONE_LETTER for name in names for tool in self._plain[name]}
