@@ -128,6 +128,7 @@ bench: $(VENV)/.installed $(PEERS)/.installed ## Measure, print, and store the f
 	$(BIN)/python bench/hooks.py
 	PYTHONPATH=tests $(BIN)/python bench/idle.py
 	$(BIN)/python bench/inspection.py $(DATA)
+	PYTHONPATH=tests $(BIN)/python bench/pins.py
 
 $(PEERS)/.installed: bench/peers.txt
 	$(PYTHON) -m venv $(PEERS)

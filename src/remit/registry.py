@@ -327,6 +327,7 @@ class Registry:
             list_tools=self._listed,
             find_obstacles=self._scanner.obstacles,
             find_notices=self.install_notices,
+            find_news=self.trust.pins.news,
             open_searcher=lambda context: self.searcher(context, is_hurried=True),
         )
 

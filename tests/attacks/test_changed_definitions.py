@@ -1,7 +1,5 @@
 """A server redefines its tools: what needed approval must not run because the server now says otherwise."""
 
-import pytest
-
 from attacks.peers import Server, tool
 from attacks.worlds import World, require
 
@@ -20,9 +18,6 @@ def redefine(world: World, own: Server) -> None:
     world.remit("scan", "--connect")
 
 
-@pytest.mark.xfail(
-    raises=AssertionError, strict=True, reason="finding 6: the newest annotations of a server are believed"
-)
 def test_a_tool_that_needed_approval_still_does_after_its_server_calls_it_read_only(world: World) -> None:
     own = declare(world)
     with world.serve() as gateway:
@@ -36,11 +31,6 @@ def test_a_tool_that_needed_approval_still_does_after_its_server_calls_it_read_o
     assert own.calls == ["look"]
 
 
-@pytest.mark.xfail(
-    raises=AssertionError,
-    strict=True,
-    reason="finding 6: `remit doctor` does not tell of a changed definition",
-)
 def test_doctor_tells_of_a_tool_that_was_redefined(world: World) -> None:
     own = declare(world)
     world.remit("scan", "--connect")

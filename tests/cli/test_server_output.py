@@ -166,9 +166,9 @@ def test_trust_is_given_and_taken_back(sandbox: Sandbox, shop: Path) -> None:
     [
         (("till",), 2, "not a terminal: pass --yes to confirm"),
         (("--revoke",), 2, "name what to trust no more, or give --all"),
-        (("--all", "till"), 2, "name servers and states, or give --all"),
-        (("nonsense",), 1, "error: no server or state of this project is called `nonsense`"),
-        (("git",), 1, "error: no server or state of this project is called `git`"),
+        (("--all", "till"), 2, "name servers, states and tools, or give --all"),
+        (("nonsense",), 1, "error: nothing that needs your trust is called `nonsense`"),
+        (("git",), 1, "error: nothing that needs your trust is called `git`"),
     ],
 )
 def test_trust_needs_to_know_what_is_meant(

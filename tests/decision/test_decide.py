@@ -99,6 +99,7 @@ def test_an_explanation_lists_every_gate_in_order_with_its_reason() -> None:
         (Gate.PRECEDENCE, True),
         (Gate.AGENT, True),
         (Gate.POLICY, True),
+        (Gate.DEFINITION, True),
         (Gate.STATE, True),
         (Gate.DANGER, True),
     ]

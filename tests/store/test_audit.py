@@ -11,7 +11,7 @@ from remit.decision.kinds import Authority, ConfigStatus
 from remit.decision.projects import View
 from remit.decision.tools import Definition
 from remit.policy.audit import AuditEntry
-from remit.store.row_values import define
+from remit.store.definition_rows import define
 from remit.store.sqlite_store import SqliteStore
 from remit.upstream.upstream_model import Failure, Offer, ServerExtras
 from support.builders import BLOG, CLIENT, SHOP, declared

@@ -67,6 +67,7 @@ class FakeLinks:
     def __post_init__(self) -> None:
         self._listeners: list[_Heard] = []
         self._keys: dict[str, Key] = {}
+        self._restarted: set[str] = set()
 
     async def request(
         self,
@@ -91,6 +92,18 @@ class FakeLinks:
         if isinstance(stock, Exception):
             raise stock
         return stock
+
+    async def list_first(self, upstream: Upstream, caller: RequestContext) -> ServerLists | None:  # noqa: ARG002
+        if upstream.label not in self._restarted:
+            return None
+        stock = self.stocks[upstream.label]
+        assert isinstance(stock, ServerLists)
+        return stock._replace(note_kept=lambda: self._restarted.discard(upstream.label))
+
+    def restart(self, label: str, stock: ServerLists) -> None:
+        """Replace the process of a server by one that lists something else, and announces nothing."""
+        self.stocks[label] = stock
+        self._restarted.add(label)
 
     def tell(self, label: str, method: str, **params: object) -> None:
         """Let a server say something by itself."""

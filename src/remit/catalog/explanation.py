@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.context import Context
+from remit.decision.danger import Rating, ratings
 from remit.decision.decide import UNKNOWN, Decision, ExplainedGate, ToolDecision, Verdict, decide, explain
 from remit.decision.gate_rules import GateResult
 from remit.decision.gates import Gate
@@ -29,6 +30,7 @@ class Explanation(NamedTuple):
     tools: Sequence[Tool] = ()  # of a server: its known tools
     suggestions: Sequence[str] = ()  # similar known names, if the name is unknown
     is_assumed: bool = False  # its server is known, but not yet whether it has such a tool
+    ratings: Sequence[Rating] = ()  # of a server's tool: what its name, words, annotations and history say
     obstacle: str | None = None  # if visible: why its server cannot be started here
 
 
@@ -51,6 +53,7 @@ def explain_name(name: str, listed: Sequence[ToolDecision], context: Context) ->
         shadowed=others,
         tools=[item.tool for item in listed if _is_tool_of(item.tool, tool)],
         is_assumed=not any(item.tool is tool for item in found),
+        ratings=ratings(tool) if tool.kind is Kind.MCP_TOOL else (),
     )
 
 
@@ -97,7 +100,9 @@ def _assumed(name: str, item: ToolDecision, context: Context) -> ToolDecision:
     form = next((form for form in spellings(name) if is_covered(form, server.name)), server.name)
     if form == server.name:
         return item
-    tool = server._replace(name=form, kind=Kind.MCP_TOOL, description=None, tokens=None, usage_count=0)
+    tool = server._replace(
+        name=form, kind=Kind.MCP_TOOL, description=None, tokens=None, usage_count=0, change=None
+    )
     return ToolDecision(tool, decide(tool, context))
 
 

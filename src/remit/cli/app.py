@@ -40,7 +40,7 @@ COMMANDS = {  # in the order of the help and the reference: location and summary
     "disable": ("switch_commands.disable", "Disable tools or servers."),
     "prune": ("switch_commands.prune", "Suggest tools to disable, and disable those you choose."),
     "undo": ("switch_commands.undo", "Undo the last change Remit made to your files."),
-    "trust": ("trust_command.trust", "Trust servers and states that run something."),
+    "trust": ("trust_command.trust", "Trust servers, states and changed definitions."),
     "policy": ("policy_commands.policy", "Manage policy."),
     "login": ("login_commands.login", "Sign in to a remote server."),
     "logout": ("login_commands.logout", "Sign out of a remote server."),

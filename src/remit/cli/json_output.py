@@ -79,6 +79,7 @@ def explanation(explained: Explanation) -> Shape:
             for gate, result in explained.gates
         ],
         "known": explained.tool is not None and not explained.is_assumed,
+        "danger_sources": [{"level": each.level.word, "origin": each.origin} for each in explained.ratings],
         "obstacle": explained.obstacle,
         "shadowed": [_listed(item) for item in explained.shadowed],
         "suggestions": list(explained.suggestions),

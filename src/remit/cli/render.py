@@ -166,6 +166,9 @@ def _facts(explained: Explanation) -> Iterator[str]:
         yield f"{subject} cannot be started here: {explained.obstacle}"
     if explained.is_assumed:
         yield f"whether `{tool.server}` has this tool is not known yet: `remit scan --connect` asks it"
+    if explained.ratings:
+        told = ", ".join(f"`{each.level.word}` ({each.origin})" for each in explained.ratings)
+        yield f"danger by source: {told}"
     if tool.description:
         yield f"about it: {tool.description.splitlines()[0][:200]}"
     if explained.tools:

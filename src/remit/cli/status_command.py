@@ -10,6 +10,7 @@ from remit.bootstrap import open_registry, open_status_files
 from remit.catalog.contexts import ALL_CLIENTS
 from remit.cli import render
 from remit.cli.options import JSON, PROJECT
+from remit.sessions.definition_notices import held_notices
 
 if TYPE_CHECKING:
     from remit.sessions.install_notices import InstallNotice
@@ -25,12 +26,16 @@ def status(*, project: str, as_json: bool) -> None:
 
     Those that a client started on stdio are shown, too. Also says if Claude Code runs without the gateway or
     the hooks of Remit in this project, or without a server that it approved, if a server cannot start or last
-    failed to, and if the Python that Remit was installed with in any client is gone.
+    failed to, if the Python that Remit was installed with in any client is gone, and which tools are held
+    because their definitions changed.
     """
     running = open_status_files().running()
     with open_registry() as registry:
         contexts = (registry.at(project), registry.at(project, ALL_CLIENTS))  # all: only lost programs count
-        notices = list(dict.fromkeys(it for here in contexts for it in registry.install_notices(here)))
+        missing = [it for here in contexts for it in registry.install_notices(here)]
+        changes = registry.states.with_rules(contexts[1]).policy.changes
+        held = held_notices(registry.trust.pins.changed(contexts[1]), changes)
+        notices = list(dict.fromkeys([*missing, *held]))
     if as_json:
         found = [_shape(notice) for notice in notices]
         render.data({"gateways": [*running], "notices": found})

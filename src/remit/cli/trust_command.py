@@ -1,24 +1,30 @@
-"""`remit trust`: servers and states of a project that run something."""
+"""`remit trust`: servers and states of a project that run something, and changed definitions."""
 
 from __future__ import annotations
 
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from remit.bootstrap import open_registry
 from remit.cli import json_output, render, server_output
+from remit.cli.json_output import moment
 from remit.cli.options import WorkspaceOptions, confirm, for_a_workspace, known_names
 from remit.decision.context import Context, shorten
+from remit.decision.definitions.definition_changes import ChangeVerdict
 from remit.errors import UnknownServerError
+from remit.trust.definition_diff import diff_lines
+from remit.trust.held_definitions import AcceptedBy
 
 if TYPE_CHECKING:
     from remit.configuration.detector_kinds import Detector
     from remit.configuration.merged_configuration import TrustRequest
     from remit.registry import Registry
+    from remit.trust.held_definitions import HeldDefinition
     from remit.trust.trust_rule import ServerTrust
 
 
@@ -26,6 +32,8 @@ if TYPE_CHECKING:
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=known_names)
 @for_a_workspace
 @click.option("--all", "everything", is_flag=True, help="Trust all that are listed.")
+@click.option("--harmless", is_flag=True, help="Accept all changed definitions that are harmless.")
+@click.option("--reject", is_flag=True, help="Reject the changed definition of each NAME.")
 @click.option("--revoke", is_flag=True, help="Trust each NAME no more, or with --all none.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 def trust(
@@ -33,49 +41,68 @@ def trust(
     names: tuple[str, ...],
     options: WorkspaceOptions,
     everything: bool,
+    harmless: bool,
+    reject: bool,
     revoke: bool,
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Trust servers and states that run something.
+    """Trust servers, states and changed definitions.
 
     Servers that come with a project are started only then, and states that run a program, reach a server or
-    change what is not the project's count only then. Without a NAME, lists both with what they would do.
-    Trust ends when an entry changes. Asks first, unless --yes is given.
+    change what is not the project's count only then. A tool whose definition changed after it was accepted is
+    hidden until then. Without a NAME, lists all of these: what they would do, and what changed.
+
+    A NAME is a server, a state or a tool; a server stands for all its changed definitions. Trust ends when an
+    entry or a definition changes. Asks first, unless --yes is given.
     """
-    if everything and names:
-        raise click.UsageError("name servers and states, or give --all")
-    if revoke and not (everything or names):
-        raise click.UsageError("name what to trust no more, or give --all")
+    chosen = bool(everything or names or harmless)
+    _check(names, everything=everything, harmless=harmless, reject=reject, revoke=revoke)
     with open_registry() as registry:
         context = options.context(registry)
         found = _find(registry, context, names)
-        if everything or names:
+        if harmless:
+            found = TrustCandidates([], [], [item for item in found.definitions if item.is_harmless])
+        if chosen:
             _show(found, context, to_stderr=True)
             if not (found.is_empty or revoke):
-                confirm("Trust these, as they stand?", yes=yes)
-            _settle(registry, context, found, revoke=revoke)
-            found = _find(registry, context, names)
+                question = "Reject these definitions?" if reject else "Trust these, as they stand?"
+                confirm(question, yes=yes)
+            _settle(registry, context, found, revoke=revoke, reject=reject)
+            found = _settled(found, registry, context, names)
         problems = registry.problems(context)
     render.problems(problems, context)
     if as_json:
         render.data(_shape(found, context))
-    elif everything or names:
+    elif chosen:
         _tell(found)
     else:
         _show(found, context)
 
 
+def _check(names: Sequence[str], *, everything: bool, harmless: bool, reject: bool, revoke: bool) -> None:
+    """Refuse options that contradict each other."""
+    if everything and names:
+        raise click.UsageError("name servers, states and tools, or give --all")
+    if harmless and (everything or names or reject or revoke):
+        raise click.UsageError("--harmless takes no NAME and no other choice")
+    if reject and (revoke or not names):
+        raise click.UsageError("name the tools or servers whose changed definitions to reject")
+    if revoke and not (everything or names):
+        raise click.UsageError("name what to trust no more, or give --all")
+
+
 class TrustCandidates(NamedTuple):
-    """Servers, states and tools that need trust."""
+    """Servers, states and definitions that need trust."""
 
     servers: Sequence[ServerTrust]
     states: Sequence[TrustRequest]
+    definitions: Sequence[HeldDefinition] = ()
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing needs trust."""
-        return not (self.servers or self.states)
+        return not (self.servers or self.states or self.definitions)
 
 
 def _find(registry: Registry, context: Context, names: Sequence[str]) -> TrustCandidates:
@@ -84,19 +111,44 @@ def _find(registry: Registry, context: Context, names: Sequence[str]) -> TrustCa
     Raises:
         UnknownServerError: nothing that needs trust has a given name.
     """
+    registry.refresh(context)
     states = registry.configuration.trust_requests(context.workspace, names)
-    others = [name for name in names if not any(item.name == name for item in states)]
-    try:
-        servers = registry.trust.servers(context, others) if others or not names else []
-    except UnknownServerError as error:
-        message = str(error).replace("no server of this project", "no server or state of this project")
-        raise UnknownServerError(message, hint=error.hint) from None
-    return TrustCandidates(servers, states)
+    changed = registry.trust.pins.changed(context)
+    definitions = [item for item in changed if not names or any(map(item.is_called, names))]
+    named = [name for name in names if not any(item.name == name for item in states)]
+    needed = [name for name in named if not any(item.is_called(name) for item in definitions)]
+    known = registry.trust.servers(context) if named or not names else []
+    servers = [item for item in known if not names or any(map(item.declaration.is_called, named))]
+    for name in needed:
+        if not any(item.declaration.is_called(name) for item in servers):
+            raise UnknownServerError(
+                f"nothing that needs your trust is called `{name}`", hint="`remit trust` lists what does"
+            )
+    return TrustCandidates(servers, states, definitions)
 
 
-def _settle(registry: Registry, context: Context, found: TrustCandidates, *, revoke: bool) -> None:
-    """Trust the candidates, or revoke their trust."""
+def _settled(
+    before: TrustCandidates, registry: Registry, context: Context, names: Sequence[str]
+) -> TrustCandidates:
+    """Return the same candidates as they are now."""
+    states = registry.configuration.trust_requests(context.workspace, names) if before.states else []
+    keys = {item.declaration.key for item in before.servers}
+    servers = [item for item in registry.trust.servers(context) if item.declaration.key in keys]
+    changed = {item.key: item for item in registry.trust.pins.changed(context)}
+    definitions = [changed.get(item.key) or replace(item, change=None) for item in before.definitions]
+    return TrustCandidates(servers, states, definitions)
+
+
+def _settle(
+    registry: Registry, context: Context, found: TrustCandidates, *, revoke: bool, reject: bool
+) -> None:
+    """Trust the candidates, revoke their trust, or reject their definitions."""
     servers, configuration = registry.trust, registry.configuration
+    if reject:
+        registry.trust.pins.reject(found.definitions, context)
+        return
+    if not revoke:
+        registry.trust.pins.accept(found.definitions, context)
     (servers.revoke if revoke else servers.grant)(found.servers, context)
     if found.states:
         (configuration.revoke if revoke else configuration.trust)(found.states, context.workspace)
@@ -104,22 +156,26 @@ def _settle(registry: Registry, context: Context, found: TrustCandidates, *, rev
 
 def _show(found: TrustCandidates, context: Context, *, to_stderr: bool = False) -> None:
     """Show what each candidate would do."""
-    if found.servers or not found.states:
+    if found.servers or found.is_empty:
         server_output.entries(found.servers, context, to_stderr=to_stderr)
     stream = sys.stderr if to_stderr else sys.stdout
-    for at, item in enumerate(found.states):
+    blocks = [*(_lines(item, context) for item in found.states), *map(_definition_lines, found.definitions)]
+    for at, block in enumerate(blocks):
         if at or found.servers:
             stream.write("\n")
-        for line in _lines(item, context):
+        for line in block:
             stream.write(f"{render.printable(line)}\n")
 
 
 def _tell(found: TrustCandidates) -> None:
     """Print whether each candidate is trusted now."""
-    if found.servers or not found.states:
+    if found.servers or found.is_empty:
         server_output.trusted(found.servers)
     for item in found.states:
         word = "trusted" if item.is_trusted else "not trusted"
+        render.out(f"{word}: {render.printable(item.title)}")
+    for item in found.definitions:
+        word = "accepted" if item.change is None else "rejected" if item.is_rejected else "not accepted"
         render.out(f"{word}: {render.printable(item.title)}")
 
 
@@ -127,7 +183,8 @@ def _shape(found: TrustCandidates, context: Context) -> json_output.Shape:
     """Return the JSON of `remit trust`."""
     states = [_state(item) for item in found.states if item.is_state]
     tools = [_tool(item) for item in found.states if not item.is_state]
-    return json_output.trust(found.servers, states, tools, context)
+    definitions = [_definition(item) for item in found.definitions]
+    return json_output.trust(found.servers, states, tools, context) | {"definitions": definitions}
 
 
 def _lines(item: TrustRequest, context: Context) -> Iterator[str]:
@@ -139,6 +196,49 @@ def _lines(item: TrustRequest, context: Context) -> Iterator[str]:
     if item.detector is not None:
         yield from _action(item.detector)
     yield from (f"  {reason}" for reason in item.reasons)
+
+
+_VERDICTS = {
+    ChangeVerdict.HARMLESS: "changed, harmless",
+    ChangeVerdict.MATTERS: "changed",
+    ChangeVerdict.FLAGGED: "suspicious",
+    ChangeVerdict.REJECTED: "rejected",
+}
+
+
+def _definition_lines(item: HeldDefinition) -> Iterator[str]:
+    """Write a changed definition: the verdict, what was accepted before, and the difference."""
+    word = "accepted" if item.change is None else _VERDICTS[item.change.verdict]
+    yield f"{item.title} ({item.server}): {word}"
+    if item.change is not None:
+        yield f"  {item.change.detail}"
+    if item.accepted_at is not None:
+        by = _ACCEPTED[item.accepted_by or AcceptedBy.FIRST_SIGHT]
+        yield f"  accepted {by}, {moment(item.accepted_at)}"
+    yield from (f"  {line}" for line in diff_lines(item.accepted, item.current))
+
+
+_ACCEPTED = {
+    AcceptedBy.FIRST_SIGHT: "at first sight",
+    AcceptedBy.ENTRY: "when its entry changed",
+    AcceptedBy.PERSON: "by you",
+}
+
+
+def _definition(item: HeldDefinition) -> json_output.Shape:
+    change = item.change
+    return {
+        "name": item.name,
+        "server": item.server,
+        "client": item.key[0],
+        "kind": "instructions" if item.is_instructions else "tool",
+        "verdict": None if change is None else change.verdict.value,
+        "reason": None if change is None else change.detail,
+        "accepted_by": None if item.accepted_by is None else item.accepted_by.value,
+        "accepted_at": None if item.accepted_at is None else moment(item.accepted_at),
+        "changed_at": None if item.changed_at is None else moment(item.changed_at),
+        "diff": diff_lines(item.accepted, item.current),
+    }
 
 
 def _action(detector: Detector) -> Iterator[str]:

@@ -163,6 +163,7 @@ class ConfigurationContent(NamedTuple):
     memory: str | None = None  # how to serve the memory tools
     filters: tuple[str, ...] = ()  # Python files with filters, by absolute path
     memory_projects: tuple[str, ...] | None = None  # memories that every project may use
+    changes: str | None = None  # which changed definitions are accepted
 
 
 class ConfigurationMistake(NamedTuple):

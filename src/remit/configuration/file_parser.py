@@ -21,6 +21,7 @@ from remit.configuration.config_model import (
 from remit.configuration.detector_kinds import TRAITS, DetectorKind
 from remit.configuration.detector_tables import is_showable, read_detector
 from remit.configuration.table_fields import TableFields, listed
+from remit.decision.definitions.definition_changes import ChangePolicy
 from remit.decision.tool_names import GATEWAY_TOOLS
 from remit.text.spelling import did_you_mean
 
@@ -46,6 +47,7 @@ _TABLES = (
     "suggestions",
     "memory",
     "filters",
+    "trust",
 )
 _PRESENTATION = ("strategy", "token_budget")
 _SECTIONS = (
@@ -97,6 +99,7 @@ def read(content: object) -> tuple[ConfigurationContent, list[ConfigurationMista
         memory=_memory(memory),
         filters=_filters(top.table("filters")),
         memory_projects=memory.texts("projects"),
+        changes=_changes(top.table("trust")),
     )
     return found, mistakes
 
@@ -250,6 +253,11 @@ def _filters(fields: TableFields) -> tuple[str, ...]:
         if not os.path.isabs(path):
             fields.note("files", f"`{path}` is not an absolute path", "write the whole path, from the root")
     return files
+
+
+def _changes(fields: TableFields) -> str | None:
+    fields.only(("changes",))
+    return fields.one_of("changes", tuple(ChangePolicy))
 
 
 def _room(name: str, fields: TableFields) -> Room:

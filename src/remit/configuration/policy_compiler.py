@@ -27,6 +27,7 @@ from remit.configuration.file_parser import OFF
 from remit.configuration.layers import Trusted, owner
 from remit.configuration.merged_configuration import TrustRequest
 from remit.decision.danger import LEVELS, Danger
+from remit.decision.definitions.definition_changes import ChangePolicy, strictest
 from remit.decision.globs import Glob, glob, tool_globs
 from remit.decision.policy import NO_POLICY, Policy
 from remit.decision.policy_rules import (
@@ -71,6 +72,7 @@ def compile_policy(loaded: Sequence[LoadedFile], trusted: Trusted) -> CompiledPo
         ask_from=min(((LEVELS[word], origin) for word, origin in asked), default=None),
         mode=_mode(loaded, ConfigurationLayer.MACHINE),
         fixed_mode=_mode(loaded, ConfigurationLayer.MANAGED),
+        changes=_changes(loaded),
         unread=ConfigLocation(unread[-1].path, "") if unread else None,
     )
     return CompiledPolicy(policy, tuple(trust_requests), tuple(_violations(loaded, granted)))
@@ -83,7 +85,7 @@ def _says_anything(loaded: LoadedFile) -> bool:
     has_list = any(each.allow is not None or each.block or each.trusted is not None for each in lists)
     if has_safety_rule or has_list or content.mode is not None or content.ask_from is not None:
         return True
-    if content.memory == OFF:
+    if content.memory == OFF or content.changes is not None:
         return True
     is_run = any(each.options is not None for each in content.servers)
     is_not_its = is_run or bool(content.filters) or any(True for _ in _unpresentable(content))
@@ -106,6 +108,12 @@ def _setting(loaded: LoadedFile, key: str) -> tuple[str, ConfigLocation]:
 def _mode(loaded: Sequence[LoadedFile], layer: ConfigurationLayer) -> ModeSetting | None:
     found = [_setting(each, "mode") for each in loaded if each.file.layer is layer and each.content.mode]
     return ModeSetting(Mode(found[-1][0]), found[-1][1]) if found else None
+
+
+def _changes(loaded: Sequence[LoadedFile]) -> ChangePolicy:
+    """Return which changed definitions are accepted, as the user and the administrator say."""
+    own = [each.content.changes for each in loaded if each.file.layer not in OF_A_PROJECT]
+    return strictest([ChangePolicy(each) for each in own if each is not None])
 
 
 def _lists(loaded: LoadedFile) -> Iterator[ToolList]:
@@ -212,6 +220,9 @@ def _given(loaded: LoadedFile, all_loaded: Sequence[LoadedFile]) -> Iterator[Con
         yield ConfigurationMistake(
             ("filters", "files"), "a project cannot name filter files, because they run code", hint
         )
+    if loaded.content.changes is not None:
+        message = "a project cannot say which changed definitions are accepted"
+        yield ConfigurationMistake(("trust", "changes"), message, hint)
     for each in loaded.content.servers:
         if each.trusted:
             message = "a project cannot have its servers believed"

@@ -1,7 +1,7 @@
-"""Rates the danger of tools by the words in their names and their server's annotations, whichever is worse.
+"""Rates the danger of tools by their names, descriptions, parameters, history and annotations.
 
-A server may call `wipe_disk` read-only, so its annotations never lower what the name says, unless the user's
-configuration trusts them. Only a configuration can rate a tool as `critical`.
+A server may call `wipe_disk` read-only, so its annotations only raise what everything else says, unless the
+user's configuration trusts them. Only a configuration can rate a tool as `critical`.
 """
 
 import json
@@ -97,17 +97,36 @@ def by_annotations(annotations: str | None) -> Danger | None:
 def derive(tool: Tool, *, trusts_annotations: bool | None) -> Rating:
     """Rate a tool that has no configured danger.
 
-    Annotations never lower what its name says, unless they are trusted. With False, they can only raise the
-    level; with None, they count where the name says nothing.
+    Annotations never lower what its name, its description, its parameters and its history say, unless they
+    are trusted. With False, they can only raise the level; with None, they count where the others are vague.
     """
-    named = by_name(tool.name) if tool.kind in _NAMED else _PLAIN
-    if tool.danger is None:
-        return named
-    if tool.server is None or tool.source == REMIT:
+    if tool.danger is not None and (tool.server is None or tool.source == REMIT):
         return _BY_DEFINITION[tool.danger]
-    said = _BY_ANNOTATIONS[tool.danger]
-    counts = trusts_annotations or (trusts_annotations is None and named.is_vague)
-    return said if counts or said.level > named.level else named
+    observed = by_name(tool.name) if tool.kind in _NAMED else _PLAIN
+    described, before = tool.described_danger, tool.accepted_danger
+    if described is not None and (described.level, not described.is_vague) > (
+        observed.level,
+        not observed.is_vague,
+    ):
+        observed = described
+    if tool.danger is not None:
+        said = _BY_ANNOTATIONS[tool.danger]
+        counts = trusts_annotations or (trusts_annotations is None and observed.is_vague)
+        observed = said if counts or said.level > observed.level else observed
+    if before is not None and before > observed.level and not trusts_annotations:
+        return _BY_HISTORY[before]
+    return observed
+
+
+def ratings(tool: Tool) -> list[Rating]:
+    """List what rates a tool: its name, its description or parameters, its annotations and its history."""
+    if tool.server is None or tool.source == REMIT:
+        return [derive(tool, trusts_annotations=None)]
+    found = [by_name(tool.name)] if tool.kind in _NAMED else [_PLAIN]
+    found += [] if tool.described_danger is None else [tool.described_danger]
+    found += [] if tool.danger is None else [_BY_ANNOTATIONS[tool.danger]]
+    found += [] if tool.accepted_danger in (None, tool.danger) else [_BY_HISTORY[tool.accepted_danger]]
+    return found
 
 
 @lru_cache(maxsize=65_536)
@@ -127,6 +146,18 @@ def by_name(name: str) -> Rating:
     return _PLAIN
 
 
+def word_danger(word: str) -> Rating | None:
+    """Rate a verb; None if it says nothing about danger."""
+    levels = (level for level, telling in _TELLING if word in telling)
+    return next((Rating(level, f"`{word}`", word in _AMBIGUOUS) for level in levels), None)
+
+
+def is_reading(name: str) -> bool:
+    """Return whether a name starts with a verb that only reads, and has no other."""
+    words = split(name).lower().split()
+    return words[:1] != [] and words[0] in _HARMLESS and by_name(name).level <= Danger.LOW
+
+
 def of_command(name: str) -> Danger:
     """Rate a command by the last part of its name; `safe` if a word implies reading."""
     own = name.rpartition(".")[2]
@@ -136,4 +167,5 @@ def of_command(name: str) -> Danger:
 
 
 _BY_ANNOTATIONS = {level: Rating(level, "its server says so") for level in Danger}
+_BY_HISTORY = {level: Rating(level, "its server said so when it was accepted") for level in Danger}
 _BY_DEFINITION = {level: Rating(level, "its definition says so") for level in Danger}

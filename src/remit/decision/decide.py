@@ -23,6 +23,7 @@ GATES: GateTable = (
     (Gate.PRECEDENCE, gate_rules.precedence),
     (Gate.AGENT, gate_rules.agent),
     (Gate.POLICY, gate_rules.policy),
+    (Gate.DEFINITION, gate_rules.definition),
     (Gate.STATE, gate_rules.state),
     (Gate.DANGER, gate_rules.danger),  # last, so an unavailable tool is not reported as forbidden
 )

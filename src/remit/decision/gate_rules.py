@@ -10,6 +10,7 @@ from typing import NamedTuple
 from remit.decision.agents import server_refusal, tool_refusal
 from remit.decision.context import Context, shorten
 from remit.decision.danger import Danger, Rating
+from remit.decision.definitions.definition_changes import ChangeVerdict, is_held
 from remit.decision.gates import NextStep
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.permissions.client_permissions import ClientPermissions, PermissionRule
@@ -203,6 +204,26 @@ def _permitted(tool: Tool, permissions: ClientPermissions, context: Context) -> 
     more = f" and {len(rules) - _MOST_RULES} more" if len(rules) > _MOST_RULES else ""
     text = "passed; the client's own rules: "
     return GateResult(True, f"{text}{reason}{more}", detail=f"{text}{detail}{more}")
+
+
+_AS_ACCEPTED = GateResult(True, "as accepted")
+_UNPINNED = GateResult(True, "no definition to compare")
+
+
+def definition(tool: Tool, context: Context) -> GateResult:
+    """Object to tools whose definition is not the one that was accepted."""
+    change = tool.change
+    if change is None:
+        return _AS_ACCEPTED if tool.kind is Kind.MCP_TOOL else _UNPINNED
+    if tool.kind is Kind.MCP_SERVER:  # its instructions changed, which hides none of its tools
+        return GateResult(True, "passed; its instructions changed", detail=f"passed; {change.detail}")
+    if not is_held(change, context.policy.changes):
+        return GateResult(True, change.reason, detail=f"{change.detail}; accepted (`trust.changes`)")
+    if change.verdict is ChangeVerdict.REJECTED:
+        unlock = f"accept it with `remit trust {shlex.quote(tool.name)}`"
+    else:
+        unlock = f"look at it with `remit trust`, then run `remit trust {shlex.quote(tool.name)}`"
+    return GateResult(False, change.reason, unlock, detail=change.detail)
 
 
 _MOST_RULES = 5  # shown

@@ -36,6 +36,7 @@ class Gate(StrEnum):
     PRECEDENCE = "precedence", {Basis.CATALOG}, True
     AGENT = "agent", {Basis.CATALOG}, False
     POLICY = "policy", {Basis.CATALOG, Basis.CONFIGURATION}, False
+    DEFINITION = "definition", {Basis.CATALOG, Basis.CONFIGURATION}, False
     STATE = "state", {Basis.CONFIGURATION, Basis.STATES}, False
     DANGER = "danger", {Basis.CATALOG, Basis.CONFIGURATION}, False
 

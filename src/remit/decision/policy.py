@@ -9,6 +9,7 @@ from functools import cache
 from typing import NamedTuple
 
 from remit.decision.danger import Danger, Rating, derive
+from remit.decision.definitions.definition_changes import ChangePolicy
 from remit.decision.globs import Glob, GlobIndex
 from remit.decision.kinds import Kind
 from remit.decision.policy_rules import (
@@ -40,6 +41,7 @@ class Policy:
         ask_from: tuple[Danger, ConfigLocation] | None = None,
         mode: ModeSetting | None = None,  # the default mode
         fixed_mode: ModeSetting | None = None,  # set by an administrator; it can only be narrowed
+        changes: ChangePolicy = ChangePolicy.HARMLESS,  # which changed definitions are accepted
         unread: ConfigLocation | None = None,  # a machine or managed file that was never valid
     ) -> None:
         self._lists = sorted(lists, key=lambda each: each.allows)  # block lists first
@@ -51,6 +53,7 @@ class Policy:
         self.ask_from = ask_from
         self.mode = mode
         self.fixed_mode = fixed_mode
+        self.changes = changes
         self._unread = unread
         self.is_silent = not (unread or self._lists or any(each.ai_enabled for each in self._safety_rules))
         usual = mode.mode if mode is not None else Mode.DEFAULT
@@ -74,6 +77,7 @@ class Policy:
             ask_from=self.ask_from,
             mode=self.mode,
             fixed_mode=self.fixed_mode,
+            changes=self.changes,
             unread=self._unread,
         )
 

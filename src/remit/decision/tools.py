@@ -10,8 +10,9 @@ from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.scopes import Scope
 
 if TYPE_CHECKING:
-    from remit.decision.danger import Danger
+    from remit.decision.danger import Danger, Rating
     from remit.decision.declarations import Key
+    from remit.decision.definitions.definition_changes import DefinitionChange
 
 
 class Winner(NamedTuple):
@@ -61,6 +62,9 @@ class Tool(NamedTuple):
     danger: "Danger | None" = None  # from its annotations; None: no hints
     is_held_back: bool = False  # the gateway lists it only once it is used or its condition holds
     is_placed: bool = False  # its row belongs to the declaration of one server, even if only a use was seen
+    described_danger: "Rating | None" = None  # from its description and parameters; None: they say nothing
+    accepted_danger: "Danger | None" = None  # from the accepted annotations, if its definition changed
+    change: "DefinitionChange | None" = None  # since its definition was accepted
 
     @property
     def key(self) -> "Key":

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from remit.decision.context import Context
 from remit.decision.declarations import Declaration, Key, Resolved
+from remit.decision.definitions.definition_changes import ChangePolicy
 from remit.decision.kinds import Kind
 from remit.decision.launch import Launch
 from remit.decision.problems import Problem, Severity
@@ -43,6 +44,7 @@ class ClientSetup:
     tools: Sequence[Tool] = ()  # of this client
     facts: LaunchFacts = field(default_factory=LaunchFacts)
     at: int = 0
+    changes: ChangePolicy = ChangePolicy.HARMLESS
     rules: Sequence[SettingsRule] = ()
     own_rules: Sequence[SettingsRule] = ()  # written by Remit, which apply to the client only
     executed: Sequence[ExecutedSetting] = ()

@@ -25,7 +25,8 @@ class SetupReader:
     def read(self, context: Context) -> list[ClientSetup]:
         """Return the setup of each client of a context."""
         found = self._scanner.readings(context)
-        tools = [item.tool for item in self._listings.list(context)[1]]
+        judged, listed = self._listings.list(context)
+        tools = [item.tool for item in listed]
         return [
             ClientSetup(
                 context=context,
@@ -39,6 +40,7 @@ class SetupReader:
                 tools=[tool for tool in tools if tool.client == client],
                 facts=self._scanner.facts(resolved, context),
                 at=self._clock(),
+                changes=judged.policy.changes,
             )
             for client, (reading, resolved) in found.items()
         ]

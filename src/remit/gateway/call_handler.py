@@ -100,15 +100,37 @@ class CallHandler:
         """
         record = self._begun(asked, caller)
         catalog, target = await self._resolve(name)
+        refused = None
+        if target is not None and target.decision.gate is not Gate.SCOPE:
+            refused = await self._refused(target, asked, caller)
+            if refused is None:
+                catalog, target, refused = await self._as_listed(name, target, catalog, asked, caller)
         if target is None or target.decision.gate is Gate.SCOPE:
             self._note(record, name, UNKNOWN, None, AuditOutcome.UNKNOWN, None)
             raise UnservedToolError(name, await self._worker.run(Inventory.advise, name))
-        refused = await self._refused(target, asked, caller)
         if refused is not None:
             answer, outcome = refused
             self._note(record, target.tool.name, target.decision, target, outcome, answer)
             return answer
         return await self._pass_on(target, asked, caller, record, catalog)
+
+    async def _as_listed(
+        self, name: str, target: CallTarget, catalog: EndpointCatalog, asked: Params, caller: RequestContext
+    ) -> "_Relisted":
+        """List the tools of a new session before the call, and decide again if a definition changed."""
+        assert target.upstream is not None  # noqa: S101 - `_refused` checks it
+        try:
+            is_listed = await self._refresher.list_first(target.upstream, catalog, caller)
+        except UpstreamError as error:
+            return _Relisted(catalog, target, (refusals.unreachable(error), AuditOutcome.UNREACHABLE))
+        if not is_listed:
+            return _Relisted(catalog, target)
+        before = catalog.definitions.get(target.tool.key)
+        catalog, now = await self._resolve(name)
+        if now is None:  # its server does not list it
+            return _Relisted(catalog, None)
+        is_same = now.decision == target.decision and catalog.definitions.get(now.tool.key) == before
+        return _Relisted(catalog, now, None if is_same else await self._refused(now, asked, caller))
 
     async def call_own(self, own: OwnTool, asked: Params, caller: RequestContext) -> Answer:
         """Call one of Remit's own tools and record the call.
@@ -231,6 +253,14 @@ class CallHandler:
                 answer=answer,
             )
         )
+
+
+class _Relisted(NamedTuple):
+    """The target of a call after the tools of its session were listed, and why it is refused."""
+
+    catalog: EndpointCatalog
+    target: CallTarget | None
+    refused: _Refused | None = None
 
 
 class _Record(NamedTuple):

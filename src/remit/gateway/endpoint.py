@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Collection, Generator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import Any
 
+from remit.decision.definitions.definition_changes import is_held
 from remit.decision.tool_names import MEMORY_SERVER, REMIT
 from remit.errors import RemitError
 from remit.gateway.call_handler import CallHandler, UnservedToolError
@@ -56,11 +57,11 @@ class LiveEndpoint:
     def instructions(self) -> str | None:
         """The instructions for models."""
         catalog = self._lists.last.catalog
-        keys = list(self._lists.last.servers())
+        keys, changes = list(self._lists.last.servers()), catalog.context.policy.changes
         said = {
             catalog.servers[key].server or "": catalog.extras[key].instructions
             for key in keys
-            if key in catalog.extras
+            if key in catalog.extras and not is_held(catalog.servers[key].change, changes)
         }
         has_memory = any(catalog.servers[key].source == REMIT for key in keys)
         memory = (

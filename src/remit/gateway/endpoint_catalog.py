@@ -137,7 +137,8 @@ class EndpointCatalog:
 
     def _under(self, server: Tool, rest: str, take: Take) -> CallTarget | None:
         """Decide about a tool name under a server; None if the server's current list does not include it."""
-        tool = server._replace(name=tool_name(server.server or "", rest, server.plugin), kind=Kind.MCP_TOOL)
+        name = tool_name(server.server or "", rest, server.plugin)
+        tool = server._replace(name=name, kind=Kind.MCP_TOOL, change=None)
         for row in self.rows.get(tool.name, ()):
             if self.owners.get(row.key) == server.key:  # listed under another spelling
                 return self._decided(row, take)

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 import anyio
 import anyio.abc
@@ -16,7 +17,7 @@ from remit.gateway.memory_upstream import MemoryUpstream
 from remit.gateway.published_lists import PublishedLists
 from remit.gateway.registry_worker import RegistryWorker
 from remit.protocol.traffic import TokenBucket
-from remit.upstream.ports import ServerLists, UpstreamPool
+from remit.upstream.ports import RequestContext, ServerLists, UpstreamPool
 from remit.upstream.upstream_model import Failure, Offer, Upstream
 
 OfferReader = Callable[[ServerLists, Upstream], Offer]
@@ -88,6 +89,26 @@ class InventoryRefresher:
         self._asking[key] = True
         self._group.start_soon(self._keep_asking, key)
 
+    async def list_first(self, upstream: Upstream, catalog: EndpointCatalog, caller: RequestContext) -> bool:
+        """Store the tools of a session before its first call, and after it announced others.
+
+        Return whether there were any to store, so the decision about the call may have changed.
+
+        Raises:
+            RemitError: the server cannot be reached, or the store cannot be used.
+        """
+        if upstream.source == REMIT:
+            return False
+        found = await self._pool.list_first(upstream, caller)
+        if found is None:
+            return False
+        offer = self._read(found, upstream)
+        self._warn_of(offer, upstream)
+        await self._worker.run(_keep, catalog, upstream.key, replace(offer, extras=None))
+        found.note_kept()
+        self._signal.set()
+        return True
+
     @property
     def is_settled(self) -> bool:
         """Whether lists no longer wait for servers."""
@@ -130,8 +151,10 @@ class InventoryRefresher:
             return
         catalog, upstream = lists.catalog, lists.catalog.upstreams[key]
         source = self._memory if upstream.source == REMIT else self._pool
+        found = ServerLists()
         try:
-            offer = self._read(await source.list_all(upstream, parts=PARTS), upstream)
+            found = await source.list_all(upstream, parts=PARTS)
+            offer = self._read(found, upstream)
         except UpstreamError as error:
             self._warn(key, upstream, error)
             offer = Offer(failure=Failure(reason=str(error), hint=error.hint))
@@ -142,6 +165,7 @@ class InventoryRefresher:
             self._warn_of(offer, upstream)
         try:
             await self._worker.run(_keep, catalog, key, offer)
+            found.note_kept()
         except RemitError as error:
             _log.warning("what %s offers cannot be kept: %s", upstream.label, error)
         self._signal.set()

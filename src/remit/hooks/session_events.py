@@ -22,6 +22,8 @@ def session_started(event: Event, environment: HookEnvironment) -> Answer:
     with environment.open_registry() as registry:
         here = registry.at(event.directory, is_headless=event.is_headless)
         start = registry.sessions.start(registry.as_agent(event.text("agent_type"), here))
+        if any(notice.kind == "definition" for notice in start.notices):
+            _attempt(event, lambda: registry.trust.pins.mark_reported(here))
     if event.session_id is not None:
         with open_context(event.directory, environment) as context:
             transcript = event.text("transcript_path", _MAX_PATH)

@@ -60,6 +60,7 @@ class NoticeKind(StrEnum):
     GATEWAY = "gateway"
     TRUST = "trust"
     SERVER = "server"
+    DEFINITION = "definition"
 
 
 class InstallNotice(NamedTuple):

@@ -15,6 +15,7 @@ from remit.decision.kinds import Kind, ToolStatus
 from remit.memory import session_start as memory
 from remit.memory.scope_gate import memory_id
 from remit.search.search_service import Searcher
+from remit.sessions.definition_notices import accepted_notices, held_notices
 from remit.sessions.gateway_view import GatewayView, gateway_view
 from remit.sessions.install_notices import InstallNotice, notices_section
 from remit.sessions.session_context import (
@@ -42,6 +43,7 @@ from remit.usage.familiarity import familiarities
 
 if TYPE_CHECKING:
     from remit.store.ports import Clock, Store
+    from remit.trust.held_definitions import HeldDefinition
 
 _MORE = "available: `discover_tools` finds them"
 _FOUND = 3  # search results to consider
@@ -80,6 +82,7 @@ class SessionService:
         list_tools: Callable[[Context], tuple[Context, list[ToolDecision]]],
         find_obstacles: Callable[[Context], Mapping[Key, str]],
         find_notices: Callable[[Context], Sequence[InstallNotice]],
+        find_news: Callable[[Context], Sequence[HeldDefinition]],
         open_searcher: Callable[[Context], Searcher],
     ) -> None:
         self._store = store
@@ -88,6 +91,7 @@ class SessionService:
         self._list_tools = list_tools
         self._find_obstacles = find_obstacles
         self._find_notices = find_notices
+        self._find_news = find_news
         self._open_searcher = open_searcher
 
     def start(
@@ -98,7 +102,8 @@ class SessionService:
         A server that cannot be started is only named, with the reason.
         """
         context, listed = self._list_tools(context)
-        notices = self._find_notices(context)
+        changes, news = context.policy.changes, self._find_news(context)
+        notices = [*self._find_notices(context), *held_notices(news, changes)]
         obstacles, told = self._find_obstacles(context), self._states.configuration.told(context.workspace)
         budget = told.characters if budget is None else budget
         visible, idle = told_apart([item.tool for item in listed if item.decision.is_available], obstacles)
@@ -121,7 +126,7 @@ class SessionService:
             ),
         ]
         text = assemble(sections, budget=budget, tokens=told.tokens if tokens is None else tokens)
-        return SessionStart(text, _holding(context), notices)
+        return SessionStart(text, _holding(context), [*notices, *accepted_notices(news, changes)])
 
     def suggestions(self, context: Context, *, session_id: str, prompt: str | None = None) -> Suggestions:
         """Choose the tools to suggest now, with the reasons for withholding others."""

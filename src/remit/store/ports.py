@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from remit.search.ports import Index, IndexEntry, Vector
     from remit.sessions.suggestions import Candidate, PastSuggestion, ToolCall
     from remit.states.observations import StoredObservation, StoredStates
+    from remit.trust.held_definitions import HeldDefinition
     from remit.upstream.upstream_model import Offer, ServerExtras
     from remit.usage.familiarity import HourlyUse
     from remit.usage.reports import ProjectUse, SessionUse, Total
@@ -43,12 +44,27 @@ class DocumentStore(Protocol):
     def entries(self, model: str | None) -> Iterable[IndexEntry]: ...
 
 
+class PinStore(Protocol):
+    """Stores which definitions were accepted."""
+
+    def changed(self, workspace: Workspace) -> Sequence[HeldDefinition]: ...
+
+    def accept(self, items: Iterable[HeldDefinition], workspace: Workspace, at: int) -> None: ...
+
+    def reject(self, items: Iterable[HeldDefinition], workspace: Workspace, reason: str) -> None: ...
+
+    def mark_reported(self, workspace: Workspace) -> None: ...
+
+
 class ServerStore(Protocol):
     """Stores the listings of servers, and which servers the user trusts."""
 
     def keep(self, declaration: Declaration, offer: Offer, workspace: Workspace, at: int) -> None: ...
 
     def extras(self, workspace: Workspace) -> Mapping[Key, ServerExtras]: ...
+
+    @property
+    def pins(self) -> PinStore: ...
 
     def trusts(self, workspace: Workspace) -> Mapping[Key, str]: ...
 

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
-from hashlib import sha256
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from remit.decision.agents import AgentProfile
-from remit.decision.danger import Danger, by_annotations
+from remit.decision.danger import Danger, Rating
+from remit.decision.definitions.definition_changes import ChangeVerdict, DefinitionChange
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.permissions.client_permissions import ClientPermissions, PermissionEffect, PermissionRule
 from remit.decision.policy_rules import ConfigLocation
 from remit.decision.scopes import Scope
 from remit.decision.tools import Definition, Tool, Winner, is_demoted
-from remit.text.token_estimate import definition_tokens
 from remit.trust.trust_rule import needs_trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from remit.decision.projects import Workspace
-    from remit.store.database import Database, Row
+    from remit.store.database import Row
 
 # Dictionary lookups: calling an enum takes as long as the rest of a row.
 KINDS = {kind.value: kind for kind in Kind}
@@ -29,10 +28,9 @@ SCOPES = {scope.value: scope for scope in Scope}
 _AUTHORITIES = {authority.value: authority for authority in Authority}
 _DANGERS = tuple(Danger)
 CONFIG_STATUSES = {status.value: status for status in ConfigStatus}
+_VERDICTS = {verdict.value: verdict for verdict in ChangeVerdict}
 _PERMISSION_EFFECTS = {effect.value: effect for effect in PermissionEffect}
 _NEVER_SENT = {Kind.MCP_SERVER.value, Kind.PLUGIN.value}  # the model gets their tools instead
-# Not `asdict`, which makes deep copies: a first scan defines hundreds of commands and skills.
-_FIELDS = tuple(field.name for field in fields(Definition))
 
 
 def tool(row: Row, workspace: Workspace) -> Tool:
@@ -41,7 +39,8 @@ def tool(row: Row, workspace: Workspace) -> Tool:
     (source, authority, config_status, winner_scope, winner_source, description) = row[10:16]
     (uses, last_used, discovered, updated, endpoint, tokens, outcomes) = row[16:23]
     (digest, is_unlisted, listed_at, is_outdated, is_trusted, failure, document, danger) = row[23:31]
-    is_placed, is_read, winner = row[31:]  # read: whether this client's files ever were, in this workspace
+    is_placed, is_read, winner = row[31:34]  # read: whether this client's files ever were, in this workspace
+    described, accepted, verdict, why, detail = row[34:]
     is_judged = project_hash is not None and needs_trust(
         KINDS[kind], SCOPES[scope], project_hash, source, workspace
     )
@@ -82,6 +81,9 @@ def tool(row: Row, workspace: Workspace) -> Tool:
         None if danger is None else _DANGERS[danger],
         False,
         is_placed == 1,
+        None if described is None else _described(described),
+        None if accepted is None else _DANGERS[accepted],
+        None if verdict is None else DefinitionChange(_VERDICTS[verdict], why, detail),
     )
 
 
@@ -101,15 +103,11 @@ def definition(row: Row) -> Definition:
     )
 
 
-def define(database: Database, definition: Definition) -> int:
-    """Find or add the row of a definition, which is stored once by content."""
-    content = {name: getattr(definition, name) for name in _FIELDS}
-    # Some servers change the order of keys each time; the first stored version stays.
-    told = {**content, "raw": None if definition.raw is None else json.loads(definition.raw)}
-    digest = sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
-    danger = by_annotations(definition.annotations)
-    tokens = definition_tokens(definition.name, definition.description, definition.input_schema)
-    return database.rows("define", digest=digest, danger=danger, tokens=tokens, **content)[0][0]
+@lru_cache(maxsize=1_024)
+def _described(text: str) -> Rating:
+    """Read a described danger; a catalog has few different ones."""
+    level, origin, is_vague = json.loads(text)
+    return Rating(_DANGERS[level], origin, is_vague)
 
 
 def _status(kind: str, outcomes: str) -> ToolStatus:

@@ -14,7 +14,7 @@ from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule
 from remit.decision.tools import Definition
 from remit.store import row_values
 from remit.store.database import Database, Row, scope_parameters, view_parameters
-from remit.store.row_values import define
+from remit.store.definition_rows import define
 from remit.store.tool_rows import assign_to_servers
 
 if TYPE_CHECKING:

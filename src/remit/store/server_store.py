@@ -1,15 +1,30 @@
 """Stores the listings of servers, and which servers the user trusts."""
 
+from __future__ import annotations
+
 import json
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
 
 from remit.decision.declarations import Declaration, Key
 from remit.decision.kinds import Authority, Kind
 from remit.decision.projects import Workspace
-from remit.decision.tool_names import storable
+from remit.decision.tool_names import REMIT, storable
 from remit.store.database import Database, Row, scope_parameters
-from remit.store.row_values import define
+from remit.store.definition_rows import PreparedDefinition, find_definition, prepare, store_definition
+from remit.store.pin_store import (
+    ListedDefinition,
+    SqlitePins,
+    inspections_beside,
+    list_instructions,
+    pin_listing,
+)
 from remit.store.tool_rows import Placement, place_tool
 from remit.upstream.upstream_model import Offer, ServerExtras
+
+if TYPE_CHECKING:
+    from remit.trust.change_judgement import Inspections
 
 
 class SqliteServers:
@@ -20,13 +35,28 @@ class SqliteServers:
 
     def keep(self, declaration: Declaration, offer: Offer, workspace: Workspace, at: int) -> None:
         """Store a server's listing; tools missing from it become stale."""
+        tools = [prepare(definition) for definition in offer.tools]
+
+        @cache
+        def inspections() -> Inspections:
+            return inspections_beside(self._database, declaration, offer.tools, workspace)
+
+        # Outside the transaction: inspection takes a millisecond for each new tool, and others want to write.
+        for each in tools:
+            if declaration.source != REMIT and find_definition(self._database, each) is None:
+                inspections().of(each.definition)
         with self._database.transaction():
-            _keep(self._database, declaration, offer, workspace, at)
+            _keep(self._database, declaration, offer, tools, inspections, workspace, at)
 
     def extras(self, workspace: Workspace) -> dict[Key, ServerExtras]:
         """Return what servers offer besides tools, by key, except servers whose entry has changed."""
         found = self._database.rows("server_extras", **scope_parameters(workspace))
         return {tuple(row[:8]): _extras(row[8:]) for row in found}
+
+    @property
+    def pins(self) -> SqlitePins:
+        """The accepted definitions of their tools."""
+        return SqlitePins(self._database)
 
     def trusts(self, workspace: Workspace) -> dict[Key, str]:
         """Return the trusted digests of the servers in scope, by declaration key."""
@@ -47,7 +77,15 @@ class SqliteServers:
             self._database.run("revoke", tool=_row_of(self._database, declaration, workspace))
 
 
-def _keep(database: Database, declaration: Declaration, offer: Offer, workspace: Workspace, at: int) -> None:
+def _keep(
+    database: Database,
+    declaration: Declaration,
+    offer: Offer,
+    tools: Sequence[PreparedDefinition],
+    inspections: Callable[[], Inspections],
+    workspace: Workspace,
+    at: int,
+) -> None:
     server = _row_of(database, declaration, workspace)
     if server is None:
         return
@@ -65,13 +103,19 @@ def _keep(database: Database, declaration: Declaration, offer: Offer, workspace:
         authority=Authority.CONFIG,
         agent=declaration.agent,
     )
-    listed: list[int] = []
-    for definition in offer.tools:
-        tool = place_tool(database, definition.name, declaration.client, placement, workspace, at)
-        database.run("define_tool", tool=tool, definition=define(database, definition), at=at)
+    listed: list[ListedDefinition] = []
+    for each in tools:
+        tool = place_tool(database, each.definition.name, declaration.client, placement, workspace, at)
+        stored = store_definition(database, each)
+        database.run("define_tool", tool=tool, definition=stored.id, at=at)
         database.run("mark_tool_listed", tool=tool)
-        listed.append(tool)
-    database.run("mark_unlisted", server_id=server, listed=json.dumps(listed), at=at)
+        listed.append(ListedDefinition(tool, each.definition, *stored))
+    database.run("mark_unlisted", server_id=server, listed=json.dumps([each.tool for each in listed]), at=at)
+    if offer.extras is not None:
+        text = storable(offer.extras.instructions or "")
+        listed.append(list_instructions(database, server, declaration, text))
+    if declaration.source != REMIT:  # Remit's own tools change with Remit
+        pin_listing(database, server, declaration, listed, inspections, workspace, at)
     database.run(
         "mark_listed",
         server_id=server,

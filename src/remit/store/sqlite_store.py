@@ -13,7 +13,6 @@ from remit.decision.projects import Project, Workspace
 from remit.policy.audit import AuditEntry
 from remit.store import row_values, usage_store
 from remit.store.database import Database, scope_parameters, view_parameters
-from remit.store.row_values import define
 from remit.store.state_store import SqliteStates
 from remit.store.tool_rows import find_or_add_tool
 
@@ -130,6 +129,8 @@ class SqliteStore:
 
     def report(self, definition: Definition, reported: ReportedTool) -> None:
         """Store a reported definition of a tool, for the project that reported it."""
+        from remit.store.definition_rows import define  # for agents that report tools only
+
         project = reported.workspace.project.hash
         with self.database.transaction():
             tool = find_or_add_tool(self.database, reported)

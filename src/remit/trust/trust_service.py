@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from remit.decision.context import Context
 from remit.errors import UnknownServerError
+from remit.trust.pin_service import PinService
 from remit.trust.trust_rule import ServerTrust, declaration_needs_trust
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ class TrustService:
         self._store = store
         self._scanner = scanner
         self._clock = clock
+        self.pins = PinService(store, clock)
 
     def servers(self, context: Context, names: Sequence[str] = ()) -> list[ServerTrust]:
         """List the servers of this project that need trust, or the named ones among them.

@@ -4,7 +4,7 @@ All messages are raw JSON with the protocol's own keys. Each side handles the er
 edge.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
 from types import MappingProxyType
@@ -88,6 +88,7 @@ class ServerLists(NamedTuple):
     instructions: str | None = None
     protocol_version: str | None = None
     server_version: str | None = None
+    note_kept: Callable[[], None] = lambda: None  # call it once the tools are stored
 
 
 class UpstreamNotification(NamedTuple):
@@ -119,6 +120,16 @@ class UpstreamPool(Protocol):
         self, upstream: Upstream, *, parts: frozenset[str] = frozenset({"tools"})
     ) -> ServerLists:
         """List all pages of `tools`, `resources`, `templates` or `prompts`.
+
+        Raises:
+            UpstreamError: it cannot be reached, or violates the protocol.
+        """
+        ...
+
+    async def list_first(self, upstream: Upstream, caller: RequestContext) -> ServerLists | None:
+        """List the tools of a caller's session, which may have to start; None if it lists the stored ones.
+
+        Another process may list other tools, and so may one that announced a change.
 
         Raises:
             UpstreamError: it cannot be reached, or violates the protocol.

@@ -67,13 +67,27 @@ class LiveUpstreamPool:
         supervisor = self._supervisor(upstream)
 
         async def work(session: UpstreamSession) -> ServerLists:
-            try:
-                return await list_parts(session.opened, parts, upstream.deadline)
-            except JsonRpcError as error:  # its text may repeat a secret of the server
-                supervisor.succeeded()
-                raise supervisor.error(session.explain(error)) from None
+            return await _listed(supervisor, session, parts)
 
         return await self._with_session(supervisor, None, upstream.deadline, work)
+
+    async def list_first(self, upstream: Upstream, caller: RequestContext) -> ServerLists | None:
+        """List the tools of a caller's session, which may have to start; None if it lists the stored ones.
+
+        Raises:
+            UpstreamError: the upstream cannot be reached, or violates the protocol.
+        """
+        supervisor = self._supervisor(upstream)
+        session = supervisor.open_session(caller)
+        if session is not None and session.lists_stored_tools:
+            return None
+
+        async def work(session: UpstreamSession) -> ServerLists | None:
+            if session.lists_stored_tools:
+                return None
+            return await _listed(supervisor, session, frozenset({"tools"}))
+
+        return await self._with_session(supervisor, caller, upstream.deadline, work)
 
     def notifications(self) -> AbstractAsyncContextManager[AsyncIterator[UpstreamNotification]]:
         """Listen for notifications that belong to no request."""
@@ -154,6 +168,16 @@ class LiveUpstreamPool:
             return await complete_input(answer, params, caller, retry)
         except ProtocolError as error:
             raise supervisor.error(Failure(reason=str(error))) from None
+
+
+async def _listed(supervisor: Supervisor, session: UpstreamSession, parts: frozenset[str]) -> ServerLists:
+    announced = session.announced_changes
+    try:
+        lists = await list_parts(session.opened, parts, supervisor.upstream.deadline)
+    except JsonRpcError as error:  # its text may repeat a secret of the server
+        supervisor.succeeded()
+        raise supervisor.error(session.explain(error)) from None
+    return lists._replace(note_kept=lambda: session.note_kept(announced))
 
 
 def _coalescing_key(notification: UpstreamNotification) -> Hashable:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import anyio
 
+from remit.protocol.json_rpc import Params
 from remit.upstream.connect import HandshakeRequest, connect
 from remit.upstream.connection import Connection
 from remit.upstream.failures import explain
@@ -16,6 +17,7 @@ from remit.upstream.messaging.messages import LostError, ProtocolError
 from remit.upstream.transports.process import ProcessRecord
 from remit.upstream.upstream_model import Failure, Upstream
 
+TOOLS_CHANGED = "notifications/tools/list_changed"
 IDLE = 3_600.0  # seconds after which an unused session of one caller ends
 
 
@@ -41,6 +43,8 @@ class UpstreamSession:
         self.change_streams: ChangeStreams | None = None
         self.log_level: str | None = None
         self.subscriptions: set[str] = set()  # URIs of resources
+        self.announced_changes = 0  # of its tools
+        self._kept_changes: int | None = None  # None: its tools were not listed and stored yet
         self.users = 0  # running requests
         self.used_at = anyio.current_time()
         self.is_settled = anyio.Event()  # it is open, or over
@@ -59,6 +63,15 @@ class UpstreamSession:
     def is_open(self) -> bool:
         """Whether it accepts requests."""
         return self.connection is not None and self.connection.demultiplexer.fault is None
+
+    @property
+    def lists_stored_tools(self) -> bool:
+        """Whether its tools were stored, and it announced no change since they were listed."""
+        return self._kept_changes == self.announced_changes
+
+    def note_kept(self, announced: int) -> None:
+        """Record that its tools were stored, as listed after so many announced changes."""
+        self._kept_changes = announced
 
     @property
     def is_ending(self) -> bool:
@@ -85,9 +98,14 @@ class UpstreamSession:
 
     async def run(self, resources: LaunchResources, on_notification: OnNotification, idle: float) -> None:
         """Open, keep and close the connection in one task."""
+
+        def count(method: str, params: Params) -> None:
+            self.announced_changes += method == TOOLS_CHANGED
+            on_notification(method, params)
+
         try:
             with self._scope:
-                await self._live(resources, on_notification, idle)
+                await self._live(resources, count, idle)
         except Exception as error:  # one server must not take down the others
             self.error = error
             if self.failure is None:

@@ -29,7 +29,8 @@ select
     d.description, ifnull(u.uses, 0), u.last_used_at, t.discovered_at, t.updated_at, t.endpoint, d.tokens,
     ifnull(u.outcomes, ''), t.digest, t.is_unlisted, s.listed_at, s.listed_digest <> s.digest, k.digest = s.digest,
     iif(t.failed_digest = t.digest, t.failure, null), ifnull(d.document_id, t.document_id), d.danger,
-    t.server_id is not null, v.id is not null, ifnull(w.server, w.name)
+    t.server_id is not null, v.id is not null, ifnull(w.server, w.name),
+    d.described, a.danger, p.verdict, p.reason, p.detail
 from tools t
 join tools s on s.id = ifnull(t.server_id, t.id)
 left join trust k on k.tool_id = s.id
@@ -40,6 +41,8 @@ left join resolutions wr on wr.view_id = v.id and wr.tool_id = r.shadowed_by
 left join sightings x on x.tool_id = t.id and x.project_hash = :project
 left join definitions d on d.id = ifnull(t.definition_id, x.definition_id)
 left join used u on u.tool_id = t.id
+left join pins p indexed by pins_changed on p.tool_id = t.id and p.verdict is not null
+left join definitions a on a.id = p.definition_id
 where {in_scope}
 order by t.id
 
@@ -70,12 +73,13 @@ where t.id = :tool and {in_scope}
 
 -- name: define
 insert into definitions (
-    digest, server, name, tool, title, description, input_schema, output_schema, annotations, raw, danger, tokens
+    digest, server, name, tool, title, description, input_schema, output_schema, annotations, raw, danger, described,
+    pin, tokens
 ) values (
     :digest, :server, :name, :tool, :title, :description, :input_schema, :output_schema, :annotations, :raw, :danger,
-    :tokens
+    :described, :pin, :tokens
 )
-on conflict (digest) do update set digest = digest
+on conflict (digest) do update set pin = excluded.pin, described = excluded.described
 returning id
 
 -- name: attach_definition
@@ -104,3 +108,5 @@ where (server_id is not null or authority < 3) and definition_id is null
 delete from definitions
 where not exists (select 1 from sightings x where x.definition_id = definitions.id)
     and not exists (select 1 from tools t where t.definition_id = definitions.id)
+    and not exists (select 1 from pins p where p.definition_id = definitions.id)
+    and not exists (select 1 from pins p where p.changed_id = definitions.id)

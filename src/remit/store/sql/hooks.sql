@@ -8,7 +8,8 @@ with here (id, client) as materialized (
 select
     t.name, t.kind, t.scope, t.project_hash, t.dir, t.server, s.plugin, t.agent, t.profile,
     ifnull(r.source, t.source), t.authority, r.config_status, w.scope, wr.source, t.digest, t.is_unlisted,
-    s.listed_at is null, s.listed_digest <> s.digest, k.digest = s.digest, d.danger, d.digest, t.server_id is not null
+    s.listed_at is null, s.listed_digest <> s.digest, k.digest = s.digest, d.danger, d.digest, t.server_id is not null,
+    p.definition_id, p.verdict
 from tools t
 join tools s on s.id = ifnull(t.server_id, t.id)
 left join trust k on k.tool_id = s.id
@@ -18,6 +19,7 @@ left join tools w on w.id = r.shadowed_by
 left join resolutions wr on wr.view_id = v.id and wr.tool_id = r.shadowed_by
 left join sightings x on x.tool_id = t.id and x.project_hash = :project
 left join definitions d on d.id = ifnull(t.definition_id, x.definition_id)
+left join pins p on p.tool_id = t.id
 where t.name in (select value from json_each(:names)) and t.client = :client and {in_scope}
 order by t.id
 

@@ -63,7 +63,10 @@ async def list_parts(connection: Connection, parts: frozenset[str], time_limit: 
     handshake = connection.handshake
     version = handshake.server.get("version")
     return ServerLists(
-        **lists,
+        tools=lists.get("tools", ()),
+        resources=lists.get("resources", ()),
+        templates=lists.get("templates", ()),
+        prompts=lists.get("prompts", ()),
         capabilities=handshake.capabilities,
         instructions=handshake.instructions,
         protocol_version=handshake.version,

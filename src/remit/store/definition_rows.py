@@ -1,0 +1,75 @@
+"""Stores definitions once by content, with their pins and the danger that they describe."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from hashlib import sha256
+from typing import NamedTuple
+
+from remit.decision.danger import by_annotations
+from remit.decision.definitions.described_danger import by_definition
+from remit.decision.tools import Definition
+from remit.store.database import Database
+from remit.text.token_estimate import definition_tokens
+from remit.trust.definition_pin import pin_of
+
+# Not `asdict`, which makes deep copies: a first scan defines hundreds of commands and skills.
+_FIELDS = tuple(field.name for field in fields(Definition))
+
+
+class PreparedDefinition(NamedTuple):
+    """A definition with the digest of its content."""
+
+    definition: Definition
+    digest: str
+
+
+class StoredDefinition(NamedTuple):
+    """The row of a definition, and its pin."""
+
+    id: int
+    pin: str
+
+
+def prepare(definition: Definition) -> PreparedDefinition:
+    """Digest a definition, which takes most of the time to store it."""
+    content = _content(definition)
+    # Some servers change the order of keys each time; the first stored version stays.
+    told = {**content, "raw": None if definition.raw is None else json.loads(definition.raw)}
+    return PreparedDefinition(definition, sha256(json.dumps(told, sort_keys=True).encode()).hexdigest())
+
+
+def define(database: Database, definition: Definition) -> int:
+    """Find or add the row of a definition, which is stored once by content."""
+    return store_definition(database, prepare(definition)).id
+
+
+def find_definition(database: Database, prepared: PreparedDefinition) -> StoredDefinition | None:
+    """Find the row of a definition; None if it is new, or an earlier version of Remit stored it."""
+    found = database.rows("known_definition", digest=prepared.digest)
+    return StoredDefinition(*found[0]) if found and found[0][1] is not None else None
+
+
+def store_definition(database: Database, prepared: PreparedDefinition) -> StoredDefinition:
+    """Find or add the row of a definition, and return it with its pin."""
+    if (found := find_definition(database, prepared)) is not None:
+        return found
+    definition = prepared.definition
+    pin, described = pin_of(definition), _written(definition)
+    danger = by_annotations(definition.annotations)
+    tokens = definition_tokens(definition.name, definition.description, definition.input_schema)
+    values = {"digest": prepared.digest, "danger": danger, "described": described, "pin": pin}
+    return StoredDefinition(
+        database.rows("define", **values, tokens=tokens, **_content(definition))[0][0], pin
+    )
+
+
+def _content(definition: Definition) -> dict[str, str | None]:
+    return {name: getattr(definition, name) for name in _FIELDS}
+
+
+def _written(definition: Definition) -> str | None:
+    """Serialize the danger that a server's tool describes; only its server's list has a raw form."""
+    rating = None if definition.raw is None else by_definition(definition)
+    return None if rating is None else json.dumps(rating)

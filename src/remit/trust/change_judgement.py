@@ -1,0 +1,165 @@
+"""Judges definitions that nobody has accepted: changed ones, new ones, and those of a new server.
+
+A change is harmless if it can neither make a model do something else nor make a call carry more, and if the
+tool is no more and no less dangerous than what a person accepted.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import cast
+
+from remit.decision.danger import Danger, by_annotations, derive, is_reading
+from remit.decision.definitions.definition_changes import ChangeVerdict, DefinitionChange
+from remit.decision.definitions.described_danger import by_definition
+from remit.decision.kinds import Authority, Kind
+from remit.decision.scopes import Scope
+from remit.decision.tools import Definition, Tool
+from remit.inspection.inspection_findings import InspectionFinding, Suspicion, worst
+from remit.inspection.inspector import inspect, is_prose
+from remit.inspection.passages import passages
+from remit.inspection.surroundings import Surroundings
+from remit.inspection.tool_mentions import InspectedDefinition
+from remit.trust.definition_pin import canonical
+from remit.trust.schema_change import SchemaChange
+from remit.trust.text_change import ChangePoint, commanding_sentence, text_points
+
+_TEXTS = ("title", "description")
+_SCHEMAS = {"inputSchema": "parameter", "outputSchema": "output schema"}
+# Hints that make a client more careful if they are true, or less.
+_CAREFUL, _CARELESS = ("destructiveHint", "openWorldHint"), ("readOnlyHint", "idempotentHint")
+_UNIMPORTANT = ("icons",)
+_CHANGED = "its definition changed after it was accepted"
+_NEW = "its server added it after the others were accepted"
+_FLAGGED = "its definition looks like an attack on the model, and nobody accepted it"
+_MOST = 3  # points and findings to tell
+
+
+class Inspections:
+    """What inspection finds in definitions, each inspected once."""
+
+    def __init__(self, others: Surroundings) -> None:
+        self.others = others
+        self._found: dict[Definition, list[InspectionFinding]] = {}
+
+    def of(self, definition: Definition) -> list[InspectionFinding]:
+        """Return the findings about a definition."""
+        if definition not in self._found:
+            self._found[definition] = inspect(definition, self.others)
+        return self._found[definition]
+
+
+def judge_first_sight(definition: Definition, inspections: Inspections) -> DefinitionChange | None:
+    """Judge a definition of a server that is new; None if it can be accepted."""
+    found = [each for each in inspections.of(definition) if each.severity is Suspicion.HIGH]
+    return _flagged(found) if found else None
+
+
+def judge_new(definition: Definition, inspections: Inspections) -> DefinitionChange:
+    """Judge a tool that an accepted server adds."""
+    found = inspections.of(definition)
+    if worst(found) is Suspicion.HIGH:
+        return _flagged(found)
+    level, order = danger_of(definition), commanding_sentence(definition.description or "")
+    if worst(found) is Suspicion.MEDIUM:
+        what = _told(found)
+    elif order is not None:
+        what = f"its description gives orders: “{order}”"
+    elif level > Danger.LOW:
+        what = f"it is `{level.word}`"
+    else:
+        return DefinitionChange(ChangeVerdict.HARMLESS, _NEW, f"{_NEW}; it only reads")
+    return DefinitionChange(ChangeVerdict.MATTERS, _NEW, f"{_NEW}: {what}")
+
+
+def judge_change(accepted: Definition, current: Definition, inspections: Inspections) -> DefinitionChange:
+    """Judge a definition that differs from the accepted one."""
+    points = list(points_of(accepted, current, inspections.others))
+    before = {(each.rule, each.excerpt) for each in inspections.of(accepted)}
+    found = [each for each in inspections.of(current) if (each.rule, each.excerpt) not in before]
+    if worst(found) is Suspicion.HIGH:
+        return _flagged(found)
+    told = [point for point in points if point.matters] or points
+    reason = f"{_CHANGED} ({', '.join(dict.fromkeys(point.place for point in told))})"
+    whats = [*dict.fromkeys(point.what for point in told)]
+    if worst(found) is Suspicion.MEDIUM:
+        whats.insert(0, _told(found))
+    more = f" and {len(whats) - _MOST} more" if len(whats) > _MOST else ""
+    detail = f"{_CHANGED}: {'; '.join(whats[:_MOST])}{more}"
+    is_harmless = not any(point.matters for point in points) and worst(found) is not Suspicion.MEDIUM
+    verdict = ChangeVerdict.HARMLESS if is_harmless else ChangeVerdict.MATTERS
+    return DefinitionChange(verdict, reason, detail)
+
+
+def points_of(accepted: Definition, current: Definition, others: Surroundings) -> Iterator[ChangePoint]:
+    """List the differences between two definitions of a tool."""
+    old, new = canonical(accepted), canonical(current)
+    values = frozenset(passage.text for passage in passages(current) if not is_prose(passage))
+    subject = InspectedDefinition(definition=current, others=others, values=values)
+    for key in (*old, *(key for key in new if key not in old)):
+        before, after = old.get(key), new.get(key)
+        if before == after:
+            continue
+        if key in _TEXTS:
+            texts = str(before or ""), str(after or "")
+            yield from text_points(key, f"the {key}", *texts, subject)
+        elif key in _SCHEMAS:
+            is_input = key == "inputSchema"
+            change = SchemaChange(_SCHEMAS[key], subject, is_input)
+            yield from change.points({} if before is None else before, {} if after is None else after)
+        elif key == "annotations":
+            yield from _annotations(before, after, subject)
+        else:
+            matters = key not in _UNIMPORTANT
+            yield ChangePoint(key.partition(".")[0], matters, f"`{key}` changed")
+    yield from _danger(accepted, current)
+
+
+def _annotations(before: object, after: object, subject: InspectedDefinition) -> Iterator[ChangePoint]:
+    old, new = _fields(before), _fields(after)
+    titles = str(old.get("title") or ""), str(new.get("title") or "")
+    yield from text_points("annotations", "the title among its annotations", *titles, subject)
+    for hint in (*_CAREFUL, *_CARELESS):
+        if old.get(hint) is not new.get(hint):
+            cautious = hint in _CAREFUL
+            is_less = new.get(hint) is (not cautious) or (old.get(hint) is cautious and new.get(hint) is None)
+            told = json.dumps(new.get(hint)) if hint in new else "gone"
+            # Many servers add annotations later; for a tool whose name says that it reads, that is harmless.
+            matters = is_less and (bool(old) or not is_reading(subject.definition.tool or ""))
+            yield ChangePoint("annotations", matters, f"`{hint}` is {told}")
+    others = {*old, *new} - {"title", *_CAREFUL, *_CARELESS}
+    yield from (
+        ChangePoint("annotations", True, "an unknown annotation changed")
+        for key in sorted(others)
+        if old.get(key) != new.get(key)
+    )
+
+
+def _danger(accepted: Definition, current: Definition) -> Iterator[ChangePoint]:
+    before, after = danger_of(accepted), danger_of(current)
+    if before != after:
+        word = "falls" if after < before else "rises"
+        matters = after < before or after >= Danger.DESTRUCTIVE
+        yield ChangePoint("danger", matters, f"its danger {word} from `{before.word}` to `{after.word}`")
+
+
+def danger_of(definition: Definition) -> Danger:
+    """Rate a definition by itself, without history and rules."""
+    tool = Tool(
+        definition.name, Kind.MCP_TOOL, "", Scope.GLOBAL, "", Authority.CONFIG, server=definition.server or ""
+    )
+    rated = tool._replace(
+        danger=by_annotations(definition.annotations), described_danger=by_definition(definition)
+    )
+    return derive(rated, trusts_annotations=None).level
+
+
+def _flagged(found: list[InspectionFinding]) -> DefinitionChange:
+    return DefinitionChange(ChangeVerdict.FLAGGED, _FLAGGED, f"inspection flags it: {_told(found)}")
+
+
+def _told(found: list[InspectionFinding]) -> str:
+    return "; ".join(f"{each.reason}: “{each.excerpt}”" for each in found[:_MOST])
+
+
+def _fields(value: object) -> dict[str, object]:
+    return cast("dict[str, object]", value) if isinstance(value, dict) else {}

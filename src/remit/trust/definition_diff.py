@@ -1,0 +1,66 @@
+"""Shows what changed in a definition, line by line, to the person who decides about it."""
+
+import json
+import re
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+from typing import cast
+
+from remit.decision.tools import Definition
+from remit.trust.definition_pin import canonical
+
+_SENTENCE = re.compile(r"(?<=[.!?:;])\s+")
+_SCHEMAS = {"inputSchema": "parameter", "outputSchema": "result"}
+_ORDER = {"name": 0, "title": 1, "description": 2}
+_MOST = 60  # lines
+_LONGEST = 2_000  # characters of a line: what is cut cannot be judged, so few are
+
+
+def diff_lines(accepted: Definition | None, current: Definition | None) -> list[str]:
+    """List removed lines with `-` and added ones with `+`."""
+    old, new = list(_lines(accepted)), list(_lines(current))
+    found: list[str] = []
+    for tag, old_from, old_to, new_from, new_to in SequenceMatcher(None, old, new, False).get_opcodes():
+        if tag != "equal":
+            found += [f"- {line}" for line in old[old_from:old_to]]
+            found += [f"+ {line}" for line in new[new_from:new_to]]
+    more = [f"({len(found) - _MOST} more lines)"] if len(found) > _MOST else []
+    return [line[:_LONGEST] for line in found[:_MOST]] + more
+
+
+def _lines(definition: Definition | None) -> Iterator[str]:
+    """Write a definition: one line for each sentence, parameter and annotation."""
+    content = {} if definition is None else canonical(definition)
+    for key in sorted(content, key=lambda key: (_ORDER.get(key, len(_ORDER)), key)):
+        value = content[key]
+        if key in _SCHEMAS and isinstance(value, dict):
+            yield from _schema_lines(_SCHEMAS[key], cast("dict[str, object]", value))
+        elif isinstance(value, dict):
+            named = _sorted(cast("dict[str, object]", value))
+            yield from (f"{key}.{name}: {_written(each)}" for name, each in named)
+        else:
+            yield from (f"{key}: {sentence}" for sentence in _SENTENCE.split(_written(value)))
+
+
+def _schema_lines(word: str, schema: dict[str, object]) -> Iterator[str]:
+    named, required = schema.get("properties"), schema.get("required")
+    required = cast("list[object]", required) if isinstance(required, list) else []
+    for name, each in _sorted(named):
+        fields = cast("dict[str, object]", each) if isinstance(each, dict) else {"schema": each}
+        kind = fields.get("type", "any")
+        needed = ", required" if name in required else ""
+        more = {key: value for key, value in fields.items() if key not in ("type", "description")}
+        told = f" {_written(more)}" if more else ""
+        said = f": {_written(fields['description'])}" if "description" in fields else ""
+        yield f"{word} {name} ({_written(kind)}{needed}){told}{said}"
+    for key, value in _sorted(schema):
+        if key not in ("properties", "required", "type"):
+            yield f"{word}s, {key}: {_written(value)}"
+
+
+def _sorted(value: object) -> list[tuple[str, object]]:
+    return sorted(cast("dict[str, object]", value).items()) if isinstance(value, dict) else []
+
+
+def _written(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)

@@ -1,0 +1,53 @@
+"""What a person reads of a change."""
+
+from remit.trust.definition_diff import diff_lines
+from support.listed_tools import defined, tool
+
+
+def diff(before: dict[str, object], after: dict[str, object]) -> list[str]:
+    return diff_lines(defined(before)[0], defined(after)[0])
+
+
+def test_a_diff_shows_sentences_parameters_and_annotations_that_changed() -> None:
+    before = tool(
+        "find",
+        "Find notes. Results are sorted.",
+        inputSchema={"type": "object", "properties": {"a": {"type": "string", "description": "What."}}},
+        annotations={"readOnlyHint": True},
+    )
+    after = tool(
+        "find",
+        "Find notes. Results are not sorted.",
+        inputSchema={
+            "type": "object",
+            "properties": {"a": {"type": "string", "maxLength": 3}, "b": True},
+            "required": ["a"],
+            "additionalProperties": False,
+        },
+        annotations={"readOnlyHint": False},
+        _meta={"anthropic/alwaysLoad": True},
+    )
+    assert diff(before, after) == [
+        "- description: Results are sorted.",
+        "- annotations.readOnlyHint: true",
+        "- parameter a (string): What.",
+        "+ description: Results are not sorted.",
+        "+ _meta.anthropic/alwaysLoad: true",
+        "+ annotations.readOnlyHint: false",
+        '+ parameter a (string, required) {"maxLength": 3}',
+        '+ parameter b (any) {"schema": true}',
+        "+ parameters, additionalProperties: false",
+    ]
+
+
+def test_a_definition_that_is_new_is_shown_whole() -> None:
+    assert diff_lines(None, defined(tool("find", "Find notes."))[0]) == [
+        "+ name: find",
+        "+ description: Find notes.",
+    ]
+
+
+def test_a_long_diff_says_how_much_is_left_out() -> None:
+    lines = diff(tool("find"), tool("find", "One sentence. " * 100))
+    assert len(lines) == 61
+    assert lines[-1] == "(40 more lines)"

@@ -1,0 +1,101 @@
+"""What a pin covers, and what is no change."""
+
+import json
+
+import pytest
+
+from remit.decision.tools import Definition
+from remit.trust.definition_pin import canonical, canonical_text, pin_of
+from support.listed_tools import defined, tool
+
+
+def pin(**more: object) -> str:
+    return pin_of(defined(tool("find", **{"description": "Find notes.", **more}))[0])
+
+
+def schema(**properties: object) -> dict[str, object]:
+    return {"type": "object", "properties": properties}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"description": " Find\r\n\tnotes. "},
+        {"description": "Find notes.", "title": None},
+        {"_meta": {"org.example/build": "x", "fastmcp": {"tags": []}}},
+        {"_meta": "nonsense"},
+        {"outputSchema": None},
+    ],
+)
+def test_whitespace_and_metadata_that_no_client_acts_on_are_no_changes(more: dict[str, object]) -> None:
+    assert pin(**more) == pin()
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"description": "Find notes"},
+        {"description": "Find\u200b notes."},
+        {"title": "Find"},
+        {"inputSchema": schema(a={"type": "string"})},
+        {"outputSchema": {"type": "object"}},
+        {"annotations": {"readOnlyHint": True}},
+        {"_meta": {"anthropic/alwaysLoad": True}},
+        {"_meta": {"ui": {"resourceUri": "ui://x"}}},
+        {"_meta": {"dev.mcp/x": 1}},
+        {"icons": [{"src": "https://example.net"}]},
+        {"unknown": 1},
+    ],
+)
+def test_all_that_a_model_sees_or_a_client_acts_on_is_covered(more: dict[str, object]) -> None:
+    assert pin(**more) != pin()
+
+
+def test_the_name_is_covered() -> None:
+    assert pin_of(defined(tool("a"))[0]) != pin_of(defined(tool("b"))[0])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ({"enum": ["a", "b"]}, {"enum": ["b", "a"]}, True),
+        ({"type": ["string", "null"]}, {"type": ["null", "string"]}, True),
+        ({"anyOf": [{"type": "null"}, {"const": 1}]}, {"anyOf": [{"const": 1}, {"type": "null"}]}, True),
+        ({"prefixItems": [{"const": 1}, {"const": 2}]}, {"prefixItems": [{"const": 2}, {"const": 1}]}, False),
+        ({"minimum": 1}, {"minimum": 1.0}, True),
+        ({"minimum": 1}, {"minimum": 1.5}, False),
+        ({"default": {"a": 1.0}}, {"default": {"a": 1}}, True),
+        ({"default": True}, {"default": 1}, False),
+        ({"default": "a  b"}, {"default": "a b"}, False),
+        ({"description": "a  b"}, {"description": "a b"}, True),
+        ({"description": {"type": "string"}}, {"description": {"type": "number"}}, False),
+    ],
+)
+def test_lists_that_are_sets_have_no_order_and_values_count_to_the_letter(
+    one: dict[str, object], other: dict[str, object], is_same: bool
+) -> None:
+    assert (pin(inputSchema=schema(a=one)) == pin(inputSchema=schema(a=other))) is is_same
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "2026-11-16",
+        "2026-11-16T10:00:00Z",
+        "2026-11-16 10:00:00.123 +01:00",
+        "Mon, Nov 16, 2026",
+        "16 November 2026",
+        "2026/11/16 10:00 UTC",
+    ],
+)
+def test_a_date_or_time_in_a_text_is_no_change(moment: str) -> None:
+    assert canonical_text(f"Today is {moment}.") == "Today is <time>."
+
+
+def test_a_number_is_no_date() -> None:
+    assert canonical_text("Version 2026.11.16, 10 of 20") == "Version 2026.11.16, 10 of 20"
+
+
+def test_a_definition_that_no_server_sent_is_pinned_by_its_parts() -> None:
+    said = Definition(name="x", description="Hi", annotations=json.dumps({"readOnlyHint": True}))
+    assert canonical(said) == {"name": "x", "description": "Hi", "annotations": {"readOnlyHint": True}}
