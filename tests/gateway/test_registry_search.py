@@ -211,8 +211,11 @@ async def test_wrong_arguments_are_told_to_the_model_with_the_schema(
 
 
 async def test_memory_alone_tells_the_nearest_of_its_names(sandbox: Sandbox, shop: Path) -> None:
+    async def find_reachable() -> frozenset[str] | None:
+        return None
+
     with sandbox.memory_of(str(shop)) as memory:
-        served = MemoryEndpoint(memory)
+        served = MemoryEndpoint(memory, find_reachable)
         for name, told_of in (
             ("remit-memory__get_scope_state", "Unknown tool: {}; did you mean `get_scope_state`?"),
             ("fly", "Unknown tool: {}"),
