@@ -79,3 +79,21 @@ def test_an_administrators_rules_hold_in_every_home() -> None:
         "Edit(//etc/remit/**)",
         "Edit(~/.local/share/remit/**)",
     ]
+
+
+def test_filter_files_that_the_rules_name_are_guarded_like_the_rules(
+    machine: Machine, tmp_path: Path
+) -> None:
+    rules, filters = tmp_path / RULES, tmp_path / "code/filters.py"
+    filters.write_text("")
+    assert not is_own_file(str(filters), "/", machine)
+    rules.write_text(f'[filters]\nfiles = ["{filters}", "other.py", 7]\n')
+    assert is_own_file(str(filters), "/", machine)
+    assert f"Edit(/{filters})" in denied_edits(machine)
+    assert not is_own_file("other.py", str(tmp_path), machine)
+
+
+@pytest.mark.parametrize("text", ["filters = 1", "[filters]\nfiles = 'x'", "[filters", "# filters"])
+def test_rules_without_usable_filter_files_name_none(text: str, machine: Machine, tmp_path: Path) -> None:
+    (tmp_path / RULES).write_text(text)
+    assert not is_own_file("code/filters.py", str(tmp_path), machine)

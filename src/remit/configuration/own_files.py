@@ -1,4 +1,6 @@
-"""Remit's own files: the user's and the administrator's rules, and Remit's data. Only a person changes them.
+"""Remit's own files: the user's and the administrator's rules and filters, and Remit's data.
+
+Only a person changes them.
 
 An agent that could write them would decide what it may do. A project's files are left out: they only narrow.
 
@@ -7,12 +9,15 @@ Hook processes import this module, so it imports little.
 
 import os
 from collections.abc import Iterator
+from typing import cast
 
-from remit.configuration.file_paths import machine_path, managed_directory
-from remit.files.bounded_reader import Machine
+from remit.configuration.file_paths import machine_path, machine_paths, managed_directory
+from remit.files.bounded_reader import FileError, Machine, read_text
 from remit.settings import data_directory
 
 _TRIMMED = " \t\n\v\f\r\u00a0\u2028\u2029\ufeff"  # around a path, which the client cuts off
+_FILTERS = "filters"  # the table that names filter files
+_LIMIT = 2**20  # bytes of a file of rules
 _MARKED = str.maketrans({"[": "\\[", "]": "\\]"})  # in a path of a permission rule
 
 
@@ -21,7 +26,8 @@ def is_own_file(path: str, cwd: str, machine: Machine) -> bool:
 
     Files that exist are compared by identity, so it does not matter how a file system spells their names.
     """
-    own = [os.path.realpath(each) for each in (*_directories(machine), machine_path(machine))]
+    places = (*_directories(machine), machine_path(machine), *_filter_files(machine))
+    own = [os.path.realpath(each) for each in places]
     names, identities = set(map(str.casefold, own)), set(filter(None, map(_identity, own)))
     return any(
         place.casefold() in names or _identity(place) in identities
@@ -37,7 +43,8 @@ def denied_edits(machine: Machine, *, is_managed: bool = False) -> list[str]:
     """
     if is_managed:
         machine = machine._replace(home="~", variables={})
-    files = [machine_path(machine), *(os.path.join(each, "**") for each in _directories(machine))]
+    folders = (os.path.join(each, "**") for each in _directories(machine))
+    files = [machine_path(machine), *folders, *_filter_files(machine)]
     return list(dict.fromkeys(rule for path in files for rule in edits_of(path)))
 
 
@@ -48,6 +55,23 @@ def edits_of(path: str) -> list[str]:
 
 def _directories(machine: Machine) -> tuple[str, str]:
     return managed_directory(machine), data_directory(machine.variables, machine.platform, machine.home)
+
+
+def _filter_files(machine: Machine) -> Iterator[str]:
+    """Yield the filter files that these rules name, whether the rules are valid or not."""
+    for path in machine_paths(machine):
+        try:
+            text = read_text(path, limit=_LIMIT) or ""
+            if _FILTERS not in text:
+                continue
+            from remit.files.formats import parse_toml  # few have filters
+
+            table = cast("dict[str, object]", parse_toml(text)).get(_FILTERS)
+        except FileError:
+            continue
+        files = cast("dict[str, object]", table).get("files") if isinstance(table, dict) else None
+        named = cast("list[object]", files) if isinstance(files, list) else []
+        yield from (each for each in named if isinstance(each, str) and os.path.isabs(each))
 
 
 def _targets(path: str, cwd: str) -> Iterator[str]:
