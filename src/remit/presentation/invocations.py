@@ -108,7 +108,7 @@ class Invocations:
         if server.failure is not None:
             failure = one_line(server.failure, _LONGEST_FAILURE)
             return f"Its tools cannot be listed: {failure}. Only a person can fix that."
-        return "Its tools are not known: Remit has not started it."
+        return "Its tools are not known yet: search again in a moment."
 
     def _of_plugin(self, plugin: Tool) -> str:
         parts = self.parts.get(plugin.plugin or plugin.name.partition("@")[0], ())
