@@ -149,3 +149,9 @@ def test_what_of_the_code_cannot_be_read_is_a_warning(sandbox: Sandbox, app: Pat
     done = sandbox.remit("names", "generate", "app", "--out", "names.py")
     assert done.returncode == 0
     assert done.stderr == "warning: app/broken.py:1: not valid Python; it is left out\n"
+
+
+def test_what_was_generated_can_be_undone(sandbox: Sandbox, app: Path) -> None:
+    sandbox.remit("names", "generate", "app", "--out", "names.py")
+    assert sandbox.remit("undo", "--yes").stdout == "Undone: `remit names`\n"
+    assert not (app / "names.py").exists()

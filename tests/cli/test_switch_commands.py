@@ -177,6 +177,29 @@ def test_undo_takes_back_an_install(sandbox: Sandbox, shop: Path) -> None:
     assert sandbox.remit("uninstall", "claude-code", "--yes", cwd=shop).returncode == 1
 
 
+def test_after_an_install_the_clients_own_rules_follow_and_undo_takes_both_back(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    sandbox.write_state("wiki")
+    sandbox.remit("install", "claude-code", "--yes", cwd=shop)
+    settings = sandbox.home / ".claude/settings.json"
+    before = settings.read_bytes()
+    sandbox.remit("disable", "wiki", "--everywhere", cwd=shop)
+    assert "mcp__wiki" in settings.read_text()
+    sandbox.remit("undo", "--yes", cwd=shop)
+    assert settings.read_bytes() == before
+    assert not (sandbox.home / ".config/remit/remit.toml").exists()
+    sandbox.remit("disable", "wiki", "--everywhere", cwd=shop)
+    sandbox.remit("enable", "wiki", "--everywhere", cwd=shop)
+    assert "mcp__wiki" not in settings.read_text()
+
+
+def test_why_says_how_to_enable_a_disabled_tool(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.remit("disable", "scale", cwd=shop)
+    why = sandbox.remit("why", "mcp__scale__weigh", cwd=shop).stdout
+    assert "to change it: run `remit enable mcp__scale__weigh`\n" in why
+
+
 def test_undo_refuses_where_a_file_changed_since(sandbox: Sandbox, shop: Path) -> None:
     sandbox.remit("disable", "till", cwd=shop)
     mine = shop / "remit.local.toml"

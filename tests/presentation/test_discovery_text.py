@@ -54,6 +54,14 @@ def test_a_tool_is_told_in_two_lines() -> None:
     ]
 
 
+def test_one_use_is_one_use_and_a_score_that_says_nothing_is_left_out() -> None:
+    once = COMMIT._replace(usage_count=1)
+    results = [RankedTool(once, VISIBLE, 0.1), RankedTool(DEPLOY, VISIBLE, 0.099)]
+    lines = present(SearchResults(query="x", results=results)).text.splitlines()
+    assert lines[1] == "   [project] | 1 use | last 2026-11-02 | score 0.10"
+    assert lines[3] == "   [project] | never used"
+
+
 def test_the_data_says_the_same() -> None:
     found = SearchResults(query="save my work", results=[RankedTool(COMMIT, VISIBLE, 0.8741)])
     assert present(found).content == {

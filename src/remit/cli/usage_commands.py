@@ -12,6 +12,7 @@ from remit.cli.options import NOTHING_DONE, WorkspaceOptions, for_a_workspace, f
 from remit.decision.context import Context
 from remit.hooks.hook_command import main as answer_event
 from remit.install.ground import OPTION
+from remit.presentation.discovery_text import LOWEST_SHOWN
 from remit.sessions.session_service import Suggestions
 from remit.usage.reports import ProjectUse, SessionUse, ToolUse, UsageReport
 
@@ -172,7 +173,8 @@ def _show_suggested(found: Suggestions, context: Context) -> None:
         )
     if not found.choice.said:
         render.out("Nothing would be suggested now.")
-    if found.choice.withheld:
+    withheld = [each for each in found.choice.withheld if each.candidate.likelihood >= LOWEST_SHOWN]
+    if withheld:
         render.out()
         rows = [
             (
@@ -181,9 +183,9 @@ def _show_suggested(found: Suggestions, context: Context) -> None:
                 f"{each.candidate.likelihood:.2f}",
                 each.reason,
             )
-            for each in found.choice.withheld
+            for each in withheld
         ]
-        render.table("not said", ("tool", "by", "likely", "because"), rows, numbers=("likely",))
+        render.table("not suggested", ("tool", "by", "likely", "because"), rows, numbers=("likely",))
 
 
 def _usage(found: UsageReport, context: Context) -> Shape:

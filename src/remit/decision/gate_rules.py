@@ -184,10 +184,11 @@ def policy(tool: Tool, context: Context) -> GateResult:
     if refusal is None:
         return _ALLOWED if permissions is None else _permitted(tool, permissions, context)
     place = _place(context)(refusal.origin)
+    is_switch = refusal.origin.key.startswith("tools.") and refusal.origin.key.endswith(".ai_enabled")
     return GateResult(
         False,
         f"{refusal.reason}: {_rule(refusal.origin)}",
-        f"{refusal.unlock} {place}",
+        f"run `remit enable {shlex.quote(tool.name)}`" if is_switch else f"{refusal.unlock} {place}",
         detail=f"{refusal.reason}: {place}",
     )
 

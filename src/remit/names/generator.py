@@ -9,6 +9,7 @@ from remit.configuration.config_model import ToolEntry
 from remit.configuration.file_parser import read
 from remit.errors import BadFileError, NoSuchFileError
 from remit.files.bounded_reader import FileError, read_bytes
+from remit.files.change_observer import ObservedChange, report
 from remit.files.checkout import leaves_checkout
 from remit.names.file_writer import names_as_json, names_as_python, server_as_python
 from remit.names.generated_files import read_names
@@ -153,10 +154,13 @@ def _bytes(path: str) -> bytes | None:
 
 def _replace(data: bytes, target: str) -> None:
     """Replace a file atomically."""
-    mode = os.stat(target).st_mode & 0o777 if os.path.exists(target) else 0o644
+    before = _bytes(target)
+    mode = os.stat(target).st_mode & 0o777 if before is not None else 0o644
     with tempfile.NamedTemporaryFile(dir=os.path.dirname(target), delete=False) as opened:
         opened.write(data)
     os.chmod(opened.name, mode)
+    texts = (None if each is None else each.decode("utf-8", "surrogateescape") for each in (before, data))
+    report(ObservedChange(target, *texts))
     os.replace(opened.name, target)
 
 

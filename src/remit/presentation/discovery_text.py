@@ -20,6 +20,7 @@ TOKEN_BUDGET = 2_000
 MAX_DESCRIPTION = 160
 MAX_QUERY = 80
 MAX_REASON = 200
+LOWEST_SHOWN = 0.1  # a lower score says nothing
 _SERVER = "an MCP server; search for a task to find its tools"
 
 
@@ -117,7 +118,8 @@ def _facts(item: RankedTool) -> str:
         if decision.is_available
         else [f"hidden by {decision.gate}: {one_line(decision.reason, MAX_REASON)}"]
     )
-    return "   " + " | ".join([f"[{tool.scope}]", uses, *last, f"score {score:.2f}", *hidden])
+    matters = [f"score {score:.2f}"] if score >= LOWEST_SHOWN else []
+    return "   " + " | ".join([f"[{tool.scope}]", uses, *last, *matters, *hidden])
 
 
 def _text(found: SearchResults, shown: list[_Entry]) -> str:
