@@ -159,9 +159,12 @@ def _replace(data: bytes, target: str) -> None:
     with tempfile.NamedTemporaryFile(dir=os.path.dirname(target), delete=False) as opened:
         opened.write(data)
     os.chmod(opened.name, mode)
-    texts = (None if each is None else each.decode("utf-8", "surrogateescape") for each in (before, data))
-    report(ObservedChange(target, *texts))
+    report(ObservedChange(target, None if before is None else _text(before), _text(data)))
     os.replace(opened.name, target)
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
 
 
 def _names(found: Names) -> tuple[str, ...]:
