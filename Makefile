@@ -3,30 +3,38 @@
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
 DIR ?= $(CURDIR)
+UV := $(shell command -v uv)
 VENV := .venv
 BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE  # compiling the tests again takes every worker 15 s
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help run setup test cover attack test-clients test-servers test-servers-slice conformance check prove prove-conditions prove-gateway bench bench-gateway bench-install bench-search bench-tokens docs site smoke constraints clean
+.PHONY: help run install setup test cover attack test-clients test-servers test-servers-slice conformance check prove prove-conditions prove-gateway bench bench-gateway bench-install bench-search bench-tokens docs site smoke constraints clean
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
 
-run: setup ## Scan this machine for DIR (default: here) and print the tools in force, by scope
-	@$(BIN)/remit scan --project "$(DIR)"
-	@$(BIN)/remit tools --project "$(DIR)"
+run: setup ## Show the tools on this machine for DIR (default: here), or the demo if there are none
+	@$(BIN)/remit demo --unless-tools "$(DIR)"
+
+install: ## Install the command `remit` for this user, with uv or pipx
+	@if command -v uv >/dev/null; then uv tool install --reinstall --constraints constraints.txt .; \
+	elif command -v pipx >/dev/null; then pipx install --force --pip-args="--constraint $(CURDIR)/constraints.txt" .; \
+	else echo "error: \`make install\` needs uv or pipx, and neither is on the PATH" >&2; \
+	echo "hint: install one of them, see docs.astral.sh/uv or pipx.pypa.io; or use .venv/bin/remit from \`make run\`" >&2; \
+	exit 1; fi
+	@echo "next: run \`remit init\`"
 
 setup: $(VENV)/.installed ## Make the environment, with `.venv/bin/remit` in it
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "error: Python 3.11 or newer is not on the PATH" >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
-	$(PIP) --upgrade pip
-	$(PIP) --editable .
+	$(if $(UV),$(UV) venv --quiet --allow-existing --seed --python "$(PYTHON)",$(PYTHON) -m venv) $(VENV)
+	$(if $(UV),$(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt,$(PIP)) --editable .
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.installed
+	$(PIP) --upgrade pip
 	$(PIP) --group test
 	@touch $@
 
@@ -181,12 +189,24 @@ $(SITE)/.installed: Makefile
 	$(SITE)/bin/python -m pip install --quiet --disable-pip-version-check zensical==0.0.73
 	@touch $@
 
-smoke: $(VENV)/.installed ## Build the wheel and try it in an environment with nothing else in it
-	rm -rf build/smoke dist && $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
-	$(BIN)/python -m venv build/smoke
-	build/smoke/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt dist/*.whl
-	REMIT_HOME=build/smoke/data build/smoke/bin/remit tools
-	build/smoke/bin/python -c 'from remit import filter_tools; assert filter_tools([print, open], "open a file") == [open, print]'
+SMOKE := $(CURDIR)/build/smoke
+SMOKE_HOME := env HOME="$(SMOKE)/home" PIPX_HOME="$(SMOKE)/pipx" PATH="$(SMOKE)/home/.local/bin:$(SMOKE)/tools/bin:$$PATH"
+
+smoke: $(VENV)/.installed ## Build the wheel, install it with pip, uv and pipx in clean homes, and run the demo from each
+	rm -rf $(SMOKE) dist && $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	$(BIN)/python -m venv $(SMOKE)/pip
+	$(SMOKE)/pip/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt dist/*.whl
+	$(SMOKE)/pip/bin/python -c 'from remit import filter_tools; assert filter_tools([print, open], "open a file") == [open, print]'
+	$(SMOKE_HOME) $(SMOKE)/pip/bin/remit demo
+	$(BIN)/python -m venv $(SMOKE)/tools
+	$(SMOKE)/tools/bin/python -m pip install --quiet --disable-pip-version-check uv pipx
+	$(SMOKE_HOME) uv tool install --quiet --constraints constraints.txt dist/*.whl
+	$(SMOKE_HOME) remit demo | grep 'Released 2.4.0'
+	$(SMOKE_HOME) uv tool uninstall --quiet remit
+	$(SMOKE_HOME) pipx install --quiet --pip-args="--constraint $(CURDIR)/constraints.txt" dist/*.whl
+	$(SMOKE_HOME) remit demo | grep 'Released 2.4.0'
+	$(SMOKE_HOME) $(MAKE) --no-print-directory install
+	$(SMOKE_HOME) remit demo | grep 'Released 2.4.0'
 
 constraints: ## Write down the exact versions that are installed now
 	$(BIN)/python -m pip freeze --all --exclude-editable | grep -v '^setuptools==' | sort -f > constraints.txt

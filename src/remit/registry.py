@@ -127,7 +127,7 @@ class Registry:
     def scan(self, context: Context) -> ScanResult:
         """Read all files again."""
         is_first = self._scanner.is_first(context)
-        changes = self._scanner.scan(context)
+        changes = self._scanner.scan(context).without_remit()
         problems, tools = self.problems(context), self._listings.list(context)[1]
         return ScanResult(changes=changes, problems=problems, tools=tools, is_first=is_first)
 

@@ -14,6 +14,7 @@ OWN = {
     "cli/app.py": "replaces closed streams",
     "cli/memory_commands.py": "writes exports",
     "configuration/rule_edits.py": "parses what it is about to write",
+    "demo/demo_server.py": "ships with Remit, and data that it wrote",
     "files/file_lock.py": "lock files",
     "files/private_files.py": "writes",
     "files/safe_changes.py": "writes",

@@ -33,6 +33,7 @@ COMMANDS = {  # in the order of the help and the reference: location and summary
     "clients": ("scan_commands.clients", "List the clients on this machine, with their files."),
     "doctor": ("scan_commands.doctor", "Find problems in the configuration, with fixes."),
     "status": ("status_command.status", "Show the running gateways and their servers."),
+    "init": ("onboarding.init_command.init", "Set up Remit, step by step."),
     "install": ("install_commands.install", "Install Remit in a client."),
     "uninstall": ("install_commands.uninstall", "Remove Remit from a client."),
     "add": ("add_command.add", "Add a server to Claude Code."),
@@ -46,6 +47,7 @@ COMMANDS = {  # in the order of the help and the reference: location and summary
     "logout": ("login_commands.logout", "Sign out of a remote server."),
     "completion": ("completion_command.completion", "Set up tab completion."),
     "serve": ("serve_command.serve", "Serve the available tools as one MCP server."),
+    "demo": ("onboarding.demo_command.demo", "Show Remit at work, in a temporary directory."),
     "approve": ("policy_commands.approve", "Approve or deny pending calls."),
     "context": ("tool_commands.session_context", "Print what an agent gets at session start."),
     "suggest": ("usage_commands.suggest", "Show which tools Remit would suggest, and why."),
@@ -61,10 +63,10 @@ COMMANDS = {  # in the order of the help and the reference: location and summary
 GROUPS = {  # headings of the help
     "Look": ("scan", "tools", "why", "search", "usage", "states", "clients", "doctor", "status"),
     "Set up": (
-        *("install", "uninstall", "add", "enable", "disable", "prune", "undo"),
+        *("init", "install", "uninstall", "add", "enable", "disable", "prune", "undo"),
         *("trust", "policy", "login", "logout", "completion"),
     ),
-    "Run": ("serve", "approve"),
+    "Run": ("serve", "approve", "demo"),
     "Advanced": ("context", "suggest", "memory", "inspect", "token", "names", "eval", "forget"),
 }
 HIDDEN = ("hook", "state")  # for programs, and the former name of `states`
@@ -79,7 +81,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
-        module, _, name = COMMANDS[cmd_name][0].partition(".")
+        module, _, name = COMMANDS[cmd_name][0].rpartition(".")
         return getattr(import_module(f"remit.cli.{module}"), name)
 
     def resolve_command(
@@ -142,7 +144,9 @@ def app(context: click.Context) -> None:
     """Give every AI agent exactly the tools it should have, and say why."""
     context.with_resource(observing(_Recorder(context)))
     if context.invoked_subcommand is None:
-        render.out(context.get_help())
+        from remit.cli.onboarding.dashboard import show_dashboard  # imported on demand, as commands are
+
+        show_dashboard()
 
 
 def main() -> NoReturn:

@@ -139,11 +139,25 @@ def known_names(context: click.Context, _parameter: click.Parameter, incomplete:
     return [CompletionItem(name) for name in sorted(names) if name.startswith(incomplete)]
 
 
-def confirm(question: str, *, yes: bool) -> None:
-    """Ask for confirmation; fail without a terminal."""
+def confirm(question: str, *, yes: bool, declined: str = "Nothing was changed.") -> None:
+    """Ask for confirmation, and end the command if it is declined.
+
+    Raises:
+        UsageError: there is no terminal to ask on.
+    """
+    if not agrees(question, yes=yes):
+        sys.stderr.write(f"{declined}\n")
+        sys.exit(NOTHING_DONE)
+
+
+def agrees(question: str, *, yes: bool) -> bool:
+    """Ask a question, and tell whether the answer is yes.
+
+    Raises:
+        UsageError: there is no terminal to ask on.
+    """
     if yes:
-        return
+        return True
     if not sys.stdin.isatty():
         raise click.UsageError("not a terminal: pass --yes to confirm")
-    if not click.confirm(question, err=True):
-        sys.exit(NOTHING_DONE)
+    return click.confirm(question, err=True)

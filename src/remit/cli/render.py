@@ -221,9 +221,13 @@ def rounded(count: int) -> str:
 
 def heading(context: Context) -> str:
     """Return the heading with directory and client."""
+    return f"{place(context)} ({context.client or ALL_CLIENTS})"
+
+
+def place(context: Context) -> str:
+    """Return the directory of a context, relative to the home directory where it can be."""
     path, home = context.workspace.dir, context.home.rstrip("/")
-    short = f"~{path.removeprefix(home)}" if home and is_at_or_below(path, home) else path
-    return f"{printable(short)} ({context.client or ALL_CLIENTS})"
+    return printable(f"~{path.removeprefix(home)}" if home and is_at_or_below(path, home) else path)
 
 
 def clients(found: Sequence[ClientPresence], context: Context) -> None:

@@ -64,7 +64,7 @@ def scan(
                 )
             found = found._replace(tools=registry.tools(context))
         is_part = registry.sends_a_part(found.tools, context)
-        _index(registry, context)
+        embed_new_tools(registry, context)
     refresh_client_rules()
     render.problems(found.problems, context)
     server_output.warnings(connected or ())
@@ -77,7 +77,7 @@ def scan(
         server_output.connected(connected)  # a terminal has shown the same lines already
 
 
-def _index(registry: Registry, context: Context) -> None:
+def embed_new_tools(registry: Registry, context: Context) -> None:
     """Embed new tools; after a failure they are still found by words."""
     try:
         with server_output.progress("embedding tools") as show:

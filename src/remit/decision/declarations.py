@@ -10,6 +10,7 @@ from remit.decision.permissions.client_permissions import PermissionRule
 from remit.decision.problems import Problem
 from remit.decision.scopes import Scope
 from remit.decision.settings_rules import ASKS_AT_A_TERMINAL, ClientBehavior, ExecutedSetting, SettingsRule
+from remit.decision.tool_names import REMIT
 
 Key = tuple[str | None, ...]  # identifies a row
 
@@ -65,6 +66,18 @@ class Changes:
     added: Sequence[Declaration] = ()
     removed: Sequence[Declaration] = ()
     changed: Sequence[Declaration] = ()
+
+    def without_remit(self) -> "Changes":
+        """Leave out Remit's own entry and server, which come and go with an install."""
+        return Changes(
+            added=[item for item in self.added if not _is_of_remit(item)],
+            removed=[item for item in self.removed if not _is_of_remit(item)],
+            changed=[item for item in self.changed if not _is_of_remit(item)],
+        )
+
+
+def _is_of_remit(declaration: Declaration) -> bool:
+    return declaration.is_remit or declaration.source == REMIT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

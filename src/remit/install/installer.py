@@ -79,6 +79,19 @@ class Installer:
         self._blocks = blocks
         self._known: dict[str, Sequence[TargetFile]] = {}
 
+    @property
+    def clients(self) -> Sequence[str]:
+        """The clients that Remit can be installed in."""
+        return self._places.clients
+
+    def is_installed(self, client: str) -> bool:
+        """Tell whether there is a record of an install.
+
+        Raises:
+            FileChangeError: the record cannot be read.
+        """
+        return self._records.load(client) is not None
+
     def client(self, name: str) -> str:
         """Find a client by a common name.
 

@@ -1,12 +1,15 @@
 """A client's view of the gateway: the tools it lists, and the names that a model calls."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from remit.decision.context import Context
-from remit.decision.decide import ToolDecision, decide
+from remit.decision.decide import CATALOG_GATES, ToolDecision, decide, decide_by
 from remit.decision.declarations import Key
 from remit.decision.kinds import ConfigStatus, Kind
+from remit.decision.policy import NO_POLICY
+from remit.decision.tool_names import REMIT
 from remit.decision.tools import Definition, Tool
 from remit.presentation.plan import ServingPlan
 from remit.presentation.served_names import ServedNames, name_tools
@@ -54,6 +57,18 @@ def gateway_view(
     # The name of a plugin's server includes the plugin.
     prefix = None if gateway is None else gateway.name.removesuffix("*")
     return GatewayView(present(visible, plan), names, prefix)
+
+
+def direct_tokens(listed: Sequence[ToolDecision], context: Context) -> int:
+    """Estimate the tokens of the tools that the client would send without Remit and its rules."""
+    alone = replace(context, starts_servers=False, is_installed=False, policy=NO_POLICY, refusals=None)
+    return sum(
+        tool.tokens or 0
+        for tool, _ in listed
+        if tool.kind is Kind.MCP_TOOL
+        and tool.source != REMIT
+        and decide_by(CATALOG_GATES, tool, alone).is_available
+    )
 
 
 def _gateway(listed: Sequence[ToolDecision], context: Context) -> Tool | None:

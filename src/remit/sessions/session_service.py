@@ -14,9 +14,10 @@ from remit.decision.declarations import Key
 from remit.decision.kinds import Kind, ToolStatus
 from remit.memory import session_start as memory
 from remit.memory.scope_gate import memory_id
+from remit.presentation.request_cost import RequestCost, listed_tokens
 from remit.search.search_service import Searcher
 from remit.sessions.definition_notices import accepted_notices, held_notices
-from remit.sessions.gateway_view import GatewayView, gateway_view
+from remit.sessions.gateway_view import GatewayView, direct_tokens, gateway_view
 from remit.sessions.install_notices import InstallNotice, notices_section
 from remit.sessions.session_context import (
     KEEP_STATES,
@@ -167,6 +168,12 @@ class SessionService:
     def sends_a_part(self, listed: Sequence[ToolDecision], context: Context) -> bool:
         """Check whether the gateway lists only some of the tools."""
         return context.starts_servers and self._gateway_view(listed, context).presentation.is_partial
+
+    def request_cost(self, context: Context) -> RequestCost:
+        """Estimate what tool definitions cost in each request, with and without Remit."""
+        context, listed = self._list_tools(context)
+        served = self._gateway_view(listed, context).presentation
+        return RequestCost(direct=direct_tokens(listed, context), served=listed_tokens(served))
 
     def _gateway_view(self, listed: Sequence[ToolDecision], context: Context) -> GatewayView:
         plan, workspace = self._states.plan(context), context.workspace

@@ -1,0 +1,176 @@
+"""Installs Remit in a client, with the questions and warnings that a person needs to see."""
+
+import os
+import shlex
+import stat
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from remit.bootstrap import diagnose, open_registry
+from remit.cli import render, server_output
+from remit.cli.options import agrees, name_change
+from remit.decision.context import Context
+from remit.decision.decide import ToolDecision
+from remit.decision.kinds import COULD_RUN, ConfigStatus
+from remit.decision.problems import Severity
+from remit.decision.tool_names import SERVER
+from remit.errors import RemitError
+from remit.install.environment_lifetime import short_lived
+from remit.install.installer import FileChange, Installer
+from remit.registry import Registry
+from remit.settings import KEY
+from remit.trust.trust_rule import ServerTrust
+
+NARROWED = "claude-code"  # the client that loads only Remit afterwards
+_INSTEAD = "put the key into a file, set REMIT_EMBEDDINGS_KEY_FILE to its path, and install again"
+
+
+def install_in(installer: Installer, client: str, *, yes: bool) -> bool:
+    """Install Remit in a client, if the user agrees, and offer to trust its projects' servers."""
+    title, changes = installer.title(client), installer.plan(client)
+    if any(change.is_change for change in changes):
+        if installer.is_new(client):
+            _say(f"{title} is not configured yet; creating its file.")
+        _say(f"This changes {paths(changes)}. To see how: remit install {client} --dry-run")
+        warn_of_vanishing(client, title)
+        if not agrees(f"Install Remit in {title}?", yes=yes):
+            _say(f"{title} was left as it is.")
+            return False
+        name_change(f"remit install {client}")
+        summarize_install(installer.install(client), client, title)
+    else:
+        installer.install(client)  # restores a lost record
+        render.out(f"Already installed in {title}; nothing was changed.")
+    offer_trust(installer, client, yes=yes, is_asked=True)
+    _after(installer, client)
+    return True
+
+
+def summarize_install(changes: Sequence[FileChange], client: str, title: str) -> None:
+    """Say in five lines what was changed, what was not, and how to undo it."""
+    others = "Remit serves them" if client == NARROWED else f"{title} still loads them, too"
+    render.out(f"Installed in {title}.")
+    render.out(f"  changed    {paths(changes)}")
+    render.out(f"  unchanged  the entries of your other servers: {others}")
+    render.out(f"  starts     the next time you start {title}")
+    render.out(f"  undo       remit uninstall {client}")
+
+
+def paths(changes: Sequence[FileChange]) -> str:
+    """Name the changed files."""
+    home = os.path.expanduser("~")
+    found = [change.path for change in changes if change.is_change]
+    short = [f"~{path.removeprefix(home)}" if path.startswith(home + os.sep) else path for path in found]
+    return " and ".join(map(render.printable, short)) or "nothing"
+
+
+def warn_of_unrecorded(names: Sequence[str]) -> None:
+    """Warn about variables that the installed processes will not have."""
+    for name in names:
+        _say(f"warning: {name} holds a secret, so it is not recorded: the installed Remit runs without it")
+        _say(f"hint: {_INSTEAD if name == KEY else f'set {name} to a proxy without a password'}")
+
+
+def warn_of_private(path: str) -> None:
+    """Warn about a Python that only its owner can run: the hooks of all others would block every call."""
+    folders = (folder for each in (path, os.path.realpath(path)) for folder in Path(each).parents)
+    if os.name != "nt" and not all(folder.stat().st_mode & stat.S_IXOTH for folder in folders):
+        _say(f"warning: other users cannot run {render.printable(path)}: their calls would all be blocked")
+        _say("hint: install Remit in a directory that all users can read, such as /opt/remit; run that one")
+
+
+def warn_of_vanishing(client: str, title: str) -> None:
+    """Warn about an environment that may be deleted while the client still starts Remit from it."""
+    found = short_lived(sys.prefix)
+    if found is not None:
+        _say(f"warning: this Remit is in {found.kind}, {render.printable(found.path)}")
+        _say(f"  {title} cannot start Remit once that is deleted or moved")
+        _say(f"hint: {render.printable(found.lasting)}; then run `remit install {client}`")
+
+
+def offer_trust(installer: Installer, client: str, *, yes: bool, is_asked: bool) -> None:
+    """Ask which projects' servers, already approved in the client, Remit may start."""
+    with open_registry() as registry:
+        for context, servers in _approved(installer, registry, client):
+            _say(f"\nServers of {render.printable(context.workspace.dir)} that the client may start:")
+            server_output.entries(servers, context, to_stderr=True)
+            if not is_asked:
+                _say("hint: you will be asked about each of them")
+                continue
+            agreed = [server for server in servers if not yes and _is_agreed(server)]
+            registry.trust.grant(agreed, context)
+            for server in agreed:
+                render.out(f"trusted: {_label(server)}")
+            if left := [_label(server) for server in servers if server not in agreed]:
+                _say(f"warning: not trusted, so no agent has them: {', '.join(left)}")
+                _say(f"hint: in that directory, run `remit trust {shlex.join(left)}`")
+
+
+def _approved(
+    installer: Installer, registry: Registry, client: str
+) -> Iterator[tuple[Context, list[ServerTrust]]]:
+    directories = dict.fromkeys((*installer.projects(client), "."))
+    seen: set[str] = set()
+    for directory in directories:
+        try:
+            context = registry.at(directory, client)
+        except RemitError:
+            continue
+        if context.workspace.dir in seen:
+            continue
+        seen.add(context.workspace.dir)
+        found = [
+            server
+            for server in registry.trust.servers(context)
+            if server.config_status is ConfigStatus.ENABLED
+            and not server.is_trusted
+            and server.declaration.launch is not None
+        ]
+        if found:
+            yield context, found
+
+
+def _is_agreed(server: ServerTrust) -> bool:
+    agent = server.declaration.agent
+    user = "Remit may start it" if agent is None else f"agent `{render.printable(agent)}` may use it"
+    question = f"Trust `{_label(server)}`, so {user} as shown?"
+    return sys.stdin.isatty() and click.confirm(question, err=True)
+
+
+def _label(server: ServerTrust) -> str:
+    return render.printable(server.declaration.server or server.declaration.name)
+
+
+def _after(installer: Installer, client: str) -> None:
+    """Print obstacles and next steps."""
+    title = installer.title(client)
+    with open_registry() as registry:
+        here = registry.at(".", client)
+        findings = [item for item in diagnose(registry, here) if item.check == "install"]
+        is_loaded = any(map(_could_run, registry.tools(here)))
+    for finding in findings:
+        word = "error" if finding.severity is Severity.ERROR else "warning"
+        _say(f"{word}: {render.printable(finding.reason)}")
+        _say(f"hint: {render.printable(finding.fix)}")
+    if client != NARROWED:
+        if not is_loaded:
+            _say(f"warning: {title} does not load it here: `remit why remit --client {client}` says why")
+        _say(f"hint: {title} still loads its own servers; disable there what Remit serves")
+        return
+    for label in installer.kept(client):
+        _say(f"{render.printable(label)} stays with the client: Remit does not serve it")
+    _say("hint: remote servers that need OAuth: run `remit login SERVER`")
+    _say("hint: `claude mcp add` is now blocked; use `remit add`")
+
+
+def _could_run(item: ToolDecision) -> bool:
+    """Tell whether a client loads Remit, now or after its user trusts the directory."""
+    tool = item.tool
+    return tool.server == SERVER and tool.config_status in COULD_RUN and tool.shadowed_by is None
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
