@@ -448,10 +448,10 @@ def test_completion_offers_nothing_that_a_shell_would_run(sandbox: Sandbox, shop
     assert sandbox.remit(cwd=shop).stdout.splitlines() == ["plain,git", "plain,git-log"]
 
 
-def test_without_a_command_the_help_is_printed(sandbox: Sandbox) -> None:
+def test_without_a_command_the_dashboard_is_printed(sandbox: Sandbox) -> None:
     finished = sandbox.remit()
     assert finished.returncode == 0
-    assert finished.stdout.startswith("Usage: remit")
+    assert "\nClients " in finished.stdout
 
 
 def in_a_shell(sandbox: Sandbox, line: str, cwd: Path) -> subprocess.CompletedProcess[str]:

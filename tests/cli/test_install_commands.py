@@ -377,7 +377,9 @@ def test_servers_that_the_client_has_approved_are_shown_and_not_trusted_without_
 def test_on_a_terminal_a_person_says_what_is_done_and_which_servers_are_trusted(ada: Ada) -> None:
     ada.approve("tape", "till")
     state = ada.state.read_bytes()
-    assert "Put Remit into Claude Code? [y/N]" in on_a_terminal(ada, "install", "claude-code", types="n\n")
+    seen = on_a_terminal(ada, "install", "claude-code", types="n\n")
+    assert "Install Remit in Claude Code? [y/N]" in seen
+    assert seen.splitlines()[-1].endswith("Claude Code was left as it is.")
     assert ada.state.read_bytes() == state
     seen = on_a_terminal(ada, "install", "claude-code", types="y\ny\nn\n")
     assert "Trust `till`, so Remit may start it as shown?" in seen
@@ -385,6 +387,36 @@ def test_on_a_terminal_a_person_says_what_is_done_and_which_servers_are_trusted(
     told = ada.run("trust")
     assert "tape (project, .mcp.json): trusted" in told
     assert "till (project, .mcp.json): not trusted" in told
+
+
+def test_an_install_is_summarized_in_five_lines_with_its_undo(ada: Ada) -> None:
+    done = ada.sandbox.remit("install", "claude-code", "--yes", cwd=ada.shop)
+    assert done.stdout.splitlines() == [
+        "Installed in Claude Code.",
+        "  changed    ~/.claude.json and ~/.claude/settings.json",
+        "  unchanged  the entries of your other servers: Remit serves them",
+        "  starts     the next time you start Claude Code",
+        "  undo       remit uninstall claude-code",
+    ]
+
+
+def test_an_install_from_an_environment_that_may_vanish_says_so(
+    ada: Ada, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clone = ada.sandbox.root / "clone"
+    ada.sandbox.write(clone / "src/remit/__init__.py", "")
+    ada.sandbox.write(clone / "pyproject.toml", "")
+    monkeypatch.setattr(sys, "prefix", str(clone / ".venv"))
+    told = ada.run("install", "claude-code", "--yes")
+    assert f"warning: this Remit is in the environment of a checkout, {clone}/.venv" in told
+    assert f"hint: run `make install` in {clone}; then run `remit install claude-code`" in told
+
+
+def test_declining_to_uninstall_says_that_remit_stays(ada: Ada) -> None:
+    ada.run("install", "claude-code", "--yes")
+    seen = on_a_terminal(ada, "uninstall", "claude-code", types="n\n")
+    assert seen.splitlines()[-1].endswith("Remit stays installed in Claude Code; nothing was changed.")
+    assert "remit" in read(ada.state)["mcpServers"]
 
 
 def on_a_terminal(ada: Ada, *words: str, types: str) -> str:
@@ -447,7 +479,7 @@ def test_a_broken_record_is_named_and_nothing_is_let_through(ada: Ada) -> None:
 def test_another_directory_of_the_clients_is_honoured(ada: Ada) -> None:
     ada.sandbox.variables["CLAUDE_CONFIG_DIR"] = str(ada.sandbox.root / "config")
     told = ada.run("install", "claude-code", "--yes")
-    assert "has no files here yet" in told
+    assert "Claude Code is not configured yet; creating its file." in told
     assert "remit" in read(ada.sandbox.root / "config/.claude.json")["mcpServers"]
     assert "hooks" in read(ada.sandbox.root / "config/settings.json")
     ada.run("uninstall", "claude-code", "--yes")
@@ -567,7 +599,7 @@ def test_where_gemini_has_a_list_of_the_allowed_remit_is_on_it_until_it_is_taken
     file = sandbox.write(sandbox.home / ".gemini/settings.json", text)
     for _ in range(2):
         done = sandbox.remit("install", "gemini", "--yes")
-        assert (done.returncode, "warning" in done.stderr) == (0, False)
+        assert (done.returncode, "does not load it here" in done.stderr) == (0, False)
         assert '"allowed": ["git", "remit"]' in file.read_text()
     (sandbox.root / "data/installs/gemini-cli.json").unlink()  # its look tells
     assert sandbox.remit("uninstall", "gemini", "--yes").returncode == 0

@@ -18,7 +18,7 @@ Record = dict[str, Any]
 Records = list[Record]
 
 
-class ToolError(Exception):
+class DemoToolError(Exception):
     """A tool cannot do what was asked; a model reads the message."""
 
 
@@ -69,7 +69,7 @@ def cancel_order(records: Records, number: int, reason: str = "") -> str:
     """Cancel an order that is paid and not shipped."""
     order = _find(records, "number", number)
     if order["status"] != "paid":
-        raise ToolError(f"Order {number} is already {order['status']}.")
+        raise DemoToolError(f"Order {number} is already {order['status']}.")
     order.update(status="cancelled", reason=reason)
     return f"Cancelled order {number}."
 
@@ -78,7 +78,7 @@ def refund_order(records: Records, number: int, reason: str) -> str:
     """Pay an order back."""
     order = _find(records, "number", number)
     if order["status"] == "refunded":
-        raise ToolError(f"Order {number} is already refunded.")
+        raise DemoToolError(f"Order {number} is already refunded.")
     order.update(status="refunded", reason=reason)
     return f"Refunded {order['total']:.2f} euros for order {number}."
 
@@ -105,7 +105,7 @@ def list_releases(records: Records, limit: int = 10) -> str:
 def release(records: Records, version: str) -> str:
     """Release a version."""
     if records[-1]["version"] == version:
-        raise ToolError(f"Production already runs {version}.")
+        raise DemoToolError(f"Production already runs {version}.")
     records.append({"version": version, "by": "release"})
     return f"Released {version} to production. Before: {records[-2]['version']}."
 
@@ -115,7 +115,7 @@ def rollback(records: Records) -> str:
     running = records[-1]["version"]
     before = next((each["version"] for each in reversed(records) if each["version"] != running), None)
     if before is None:
-        raise ToolError(f"No version ran before {running}.")
+        raise DemoToolError(f"No version ran before {running}.")
     records.append({"version": before, "by": "rollback"})
     return f"Production runs {before} again."
 
@@ -180,7 +180,7 @@ def _call(tool: str, arguments: Mapping[str, Any], name: str, data: Path) -> Rec
     records: Records = json.loads(data.read_text("utf-8"))
     try:
         text = known[tool](records, **arguments)
-    except (ToolError, TypeError) as error:
+    except (DemoToolError, TypeError) as error:
         return {"content": [{"type": "text", "text": str(error)}], "isError": True}
     except KeyError:
         return {"content": [{"type": "text", "text": f"Unknown tool: {tool}"}], "isError": True}
@@ -202,7 +202,7 @@ def _find(records: Records, key: str, value: object) -> Record:
     for each in records:
         if each[key] == value:
             return each
-    raise ToolError(f"Nothing has the {key} {value}.")
+    raise DemoToolError(f"Nothing has the {key} {value}.")
 
 
 def _orders_of(customer: str, records: Records) -> Records:

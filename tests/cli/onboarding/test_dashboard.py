@@ -1,0 +1,147 @@
+"""Bare `remit`: one screen about where you are."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from remit.cli.onboarding.overview import FoundClient, main_client
+from remit.decision.declarations import Declaration
+from remit.decision.tools import Definition
+from remit.upstream.upstream_model import Failure, Offer
+from support.builders import servers
+from support.sandbox import Sandbox
+
+SCHEMA = '{"type": "object", "properties": {"text": {"type": "string", "description": "What to say."}}}'
+
+
+@pytest.fixture
+def shop(sandbox: Sandbox) -> Path:
+    sandbox.provide("git", "till")
+    return sandbox.project("shop")
+
+
+def rows(sandbox: Sandbox, shop: Path) -> dict[str, str]:
+    """Return the rows of the dashboard, by label."""
+    shown = sandbox.remit(cwd=shop).stdout
+    assert max(map(len, shown.splitlines()[1:])) <= 80  # below the directory
+    assert len(shown.splitlines()) <= 24
+    found: dict[str, str] = {}
+    label = ""
+    for line in shown.splitlines()[2:]:
+        label = line[:10].strip() or label
+        found[label] = f"{found.get(label, '')} {line[10:]}".strip()
+    return found
+
+
+def keep(sandbox: Sandbox, shop: Path, server: str, offer: Offer) -> None:
+    """Store what a server lists."""
+    with sandbox.registry() as registry:
+        here = registry.at(str(shop))
+        found = [item.declaration for item in registry.catalog.resolved(here)]
+        registry.catalog.keep(_named(server, found), offer, here)
+
+
+def _named(server: str, found: list[Declaration]) -> Declaration:
+    return next(each for each in found if each.server == server)
+
+
+def tools(server: str, count: int) -> Offer:
+    names = [f"say_{at}" for at in range(count)]
+    return Offer(
+        tools=[
+            Definition(
+                name=f"mcp__{server}__{name}",
+                server=server,
+                tool=name,
+                description="Says something to somebody. " * 5,
+                input_schema=SCHEMA,
+            )
+            for name in names
+        ]
+    )
+
+
+def test_on_a_machine_without_tools_the_next_step_is_the_demo(sandbox: Sandbox, shop: Path) -> None:
+    found = rows(sandbox, shop)
+    assert found["Tools"] == "none available"
+    assert found["Next"].startswith("remit demo ")
+
+
+def test_servers_that_were_never_listed_have_unknown_costs(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write_state("git")
+    found = rows(sandbox, shop)
+    assert found["Clients"] == "Claude Code (1 server)"
+    assert found["Tools"] == "1 server"
+    assert found["Tokens"] == "unknown for git: not listed yet"
+    assert found["Next"].startswith("remit init ")
+
+
+def test_the_cost_of_a_request_is_shown_with_and_without_remit(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write_state("git")
+    keep(sandbox, shop, "git", tools("git", 200))
+    found = rows(sandbox, shop)
+    assert found["Tools"] == "200 tools from 1 server"
+    now, _, then = found["Tokens"].partition(" tokens per request now; about ")
+    direct, served = (int(text.removeprefix("about ").replace(",", "")) for text in (now, then.split()[0]))
+    assert direct > 6000 > 1000 > served > 100
+    sandbox.remit("install", "claude-code", "--yes", cwd=shop)
+    found = rows(sandbox, shop)
+    assert found["Clients"].startswith("Claude Code (1 server, with Remit)")
+    assert found["Tokens"] == f"about {served} tokens per request; {now} without Remit"
+    assert found["Next"].startswith("remit tools ")
+
+
+def test_tools_that_only_remit_hides_cost_without_it(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write_state("git")
+    keep(sandbox, shop, "git", tools("git", 3))
+    before = rows(sandbox, shop)["Tokens"].partition(";")[0]
+    sandbox.write(shop / "remit.toml", 'block = ["mcp__git__say_1"]\n')
+    found = rows(sandbox, shop)
+    assert found["Tools"] == "2 tools from 1 server; 1 hidden"
+    assert found["Tokens"].partition(";")[0] == before
+
+
+def test_what_waits_for_a_person_is_named_with_its_command(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(shop / ".mcp.json", servers("till", "tape"))
+    sandbox.write_state("git")
+    keep(sandbox, shop, "git", Offer(failure=Failure(reason="it stopped")))
+    found = rows(sandbox, shop)
+    assert "to be approved in Claude Code: tape and till" in found["Waiting"]
+    assert "did not start: git: remit doctor" in found["Waiting"]
+    assert "1 error" in found["Waiting"]
+    answers = {"hasTrustDialogAccepted": True, "enabledMcpjsonServers": ["till", "tape"]}
+    sandbox.write_state("git", local={shop: answers})
+    sandbox.remit("install", "claude-code", "--yes", cwd=shop)
+    assert "not trusted: tape and till: remit trust" in rows(sandbox, shop)["Waiting"]
+
+
+def test_a_pending_call_is_the_best_next_step(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write_state("git")
+    sandbox.write(shop / "remit.toml", '[tools."mcp__git__say_0"]\napproval = true\n')
+    keep(sandbox, shop, "git", tools("git", 1))
+    sandbox.time = time.time_ns() // 1_000_000  # the command's clock
+    with sandbox.registry() as registry:
+        registry.approvals.request("mcp__git__say_0", {"text": "hi"}, registry.at(str(shop)))
+    found = rows(sandbox, shop)
+    assert "1 call needs approval: remit approve" in found["Waiting"]
+    assert found["Next"].startswith("remit approve ")
+
+
+def client(name: str, servers: int, *, is_installed: bool = False) -> FoundClient:
+    return FoundClient(name, name, servers, is_installable=True, is_installed=is_installed)
+
+
+@pytest.mark.parametrize(
+    ("clients", "main"),
+    [
+        ([], "claude-code"),
+        ([client("cursor", 9), client("claude-code", 1)], "claude-code"),
+        ([client("cursor", 9, is_installed=True), client("claude-code", 1)], "cursor"),
+        ([client("codex", 1), client("cursor", 2)], "cursor"),
+    ],
+)
+def test_the_client_with_remit_comes_first_then_claude_code_then_most_servers(
+    clients: list[FoundClient], main: str
+) -> None:
+    assert main_client(clients) == main

@@ -1,0 +1,69 @@
+"""`remit init`: set-up with a question before each step."""
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from remit.demo.demo_world import build_world
+from support.sandbox import Sandbox
+
+
+@pytest.fixture
+def shop(sandbox: Sandbox) -> Path:
+    """A user's project with real servers."""
+    sandbox.home.mkdir(exist_ok=True)
+    return build_world(sandbox.home).shop
+
+
+def on_a_terminal(sandbox: Sandbox, shop: Path, types: str) -> str:
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "remit", "init"],
+        cwd=shop,
+        env={**sandbox.environment, "TERM": "dumb"},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+    ):
+        os.close(theirs)
+        os.write(ours, types.encode())
+        seen = b""
+        with suppress(OSError):  # the other end is closed
+            while chunk := os.read(ours, 65_536):
+                seen += chunk
+    os.close(ours)
+    return seen.decode()
+
+
+def test_init_measures_and_installs(sandbox: Sandbox, shop: Path) -> None:
+    done = sandbox.remit("init", "--yes", cwd=shop)
+    assert done.returncode == 0
+    assert "   Claude Code (3 servers)\n" in done.stdout
+    costs = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines() if len(line.split()) == 3}
+    assert [costs[name][0] for name in ("tickets", "orders", "deploy")] == ["5", "5", "4"]
+    assert re.search(r"cost about 1,\d{3} tokens per request now; about \d{3} with Remit\.", done.stdout)
+    assert "  undo       remit uninstall claude-code\n" in done.stdout
+    assert "remit" in json.loads((sandbox.home / ".claude.json").read_text())["mcpServers"]
+    again = sandbox.remit("init", "--yes", cwd=shop)
+    assert "Already installed in Claude Code." in again.stdout
+
+
+def test_a_no_says_what_was_left_alone(sandbox: Sandbox, shop: Path) -> None:
+    before = (sandbox.home / ".claude.json").read_bytes()
+    seen = on_a_terminal(sandbox, shop, "n\nn\n")
+    assert "No server was started." in seen
+    assert "Claude Code was left as it is." in seen
+    assert (sandbox.home / ".claude.json").read_bytes() == before
+
+
+def test_without_a_terminal_init_needs_yes(sandbox: Sandbox, shop: Path) -> None:
+    done = sandbox.remit("init", cwd=shop)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "not a terminal: pass --yes to confirm" in done.stderr
