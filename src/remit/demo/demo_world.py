@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 SERVER = Path(__file__).with_name("demo_server.py")
 POLICY = """\
-token_budget = 1000
+token_budget = 500
 
 [states.tests-passed]
 kind = "workflow"

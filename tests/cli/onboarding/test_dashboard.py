@@ -104,6 +104,7 @@ def test_tools_that_only_remit_hides_cost_without_it(sandbox: Sandbox, shop: Pat
 
 def test_what_waits_for_a_person_is_named_with_its_command(sandbox: Sandbox, shop: Path) -> None:
     sandbox.write(shop / ".mcp.json", servers("till", "tape"))
+    (sandbox.home / ".claude/settings.json").unlink()  # which approves all
     sandbox.write_state("git")
     keep(sandbox, shop, "git", Offer(failure=Failure(reason="it stopped")))
     found = rows(sandbox, shop)
