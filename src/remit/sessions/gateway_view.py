@@ -61,7 +61,7 @@ def gateway_view(
 
 def direct_tokens(listed: Sequence[ToolDecision], context: Context) -> int:
     """Estimate the tokens of the tools that the client would send without Remit and its rules."""
-    alone = replace(context, starts_servers=False, is_installed=False, policy=NO_POLICY, refusals=None)
+    alone = replace(context, starts_servers=False, is_installed=False, policy=NO_POLICY, filters=None)
     return sum(
         tool.tokens or 0
         for tool, _ in listed
