@@ -72,7 +72,7 @@ def test_findings_are_grouped_by_file_with_reason_and_fix_and_errors_end_with_1(
         "    fix: set `WIKI_URL` before the client is started",
         "",
         "~/.claude.json",
-        "  warning: ledger (global): not in force: the project declaration of this name in .mcp.json wins, "
+        "  warning: ledger (global): not used: the project declaration of this name in .mcp.json wins, "
         "which is another server",
         "    fix: give one of the two another name, or remove one",
         "",

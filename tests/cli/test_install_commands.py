@@ -312,7 +312,7 @@ def test_a_broken_file_is_named_with_its_place_and_nothing_is_written(ada: Ada, 
     ada.settings.write_text(broken)
     told = ada.run("install", "claude-code", "--yes", code=2)
     assert f"error: {ada.settings}, line " in told
-    assert "hint: mend the file" in told
+    assert "hint: fix the file" in told
     assert ada.settings.read_text() == broken
     assert ada.state.read_text() == STATE % TOKEN
     assert not ada.record.exists()
@@ -464,7 +464,7 @@ def test_doctor_says_when_the_client_is_to_load_remit_alone_and_does_not(ada: Ad
     state = read(ada.state)
     del state["mcpServers"]["remit"]
     ada.state.write_text(json.dumps(state))
-    assert "Remit is not in force here: its entry is gone" in ada.run("doctor", code=1)
+    assert "Remit is not loaded: its entry is gone" in ada.run("doctor", code=1)
 
 
 def test_a_broken_record_is_named_and_nothing_is_let_through(ada: Ada) -> None:

@@ -59,7 +59,7 @@ def test_a_server_that_is_started_here_is_not_signed_in_to(sandbox: Sandbox) -> 
     sandbox.write_state("git")
     done = sandbox.remit("login", "git")
     assert done.returncode == 2
-    assert done.stderr.startswith("error: `git` is no remote server: there is nothing to sign in to\nhint: ")
+    assert done.stderr.startswith("error: `git` is not a remote server, so it needs no sign-in\nhint: ")
 
 
 def test_a_server_that_does_not_exist_is_not_signed_in_to(sandbox: Sandbox) -> None:

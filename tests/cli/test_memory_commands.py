@@ -108,9 +108,7 @@ def test_memory_is_exported_and_imported(sandbox: Sandbox, shop: Path, mine: str
     for wrong, code in (("nowhere.jsonl", 2), (str(tmp_path), 2)):
         assert sandbox.remit("memory", "import", wrong, cwd=shop).returncode == code
     (tmp_path / "bytes").write_bytes(b"\xff")
-    assert (
-        "is no text in UTF-8" in sandbox.remit("memory", "import", str(tmp_path / "bytes"), cwd=shop).stderr
-    )
+    assert "is not UTF-8 text" in sandbox.remit("memory", "import", str(tmp_path / "bytes"), cwd=shop).stderr
     assert sandbox.remit("memory", "export", "--output", str(tmp_path), cwd=shop).returncode == 2
 
 

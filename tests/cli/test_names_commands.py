@@ -115,7 +115,7 @@ def test_without_a_file_what_is_generated_is_printed(sandbox: Sandbox, app: Path
     assert served.stderr.splitlines() == [
         "warning: scopes.toml: nothing is said of `user.delete`, so that no agent may use it",
         "warning: scopes.toml: nothing is said of `user.list`, so that no agent may use it",
-        "warning: scopes.toml: nobody declares the state `git-initialised` here",
+        "warning: scopes.toml: no file declares the state `git-initialised` here",
         "hint: did you mean `git-initialized`?",
     ]
     told = json.loads(sandbox.remit("names", "server", "names.py", "scopes.toml", "--json").stdout)
@@ -129,7 +129,7 @@ def test_without_a_file_what_is_generated_is_printed(sandbox: Sandbox, app: Path
         (["generate", "app", "--out", "mine.py"], "mine.py is there, and was not generated"),
         (["generate", "app", "--out", "no/names.py"], "no/names.py cannot be written: no such file"),
         (["generate", "app", "--check"], "--check compares with a file"),
-        (["label", "mine.py"], "mine.py is no file of names"),
+        (["label", "mine.py"], "mine.py is not a file of names"),
         (["label", "names.py"], "there is no file `names.py`"),
         (["server", "names.json", "scopes.toml"], "there is no file `names.json`"),
         ([], "there is no file `names.py`"),

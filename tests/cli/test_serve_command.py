@@ -138,7 +138,7 @@ def test_it_says_where_it_listens_and_shows_itself(sandbox: Sandbox) -> None:
 
 
 def test_where_there_is_no_token_the_list_says_whom_a_gateway_takes(sandbox: Sandbox) -> None:
-    assert "There are no tokens" in sandbox.remit("token", "list").stdout
+    assert "No tokens" in sandbox.remit("token", "list").stdout
     assert json.loads(sandbox.remit("token", "list", "--json").stdout) == {"tokens": []}
 
 

@@ -202,8 +202,8 @@ def test_every_command_warns_of_a_broken_configuration_and_goes_by_the_last_good
     sandbox.write(shop / "remit.toml", "[states.editing]\nkid = 'workflow'\n")
     run = sandbox.remit(*command, cwd=shop)
     assert (
-        "warning: remit.toml: line 2 column 1: states.editing.kid: `kid` is no key that is known here "
-        "(did you mean `kind`?); what it said when it could last be used still holds\n"
+        "warning: remit.toml: line 2 column 1: states.editing.kid: `kid` is not a known key "
+        "(did you mean `kind`?); using the last valid version\n"
     ) in run.stderr
     assert run.returncode in (0, 1)
     assert "error:" not in run.stderr

@@ -74,7 +74,7 @@ def test_each_change_is_a_line_of_json(sandbox: Sandbox, shop: Path) -> None:
         assert [(tool["server"], tool["gate"]) for tool in fourth["disappeared"]] == [("deploy", "config")]
         sandbox.write(shop / "remit.toml", "not = [")
         fifth = json.loads(lines.readline())
-        assert "still holds" in fifth["problems"][0]["reason"]
+        assert "the last valid version" in fifth["problems"][0]["reason"]
         assert fifth["at"] >= fourth["at"]
 
 

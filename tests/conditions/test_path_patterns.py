@@ -83,7 +83,7 @@ def test_a_slash_that_is_escaped_separates_nothing() -> None:
         ("?page=2", "is not a plain path"),
         ("/a%", "has a `%` that begins no escape"),
         ("/a%zz", "has a `%` that begins no escape"),
-        ("/a%ff", "has escapes that are no text"),
+        ("/a%ff", "has escapes that are not text"),
         ("/" + "a" * 2048, "is longer than 2048 characters"),
     ],
 )

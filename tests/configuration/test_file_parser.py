@@ -116,13 +116,13 @@ def test_what_is_wrong_about_how_servers_are_run_is_said_with_what_was_perhaps_m
         """
     )
     assert found == [
-        ("own_tools", "`why_tols` is no tool of Remit's own", "did you mean `why_tool`?"),
+        ("own_tools", "`why_tols` is not one of Remit's own tools", "did you mean `why_tool`?"),
         (
             "own_tools",
-            "`x` is no tool of Remit's own",
+            "`x` is not one of Remit's own tools",
             "known are `discover_tools`, `call_tool`, `why_tool`, `report_available_tools`",
         ),
-        ("servers.git.prefx", "`prefx` is no key that is known here", "did you mean `prefix`?"),
+        ("servers.git.prefx", "`prefx` is not a known key", "did you mean `prefix`?"),
         ("servers.git.sessions", "expected one of `shared`, `own`", "did you mean `shared`?"),
         ("servers.git.inherit_env", "expected true or false, found text", None),
         (
@@ -264,7 +264,7 @@ def test_a_workflow_state_follows_what_tools_do() -> None:
 @pytest.mark.parametrize(
     ("text", "path", "message", "hint"),
     [
-        ("stratgy = 'auto'", "stratgy", "`stratgy` is no key that is known here", "did you mean `strategy`?"),
+        ("stratgy = 'auto'", "stratgy", "`stratgy` is not a known key", "did you mean `strategy`?"),
         ("strategy = 'stat'", "strategy", "expected one of `auto`, ", "did you mean `state`?"),
         ("strategy = 3", "strategy", "expected one of `auto`, ", None),
         (
@@ -278,8 +278,8 @@ def test_a_workflow_state_follows_what_tools_do() -> None:
         ("states = 3", "states", "expected a table, found a number", None),
         ("tools = [1]", "tools", "expected a table, found a list", None),
         ("[states]\nx = true", "states.x", "expected a table, found true or false", None),
-        ("[states.x]\nfil = 'a'", "states.x.fil", "`fil` is no key", "did you mean `file`?"),
-        ("[states.x]\ncount = 3\nfile = 'a'", "states.x.count", "`count` is no key", "known are "),
+        ("[states.x]\nfil = 'a'", "states.x.fil", "`fil` is not a known key", "did you mean `file`?"),
+        ("[states.x]\ncount = 3\nfile = 'a'", "states.x.count", "`count` is not a known key", "known are "),
         ("[states.location]\npush = true", "states.location", "a state cannot be called so", None),
         ("[states.X]\nfile = 'a'", "states.X", "not the name of a state", "write small letters"),
         (f"[states.{'x' * 101}]\nfile = 'a'", f"states.{'x' * 101}", "not the name of a state", None),
@@ -446,17 +446,17 @@ def test_a_workflow_state_follows_what_tools_do() -> None:
         ("[states.x]\nkind = 'workflow'\non = 3", "states.x.on", "expected text", None),
         ("[tools.'']\nstates = []", "tools.", "the pattern is empty", "write `*` for all tools"),
         ("[tools.x]\nstates = 'a'", "tools.x.states", "expected a list of texts, found text", None),
-        ("[tools.x]\nstates = { al = ['a'] }", "tools.x.states.al", "`al` is no key", "did you mean `all`"),
+        ("[tools.x]\nstates = { al = ['a'] }", "tools.x.states.al", "`al` is not a known key", "did you mean `all`"),
         ("[tools.x]\nlocation = 3", "tools.x.location", "expected a table", None),
         (
             "[tools.x]\nlocation = { page = [] }",
             "tools.x.location.page",
-            "`page` is no key",
+            "`page` is not a known key",
             "did you mean `pages`?",
         ),
         ("[tools.x]\ndanger = 'high'", "tools.x.danger", "expected one of `safe`", None),
         ("[tools.x]\napproval = 'yes'", "tools.x.approval", "expected true or false, found text", None),
-        ("[servers.x]\nalow = []", "servers.x.alow", "`alow` is no key", "did you mean `allow`?"),
+        ("[servers.x]\nalow = []", "servers.x.alow", "`alow` is not a known key", "did you mean `allow`?"),
         ("[rooms.x]\ntools = 'a'", "rooms.x.tools", "expected a list of texts", None),
     ],
 )

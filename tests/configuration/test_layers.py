@@ -323,7 +323,7 @@ def test_a_state_that_nothing_can_make_true_is_told() -> None:
         f"{SHARED} states.x: it has no detector, and no state implies it: nothing makes it true"
     ]
     assert wrong(project('[states.x]\nfile = "x"\nimplies = ["dockr", "other"]')) == [
-        f"{SHARED} states.x.implies: nobody declares `dockr`"
+        f"{SHARED} states.x.implies: `dockr` is not declared"
     ]
 
 

@@ -129,7 +129,7 @@ def test_what_a_rule_says_in_vain_is_a_warning() -> None:
     expected = [
         (
             "warning",
-            f'`tools."mcp__git__*".{key}` in /project.toml says otherwise, and the stricter counts',
+            f'`tools."mcp__git__*".{key}` in /project.toml is stricter and wins',
             None,
         )
         for key in ("approval", "ai_enabled")

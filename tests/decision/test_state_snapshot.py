@@ -142,8 +142,8 @@ def test_values_get_the_types_that_conditions_know() -> None:
     ("variables", "message"),
     [
         ({"git": {"at": object()}}, "`git.at` is a `object`, which no condition can compare"),
-        ({"git": {1: "x"}}, "`git` has a key that is no text: 1"),
-        ({1: "x"}, "`1` has a key that is no text: 1"),
+        ({"git": {1: "x"}}, "`git` has a key that is not text: 1"),
+        ({1: "x"}, "`1` has a key that is not text: 1"),
     ],
 )
 def test_a_variable_that_no_condition_can_compare_is_an_error(

@@ -60,7 +60,7 @@ def test_nothing_is_taken_where_nothing_is() -> None:
     ("text", "reason"),
     [
         ("mcp_servers = {}\n", "`mcp_servers` is written in a form that cannot be edited in place"),
-        ("mcp_servers = 1\n", "`mcp_servers` is no table"),
+        ("mcp_servers = 1\n", "`mcp_servers` is not a table"),
         ("a = 1\na = 2\n", "not valid TOML: Cannot overwrite a value"),
         (f"a = {'9' * 5000}\n", "a number has thousands of digits"),
     ],

@@ -81,7 +81,7 @@ def test_no_value_is_read_as_another_option(value: str) -> None:
         ({"title": 1}, "`title` is not text"),
         ({"title": "a\0b"}, "null character"),
         ({"title": "x", "level": True}, "`level` is not a whole number"),
-        ({"title": "x", "tags": "y"}, "`tags` is no list"),
+        ({"title": "x", "tags": "y"}, "`tags` must be a list"),
         ({"title": "x", "mode": "c"}, "`mode` is none of `a`"),
         ({"title": "x", "verbose": 1000}, "from 0 to 10"),
         ({"title": "x", "size": ["-1"]}, "`size` is not a number"),

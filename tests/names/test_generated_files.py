@@ -70,5 +70,5 @@ def test_what_is_written_is_read_again(tmp_path: Path, name: str) -> None:
 )
 def test_what_is_no_file_of_names_is_refused(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
-    with pytest.raises(BadFileError, match="is no file of names"):
+    with pytest.raises(BadFileError, match="is not a file of names"):
         read_names(str(tmp_path / name))

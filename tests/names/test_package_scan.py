@@ -412,7 +412,7 @@ def test_a_source_that_is_none_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(NoSuchFileError, match="there is no package"):
         scan(str(tmp_path / "missing"))
     (tmp_path / "notes.txt").touch()
-    with pytest.raises(BadFileError, match="is no Python file"):
+    with pytest.raises(BadFileError, match="is not a Python file"):
         scan(str(tmp_path / "notes.txt"))
 
 

@@ -331,7 +331,7 @@ def test_mistakes_are_told_when_a_tool_is_registered(supernal: ToolRegistry) -> 
         supernal.register(publish_post)
     with pytest.raises(ToolError, match="no tool can be called `a b`"):
         supernal.register(act, name="a b")
-    with pytest.raises(ToolError, match="`dangerous` is no danger"):
+    with pytest.raises(ToolError, match="`dangerous` is not a known danger"):
         tool(danger="dangerous")
     with pytest.raises(UnknownStateError, match="no state is called `x`"):
         supernal.tools_for_states(["x"])

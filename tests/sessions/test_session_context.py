@@ -193,12 +193,12 @@ def test_states_in_force_and_what_they_hide_are_one_line() -> None:
         hidden("w", "blocked", Gate.POLICY),
     ]
     line = states_section(listed, Snapshot(states=states, variables={}))
-    assert line == "States in force: a, b. Hidden by states: 2 (`c` is false); 1 (`d` is unknown)."
+    assert line == "States that hold: a, b. Hidden by states: 2 (`c` is false); 1 (`d` is unknown)."
 
 
 def test_states_that_hide_nothing_are_still_named() -> None:
     none = Snapshot(states={"c": StateValue(False, "")}, variables={})
-    assert states_section([], none) == "States in force: none."
+    assert states_section([], none) == "States that hold: none."
     assert states_section([hidden("x", "why")], None) == ""
 
 

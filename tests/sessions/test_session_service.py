@@ -137,7 +137,7 @@ def test_states_and_what_they_hide_are_told_in_a_line(
     )
     opening = registry.sessions.start(registry.at(str(shop)))
     lines = opening.text.splitlines()
-    first = next(line for line in lines if line.startswith("States in force: "))
+    first = next(line for line in lines if line.startswith("States that hold: "))
     rest = lines[lines.index(first) + 1 :]
     assert "Hidden by states: 1 (" in first
     assert "state `open` does not hold" in first

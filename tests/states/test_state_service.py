@@ -454,9 +454,9 @@ def test_a_broken_file_is_named_with_its_place_and_what_it_said_before_holds(
         (
             good + "[states.x]\nfil = 'a'",
             "line 4 column 1",
-            "states.x.fil: `fil` is no key that is known here (did you mean",
+            "states.x.fil: `fil` is not a known key (did you mean",
         ),
-        (good + "whn = 'a'", "line 3 column 1", 'tools."mcp__deploy__*".whn: `whn` is no key'),
+        (good + "whn = 'a'", "line 3 column 1", 'tools."mcp__deploy__*".whn: `whn` is not a known key'),
         (good + "when = 'a &&'", "line 3 column 13", 'tools."mcp__deploy__*".when: '),
         (good + "when = 'git.branch != 3'", "line 3 column 20", 'tools."mcp__deploy__*".when: `git.branch'),
         ("\0", "line 1 column 1", "not valid TOML"),
@@ -465,7 +465,7 @@ def test_a_broken_file_is_named_with_its_place_and_what_it_said_before_holds(
         (problem,) = registry.problems(here)
         assert (problem.source, problem.place) == (str(file), place)
         assert problem.reason.startswith(reason)
-        assert problem.reason.endswith("; what it said when it could last be used still holds")
+        assert problem.reason.endswith("; using the last valid version")
         assert visible(sandbox.registry(), here) == set()
     file.unlink()
     assert registry.problems(here) == []
@@ -479,7 +479,7 @@ def test_a_file_that_was_never_good_says_nothing_and_hides_nothing(
     sandbox.write(shop / "remit.toml", "[tools.x]\nwhn = 'a'")
     here = registry.at(str(shop))
     (problem,) = registry.problems(here)
-    assert problem.reason.endswith("; nothing that it says counts")
+    assert problem.reason.endswith("; it has no effect")
     assert visible(registry, here) == {"mcp__deploy__*"}
 
 
@@ -493,7 +493,7 @@ def test_a_file_that_is_emptied_to_be_written_loses_nothing_meanwhile(
     sandbox.write(file, "\n")
     assert visible(registry, here) == set()
     (problem,) = registry.problems(here)
-    assert problem.reason == "it was emptied just now; what it said when it could last be used still holds"
+    assert problem.reason == "it was emptied just now; using the last valid version"
     sandbox.later_ns = 10**11
     assert visible(registry, here) == {"mcp__deploy__*"}
     assert registry.problems(here) == []
@@ -523,11 +523,13 @@ def test_a_file_of_the_user_or_administrator_that_was_never_good_hides_all_but_b
     file = sandbox.write(path / "remit.toml", "[tools.x]\nwhn = 'a'")
     here = registry.at(str(shop))
     (problem,) = registry.problems(here)
-    assert problem.reason.endswith("; nobody knows what it forbids, so that all tools are hidden")
+    assert problem.reason.endswith("; all tools are hidden until it is fixed")
     (item,) = registry.tools(here)
     assert (item.decision.gate, item.decision.verdict) == ("policy", "hidden")
-    assert "nobody knows what a file that could never be used forbids: " in item.decision.reason
-    assert (item.decision.unlock or "").startswith("mend ")
+    assert (
+        "a configuration file is invalid, so all tools are hidden until it is fixed: " in item.decision.reason
+    )
+    assert (item.decision.unlock or "").startswith("fix ")
     assert visible(sandbox.registry(), here) == set()
     registry.usage.record("Edit", here)  # with which it can be mended
     assert visible(registry, here) == {"Edit"}

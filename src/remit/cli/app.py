@@ -54,7 +54,7 @@ COMMANDS = {  # in the order of the help and the reference: location and summary
     "memory": ("memory_commands.memory", "View, export and clean up project memory."),
     "inspect": ("inspect_command.inspect_definitions", "Find tool definitions that steer the model."),
     "token": ("token_commands.token", "Manage gateway tokens."),
-    "names": ("names_commands.names", "Show, and generate, the names of a program's commands."),
+    "names": ("names_commands.names", "Show or generate the tool names of a program's commands."),
     "eval": ("eval_command.evaluate", "Measure how good and how fast search is."),
     "forget": ("forget_command.forget", "Delete everything stored about a project."),
     "state": ("state_commands.state", "Set, clear and push states."),

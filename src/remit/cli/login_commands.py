@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("server", shell_complete=known_names)
 @for_a_workspace
-@click.option("--client-id", metavar="ID", help="What the server knows Remit by; default: it is told.")
+@click.option(
+    "--client-id", metavar="ID", help="The client id that the server knows; default: register automatically."
+)
 @click.option(
     "--client-secret-env",
     "secret_variable",

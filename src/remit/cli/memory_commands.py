@@ -243,9 +243,7 @@ def _lines(file: str) -> Sequence[str]:
             raise BadFileError(f"`{file}` has more than {_LARGEST:,} bytes", hint="import it in parts")
         return data.decode().split("\n")
     except UnicodeDecodeError as error:
-        raise BadFileError(
-            f"`{file}` is no text in UTF-8", hint="`remit memory export` writes one"
-        ) from error
+        raise BadFileError(f"`{file}` is not UTF-8 text", hint="`remit memory export` writes one") from error
     except FileError as error:
         raise BadFileError(f"`{file}` cannot be read: {error.reason}") from error
 

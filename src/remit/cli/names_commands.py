@@ -36,9 +36,9 @@ _CHECK = click.option(
 @JSON
 @click.pass_context
 def names(context: click.Context, *, file: str, scopes: str | None, as_json: bool) -> None:
-    """Show, and generate, the names of a program's commands.
+    """Show or generate the tool names of a program's commands.
 
-    Names come from the source files of a Python package, none of which is imported or run: commands of click,
+    Names come from the source files of a Python package, which are not imported or run: commands of click,
     typer and argparse, and functions with Remit's own @tool.
     """
     if context.invoked_subcommand is not None:
@@ -84,7 +84,7 @@ def generate(*, source: str, out: str | None, check: bool, as_json: bool) -> Non
 @_CHECK
 @JSON
 def label(*, file: str, out: str | None, check: bool, as_json: bool) -> None:
-    """Keep the scopes file of a file of names.
+    """Update the scopes file of a file of names.
 
     New names are added: off for agents, unless their words say that they only read. What is there stays as it
     is, to the byte; names that no command has any more are told, and left for you to take out.
@@ -170,7 +170,7 @@ def _warn_of_states(states: Iterable[str], scopes: str) -> None:
     for name in states:
         if name not in known:
             hint = did_you_mean(name, known) or "declare it in remit.toml where the server is to run"
-            render.warning(RemitError(f"{scopes}: nobody declares the state `{name}` here", hint=hint))
+            render.warning(RemitError(f"{scopes}: no file declares the state `{name}` here", hint=hint))
 
 
 def _draw(branches: "Mapping[str, Branch]", labelled: "Mapping[str, LabeledCommand]", depth: int = 0) -> None:

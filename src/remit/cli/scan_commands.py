@@ -34,7 +34,7 @@ def _seconds(_context: click.Context, _parameter: click.Parameter, value: float)
 @click.command()
 @click.argument("servers", nargs=-1, metavar="[SERVER]...", shell_complete=known_names)
 @for_a_workspace
-@click.option("--connect", is_flag=True, help="Start or reach the servers in force, and list their tools.")
+@click.option("--connect", is_flag=True, help="Connect to the available servers and list their tools.")
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),

@@ -65,7 +65,7 @@ def list_tokens(*, as_json: bool) -> None:
     elif grants:
         render.table("", ("token", "projects", "agents", "made"), [_cells(grant) for grant in grants])
     else:
-        render.out("There are no tokens: a gateway that is started now takes everybody on this machine.")
+        render.out("No tokens: a gateway started now accepts everyone on this machine.")
 
 
 @token.command("revoke")

@@ -88,7 +88,7 @@ def within(item: JsonValue, container: JsonValue) -> bool:
     if type(container) is not dict:
         raise FailedError(f"nothing is `in` {kind(container)}")
     if item is None or isinstance(item, list | dict):
-        raise FailedError(f"{kind(item)} is no key of a map")
+        raise FailedError(f"{kind(item)} cannot be a key of a map")
     return type(item) is str and item in container
 
 
@@ -121,7 +121,7 @@ def match_path(pattern: PathPattern, path: JsonValue) -> bool:
         FailedError: the value is not a plain path.
     """
     if not isinstance(path, str):
-        raise FailedError(f"{kind(path)} is no path")
+        raise FailedError(f"{kind(path)} is not a path")
     try:
         return matches(pattern, path)
     except PathError as error:
@@ -135,7 +135,7 @@ def match_any(pattern: PathPattern, names: JsonValue) -> bool:
         FailedError: the value is not a list of texts.
     """
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise FailedError(f"{kind(names)} is no list of names")
+        raise FailedError(f"{kind(names)} is not a list of names")
     return any(matches_name(pattern, cast(str, name)) for name in names)
 
 

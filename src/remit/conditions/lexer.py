@@ -62,7 +62,7 @@ _HINTS = {
     "|": "write `||`",
     "'": "end the text with `'` on the same line",
     '"': 'end the text with `"` on the same line',
-    "`": "write `a['b-c']` for a member whose name is no word",
+    "`": "write `a['b-c']` for a member whose name is not a word",
     "?": "write conditions with `&&` and `||`",
     "{": "compare members one by one",
     **dict.fromkeys("+*/%", "conditions compare, and do not calculate"),
@@ -117,6 +117,8 @@ def unquote(token: Token, text: str) -> str:
         number = int(code, 16) if code else int(octal, 8) if octal else -1
         if 0 <= number < 0xD800 or 0xDFFF < number <= 0x10FFFF:
             return chr(number)
-        raise error(text, token.at + 1 + found.start(), f"`{found[0]}` is no escape", "write `\\\\` for `\\`")
+        raise error(
+            text, token.at + 1 + found.start(), f"`{found[0]}` is not an escape", "write `\\\\` for `\\`"
+        )
 
     return _ESCAPE.sub(replaced, token.text[1:-1])

@@ -128,7 +128,7 @@ def _decoded(part: str) -> str:
     try:
         return unquote_to_bytes(part).decode()
     except UnicodeDecodeError:
-        raise PathError("has escapes that are no text") from None
+        raise PathError("has escapes that are not text") from None
 
 
 def matches(pattern: PathPattern, path: str) -> bool:

@@ -210,7 +210,7 @@ def _idle(configuration: Configuration) -> Iterator[tuple[ConfigurationFile, Con
                 if hint is not None:
                     yield (
                         state.file,
-                        ConfigurationMistake(("states", name, "implies"), f"nobody declares `{other}`", hint),
+                        ConfigurationMistake(("states", name, "implies"), f"`{other}` is not declared", hint),
                     )
 
 

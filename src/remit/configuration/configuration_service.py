@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 _NOTHING = "{}"
 _FLAWLESS = "[]"
 _UNREAD = "null"  # for a file that exists and was never valid
-_STILL = "what it said when it could last be used still holds"
+_STILL = "using the last valid version"
 _EMPTIED = "it was emptied just now"
-_NEVER = "nothing that it says counts"
-_ALL = "nobody knows what it forbids, so that all tools are hidden"
+_NEVER = "it has no effect"
+_ALL = "all tools are hidden until it is fixed"
 
 
 class CurrentConfiguration(NamedTuple):

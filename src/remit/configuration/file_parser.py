@@ -193,7 +193,7 @@ def _own_tools(top: TableFields) -> tuple[str, ...] | None:
     for name in named or ():
         if name not in GATEWAY_TOOLS:
             hint = did_you_mean(name, GATEWAY_TOOLS) or f"known are {listed(GATEWAY_TOOLS)}"
-            top.note("own_tools", f"`{name}` is no tool of Remit's own", hint)
+            top.note("own_tools", f"`{name}` is not one of Remit's own tools", hint)
     return named
 
 

@@ -141,7 +141,7 @@ def _overruled(loaded: LoadedFile, all_loaded: Sequence[LoadedFile]) -> Iterator
             for theirs in other.content.tools:
                 for key in _in_vain(entry, theirs):
                     stricter = f"`{key_path(('tools', theirs.pattern, key))}` in {other.file.path}"
-                    message = f"{stricter} says otherwise, and the stricter counts"
+                    message = f"{stricter} is stricter and wins"
                     yield (
                         Severity.WARNING,
                         loaded.file,

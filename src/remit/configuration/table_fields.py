@@ -44,7 +44,7 @@ class TableFields:
         for name in self._table:
             if name not in known:
                 hint = did_you_mean(name, known) or f"known are {listed(sorted(known))}"
-                self.note(name, f"`{name}` is no key that is known here", hint)
+                self.note(name, f"`{name}` is not a known key", hint)
 
     def given(self, names: Iterable[str]) -> list[str]:
         """List the given keys that are present."""

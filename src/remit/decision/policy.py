@@ -84,7 +84,11 @@ class Policy:
     def refusal(self, tool: Tool, agents: Sequence[str]) -> Refusal | None:
         """Return why a tool is refused to an agent and its parents; None if it is not."""
         if self._unread is not None and tool.kind is not Kind.BUILTIN:  # built-ins are needed to fix it
-            return Refusal("nobody knows what a file that could never be used forbids", self._unread, "mend")
+            return Refusal(
+                "a configuration file is invalid, so all tools are hidden until it is fixed",
+                self._unread,
+                "fix",
+            )
         key = (tool.name, tool.server, tool.plugin, tool.kind, *agents)
         if key not in self._refused:
             self._refused[key] = self._refusal(tool, agents)

@@ -128,7 +128,7 @@ def _members(values: Mapping[str, object], place: str, depth: int) -> dict[str, 
     members: dict[str, JsonValue] = {}
     for name, value in values.items():
         if type(name) is not str:
-            raise StateError(f"`{place or name}` has a key that is no text: {name!r}")
+            raise StateError(f"`{place or name}` has a key that is not text: {name!r}")
         members[str(name)] = _plain(value, f"{place}.{name}" if place else name, depth + 1)
     return members
 

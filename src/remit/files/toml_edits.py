@@ -62,7 +62,7 @@ def put_table(text: str, path: Path, values: Mapping[str, str | Sequence[str]]) 
     for key in path[:-1]:
         inner: object = holder.setdefault(key, {})
         if not isinstance(inner, dict):
-            raise TomlTextError(f"`{key}` is no table")
+            raise TomlTextError(f"`{key}` is not a table")
         holder = cast("dict[str, Any]", inner)
     holder[path[-1]] = dict(values)
     return _checked(text, [Splice(len(text), "", gap + lines)], expected, path)

@@ -111,7 +111,7 @@ class ChangeFeed:
             try:
                 lists = await self._lists.refresh()
             except RemitError as error:
-                _log.warning("the lists cannot be made anew: %s", error)
+                _log.warning("the lists cannot be updated: %s", error)
                 return False
             for change in self._tracker.since(lists.revisions(), is_ready=was_ready):
                 self._announcer.publish(change)

@@ -35,7 +35,7 @@ class InstallRecords:
             return None if text is None else read(text)
         except ValueError as error:
             raise FileChangeError(
-                f"{path}: {error}", hint="move it away; `remit uninstall` then goes by what it recognises"
+                f"{path}: {error}", hint="move it away; `remit uninstall` then removes what it recognizes"
             ) from None
 
     def save(self, install: InstallRecord) -> None:

@@ -349,5 +349,5 @@ class _named:  # noqa: N801 - reads as a word of the `with`
             raise FileChangeError(
                 f"{self._path}{place}: {error.reason}; nothing was written",
                 hint=error.hint
-                or "mend the file: the client cannot use it either, or not all of it; then run this again",
+                or "fix the file (the client cannot read all of it either), then run this again",
             ) from None

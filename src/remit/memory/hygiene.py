@@ -140,5 +140,5 @@ def _next_step(found: dict[str, list[str]], waiting: Sequence[PendingWrite]) -> 
             "the ids that it replaces, or [] to keep them all."
         )
     if any(found.values()):
-        return "Look at the ids in candidate_ids; save what still holds anew, and supersede what does not."
+        return "Look at the ids in candidate_ids; save what still holds again, and supersede the rest."
     return "Nothing to do."

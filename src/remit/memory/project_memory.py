@@ -214,7 +214,7 @@ class Memory:
             project_id=project_id,
             deleted=count,
             message=f"erased the project with {count} artifacts",
-            next_step="save_session creates it anew.",
+            next_step="save_session creates it again.",
         )
 
     def observe(self, project_id: str, *seen: NewObservation) -> Sequence[str]:

@@ -120,8 +120,8 @@ class SaveSession(WriteArguments):
 
 
 class SaveDecision(WriteArguments):
-    """Keep a decision. One that is known is skipped, one that says the same anew replaces the old, one that
-    is much like another is held for review, and one that contradicts another is reported.
+    """Keep a decision. A known one is skipped, one that says nearly the same replaces the old one, a similar
+    one is held for review, and one that contradicts another is reported.
     """
 
     example: ClassVar[Mapping[str, object]] = {"decision": DecisionModel.example}

@@ -193,9 +193,7 @@ def _read(lines: Iterable[str]) -> Sequence[tuple[int, Record]]:
         text = line.strip()
         if number == 1:
             if text != HEAD:
-                raise BadFileError(
-                    "line 1: this is no export of memory", hint="`remit memory export` writes one"
-                )
+                raise BadFileError("line 1: not a memory export", hint="`remit memory export` writes one")
         elif text:
             try:
                 found.append((number, read_record(text)))

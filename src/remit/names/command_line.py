@@ -94,7 +94,7 @@ def _check(value: object, parameter: Parameter) -> None:
     if value is None and not parameter.is_required:
         return
     if parameter.is_many and not isinstance(value, list):
-        raise ArgumentsError(f"`{parameter.name}` is no list")
+        raise ArgumentsError(f"`{parameter.name}` must be a list")
     for each in cast("list[object]", value if parameter.is_many else [value]):
         is_known = isinstance(each, _TYPES[parameter.type]) and (
             parameter.type == "boolean" or not isinstance(each, bool)

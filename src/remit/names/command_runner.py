@@ -75,7 +75,7 @@ class CommandRunner:
             case _:
                 raise ToolError(
                     f"how `{self._command.name}` is started is not known",
-                    hint="give `command` below `[server]` in the scopes file, and write the server anew",
+                    hint="give `command` below `[server]` in the scopes file, and write the server again",
                 )
 
     async def _ended(self, words: Sequence[str], stdin: bytes) -> CommandResult:

@@ -45,7 +45,7 @@ def tools_of(server: Mapping[str, Any], tools: Mapping[str, Mapping[str, Any]]) 
         except (KeyError, TypeError, ValueError, AttributeError, BadFileError):
             raise ToolError(
                 f"what the server says of `{name}` cannot be read",
-                hint="write it anew with `remit names server`",
+                hint="write it again with `remit names server`",
             ) from None
         strict = strictest(entries)
         spaces = [entry.namespace for entry in entries if entry.namespace]

@@ -11,7 +11,7 @@ from remit.names.file_writer import VERSION
 from remit.names.name_tree import Command, Form, Label, Names, Parameter, Start
 
 _LARGEST = 2**24  # bytes
-_HOW = "write it anew with `remit names generate`"
+_HOW = "write it again with `remit names generate`"
 
 
 def read_names(path: str) -> Names:
@@ -31,7 +31,7 @@ def read_names(path: str) -> Names:
     try:
         return _names(document)
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise BadFileError(f"{path} is no file of names", hint=_HOW) from None
+        raise BadFileError(f"{path} is not a file of names", hint=_HOW) from None
 
 
 def _of_json(text: str) -> Any:

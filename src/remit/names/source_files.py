@@ -73,7 +73,7 @@ def read_package(source: str) -> Package:
     path = os.path.realpath(source)
     if os.path.isfile(path):
         if not path.endswith(".py"):
-            raise BadFileError(f"`{source}` is no Python file", hint="name a package's directory")
+            raise BadFileError(f"`{source}` is not a Python file", hint="name a package's directory")
         top, files = os.path.dirname(path), [path]
     elif os.path.isdir(path):
         top, files = path, _listed(path, source)

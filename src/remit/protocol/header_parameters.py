@@ -41,7 +41,7 @@ def schema_fault(schema: object) -> str | None:
             return "it stands where no argument is"
         where = ".".join(place)
         if not _is_text(name) or not _TOKEN.fullmatch(name):
-            return f"that of `{where}` is no name of a header"
+            return f"that of `{where}` is not a valid header name"
         if marked.get("type") not in _TYPES:
             return f"`{where}` is neither text nor an integer nor a truth value"
         if (other := taken.setdefault(name.lower(), where)) != where:

@@ -75,7 +75,7 @@ def tool(function: Any = None, /, **said: Any) -> Any:
     danger = said.get("danger")
     if danger is not None and danger not in DANGERS:
         hint = did_you_mean(str(danger), DANGERS) or f"there are {', '.join(f'`{it}`' for it in DANGERS)}"
-        raise ToolError(f"`{danger}` is no danger", hint=hint)
+        raise ToolError(f"`{danger}` is not a known danger", hint=hint)
 
     def mark(each: AnyFunction) -> AnyFunction:
         return _mark(each, is_tool=True, **said)

@@ -21,19 +21,19 @@ _CONFIG = ConfigDict(extra="forbid", strict=True)
 _COLLECTED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 _MOST_REASONS = 3
 _RULES = {
-    "bool_type": "is not true or false",
-    "dataclass_type": "is no object",
-    "dict_type": "is no object",
-    "float_type": "is not a number",
-    "int_from_float": "is not a whole number",
-    "int_type": "is not a whole number",
-    "list_type": "is no list",
-    "model_type": "is no object",
-    "none_required": "is not null",
+    "bool_type": "must be true or false",
+    "dataclass_type": "must be an object",
+    "dict_type": "must be an object",
+    "float_type": "must be a number",
+    "int_from_float": "must be a whole number",
+    "int_type": "must be a whole number",
+    "list_type": "must be a list",
+    "model_type": "must be an object",
+    "none_required": "must be null",
     "set_item_not_hashable": "is in a set, which has only texts and numbers in it",
-    "set_type": "is no list",
-    "string_type": "is not text",
-    "tuple_type": "is no list",
+    "set_type": "must be a list",
+    "string_type": "must be text",
+    "tuple_type": "must be a list",
 }
 _UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
 

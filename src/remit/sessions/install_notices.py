@@ -129,7 +129,7 @@ def _disables_ours(rule: SettingsRule, client: InstalledClient) -> bool:
     return is_administrators or not client.is_managed
 
 
-_MISSING = "the client is to load Remit alone, and Remit is not in force here"
+_MISSING = "Claude Code loads only Remit here, and Remit is not loaded"
 
 
 def missing_gateway(client: InstalledClient) -> Iterator[InstallNotice]:
@@ -153,7 +153,10 @@ def _why_missing(client: InstalledClient) -> tuple[str, str]:
         return f"its entry in {client.place(changed.source, 'mcpServers', SERVER)} was changed", again
     if own.shadowed_by is not None:
         place = client.place(own.shadowed_by.source, "mcpServers", SERVER)
-        return f"another server called `{SERVER}` in {place} is in force", f"rename that server in {place}"
+        return (
+            f"another server called `{SERVER}` in {place} takes its place",
+            f"rename that server in {place}",
+        )
     return _denied(own.declaration, own.config_status, client)
 
 

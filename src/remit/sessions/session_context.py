@@ -70,7 +70,7 @@ def states_section(listed: Iterable[ToolDecision], snapshot: Snapshot | None) ->
     holding = ", ".join(sorted(name for name, value in snapshot.states.items() if value.truth))
     ordered = sorted(hidden.items(), key=lambda each: (-each[1], each[0]))
     causes = "; ".join(f"{count} ({reason})" for reason, count in ordered[:_CAUSES])
-    line = f"States in force: {holding or 'none'}." + (f" Hidden by states: {causes}." if causes else "")
+    line = f"States that hold: {holding or 'none'}." + (f" Hidden by states: {causes}." if causes else "")
     return one_line(line, MAX_STATES)
 
 

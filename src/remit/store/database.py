@@ -27,7 +27,7 @@ _STEPS = 1_000  # SQLite VM instructions between two checks of the time limit
 
 _SQL = os.path.join(os.path.dirname(__file__), "sql")
 _DAMAGED = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
-_MOVE_AWAY = "move the file away and run `remit scan`: the tools are found again, usage starts anew"
+_MOVE_AWAY = "move the file away and run `remit scan`: the tools are found again, usage starts from zero"
 
 
 def scope_parameters(workspace: Workspace) -> dict[str, str]:

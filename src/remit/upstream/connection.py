@@ -135,7 +135,7 @@ class Connection:
             items, cursor = page.get(field), page.get("nextCursor")
             size += pending.size
             if not isinstance(items, list):
-                raise ProtocolError(f"answers with something that is no list of {field}")
+                raise ProtocolError(f"answers with something other than a list of {field}")
             found.extend(cast("list[Any]", items))
             if len(found) > MAX_ITEMS:
                 raise ProtocolError(f"lists more than {MAX_ITEMS:,} {field}")
@@ -186,7 +186,7 @@ class Connection:
         """Notify the server that a request is cancelled, unless disconnecting does that."""
         if pending.is_over or (self.era.cancels_by_disconnecting and self._attached.disconnects):
             return
-        params = {"requestId": pending.id, "reason": "nobody waits for it any more"}
+        params = {"requestId": pending.id, "reason": "no longer needed"}
         with anyio.move_on_after(_CANCEL_SECONDS, shield=True):
             with suppress(Exception):  # the server may be gone
                 await self.notify("notifications/cancelled", params)

@@ -82,7 +82,7 @@ def test_without_an_install_nothing_is_looked_for() -> None:
 def test_a_client_that_is_to_load_remit_alone_must_have_it() -> None:
     (finding,) = missing_protection(setup(entry("git")))
     assert (finding.severity, finding.source) == (Severity.ERROR, USERS)
-    assert finding.reason.endswith("not in force here: its entry is gone")
+    assert finding.reason.endswith("not loaded: its entry is gone")
 
 
 def test_a_policy_against_remit_is_named() -> None:
@@ -159,7 +159,7 @@ def test_a_projects_server_of_the_same_name_is_named() -> None:
     (finding,) = missing_protection(
         setup(REMIT, entry("remit", "other", scope=Scope.PROJECT), rules=[approval])
     )
-    assert "another server called `remit` in /files/project is in force" in finding.reason
+    assert "another server called `remit` in /files/project takes its place" in finding.reason
 
 
 def test_a_list_that_names_remit_without_a_record_is_named() -> None:

@@ -231,7 +231,7 @@ def test_a_scope_that_is_missing_is_named_with_the_way_to_get_it(
 def test_a_sign_in_times_out() -> None:
     with (
         serving(3_600) as server,
-        pytest.raises(SignInError, match="nobody signed in to `closed` within 1 s"),
+        pytest.raises(SignInError, match="sign-in to `closed` timed out after 1 s"),
     ):
         sign_in(
             ready(server),
@@ -243,7 +243,7 @@ def test_a_sign_in_times_out() -> None:
 
 
 def test_only_remote_servers_are_signed_in_to_and_their_variables_must_be_set() -> None:
-    with pytest.raises(SignInError, match="no remote server"):
+    with pytest.raises(SignInError, match="not a remote server"):
         ready_remote(upstream(Launch(command="run"), "local"), {}, "/")
     written = Launch(
         transport=Transport.HTTP, url="https://${HOST_NAME}/mcp", syntaxes=(VariableSyntax.DEFAULTS,)

@@ -11,7 +11,7 @@ _FIXES = (  # the first match of the reason wins
     (r"not valid (TOML|YAML)", "correct the text there"),
     (r"not usable|more than the", "make the file smaller and flatter"),
     (r"the file is empty", "write `{}` into it, or delete it"),
-    (r"permission denied", "give yourself leave to read it (`chmod u+r`)"),
+    (r"permission denied", "make it readable (`chmod u+r`)"),
     (r"regular file|symbolic links|cannot be read", "put a plain file there, or nothing"),
     (r"`(\w+)` is missing", r"add `\1`"),
     (r"; (add .+)$", r"\1"),

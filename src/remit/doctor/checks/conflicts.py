@@ -29,8 +29,8 @@ def conflicts(setup: ClientSetup) -> Iterator[Finding]:
 def _conflict(item: Resolved, winner: Declaration, setup: ClientSetup) -> str:
     rival = f"the {winner.scope} declaration of this name in {shorten(winner.source, setup.context)}"
     if item.config_status is ConfigStatus.PENDING:
-        return f"waits for approval; until then {rival} is in force, which is another server"
-    return f"not in force: {rival} wins, which is another server"
+        return f"waits for approval; until then {rival} is used, which is another server"
+    return f"not used: {rival} wins, which is another server"
 
 
 def _label(declaration: Declaration) -> tuple[str | None, str | None]:

@@ -165,7 +165,7 @@ class GatewayApp:
         except (ValueError, RecursionError):
             return _refusal(400, "the body is not JSON")
         if not isinstance(pushed, dict):
-            return _refusal(400, "the body is no object of states")
+            return _refusal(400, "the body is not an object of states")
         states = cast(dict[str, object], pushed)
         try:
             await anyio.to_thread.run_sync(self._site.push, directory, states)

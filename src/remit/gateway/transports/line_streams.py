@@ -205,10 +205,10 @@ class LineReader:
         message = as_object(value)
         identity, method = message.get("id"), message.get("method")
         if isinstance(value, list):
-            self._refuse(None, ErrorCode.INVALID_REQUEST, "messages come one on a line, and not in a list")
+            self._refuse(None, ErrorCode.INVALID_REQUEST, "send one message per line, not a list")
         elif not _is_message(message):
             known = identity if isinstance(identity, str | int) else None
-            self._refuse(known, ErrorCode.INVALID_REQUEST, "this is no message of JSON-RPC 2.0")
+            self._refuse(known, ErrorCode.INVALID_REQUEST, "this is not a JSON-RPC 2.0 message")
         else:
             if method is not None and identity is not None:
                 self._writer.expect(identity)

@@ -40,7 +40,7 @@ class TokenFile:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise TokenError(
                 f"the tokens in `{self._path}` cannot be read ({type(error).__name__})",
-                hint="mend the file, or remove it and add the tokens again",
+                hint="fix the file, or remove it and add the tokens again",
             ) from error
         return self._read[1]
 

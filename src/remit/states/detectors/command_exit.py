@@ -73,7 +73,7 @@ def run(
         )
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else None
-        return ProgramResult(trouble=f"cannot be started: {(reason or 'it is no program').lower()}")
+        return ProgramResult(trouble=f"cannot be started: {(reason or 'not a program').lower()}")
     deadline = time.monotonic() + timeout
     listening = None if process.stdout is None else _Listening(process.stdout)
     try:

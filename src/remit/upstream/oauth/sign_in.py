@@ -58,7 +58,7 @@ def ready_remote(upstream: Upstream, variables: Mapping[str, str], home: str) ->
     """
     if upstream.launch.transport not in (Transport.HTTP, Transport.SSE):
         raise SignInError(
-            f"`{upstream.label}` is no remote server: there is nothing to sign in to",
+            f"`{upstream.label}` is not a remote server, so it needs no sign-in",
             hint=f"give it what it needs in its entry in {upstream.source}",
         )
     try:
@@ -88,9 +88,8 @@ def sign_in(
     try:
         return anyio.run(flow)
     except TimeoutError:
-        raise SignInError(
-            f"nobody signed in to `{server.label}` within {time_limit:g} s", hint="try again"
-        ) from None
+        reason = f"sign-in to `{server.label}` timed out after {time_limit:g} s"
+        raise SignInError(reason, hint="try again") from None
     except OSError as error:
         raise SignInError(
             f"port {registration.port} cannot be used: {(error.strerror or 'it is taken').lower()}",
