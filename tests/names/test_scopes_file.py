@@ -77,7 +77,11 @@ def test_names_that_are_gone_are_told_and_stay() -> None:
     ("text", "message", "hint"),
     [
         ("[tools.x", "not valid TOML", None),
-        ("[tools.x]\ndangr = 'safe'", "line 2 column 1: `dangr` is not a known key", "did you mean `danger`?"),
+        (
+            "[tools.x]\ndangr = 'safe'",
+            "line 2 column 1: `dangr` is not a known key",
+            "did you mean `danger`?",
+        ),
         ("[tools.x]\ndanger = 'bad'", "expected one of `safe`", None),
         ("[tools.x]\nwhen = 'git.branch =='", "line 2 column 22", None),
         ("[states.x]\nfile = 'x'", "`states` has no place", "declare states in remit.toml"),
