@@ -1,0 +1,43 @@
+"""The files and tests that the page on requirements names exist."""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs/requirements.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+ROWS = [
+    line.split(" | ")
+    for line in TEXT.splitlines()
+    if line.startswith("| ") and not line.startswith("| requirement |")
+]
+FEWEST = 170  # requirements in the five documents
+
+
+@cache
+def defined(path: str) -> frozenset[str]:
+    """The tests that a file defines."""
+    file = ROOT / path
+    if not file.is_file():
+        return frozenset()
+    body = ast.parse(file.read_text(encoding="utf-8")).body
+    return frozenset(node.name for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+def test_every_requirement_has_code_and_a_test() -> None:
+    assert len(ROWS) >= FEWEST
+    assert [row for row in ROWS if len(row) != 4] == []
+    assert [row for row in ROWS if "](../src/remit/" not in row[1] or "::test_" not in row[2]] == []
+
+
+def test_every_file_of_the_code_exists_and_is_written_as_its_link() -> None:
+    links = re.findall(r"\[`([^`]+)`\]\(\.\./src/remit/([^)]+)\)", TEXT)
+    assert [shown for shown, target in links if shown != target] == []
+    assert [target for _, target in links if not (ROOT / "src/remit" / target).is_file()] == []
+
+
+def test_every_test_exists() -> None:
+    named = [name.split("::") for row in ROWS for name in re.findall(r"`(tests/[^`]+)`", row[2])]
+    assert [f"{path}::{name}" for path, name in named if name not in defined(path)] == []
