@@ -87,6 +87,17 @@ def test_memory_is_searched(sandbox: Sandbox, shop: Path, mine: str) -> None:
     assert (nothing.returncode, nothing.stdout) == (1, "")
 
 
+def test_a_search_for_tools_finds_no_memory_and_one_of_memory_no_tools(
+    sandbox: Sandbox, shop: Path, mine: str
+) -> None:
+    sandbox.write(shop / ".claude/commands/storage.md", "Clean up the storage")
+    found = json.loads(sandbox.remit("search", "storage", "--json", cwd=shop).stdout)
+    assert [each["name"] for each in found["tools"]] == ["/storage"]
+    kept = answer(sandbox, shop, "search", "storage")["matches"]
+    assert {each["project_id"] for each in kept} == {mine}
+    assert "Clean up" not in json.dumps(kept)
+
+
 def test_memory_is_exported_and_imported(sandbox: Sandbox, shop: Path, mine: str, tmp_path: Path) -> None:
     lines = sandbox.remit("memory", "export", cwd=shop).stdout
     assert "somebody" not in lines

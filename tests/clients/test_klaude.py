@@ -7,6 +7,8 @@ from remit.registry import Registry
 from support.builders import servers, visible_names
 from support.sandbox import Sandbox
 
+CHILD = "inheritProjectMcps: false\ninheritParentMcps: true\n"
+
 
 @pytest.fixture
 def root(sandbox: Sandbox) -> Path:
@@ -21,6 +23,12 @@ def used(registry: Registry, root: Path) -> tuple[str, str]:
         if item.decision.is_available and item.tool.server == "git"
     ]
     return tool.scope, tool.source
+
+
+def given(registry: Registry, root: Path, agent: str, *parents: str) -> list[str]:
+    """The servers that klaude gives an agent, with their scopes."""
+    context = registry.at(str(root), "klaude", agent=agent, parents=parents)
+    return sorted(visible_names(registry, context, keep=lambda tool: tool.server is not None))
 
 
 def test_user_scoped_then_project_scoped_then_local_scoped_and_local_wins(
@@ -79,18 +87,28 @@ def test_agents_have_the_servers_that_their_definitions_give_them(sandbox: Sandb
     sandbox.write(sandbox.home / ".claude/agents/scout.md", agent.format("scout", "mcpServers: git\n"))
     sandbox.write(
         sandbox.home / ".claude/agents/child.md",
-        agent.format("child", "inheritProjectMcps: false\ninheritParentMcps: true\n"),
+        agent.format("child", CHILD),
     )
     with sandbox.registry() as registry:
+        assert given(registry, root, "explorer") == []
+        assert given(registry, root, "scout") == ["project git"]
+        assert given(registry, root, "child") == []
+        assert given(registry, root, "child", "scout") == ["project git"]
 
-        def has(agent: str, *parents: str) -> list[str]:
-            context = registry.at(str(root), "klaude", agent=agent, parents=parents)
-            return visible_names(registry, context, keep=lambda tool: tool.server is not None)
 
-        assert has("explorer") == []
-        assert has("scout") == ["project git"]
-        assert has("child") == []
-        assert has("child", "scout") == ["project git"]
+def test_agents_and_those_they_start_inherit_servers_of_all_three_scopes(
+    sandbox: Sandbox, root: Path
+) -> None:
+    sandbox.write(sandbox.home / ".klaude/.mcp.json", servers("git", "mail"))
+    sandbox.write(root / ".mcp.json", servers("git", "wiki"))
+    sandbox.write(root / ".claude/settings.json", servers("git", "lab"))
+    agents = {"heir": "", "lead": "mcpServers: git, mail\n", "child": CHILD}
+    for name, more in agents.items():
+        sandbox.write(root / f".claude/agents/{name}.md", f"---\nname: {name}\ndescription: d\n{more}---\n")
+    with sandbox.registry() as registry:
+        assert given(registry, root, "heir") == ["global mail", "local git", "local lab", "project wiki"]
+        assert given(registry, root, "child", "heir") == given(registry, root, "heir")
+        assert given(registry, root, "child", "lead") == ["global mail", "local git"]
 
 
 def test_a_local_server_that_lies_in_the_repository_is_not_started_without_trust(

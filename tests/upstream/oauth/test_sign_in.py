@@ -146,6 +146,15 @@ async def test_a_rejected_token_requires_a_new_sign_in(tmp_path: Path) -> None:
     assert old.access_token not in str(caught.value)
 
 
+def test_a_token_is_requested_for_its_server_alone() -> None:
+    shown: list[str] = []
+    browser = Browser()
+    with serving(3_600) as server, browser:
+        made = sign_in(ready(server), ClientRegistration(), on_url=shown.append, open_browser=browser)
+    assert parse_qs(urlsplit(shown[0]).query)["resource"] == [server.launch.url]
+    assert made.resource == server.launch.url
+
+
 def test_a_refused_sign_in_is_reported() -> None:
     with serving(3_600, "access_denied") as server, pytest.raises(SignInError) as caught:
         signed_in(server)
