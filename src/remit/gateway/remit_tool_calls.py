@@ -55,7 +55,7 @@ def text_of(arguments: Mapping[str, Any], key: str) -> str:
     """
     value = arguments.get(key)
     if not isinstance(value, str) or not value.strip():
-        raise BadArgumentsError(f"`{key}` is not a text")
+        raise BadArgumentsError(f"`{key}` must be a non-empty text")
     return value
 
 
