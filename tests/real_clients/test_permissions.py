@@ -262,9 +262,12 @@ def is_same(alone: str, behind: str, rules: Sequence[str]) -> bool:
 
 
 def is_same_by_name(alone: str, by_name: str, mode: str) -> bool:
-    """Compare the outcome of a tool with that of `call_tool`, which is always there and never read-only."""
+    """Compare the outcome of a tool with that of `call_tool`, which is never read-only.
+
+    It is there even if the tool is not, unless a rule denies all tools of servers.
+    """
     ran = ("ran", "asked") if mode == "plan" else ("ran",)
-    accepted = {"absent": ("refused",), "reviewed": ("reviewed", "asked"), "ran": ran}
+    accepted = {"absent": ("refused", "absent"), "reviewed": ("reviewed", "asked"), "ran": ran}
     return by_name in accepted.get(alone, (alone,))
 
 
