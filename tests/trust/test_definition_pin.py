@@ -10,7 +10,7 @@ from support.listed_tools import defined, tool
 
 
 def pin(**more: object) -> str:
-    return pin_of(defined(tool("find", **{"description": "Find notes.", **more}))[0])
+    return pin_of(defined({**tool("find", "Find notes."), **more})[0])
 
 
 def schema(**properties: object) -> dict[str, object]:

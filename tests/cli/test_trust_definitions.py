@@ -1,0 +1,105 @@
+"""`remit trust` for definitions that changed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from support.listed_tools import list_tools, tool
+from support.sandbox import Sandbox
+
+BEFORE = tool("tidy", "Tidy notes.", annotations={"destructiveHint": True}), tool("look", "Look at notes.")
+AFTER = (
+    tool("tidy", "Tidy notes.", annotations={"readOnlyHint": True}),
+    tool("look", "Looks at notes."),
+    tool("purge", "Purge notes."),
+)
+
+
+@pytest.fixture
+def shop(sandbox: Sandbox) -> Path:
+    sandbox.write_state("notes")
+    shop = sandbox.project("shop")
+    with sandbox.registry() as registry:
+        list_tools(registry, shop, *BEFORE)
+        list_tools(registry, shop, *AFTER)
+    return shop
+
+
+def waiting(sandbox: Sandbox, shop: Path) -> dict[str, str]:
+    found = json.loads(sandbox.remit("trust", "--json", cwd=shop).stdout)["definitions"]
+    return {each["name"]: each["verdict"] for each in found}
+
+
+def test_trust_shows_the_verdict_and_the_difference(sandbox: Sandbox, shop: Path) -> None:
+    lines = sandbox.remit("trust", cwd=shop).stdout.splitlines()
+    assert "mcp__notes__look (notes): changed, harmless" in lines
+    assert "mcp__notes__tidy (notes): changed" in lines
+    assert "  - annotations.destructiveHint: true" in lines
+    assert "  + annotations.readOnlyHint: true" in lines
+    assert any(line.startswith("  accepted at first sight, ") for line in lines)
+
+
+def test_one_definition_is_accepted(sandbox: Sandbox, shop: Path) -> None:
+    ran = sandbox.remit("trust", "notes__tidy", "-y", cwd=shop)
+    assert ran.stdout == "accepted: mcp__notes__tidy\n"
+    assert waiting(sandbox, shop) == {"mcp__notes__look": "harmless", "mcp__notes__purge": "matters"}
+
+
+def test_a_server_stands_for_all_its_definitions_but_rejected_ones(sandbox: Sandbox, shop: Path) -> None:
+    ran = sandbox.remit("trust", "--reject", "mcp__notes__purge", "-y", cwd=shop)
+    assert ran.stdout == "rejected: mcp__notes__purge\n"
+    sandbox.remit("trust", "notes", "-y", cwd=shop)
+    assert waiting(sandbox, shop) == {"mcp__notes__purge": "rejected"}
+    sandbox.remit("trust", "mcp__notes__purge", "-y", cwd=shop)
+    assert waiting(sandbox, shop) == {}
+
+
+def test_harmless_changes_are_accepted_together(sandbox: Sandbox, shop: Path) -> None:
+    assert sandbox.remit("trust", "--harmless", "-y", cwd=shop).stdout == "accepted: mcp__notes__look\n"
+    assert waiting(sandbox, shop) == {"mcp__notes__purge": "matters", "mcp__notes__tidy": "matters"}
+
+
+def test_everything_is_accepted_with_all_and_revoking_takes_no_definition_back(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    assert sandbox.remit("trust", "--all", "--revoke", cwd=shop).returncode == 0
+    assert len(waiting(sandbox, shop)) == 3
+    sandbox.remit("trust", "--all", "-y", cwd=shop)
+    assert waiting(sandbox, shop) == {}
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--harmless", "notes"), "--harmless takes no NAME"),
+        (("--reject",), "name the tools or servers whose changed definitions to reject"),
+        (("notes",), "pass --yes to confirm"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(
+    words: tuple[str, ...], says: str, sandbox: Sandbox, shop: Path
+) -> None:
+    ran = sandbox.remit("trust", *words, cwd=shop)
+    assert ran.returncode == 2
+    assert says in ran.stderr
+    assert len(waiting(sandbox, shop)) == 3
+
+
+def test_doctor_status_and_why_name_what_is_held(sandbox: Sandbox, shop: Path) -> None:
+    findings = json.loads(sandbox.remit("doctor", "--json", cwd=shop).stdout)["findings"]
+    held = [each for each in findings if each["check"] == "definition"]
+    assert [each["reason"].split("`")[1] for each in held] == ["mcp__notes__purge", "mcp__notes__tidy"]
+    assert "2 definitions of `notes` held" in sandbox.remit("status", cwd=shop).stderr
+    why = json.loads(sandbox.remit("why", "mcp__notes__tidy", "--json", cwd=shop).stdout)
+    assert why["gate"] == "definition"
+    assert {"level": "destructive", "origin": "its server said so when it was accepted"} in why[
+        "danger_sources"
+    ]
+
+
+def test_a_rejected_definition_is_only_a_note_of_the_doctor(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.remit("trust", "--reject", "notes", "-y", cwd=shop)
+    findings = json.loads(sandbox.remit("doctor", "--json", cwd=shop).stdout)["findings"]
+    assert {each["severity"] for each in findings if each["check"] == "definition"} == {"note"}
+    assert "held" not in sandbox.remit("status", cwd=shop).stderr
