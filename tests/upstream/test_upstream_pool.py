@@ -421,3 +421,35 @@ async def test_a_question_without_a_request_is_refused() -> None:
     replies = [message for message in told["heard"] if "error" in message]
     assert [reply["error"]["code"] for reply in replies] == [-32601]
     assert [message["id"] for message in told["heard"] if "result" in message] == ["ping"]
+
+
+@eras
+async def test_a_session_lists_its_tools_before_its_first_call_and_after_it_announced_others(
+    era: str,
+) -> None:
+    server, caller = upstream(two_era_launch(era)), RecordingCaller()
+    async with open_pool() as made, made.notifications() as notices:
+        first = await made.list_first(server, caller)
+        assert first is not None
+        assert first.tools
+        assert await made.list_first(server, caller) is not None  # the first list was not stored
+        first.note_kept()
+        assert await made.list_first(server, caller) is None
+        await made.request(server, "tools/call", tool("change"), caller)
+        assert (await anext(notices)).method == "notifications/tools/list_changed"
+        again = await made.list_first(server, caller)
+        assert again is not None
+        first.note_kept()  # of a list from before the change
+        assert await made.list_first(server, caller) is not None
+        again.note_kept()
+        assert await made.list_first(server, caller) is None
+
+
+async def test_a_process_that_replaces_another_lists_its_tools_again() -> None:
+    server, caller = upstream(two_era_launch("old")), RecordingCaller()
+    async with open_pool() as made:
+        found = await made.list_all(server)
+        found.note_kept()
+        assert await made.list_first(server, caller) is None  # the caller takes over the session that listed
+        await made.drop(frozenset({server.key}))
+        assert await made.list_first(server, caller) is not None
