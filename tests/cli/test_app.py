@@ -595,3 +595,15 @@ def test_completion_needs_to_know_the_shell(sandbox: Sandbox) -> None:
     failed = sandbox.remit("completion")
     assert failed.returncode == 2
     assert "name your shell: bash, zsh, fish" in failed.stderr
+
+
+def test_commands_answer_for_the_client_that_is_installed(sandbox: Sandbox) -> None:
+    shutil.rmtree(sandbox.home / ".claude")
+    sandbox.variables["PATH"] = "/nowhere"
+    shop = sandbox.project("shop")
+    sandbox.write(shop / ".mcp.json", servers("till"))  # which Cursor does not read
+    sandbox.write(sandbox.home / ".cursor/mcp.json", servers("kite"))
+    why = answer(sandbox, "why", "kite", cwd=shop)
+    assert (why["client"], why["verdict"]) == ("cursor", "visible")
+    assert sandbox.remit("tools", cwd=shop).stdout.startswith(f"{shop} (cursor)\n")
+    assert answer(sandbox, "tools", "--client", "claude-code", cwd=shop)["client"] == "claude-code"
