@@ -170,6 +170,7 @@ def test_why_prints_the_winner_every_gate_and_the_losers(sandbox: Sandbox, shop:
         "precedence",
         "agent",
         "policy",
+        "definition",
         "state",
         "danger",
     ]

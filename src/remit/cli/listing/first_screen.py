@@ -40,6 +40,7 @@ CAUSES = {
     ToolStatus.STALE: "No longer configured or listed",
     Gate.AGENT: "Brought along by one agent only",
     Gate.POLICY: "Not allowed by a list, a rule or a filter",
+    Gate.DEFINITION: "Definition changed since you accepted it, or held by inspection",
     Gate.STATE: "Needs a state that does not hold",
     Gate.DANGER: "Too dangerous for the mode",
     ELSEWHERE: "Declared for other clients",
