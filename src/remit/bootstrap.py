@@ -226,7 +226,7 @@ def own_command() -> list[str]:
             return [*command, "-m", "remit"]
     raise InstallError(
         f"{sys.executable} finds this Remit only with `PYTHONPATH` or in the current directory",
-        hint="install it (`uv tool install remit`, `pipx install remit`), and run that one",
+        hint="install it with `uv tool install` or `pipx install`, and run that one",
     )
 
 

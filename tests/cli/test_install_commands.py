@@ -646,3 +646,10 @@ def test_status_and_doctor_tell_how_to_repair_an_install_whose_python_is_gone(ad
     assert repair in [item["fix"] for item in found["findings"]]
     ada.run("install", client, "--yes")
     assert "is gone" not in ada.run("status")
+
+
+def test_the_first_scan_of_a_project_after_an_uninstall_does_not_report_remit_as_removed(ada: Ada) -> None:
+    ada.approve("till")
+    ada.run("install", "claude-code", "--yes")
+    ada.run("uninstall", "claude-code", "--yes")
+    assert "Since Remit last looked here: nothing changed" in ada.run("scan")

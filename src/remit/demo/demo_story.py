@@ -5,6 +5,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
@@ -37,8 +38,8 @@ class StoryLine(NamedTuple):
 def tell(world: DemoWorld) -> Generator[StoryLine]:
     """Play the story, line by line."""
     shop, blog = world.shop, world.blog
-    for project in (shop, blog):
-        _run(world, project, "scan", "--connect")
+    with ThreadPoolExecutor() as at_once:
+        list(at_once.map(lambda project: _run(world, project, "scan", "--connect"), (shop, blog)))
     yield _title("1. Each project has its own tools.")
     yield from _command(world, shop, "tools")
     yield from _command(world, blog, "tools")
@@ -46,7 +47,7 @@ def tell(world: DemoWorld) -> Generator[StoryLine]:
     yield from _command(world, shop, "why", HIDDEN)
     yield from _command(world, shop, "states", "set", "tests-passed")
     yield _title("3. Search finds a tool by what it does.")
-    yield from _command(world, shop, "search", QUERY)
+    yield from _command(world, shop, "search", "--limit", "2", QUERY)
     yield _title("4. The agent calls a tool through Remit. It runs once you approve.")
     with open_agent((*REMIT, "serve"), shop, world.environment) as agent:
         refused = agent.call(SERVED, ARGUMENTS)

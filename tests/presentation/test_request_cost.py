@@ -1,0 +1,25 @@
+"""What a request costs through the gateway."""
+
+from remit.decision.kinds import Authority, Kind
+from remit.decision.scopes import Scope
+from remit.decision.tools import Tool
+from remit.presentation.remit_tools import OwnTool
+from remit.presentation.request_cost import listed_tokens
+from remit.presentation.strategies import Presentation, ToolGroup, VisibleTool
+
+
+def entry(tokens: int | None) -> VisibleTool:
+    tool = Tool(
+        "mcp__git__log", Kind.MCP_TOOL, "claude-code", Scope.GLOBAL, "", Authority.CONFIG, tokens=tokens
+    )
+    return VisibleTool(tool, {"name": "git__log"})
+
+
+def test_listed_tools_groups_and_remits_own_tools_are_counted() -> None:
+    nothing = listed_tokens(Presentation([], own=()))
+    assert nothing == 0
+    assert listed_tokens(Presentation([entry(40), entry(None)], own=())) == 40
+    own = listed_tokens(Presentation([], own=(OwnTool.WHY,)))
+    assert own > 0
+    group = ToolGroup("git", "Tools of `git`", [entry(40)])
+    assert listed_tokens(Presentation([], own=(OwnTool.WHY,), groups=[group])) > own
