@@ -18,7 +18,7 @@ run: setup ## Show the tools on this machine for DIR (default: here), or the dem
 	@$(BIN)/remit demo --unless-tools "$(DIR)"
 
 install: ## Install the command `remit` for this user, with uv or pipx
-	@if command -v uv >/dev/null; then uv tool install --reinstall --constraints constraints.txt .; \
+	@if command -v uv >/dev/null; then uv tool install --force --reinstall --constraints constraints.txt .; \
 	elif command -v pipx >/dev/null; then pipx install --force --pip-args="--constraint $(CURDIR)/constraints.txt" .; \
 	else echo "error: \`make install\` needs uv or pipx, and neither is on the PATH" >&2; \
 	echo "hint: install one of them, see docs.astral.sh/uv or pipx.pypa.io; or use .venv/bin/remit from \`make run\`" >&2; \

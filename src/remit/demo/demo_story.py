@@ -39,7 +39,8 @@ def tell(world: DemoWorld) -> Generator[StoryLine]:
     """Play the story, line by line."""
     shop, blog = world.shop, world.blog
     with ThreadPoolExecutor() as at_once:
-        list(at_once.map(lambda project: _run(world, project, "scan", "--connect"), (shop, blog)))
+        for project in (shop, blog):
+            at_once.submit(_run, world, project, "scan", "--connect")
     yield _title("1. Each project has its own tools.")
     yield from _command(world, shop, "tools")
     yield from _command(world, blog, "tools")
