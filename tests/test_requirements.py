@@ -13,7 +13,7 @@ ROWS = [
     for line in TEXT.splitlines()
     if line.startswith("| ") and not line.startswith("| requirement |")
 ]
-FEWEST = 170  # requirements in the five documents
+FEWEST = 179  # statements in the five documents
 
 
 @cache
