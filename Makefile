@@ -177,6 +177,7 @@ $(SEARCH_PEERS)/.installed: Makefile
 
 docs: $(VENV)/.installed ## Write the reference pages and memory's tool definitions, which come from the code
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/demo_picture.py
 	$(BIN)/python -m remit.memory.tool_schema
 
 SITE := build/site-env
