@@ -199,7 +199,8 @@ def test_a_changed_description_is_embedded_again(sandbox: Sandbox, registry: Reg
     changed = {**FILES, "access": "encrypt and decrypt archives"}
     registry.servers.connect(context, Listing(files=changed), names=["files"])
     assert registry.index(context) == 1
-    assert names(registry.search("encrypt an archive", context))[0] == "mcp__files__access"
+    found = registry.search("encrypt an archive", context, include_hidden=True)  # held until it is accepted
+    assert names(found)[0] == "mcp__files__access"
     assert run_sql(sandbox.database, "select count(*) from documents") == [(10,)]
 
 
