@@ -198,9 +198,10 @@ def test_a_changed_description_is_embedded_again(sandbox: Sandbox, registry: Reg
     registry.index(context)
     changed = {**FILES, "access": "encrypt and decrypt archives"}
     registry.servers.connect(context, Listing(files=changed), names=["files"])
+    registry.trust.pins.accept(registry.trust.pins.changed(context), context)
+    registry.servers.connect(context, Listing(files=changed), names=["files"])  # forgets the old definition
     assert registry.index(context) == 1
-    found = registry.search("encrypt an archive", context, include_hidden=True)  # held until it is accepted
-    assert names(found)[0] == "mcp__files__access"
+    assert names(registry.search("encrypt an archive", context))[0] == "mcp__files__access"
     assert run_sql(sandbox.database, "select count(*) from documents") == [(10,)]
 
 
