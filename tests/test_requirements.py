@@ -26,6 +26,12 @@ def defined(path: str) -> frozenset[str]:
     return frozenset(node.name for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
+def anchors(page: str) -> set[str]:
+    """The anchors of a page's headings."""
+    headings = re.findall(r"^#+ (.+)$", (PAGE.parent / page).read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 def test_every_requirement_has_code_and_a_test() -> None:
     assert len(ROWS) >= FEWEST
     assert [row for row in ROWS if len(row) != 4] == []
@@ -41,3 +47,9 @@ def test_every_file_of_the_code_exists_and_is_written_as_its_link() -> None:
 def test_every_test_exists() -> None:
     named = [name.split("::") for row in ROWS for name in re.findall(r"`(tests/[^`]+)`", row[2])]
     assert [f"{path}::{name}" for path, name in named if name not in defined(path)] == []
+
+
+def test_every_link_to_a_heading_leads_to_one() -> None:
+    links = re.findall(r"\]\(([^)#]+)#([^)]+)\)", TEXT)
+    assert links
+    assert [f"{page}#{anchor}" for page, anchor in links if anchor not in anchors(page)] == []
