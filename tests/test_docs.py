@@ -69,6 +69,24 @@ def test_every_link_between_the_pages_leads_somewhere() -> None:
     assert [f"{file}: {target}" for file, target in links if not (file.parent / target).exists()] == []
 
 
+def test_every_link_to_a_section_names_a_heading() -> None:
+    links = [
+        (file, file.parent / target if target else file, section)
+        for file in [*DOCS.rglob("*.md"), *ROOT.glob("*.md")]
+        for target, section in re.findall(r"\]\(([^)#\s]*)#([^)]+)\)", file.read_text(encoding="utf-8"))
+        if "://" not in target
+    ]
+    assert len(links) > 10
+    assert [f"{file}: #{section}" for file, target, section in links if section not in sections(target)] == []
+
+
+def sections(file: Path) -> set[str]:
+    """Return the anchors that the site gives the headings of a page."""
+    text = re.sub(r"```.*?```", "", file.read_text(encoding="utf-8"), flags=re.DOTALL)
+    words = (re.sub(r"[^\w\s-]", "", heading) for heading in re.findall(r"^#+ (.+)$", text, re.MULTILINE))
+    return {re.sub(r"[-\s]+", "-", each.strip().lower()) for each in words}
+
+
 def test_every_page_is_on_the_site() -> None:
     nav = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"]
     listed = {page for section in nav for pages in section.values() for page in pages}
