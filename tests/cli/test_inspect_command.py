@@ -38,7 +38,7 @@ def test_people_get_the_worst_first_and_a_sum(sandbox: Sandbox) -> None:
     file = sandbox.write(sandbox.root / "tools.json", json.dumps({"tools": [POISONED]}))
     lines = sandbox.remit("inspect", str(file)).stdout.splitlines()
     assert lines[0] == "high: mcp__calc__add"
-    assert lines[-1] == "1 tools inspected: 1 high, 0 medium, 0 low"
+    assert lines[-1] == "1 tool inspected: 1 high, 0 medium, 0 low"
 
 
 def test_without_files_the_tools_available_here_are_judged(sandbox: Sandbox) -> None:

@@ -93,4 +93,4 @@ def _show(count: int, flagged: Sequence[Flagged]) -> None:
     sums = (
         f"{sum(each.severity is severity for each in flagged)} {severity.value}" for severity in Suspicion
     )
-    render.out(f"{count:,} tools inspected: {', '.join(sums)}")
+    render.out(f"{render.plural(count, 'tool')} inspected: {', '.join(sums)}")
