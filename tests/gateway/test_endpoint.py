@@ -842,3 +842,13 @@ def test_a_catalog_is_made_anew_only_for_what_may_change_it(sandbox: Sandbox, sh
         assert inventory.catalog() is second
         sandbox.write_state("git", "web")
         assert inventory.catalog() is not second
+
+
+async def test_a_configuration_that_cannot_be_used_is_named_in_the_log(
+    sandbox: Sandbox, shop: Path, links: FakeLinks, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = sandbox.write(sandbox.home / ".config/remit/remit.toml", "blok = []\n")
+    async with endpoint(sandbox, links, shop) as served:
+        assert await names(served) == []
+    [warned] = [record.getMessage() for record in caplog.records if str(path) in record.getMessage()]
+    assert "`blok` is not a known key" in warned

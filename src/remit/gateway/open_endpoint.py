@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, closing
 from functools import partial
@@ -34,6 +35,8 @@ from remit.upstream.ports import UpstreamPool
 if TYPE_CHECKING:  # loaded when memory is first called
     from remit.memory.project_memory import Memory
     from remit.scanning.ports import Notifier
+
+_log = logging.getLogger("remit.gateway")
 
 
 class EndpointResources(NamedTuple):
@@ -84,6 +87,7 @@ async def _live(
 ) -> AsyncGenerator[LiveEndpoint]:
     """Build an endpoint and run its tasks; record the remaining calls when it ends."""
     first, warning = await worker.run(Inventory.lists), await worker.run(_warning)
+    await worker.run(_log_problems)
     recorder, router, signal = CallRecorder(worker), ResourceRouter(pool), ChangeSignal()
     discovery = ToolDiscovery(resources.open_registry)
     error: Exception | None = None
@@ -128,6 +132,12 @@ async def _live(
         await discovery.close()
     if error is not None:
         raise error
+
+
+def _log_problems(inventory: Inventory) -> None:
+    """Log what is wrong with Remit's own files: an invalid one may hide every tool."""
+    for problem in inventory.registry.configuration.problems(inventory.context.workspace):
+        _log.warning("%s: %s", problem.source, problem.reason)
 
 
 def _warning(inventory: Inventory) -> str:
