@@ -23,6 +23,7 @@ from remit.presentation.strategies import (
     group_item,
     in_words,
     present,
+    promoted,
     room_resource,
     with_empty_scopes,
 )
@@ -150,6 +151,14 @@ def test_what_was_listed_stays_listed_however_many_tools_appear(costs: list[int]
 def test_a_tool_that_is_no_longer_visible_is_no_longer_listed() -> None:
     before = shown("auto", [LOG, PUSH])
     assert [each.name for each in present([LOG], USUAL, before).entries] == ["git__log"]
+
+
+def test_promoted_tools_are_deferred_ones_in_their_order_within_the_budget() -> None:
+    plan = ServingPlan(strategy=Strategy.SEARCH, token_budget=200, pinned=tool_globs("git__log"))
+    found = present([LOG, PUSH, FETCH], plan)
+    asked = ["web__fetch", "git__log", "git__push", "gone"]
+    assert [each.name for each in promoted(found, asked, plan)] == ["web__fetch", "git__push"]
+    assert [each.name for each in promoted(found, asked, plan._replace(token_budget=100))] == ["web__fetch"]
 
 
 def test_search_shows_what_is_pinned() -> None:

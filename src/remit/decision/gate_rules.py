@@ -132,7 +132,8 @@ def precedence(tool: Tool, context: Context) -> GateResult:
     if winner is None:
         return _UNSHADOWED
     stronger = f"the {winner.scope} declaration"
-    if winner.name not in (None, tool.server, tool.name):  # the same program or URL under another name
+    is_server = tool.kind in (Kind.MCP_SERVER, Kind.MCP_TOOL)
+    if is_server and winner.name not in (None, tool.server, tool.name):  # the same program or URL
         stronger += f" of `{winner.name}`, which is the same server"
         place = f"{stronger}, in {shorten(winner.source, context)}"
     else:
