@@ -288,3 +288,18 @@ def test_prune_as_json_says_what_it_would_do_and_does_it_only_when_told(sandbox:
     assert not (shop / "remit.local.toml").exists()
     answer(sandbox, "prune", "--yes", cwd=shop)
     assert (shop / "remit.local.toml").exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("enable", "scale"), ("undo", "--yes"), ("trust", "till", "--yes")],
+    ids=lambda words: words[0],
+)
+def test_an_agents_command_loosens_nothing(sandbox: Sandbox, shop: Path, command: tuple[str, ...]) -> None:
+    sandbox.remit("disable", "scale", cwd=shop)
+    mine = (shop / "remit.local.toml").read_bytes()
+    sandbox.variables["CLAUDECODE"] = "1"
+    done = sandbox.remit(*command, cwd=shop)
+    assert done.returncode == 2
+    assert "Claude Code runs this command, and only a person can" in done.stderr
+    assert (shop / "remit.local.toml").read_bytes() == mine

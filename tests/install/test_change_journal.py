@@ -166,3 +166,15 @@ def test_long_texts_are_compared_line_by_line() -> None:
     found = splices(before, after)
     assert apply(before, found) == after
     assert sum(len(each.removed) for each in found) < 30
+
+
+def test_a_link_that_was_put_in_the_way_is_not_followed(journal: ChangeJournal, tmp_path: Path) -> None:
+    file, other = tmp_path / "a.toml", tmp_path / "other.toml"
+    with journal.recording("remit disable x"):
+        put(file, "new")
+    other.write_text("new")
+    file.unlink()
+    file.symlink_to(other)
+    with pytest.raises(FileChangeError, match="leads elsewhere"):
+        journal.undo()
+    assert other.read_text() == "new"

@@ -1,5 +1,6 @@
 """`remit memory`: shows, exports, imports and cleans up project memory."""
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -18,6 +19,7 @@ from remit.files.checkout import leaves_checkout
 from remit.memory.artifacts import ArtifactKind, StoredArtifact, body_of, name_of
 from remit.memory.project_memory import Memory
 from remit.memory.scope_gate import memory_id
+from remit.policy.agent_processes import require_person
 
 _LIMIT = 50
 _NAME = 80  # characters of an artifact's name in a table
@@ -220,6 +222,7 @@ def restore(file: str, *, project: str, as_json: bool) -> None:
             if not sys.stdin.isatty():
                 refused.hint = f"run `remit approve {refused.approval_id}`, then import it again"
                 raise
+            require_person(os.environ)
             render.paged(waiting.shown.split("\n"), to_stderr=True)
             confirm("Import records that other projects will see?", yes=False)
             opened.approve(refused.approval_id, word=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import sys
@@ -32,6 +33,7 @@ from remit.decision.context import Context, shorten
 from remit.decision.globs import tool_globs
 from remit.decision.kinds import Kind
 from remit.errors import PolicyError
+from remit.policy.agent_processes import require_person
 
 if TYPE_CHECKING:
     from remit.configuration.config_model import ConfigurationFile
@@ -109,6 +111,7 @@ def enable(*, names: Sequence[str], everywhere: bool, shared: bool, project: str
     NAME is a tool, a server, a skill, a command, or a pattern. The rule that disables it is removed from
     `remit.local.toml` at the root of this project. Other files that still hide it are named.
     """
+    require_person(os.environ, "enable a tool")
     layer = _layer(everywhere=everywhere, shared=shared)
     with open_registry() as registry:
         context = WorkspaceOptions(project, client).context(registry)
@@ -166,6 +169,7 @@ def undo(*, yes: bool) -> None:
     Restores every byte of the files that the last command changed: `enable`, `disable`, `prune`, `install`,
     and so on. Repeat it to go further back. Nothing is undone if one of the files changed since.
     """
+    require_person(os.environ, "undo a change of the rules")
     journal = open_journal()
     entries = journal.last()
     if not entries:

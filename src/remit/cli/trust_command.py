@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,7 @@ from remit.cli.options import WorkspaceOptions, confirm, for_a_workspace, known_
 from remit.decision.context import Context, shorten
 from remit.decision.definitions.definition_changes import ChangeVerdict
 from remit.errors import UnknownServerError
+from remit.policy.agent_processes import require_person
 from remit.trust.definition_diff import diff_lines
 from remit.trust.held_definitions import AcceptedBy
 
@@ -66,6 +68,7 @@ def trust(
         if chosen:
             _show(found, context, to_stderr=True)
             if not (found.is_empty or revoke):
+                require_person(os.environ, "trust what a project or server runs")
                 question = "Reject these definitions?" if reject else "Trust these, as they stand?"
                 confirm(question, yes=yes)
             _settle(registry, context, found, revoke=revoke, reject=reject)

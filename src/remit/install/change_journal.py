@@ -102,6 +102,11 @@ class ChangeJournal:
         restored: dict[str, str | None] = {}
         for entry in entries:
             for file in reversed(entry.files):
+                if os.path.realpath(file.path) != file.path:  # a link was put in its way
+                    raise FileChangeError(
+                        f"{file.path} leads elsewhere since `{entry.command}`; nothing was undone",
+                        hint="remove the link, or restore the file by hand",
+                    )
                 now = restored[file.path] if file.path in restored else read_exactly(file.path)
                 restored[file.path] = _restored(file, now, entry.command)
         with observing(lambda _: None):  # an undo is not recorded

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from remit.errors import ApprovalError
 
-# An agent can clear them, so this keeps it from approving in passing and not from breaking out on purpose.
+# An agent can clear them, so this keeps it from deciding in passing and not from breaking out on purpose.
 _VARIABLES = {
     "CLAUDECODE": "Claude Code",
     "CODEX_SANDBOX": "Codex",
@@ -15,8 +15,8 @@ _VARIABLES = {
 }
 
 
-def require_person(variables: Mapping[str, str]) -> None:
-    """Check that no agent runs this command.
+def require_person(variables: Mapping[str, str], act: str = "approve a call") -> None:
+    """Check that no agent runs this command, which does what only a person may do.
 
     Raises:
         ApprovalError: an agent runs it.
@@ -24,6 +24,6 @@ def require_person(variables: Mapping[str, str]) -> None:
     client = next((client for name, client in _VARIABLES.items() if variables.get(name)), None)
     if client is not None:
         raise ApprovalError(
-            f"{client} runs this command, and only a person can approve a call",
+            f"{client} runs this command, and only a person can {act}",
             hint="run it in a terminal of your own",
         )
