@@ -57,7 +57,8 @@ class Home:
         (self.project / ".git").mkdir()
         entries = {} if servers is None else {name: self._entry(servers, name) for name in SERVERS}
         (self.home / ".claude.json").write_text(json.dumps({"mcpServers": entries}, indent=2))
-        allowed = {"permissions": {"allow": ["mcp__remit"]}}
+        rules = sorted({f"mcp__{name.partition('__')[0]}" for name, _, _ in USED})
+        allowed = {"permissions": {"allow": ["mcp__remit", *rules]}}
         (self.home / ".claude/settings.json").write_text(json.dumps(allowed, indent=2))
 
     def _entry(self, servers: Path, name: str) -> dict[str, object]:
