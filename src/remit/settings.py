@@ -72,13 +72,13 @@ def embeddings(variables: Mapping[str, str]) -> Embeddings:
         return Embeddings(provider)
     if not _is_url(provider):  # the message omits the value, which may contain a password
         raise BadVariableError(
-            "`REMIT_EMBEDDINGS` is neither a provider nor a URL that can be used",
+            "`REMIT_EMBEDDINGS` is neither a provider nor a usable URL",
             hint="set it to `static`, `onnx`, `none` or an http(s) URL without user, password and fragment",
         )
     model = (variables.get("REMIT_EMBEDDINGS_MODEL") or "").strip()
     if not model or not model.isprintable():
         raise BadVariableError(
-            "`REMIT_EMBEDDINGS` is a URL, and `REMIT_EMBEDDINGS_MODEL` names no model of it",
+            "`REMIT_EMBEDDINGS` is a URL, and `REMIT_EMBEDDINGS_MODEL` is not set",
             hint="set `REMIT_EMBEDDINGS_MODEL` to a model that the endpoint has",
         )
     return Embeddings(provider, model, _key(variables), _wait(variables))
@@ -124,7 +124,7 @@ def fuses_ranks(variables: Mapping[str, str]) -> bool:
     """
     given = variables.get("REMIT_FUSION") or FUSIONS[0]
     if given not in FUSIONS:
-        raise BadVariableError("`REMIT_FUSION` names no way to fuse", hint="set it to `score` or `rank`")
+        raise BadVariableError("`REMIT_FUSION` is not a known method", hint="set it to `score` or `rank`")
     return given == "rank"
 
 

@@ -176,7 +176,7 @@ def test_why_prints_the_winner_every_gate_and_the_losers(sandbox: Sandbox, shop:
     ]
     assert all(gate["passed"] and gate["reason"] for gate in explained["gates"])
     assert [other["scope"] for other in explained["shadowed"]] == ["global"]
-    assert "others of this name" in sandbox.remit("why", "git", cwd=shop).stdout
+    assert "other declarations of this name" in sandbox.remit("why", "git", cwd=shop).stdout
 
 
 def test_why_of_another_projects_tool_and_of_nonsense_differ_in_the_name_alone(
@@ -364,7 +364,10 @@ def test_an_unwritable_place_for_data_is_one_error_with_a_hint(sandbox: Sandbox,
     ("arguments", "says"),
     [
         (("tools", "--project", "/nowhere"), "error: `/nowhere`: No such file or directory\nhint: "),
-        (("tools", "--client", "emacs"), "error: no client is called `emacs`\nhint: known are `claude-code`"),
+        (
+            ("tools", "--client", "emacs"),
+            "error: no client is called `emacs`\nhint: expected one of `claude-code`",
+        ),
     ],
 )
 def test_a_wrong_option_is_an_error_that_names_it(
@@ -469,7 +472,7 @@ def in_a_shell(sandbox: Sandbox, line: str, cwd: Path) -> subprocess.CompletedPr
         ("remit tools >&-", 0, ""),
         ("remit tools 2>&-", 0, ""),
         ("remit tools <&-", 0, ""),
-        ("remit tools >/dev/full", 2, "error: the output cannot be written: No space left on device\n"),
+        ("remit tools >/dev/full", 2, "error: could not write the output: No space left on device\n"),
         ("remit tools --unknown", 2, "Usage: remit tools"),
         ("remit forget $'x\\xff'", 1, "error: nothing is stored about"),
         ("CLAUDE_CONFIG_DIR=$'/tmp/\\xff' remit tools", 2, "error: CLAUDE_CONFIG_DIR is not valid Unicode"),

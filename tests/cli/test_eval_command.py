@@ -82,7 +82,7 @@ def test_queries_that_no_tool_answers_are_left_out_and_told(sandbox: Sandbox) ->
     gone = {"id": "4", "text": "book a flight", "relevant": ["flight"]}
     run = sandbox.remit("eval", folder(sandbox, queries=[*QUERIES, gone]), "--json", "--provider", "words")
     assert json.loads(run.stdout)["queries"] == 3
-    assert run.stderr == "warning: queries left out, since none of their relevant tools is there: 1\n"
+    assert run.stderr == "warning: queries skipped because their relevant tools are missing: 1\n"
 
 
 def test_a_bad_line_is_named_with_its_file_number_and_cause(sandbox: Sandbox) -> None:

@@ -53,10 +53,10 @@ def test_the_first_scan_sums_up_and_later_ones_list_what_changed(sandbox: Sandbo
         "",
         "next: `remit why NAME` explains one, `remit tools --all` lists them all",
     ]
-    assert scan(sandbox, shop)[1] == "Since Remit last looked here: nothing changed"
+    assert scan(sandbox, shop)[1] == "Since the last scan here: nothing changed"
     sandbox.write(shop / ".mcp.json", servers("lamp"))
     assert scan(sandbox, shop)[1:4] == [
-        "Since Remit last looked here: 1 added, 1 removed",
+        "Since the last scan here: 1 added, 1 removed",
         "  + lamp (project, .mcp.json)",
         "  - till (project, .mcp.json)",
     ]
@@ -99,7 +99,7 @@ def test_long_groups_are_cut_and_the_screen_stays_short(sandbox: Sandbox, shop: 
     labels = [f"server-{number:03}" for number in range(200)]
     sandbox.write_state(*labels, local={shop: servers(*labels)})
     lines = scan(sandbox, shop)
-    assert "Since Remit last looked here: 400 added, 3 removed" in lines
+    assert "Since the last scan here: 400 added, 3 removed" in lines
     assert lines.count("  and 390 more: `remit tools --all`") == 1
     assert lines.count("  and 195 more: `remit tools --all`") == 1
     assert len(lines) < 60

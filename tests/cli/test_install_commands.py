@@ -339,7 +339,7 @@ def test_a_dry_run_prints_what_goes_and_comes_and_changes_nothing(ada: Ada) -> N
     assert (ada.state.read_text(), ada.settings.read_text()) == (STATE % TOKEN, SETTINGS)
     assert not ada.record.exists()
     ada.run("install", "claude-code", "--yes")
-    assert "Nothing would be changed." in ada.run("install", "claude-code", "--dry-run")
+    assert "Nothing would change." in ada.run("install", "claude-code", "--dry-run")
     assert '-    "remit": {' in ada.run("uninstall", "claude-code", "--dry-run")
 
 
@@ -379,7 +379,7 @@ def test_on_a_terminal_a_person_says_what_is_done_and_which_servers_are_trusted(
     state = ada.state.read_bytes()
     seen = on_a_terminal(ada, "install", "claude-code", types="n\n")
     assert "Install Remit in Claude Code? [y/N]" in seen
-    assert seen.splitlines()[-1].endswith("Claude Code was left as it is.")
+    assert seen.splitlines()[-1].endswith("Claude Code was not changed.")
     assert ada.state.read_bytes() == state
     seen = on_a_terminal(ada, "install", "claude-code", types="y\ny\nn\n")
     assert "Trust `till`, so Remit may start it as shown?" in seen

@@ -39,7 +39,7 @@ def test_who_signs_in_through_the_browser_is_signed_in_until_they_sign_out(
         text=True,
     )
     assert process.stderr is not None
-    assert process.stderr.readline() == "Sign in here, if no browser opens:\n"
+    assert process.stderr.readline() == "If no browser opens, sign in here:\n"
     with urllib.request.urlopen(process.stderr.readline().strip()) as page:  # noqa: S310 - it is our own
         assert b"You are signed in." in page.read()
     output, _ = process.communicate(timeout=60)

@@ -64,7 +64,7 @@ def test_other_memories_are_shown_to_their_user_by_name(sandbox: Sandbox, shop: 
     assert "notes" in sandbox.remit("memory", "list", "--id", "other", cwd=shop).stdout
     assert "Nothing is kept" in sandbox.remit("memory", "list", "--global", cwd=shop).stdout
     both = sandbox.remit("memory", "list", "--global", "--id", "x", cwd=shop)
-    assert (both.returncode, "give --id or --global" in both.stderr) == (2, True)
+    assert (both.returncode, "pass --id or --global, not both" in both.stderr) == (2, True)
 
 
 def test_an_artifact_of_another_project_is_not_there(sandbox: Sandbox, shop: Path, mine: str) -> None:
@@ -73,7 +73,7 @@ def test_an_artifact_of_another_project_is_not_there(sandbox: Sandbox, shop: Pat
         done = sandbox.remit("memory", "show", id, cwd=shop)
         assert done.returncode == 1
         assert done.stderr == (
-            f"error: `id` must be that of an artifact of `{mine}`, and is unknown\n"
+            f"error: `id` must be that of an artifact of `{mine}`, but is unknown\n"
             "hint: `remit memory list` lists them\n"
         )
 

@@ -100,7 +100,7 @@ def test_a_change_of_the_code_is_found_by_check(sandbox: Sandbox, app: Path) -> 
     assert sandbox.remit("names", "label", "names.json").returncode == 0
     assert sandbox.remit("names", "label", "names.json", "--check").returncode == 0
     served = sandbox.remit("names", "server", "names.json", "scopes.toml", "--out", "server.py", "--check")
-    assert (served.returncode, served.stdout) == (1, "server.py is not up to date: 3 commands\n")
+    assert (served.returncode, served.stdout) == (1, "server.py is out of date: 3 commands\n")
     assert not (app / "server.py").exists()
 
 
@@ -126,7 +126,7 @@ def test_without_a_file_what_is_generated_is_printed(sandbox: Sandbox, app: Path
     ("words", "message"),
     [
         (["generate", "missing"], "there is no package `missing`"),
-        (["generate", "app", "--out", "mine.py"], "mine.py is there, and was not generated"),
+        (["generate", "app", "--out", "mine.py"], "mine.py exists and was not generated"),
         (["generate", "app", "--out", "no/names.py"], "no/names.py cannot be written: no such file"),
         (["generate", "app", "--check"], "--check compares with a file"),
         (["label", "mine.py"], "mine.py is not a file of names"),

@@ -128,7 +128,7 @@ def test_trust_shows_what_a_project_says_of_tools(sandbox: Sandbox, shop: Path) 
     sandbox.write(shop / "remit.toml", f'[tools."{PUSH}"]\ndanger = "low"\n')
     shown = sandbox.remit("trust", cwd=shop).stdout
     assert f"rule {PUSH} (project, remit.toml): not trusted" in shown
-    assert "it may make tools count as no more than `low`" in shown
+    assert "it can lower the danger of tools to `low`" in shown
     done = sandbox.remit("trust", PUSH, "--yes", cwd=shop)
     assert done.stdout.endswith(f"trusted: rule {PUSH}\n")
     told = json.loads(sandbox.remit("trust", "--json", cwd=shop).stdout)

@@ -134,7 +134,7 @@ def test_it_says_where_it_listens_and_shows_itself(sandbox: Sandbox) -> None:
         assert url in sandbox.remit("status").stdout
         with httpx2.Client() as client:
             assert client.get(url.replace("/mcp", "/health")).json()["status"] == "ok"
-    assert sandbox.remit("status").stdout.startswith("No gateway runs.")
+    assert sandbox.remit("status").stdout.startswith("No gateway is running.")
 
 
 def test_where_there_is_no_token_the_list_says_whom_a_gateway_takes(sandbox: Sandbox) -> None:

@@ -96,7 +96,7 @@ def test_scan_connect_as_json_has_the_documented_shape(sandbox: Sandbox, shop: P
 
 def test_servers_are_named_for_connect_only(sandbox: Sandbox, shop: Path) -> None:
     ran = sandbox.remit("scan", "git", cwd=shop)
-    assert (ran.returncode, "servers are named for --connect only" in ran.stderr) == (2, True)
+    assert (ran.returncode, "server names need --connect" in ran.stderr) == (2, True)
 
 
 def test_a_server_that_is_not_known_here_is_no_success(sandbox: Sandbox, shop: Path) -> None:
@@ -165,8 +165,8 @@ def test_trust_is_given_and_taken_back(sandbox: Sandbox, shop: Path) -> None:
     ("words", "code", "says"),
     [
         (("till",), 2, "not a terminal: pass --yes to confirm"),
-        (("--revoke",), 2, "name what to trust no more, or give --all"),
-        (("--all", "till"), 2, "name servers, states and tools, or give --all"),
+        (("--revoke",), 2, "pass the names to revoke trust in, or --all"),
+        (("--all", "till"), 2, "pass the names of servers, states or tools, or --all"),
         (("nonsense",), 1, "error: nothing that needs your trust is called `nonsense`"),
         (("git",), 1, "error: nothing that needs your trust is called `git`"),
     ],

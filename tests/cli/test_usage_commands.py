@@ -88,7 +88,7 @@ def test_suggest_shows_what_would_be_said_and_why(sandbox: Sandbox, shop: Path) 
         registry.index(registry.at(str(shop)))
     shown = sandbox.remit("suggest", "please weigh it on the scale", cwd=shop)
     assert shown.returncode == 0
-    assert "mcp__scale__weigh: it fits what was asked for" in shown.stdout
+    assert "mcp__scale__weigh: it fits the request" in shown.stdout
     told = answer(sandbox, "suggest", "please weigh it on the scale", "--session", "s9", cwd=shop)
     assert told["said"][0]["name"] == "mcp__scale__weigh"
     assert told["said"][0]["cause"] == "prompt"
@@ -104,6 +104,6 @@ def test_suggest_says_why_something_is_not_said(sandbox: Sandbox, shop: Path) ->
         registry.usage.record("mcp__scale__weigh", here, session_id="s3")
     shown = sandbox.remit("suggest", "please weigh it on the scale", cwd=shop)
     assert shown.returncode == 1
-    assert "Nothing would be suggested now." in shown.stdout
+    assert "No suggestions now." in shown.stdout
     assert "it was used in this session" in shown.stdout
     assert sandbox.remit("suggest", cwd=shop).returncode == 1

@@ -173,9 +173,9 @@ def test_an_administrators_list_knows_urls_and_a_file_without_one_denies_nothing
 @pytest.mark.parametrize(
     ("entry", "reason"),
     [
-        ("args = []", "neither `command` nor `url` is given, in this file or one that it is laid over"),
-        ('command = "x"\nurl = "y"', "`url` cannot stand beside `command`"),
-        ('url = "x"\nargs = ["y"]', "`args` cannot stand beside `url`"),
+        ("args = []", "neither `command` nor `url` is given, here or in a file that this one overrides"),
+        ('command = "x"\nurl = "y"', "`url` cannot be combined with `command`"),
+        ('url = "x"\nargs = ["y"]', "`args` cannot be combined with `url`"),
         ('url = "x"\nbearer_token = "hush"', "`bearer_token` is not supported; use `bearer_token_env_var`"),
         ('command = "x"\nenabled = "no"', "enabled: expected true or false, found text"),
         ('command = "x"\nenv = { A = 1 }', "env, item 1: expected text, found a number"),

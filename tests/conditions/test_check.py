@@ -46,7 +46,7 @@ def test_nothing_is_wrong_with_a_right_condition(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "flaw", "message", "hint", "place"),
     [
-        ("git.branch =", Flaw.SYNTAX, "`=` is not understood", "write `==`", (1, 12)),
+        ("git.branch =", Flaw.SYNTAX, "`=` is not valid here", "write `==`", (1, 12)),
         (
             "state('git-initialised')",
             Flaw.NAME,
@@ -58,7 +58,7 @@ def test_nothing_is_wrong_with_a_right_condition(text: str) -> None:
             "state('zzz')",
             Flaw.NAME,
             "unknown state `zzz`",
-            "declare it, or see `remit states` for those there are",
+            "declare it, or use one that `remit states` lists",
             (1, 1),
         ),
         (
@@ -116,11 +116,11 @@ def test_nothing_is_wrong_with_a_right_condition(text: str) -> None:
         (
             "'x' in git.branch",
             Flaw.TYPE,
-            "nothing is `in` a string",
+            "`in` does not work on a string",
             "write `.contains(...)` to look inside a text",
             (1, 5),
         ),
-        ("1 in git.commits", Flaw.TYPE, "nothing is `in` an int", None, (1, 3)),
+        ("1 in git.commits", Flaw.TYPE, "`in` does not work on an int", None, (1, 3)),
         (
             "git.branch in [1, 2]",
             Flaw.TYPE,

@@ -120,7 +120,7 @@ def test_what_is_wrong_about_how_servers_are_run_is_said_with_what_was_perhaps_m
         (
             "own_tools",
             "`x` is not one of Remit's own tools",
-            "known are `discover_tools`, `call_tool`, `why_tool`, `report_available_tools`",
+            "expected one of `discover_tools`, `call_tool`, `why_tool`, `report_available_tools`",
         ),
         ("servers.git.prefx", "`prefx` is not a known key", "did you mean `prefix`?"),
         ("servers.git.sessions", "expected one of `shared`, `own`", "did you mean `shared`?"),
@@ -279,7 +279,12 @@ def test_a_workflow_state_follows_what_tools_do() -> None:
         ("tools = [1]", "tools", "expected a table, found a list", None),
         ("[states]\nx = true", "states.x", "expected a table, found true or false", None),
         ("[states.x]\nfil = 'a'", "states.x.fil", "`fil` is not a known key", "did you mean `file`?"),
-        ("[states.x]\ncount = 3\nfile = 'a'", "states.x.count", "`count` is not a known key", "known are "),
+        (
+            "[states.x]\ncount = 3\nfile = 'a'",
+            "states.x.count",
+            "`count` is not a known key",
+            "expected one of ",
+        ),
         ("[states.location]\npush = true", "states.location", "a state cannot be called so", None),
         ("[states.X]\nfile = 'a'", "states.X", "not the name of a state", "write small letters"),
         (f"[states.{'x' * 101}]\nfile = 'a'", f"states.{'x' * 101}", "not the name of a state", None),
@@ -311,7 +316,7 @@ def test_a_workflow_state_follows_what_tools_do() -> None:
         ("[states.x]\nfile = {}", "states.x.file", "expected text, found a table", None),
         ("[states.x]\nglob = 3", "states.x.glob", "expected text", None),
         ("[states.x]\nglob = '../*'", "states.x.glob", "a path leads out of the project", None),
-        ("[states.x]\nglob = 'a**/b'", "states.x.glob", "`**` stands for whole directories", "write `*`"),
+        ("[states.x]\nglob = 'a**/b'", "states.x.glob", "`**` must be a whole part of the path", "write `*`"),
         (
             "[states.x]\nglob = '*'\ncount = 'many'",
             "states.x.count",
@@ -370,7 +375,7 @@ def test_a_workflow_state_follows_what_tools_do() -> None:
         (
             "[states.x]\nvalue = { file = 'a.json' }",
             "states.x.value.at",
-            "expected the way to a value",
+            "expected the path to a value",
             "write it as",
         ),
         (
@@ -414,7 +419,7 @@ def test_a_workflow_state_follows_what_tools_do() -> None:
         (
             "[states.x]\nentities = { file = 'a.json' }",
             "states.x.entities.at",
-            "expected the way to a value",
+            "expected the path to a value",
             None,
         ),
         (
@@ -486,7 +491,7 @@ def test_every_mistake_is_named_and_none_shows_a_value() -> None:
 def test_a_table_with_thousands_of_keys_is_not_read() -> None:
     content, (mistake,) = read({"states": {f"s{number}": {"file": "a"} for number in range(2001)}})
     assert content.states == ()
-    assert mistake.message == "2,001 keys are more than the 2,000 that are read"
+    assert mistake.message == "2,001 keys; at most 2,000 are read"
 
 
 def test_what_is_no_table_says_nothing() -> None:

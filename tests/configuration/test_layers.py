@@ -142,7 +142,7 @@ def test_trusted_it_may_but_an_administrator_still_wins() -> None:
     assert source(configuration, "admin") == SHARED
     assert source(configuration, "root") == ROOT
     assert [each.reason for each in configuration.conflicts] == [
-        f"the managed file {ROOT} declares it, and that counts"
+        f"the managed file {ROOT} declares it and takes precedence"
     ]
     assert configuration.waiting == frozenset()
     assert "mine" in configuration.implications.names

@@ -65,7 +65,7 @@ def test_what_remit_brings_along_is_known_before_a_gateway_has_served_it() -> No
     allow = ["retrieve_*"]
     block = ["sve_*"]
     """
-    message = "`sve_*` means no tool that the server is known to have"
+    message = "`sve_*` matches no known tool of the server"
     assert told(said(text)) == [("note", message, None)]
 
 
@@ -99,7 +99,7 @@ def test_patterns_that_mean_nothing_known_are_notes_with_what_was_perhaps_meant(
         "`mcp__x__d` matches no known tool",
         "`mcp__x__c` matches no known tool",
         "no server `gti` is known here",
-        "`psuh` means no tool that the server is known to have",
+        "`psuh` matches no known tool of the server",
         "no agent `scut` is known here",
     ]
     assert found[0][2] == "did you mean `mcp__git__log`?"
@@ -118,7 +118,7 @@ def test_what_a_list_allows_and_blocks_is_a_warning() -> None:
     block = ["Read"]
     """
     assert told(said(text)) == [
-        ("warning", f"`{one}` is blocked by `{other}`, and blocking counts", "drop one of them")
+        ("warning", f"`{one}` is blocked by `{other}`, and blocking counts", "remove one of them")
         for one, other in (("mcp__git__log", "mcp__git__*"), ("push", "pu*"), ("Read", "Read"))
     ]
 

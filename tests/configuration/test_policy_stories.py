@@ -96,7 +96,7 @@ def test_files_hide_and_ask_and_say_where(sandbox: Sandbox, shop: Path, registry
     hidden = decision(registry, here, "mcp__web__get")
     assert (
         hidden.full_reason
-        == "not among what is allowed: `servers.web.allow` in ~/.config/remit/remit.toml line 3"
+        == "not on the list of allowed tools: `servers.web.allow` in ~/.config/remit/remit.toml line 3"
     )
 
 

@@ -192,7 +192,7 @@ def test_the_case_of_a_name_matters_only_where_two_differ_by_it() -> None:
             "scout",
             ["scout"] * MAX_DEPTH,
             "`scout` would be 4 agents deep, and 3 are the most",
-            "start it from an agent that is nearer to the main session",
+            "start it from an agent closer to the main session",
         ),
     ],
 )

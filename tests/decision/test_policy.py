@@ -100,7 +100,8 @@ def test_a_servers_lists_name_its_tools_as_it_does() -> None:
     assert blocked.unlock == "take `browser_evaluate` out of `servers.playwright.block` in remit.toml line 3"
     left_out = decide(tool("open", "playwright"), at)
     assert (
-        left_out.full_reason == "not among what is allowed: `servers.playwright.allow` in remit.toml line 2"
+        left_out.full_reason
+        == "not on the list of allowed tools: `servers.playwright.allow` in remit.toml line 2"
     )
     assert left_out.unlock == "add it to `servers.playwright.allow` in remit.toml line 2"
     assert decide(tool("do_it", "playwright"), at).full_reason.startswith("blocked by `do.it`")
@@ -237,7 +238,7 @@ def test_a_mode_that_hides_says_what_it_hides_and_why() -> None:
     found = {mode: decide(tool("push"), replace(at, mode=mode)) for mode in Mode}
     reasons = {mode: decision.full_reason for mode, decision in found.items()}
     assert reasons[Mode.PLAN] == f"mode `plan` shows nothing above `low`, and it is {place}"
-    assert reasons[Mode.DONT_ASK] == f"mode `dontAsk` hides what would be asked about: it is {place}"
+    assert reasons[Mode.DONT_ASK] == f"mode `dontAsk` hides tools that need approval: it is {place}"
     assert reasons[Mode.BYPASS] == f"mode `bypass` shows nothing `critical`, and it is {place}"
     assert found[Mode.PLAN].unlock == "choose another mode"
 
@@ -307,7 +308,7 @@ def test_what_trust_was_given_to_is_the_label_as_it_stood() -> None:
     known = {(request.file.path, request.subject): request.digest}
     assert (request.name, request.title, request.is_trusted) == ("*", "rule *", False)
     assert (request.detector, request.is_state) == (None, False)
-    assert request.reasons == ("it may make tools count as no more than `low`",)
+    assert request.reasons == ("it can lower the danger of tools to `low`",)
     assert compile_policy([before], known).trust_requests[0].is_trusted
     assert compile_policy([after], known).trust_requests[0].is_changed
     assert compile_policy([machine('[tools."*"]\ndanger = "low"')], {}).trust_requests == ()
@@ -399,7 +400,7 @@ def test_what_would_undo_a_stronger_file_is_a_mistake_that_names_it() -> None:
 
 def test_a_project_cannot_have_its_servers_believed() -> None:
     assert messages(project("[servers.git]\ntrusted = true")) == [
-        (PROJECT.path, "a project cannot have its servers believed")
+        (PROJECT.path, "a project cannot make its own servers trusted to rate their tools")
     ]
     assert messages(project("[servers.git]\ntrusted = false")) == []
 
@@ -415,8 +416,8 @@ def test_a_project_cannot_say_how_servers_are_run_nor_ignore_what_tools_need() -
     [rooms.git]
     strategy = "flat"
     """
-    flat = "a project cannot choose `flat`, which ignores what tools need of states"
-    run = "a project cannot say how servers are run"
+    flat = "a project cannot choose `flat`, which ignores required states"
+    run = "a project cannot set how servers run"
     assert messages(project(text)) == [(PROJECT.path, words) for words in (run, run, flat, flat, flat)]
     assert messages(project("[servers.git]\nprefix = false")) == [(PROJECT.path, run)]
     assert messages(project('[rooms.git]\nstrategy = "flat"')) == [(PROJECT.path, flat)]

@@ -141,7 +141,7 @@ def test_values_get_the_types_that_conditions_know() -> None:
 @pytest.mark.parametrize(
     ("variables", "message"),
     [
-        ({"git": {"at": object()}}, "`git.at` is a `object`, which no condition can compare"),
+        ({"git": {"at": object()}}, "`git.at` is a `object`, which conditions cannot compare"),
         ({"git": {1: "x"}}, "`git` has a key that is not text: 1"),
         ({1: "x"}, "`1` has a key that is not text: 1"),
     ],

@@ -181,7 +181,7 @@ def test_long_names_are_told_once_for_each_server(
         ("args: expected a list, found text", "write a list there"),
         ("command: must not be empty", "fill it in"),
         ("17,000,000 bytes are more than the 16,777,216 that are read", "smaller"),
-        ("something new", "correct it, or take it out"),
+        ("something new", "fix it, or remove it"),
     ],
 )
 def test_each_broken_file_or_entry_is_an_error_with_a_fix(reason: str, fix: str) -> None:
@@ -267,7 +267,7 @@ def test_an_unpinned_package_is_named_with_the_way_to_pin_it() -> None:
 def test_a_plugins_package_is_for_its_author_to_pin() -> None:
     examined = setup(entry("git", Scope.PLUGIN, "uvx", "git-mcp", plugin="quill"))
     assert one(unpinned_packages, examined).fix == (
-        "ask the author of the plugin `quill` to write `git-mcp@<version>`, or switch the plugin off"
+        "ask the author of the plugin `quill` to write `git-mcp@<version>`, or disable the plugin"
     )
 
 

@@ -666,8 +666,7 @@ async def test_a_tool_that_cannot_be_used_is_left_out_and_named_in_the_log_once(
     warned = [record.getMessage() for record in caplog.records if "cannot be used" in record.getMessage()]
     assert warned == [
         "git: the tool `do.it` cannot be used: is listed more than once; the first counts",
-        "git: the tool `do/it` cannot be used: falls together with `do.it`: "
-        "both are called `mcp__git__do_it`",
+        "git: the tool `do/it` cannot be used: collides with `do.it`: both are called `mcp__git__do_it`",
         "git: the tool `shapeless` cannot be used: inputSchema: is missing",
     ]
 
@@ -764,7 +763,7 @@ async def test_a_project_cannot_say_how_servers_are_run(
         assert "git__status" in await names(served)
     with sandbox.registry() as registry:
         problems = registry.configuration.problems(registry.at(str(shop)).workspace)
-    assert ["a project cannot say how servers are run" in each.reason for each in problems] == [True, True]
+    assert ["a project cannot set how servers run" in each.reason for each in problems] == [True, True]
 
 
 async def test_an_agents_endpoint_serves_what_the_agent_has(

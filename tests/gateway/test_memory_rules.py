@@ -197,7 +197,7 @@ async def test_a_room_has_it_where_it_is_in_the_room(sandbox: Sandbox, shop: Pat
         '[rooms.notes]\ntools = ["mcp__remit-memory__*"]\n[rooms.git]\ntools = ["git__*"]\n',
     )
     async with endpoint(sandbox, links, shop, room="git") as served:
-        assert "not among what is allowed" in told(await save(served, shop))
+        assert "not on the list of allowed tools" in told(await save(served, shop))
     async with endpoint(sandbox, links, shop, room="notes") as served:
         assert (await save(served, shop))["structuredContent"]["status"] == "saved"
         assert served.instructions is not None

@@ -198,7 +198,7 @@ async def test_wrong_arguments_are_told_to_the_model_with_the_schema(
         await served.tools({})
         flat = await call(served, "call_tool", {"name": "git__status", "path": "x"})
         assert told(flat) == (
-            "`call_tool`: unknown argument `path`: the arguments of the tool belong into `arguments`"
+            "`call_tool`: unknown argument `path`: the arguments of the tool belong in `arguments`"
         )
         wrong = await call(served, "call_tool", {"name": "git__status"})
         assert wrong["isError"]

@@ -330,7 +330,7 @@ def test_a_prompt_that_a_tool_fits_gets_a_hint_once(sandbox: Sandbox, shop: Path
         registry.index(here)
     prompt = told("UserPromptSubmit", shop, prompt="please reconcile the ledger of october")
     answer = sandbox.hook(prompt)
-    assert "- mcp__ledger__reconcile: it fits what was asked for" in answer["additionalContext"]
+    assert "- mcp__ledger__reconcile: it fits the request" in answer["additionalContext"]
     assert sandbox.hook(prompt) == {}
     assert sandbox.hook({**prompt, "session_id": "s2"}) == {}  # it was not taken up
 

@@ -65,7 +65,7 @@ def test_a_new_focus_is_created_by_saving_with_it(memory: Memory) -> None:
 
 def test_the_scope_focus_needs_a_focus(memory: Memory) -> None:
     start(memory, "shop")
-    with pytest.raises(ArtifactError, match="`focus` must be given, for the scope is focus"):
+    with pytest.raises(ArtifactError, match="`focus` must be given, because the scope is `focus`"):
         memory.save("save_context", {"context": context("x", scope="focus"), "project_id": "shop"})
 
 

@@ -112,7 +112,7 @@ def test_what_does_not_fit_into_the_budget_is_left_out_from_the_end_and_counted(
     assert content["left_out"] == 50 - len(shown)  # pyright: ignore[reportUnknownArgumentType]
     assert estimate(text) <= 500
     assert estimate(json.dumps(content)) <= 500
-    assert text.endswith(f"({content['left_out']} more left out: ask for fewer, or more exactly)")
+    assert text.endswith(f"({content['left_out']} more left out: make the query narrower)")
 
 
 def test_where_nothing_is_good_enough_the_nearest_names_are_told() -> None:

@@ -244,7 +244,7 @@ def test_a_room_as_a_resource_says_how_many_tools_it_has() -> None:
 def test_a_group_is_told_in_a_line_each() -> None:
     group = ToolGroup("git", "Git work", [LOG, entry("git__x")._replace(item={"name": "git__x"})])
     assert in_words(group).splitlines() == [
-        "Git work. Call them by `call_tool`.",
+        "Git work. Call them with `call_tool`.",
         "- git__log: does git__log",
         "- git__x: ",
     ]

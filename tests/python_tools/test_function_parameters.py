@@ -193,7 +193,7 @@ class Chain:
 @pytest.mark.parametrize(
     ("hint", "message"),
     [
-        (Callable[[], None], "which JSON cannot carry"),
+        (Callable[[], None], "which JSON cannot represent"),
         (Ring, "the type `Ring`"),
         (list[Ring], r"the type `list\[.*Ring\]`"),
         ("Missing", "cannot be read"),

@@ -192,7 +192,7 @@ def test_a_prompt_gets_a_hint_of_the_tool_that_fits(machine: Machine) -> None:
         registry.index(here)
     sent = machine.session(shop, prompt="please reconcile the ledger of october").sent
     assert "UserPromptSubmit hook additional context: Tools that may help here" in sent
-    assert "- mcp__ledger__reconcile: it fits what was asked for" in sent
+    assert "- mcp__ledger__reconcile: it fits the request" in sent
 
 
 COUNTED = "select t.name, e.call_id, e.succeeded from usage_events e join tools t on t.id = e.tool_id"

@@ -375,7 +375,7 @@ def test_doctor_names_a_server_that_did_not_answer_until_it_answers_or_its_entry
         assert failures(registry, at) == []
         connect(registry, at)
         (failure,) = failures(registry, at)
-        assert failure.startswith("git: when it was last asked for its tools: ended before it answered")
+        assert failure.startswith("git: last connection failed: ended before it answered")
         sandbox.write(sandbox.home / ".claude.json", servers(git=entry("old")))
         assert failures(registry, at) == []
         connect(registry, at)

@@ -124,7 +124,7 @@ def test_two_are_the_most_in_a_session() -> None:
     many = [Candidate(name, Cause.PROMPT, 0.9, "") for name in "abc"]
     found = choose(many, SessionCalls("s"), [], suggestable=set("abc"))
     assert [each.tool for each in found.said] == ["a", "b"]
-    assert reasons(found) == [f"{MOST} suggestions are the most in a session"]
+    assert reasons(found) == [f"a session gets at most {MOST} suggestions"]
     later = SessionCalls("s", calls(*["Read"] * 20))
     earlier = [PastSuggestion("s", "x", -2, True), PastSuggestion("s", "y", -1, True)]
     assert choose(many, later, earlier, suggestable=set("abc")).said == []
@@ -133,7 +133,9 @@ def test_two_are_the_most_in_a_session() -> None:
 def test_some_calls_have_to_come_between_two_suggestions() -> None:
     made = [PastSuggestion("s", "other", 0, True)]
     found = choose([DEPLOY], SessionCalls("s", calls(*["Read"] * COOLDOWN)), made, suggestable={"deploy"})
-    assert reasons(found) == [f"{COOLDOWN - 1} calls since the last suggestion: {COOLDOWN} are to come first"]
+    assert reasons(found) == [
+        f"{COOLDOWN - 1} calls since the last suggestion; the next one comes after {COOLDOWN}"
+    ]
     ready = SessionCalls("s", calls(*["Read"] * (COOLDOWN + 1)))
     assert choose([DEPLOY], ready, made, suggestable={"deploy"}).said == [DEPLOY]
 
@@ -141,7 +143,7 @@ def test_some_calls_have_to_come_between_two_suggestions() -> None:
 def test_what_was_suggested_in_another_session_and_not_taken_up_is_not_repeated() -> None:
     ignored, taken = PastSuggestion("before", "deploy", 0, False), PastSuggestion("before", "deploy", 0, True)
     assert reasons(choose([DEPLOY], SessionCalls("s"), [ignored], suggestable={"deploy"})) == [
-        "it was suggested before, and not taken up"
+        "it was suggested before and not used"
     ]
     assert choose([DEPLOY], SessionCalls("s"), [taken], suggestable={"deploy"}).said == [DEPLOY]
 

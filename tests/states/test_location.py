@@ -24,13 +24,13 @@ def test_a_location_says_where_the_user_is(location: object) -> None:
 @pytest.mark.parametrize(
     ("location", "message"),
     [
-        ("/blog", "a location is an object"),
+        ("/blog", "a location must be an object"),
         ({"pag": "/blog"}, "a location has no `pag`"),
-        ({"page": 3}, "`page` of a location is of another type"),
-        ({"depth": -1}, "`depth` of a location is of another type"),
-        ({"depth": True}, "`depth` of a location is of another type"),
-        ({"components": "editor"}, "`components` of a location is of another type"),
-        ({"elements": [1]}, "`elements` of a location is of another type"),
+        ({"page": 3}, "`page` of a location has the wrong type"),
+        ({"depth": -1}, "`depth` of a location has the wrong type"),
+        ({"depth": True}, "`depth` of a location has the wrong type"),
+        ({"components": "editor"}, "`components` of a location has the wrong type"),
+        ({"elements": [1]}, "`elements` of a location has the wrong type"),
     ],
 )
 def test_what_no_location_could_be_is_an_error(location: object, message: str) -> None:

@@ -280,7 +280,7 @@ def test_what_was_pushed_expires_to_unknown(sandbox: Sandbox, shop: Path, regist
     registry.location.set(here, page="/x", components=["a"], depth=1)
     assert value(registry, here, "online") == StateValue(True, "pushed by the host application")
     sandbox.time += 6_000
-    assert value(registry, here, "online") == StateValue(None, "what was pushed has expired")
+    assert value(registry, here, "online") == StateValue(None, "the pushed value has expired")
     assert registry.states.snapshot(here).values["location"] == {
         "page": "/x",
         "components": ["a"],
@@ -384,7 +384,7 @@ def test_only_one_at_a_time_finds_a_slow_state_out(sandbox: Sandbox, shop: Path,
     (shop / "a.md").unlink()
     assert value(registry, here, "docs").truth is True  # what was last found stands in
     run_sql(sandbox.database, busy + str(sandbox.time + 3_000) + ", observed_at = 0")
-    assert value(registry, here, "docs") == StateValue(None, "another process is finding it out")
+    assert value(registry, here, "docs") == StateValue(None, "another process is checking it")
     sandbox.time += 4_000  # whoever did has died
     assert value(registry, here, "docs").truth is False
 

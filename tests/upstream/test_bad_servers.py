@@ -135,7 +135,7 @@ async def test_noise_between_messages_is_skipped_up_to_a_limit() -> None:
         answer = await made.request(server, "tools/call", tool("noise", lines=1_000), RecordingCaller())
         assert text_of(answer) == "quiet now"
         error = await failing(made, server, "noise", lines=100_000)
-    assert str(error) == "`speaking` writes something else than messages"
+    assert str(error) == "`speaking` writes output that is not MCP"
 
 
 async def test_an_answer_that_cannot_be_read_fails_its_call_alone() -> None:

@@ -90,7 +90,7 @@ def test_a_bad_tool_is_quarantined_and_named() -> None:
         "number 4": "the tool: not an object",
         "schemaless": "inputSchema: is missing",
         "wordy": "description: not text",
-        "do_it": "falls together with `do.it`: both are called `mcp__small__do_it`",
+        "do_it": "collides with `do.it`: both are called `mcp__small__do_it`",
     }
 
 
@@ -127,7 +127,7 @@ def test_a_tool_with_too_long_a_name_or_text_is_quarantined() -> None:
     assert {bad.tool: bad.reason for bad in offer.quarantined} == {
         "number 1": "its name is longer than 256 characters",
         "titled": "its definition is longer than 1,048,576 characters",
-        "boundless": "holds a number that JSON has no form for",
+        "boundless": "contains a number that JSON cannot represent",
         "noted": "its definition is longer than 1,048,576 characters",
     }
 
@@ -150,7 +150,7 @@ def test_a_server_that_sends_too_much_is_a_failure_at_once(kind: str, reason: st
     ("kind", "reason"),
     [
         ("http-heavy", "answers with more than 16 MB at once"),
-        ("http-packed", "compresses its answers, which was not asked for"),
+        ("http-packed", "compresses its answers, which Remit does not accept"),
         ("http-unreadable", "answers with a message that cannot be read"),
     ],
 )
@@ -170,16 +170,16 @@ def test_a_remote_server_that_sends_too_much_is_a_failure_at_once(kind: str, rea
         ),
         (
             Launch(transport=Transport.HTTP, url="http://[::1%25nowhere]/mcp"),
-            "cannot be reached: its host name is not known",
+            "cannot be reached: unknown host",
         ),
         (Launch(transport=Transport.HTTP, url="http://127.0.0.1:port/mcp"), "its URL cannot be read"),
         (
             Launch(transport=Transport.HTTP, url="http://127.0.0.1:9", headers={"Key": "schlüssel\u2713"}),
-            "its URL or headers hold a character that cannot be passed on",
+            "its URL or headers contain a character that cannot be sent",
         ),
         (
             Launch(command=sys.executable, args=("a\0b",)),
-            "its command, arguments or variables hold a character that cannot be passed on",
+            "its command, arguments or variables contain a character that cannot be sent",
         ),
     ],
 )

@@ -49,7 +49,7 @@ class Contexts:
         """
         if client not in (*self._sources.clients, ALL_CLIENTS):
             known = ", ".join(f"`{name}`" for name in (*self._sources.clients, ALL_CLIENTS))
-            raise UnknownClientError(f"no client is called `{client}`", hint=f"known are {known}")
+            raise UnknownClientError(f"no client is called `{client}`", hint=f"expected one of {known}")
         return Context(
             workspace=self._sources.locate(directory),
             client=None if client == ALL_CLIENTS else client,

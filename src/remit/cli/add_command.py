@@ -31,22 +31,20 @@ class _Verbatim(click.Command):
 def add(words: Sequence[str]) -> None:
     """Add a server to Claude Code.
 
-    Takes what `claude mcp add` takes, or what `claude mcp add-json` does where the last word is JSON, and
-    runs that: `remit add wiki -- npx wiki@1.0.0`. After `remit install`, Claude Code adds only servers that
-    its list of allowed servers admits; this allows it for one run.
+    Takes the arguments of `claude mcp add`, or of `claude mcp add-json` if the last one is JSON, and runs
+    that command: `remit add wiki -- npx wiki@1.0.0`. After `remit install`, Claude Code adds only servers on
+    its list of allowed servers; this allows the new one for one run.
     """
     program = shutil.which(_CLAUDE)
     if program is None:
         raise InstallError(
-            f"`{_CLAUDE}` is not on PATH", hint="write the entry into its file yourself: Remit finds it there"
+            f"`{_CLAUDE}` is not on PATH", hint="add the entry to its file yourself; Remit reads it there"
         )
     way = "add-json" if _is_json(words) else "add"
     command = [program, "--settings", json.dumps(leave_for(words)), "mcp", way, *words]
     done = subprocess.run(command)  # noqa: S603 - the user's own command
     if done.returncode == 0 and "project" in words:
-        sys.stderr.write(
-            "hint: approve it when the client starts here next, then let Remit start it: `remit trust`\n"
-        )
+        sys.stderr.write("hint: approve it when the client next starts here, then run `remit trust`\n")
     sys.exit(done.returncode)
 
 

@@ -178,7 +178,7 @@ def main() -> NoReturn:
         _drop_output()
         sys.exit(0)
     except OSError as failure:
-        render.error(RemitError(f"the output cannot be written: {failure.strerror}"))
+        render.error(RemitError(f"could not write the output: {failure.strerror}"))
         _drop_output()
         sys.exit(FAILURE)
 

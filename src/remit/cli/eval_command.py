@@ -28,7 +28,7 @@ _TIMES = ("p50_ms", "p95_ms")
     "wanted",
     type=click.Choice(PROVIDERS),
     multiple=True,
-    help="Who turns texts into vectors; may be repeated. Default: all that there are here.",
+    help="The embedding provider to measure; may be repeated. Default: all that are installed.",
 )
 @JSON
 def evaluate(*, folder: str, wanted: tuple[str, ...], as_json: bool) -> None:
@@ -39,7 +39,7 @@ def evaluate(*, folder: str, wanted: tuple[str, ...], as_json: bool) -> None:
     """
     trial = read_evaluation_folder(folder)
     if trial.left_out:
-        _say(f"warning: queries left out, since none of their relevant tools is there: {trial.left_out:,}")
+        _say(f"warning: queries skipped because their relevant tools are missing: {trial.left_out:,}")
     outcomes = {name: run(trial, opened, name) for name, opened in _opened(trial, wanted)}
     if as_json:
         figures = {name: outcome.named() for name, outcome in outcomes.items()}

@@ -9,15 +9,15 @@ from remit.cli.options import confirm
 
 @click.command()
 @click.argument("project")
-@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 def forget(project: str, *, yes: bool) -> None:
     """Delete everything stored about a project.
 
-    PROJECT is a directory in it, or its hash. Asks first, unless --yes is given.
+    PROJECT is a directory in it, or its hash. Asks for confirmation.
     """
     with open_registry() as registry:
         found = registry.projects.find(project)
         path = render.printable(found.path)
-        confirm(f"Erase all that Remit stored about {path}?", yes=yes)
+        confirm(f"Delete everything Remit stored about {path}?", yes=yes)
         registry.projects.forget(found)
     render.out(f"forgot {path}")

@@ -21,10 +21,12 @@ from remit.install.installer import FileChange
 from remit.text.redaction import HIDDEN, redact_url
 from remit.text.secrets import may_be_secret
 
-_DRY_RUN = click.option("--dry-run", is_flag=True, help="Print what would be changed, and change nothing.")
-_YES = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+_DRY_RUN = click.option("--dry-run", is_flag=True, help="Show the changes without making them.")
+_YES = click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 _MANAGED = click.option(
-    "--managed", is_flag=True, help="For every user of this machine; Claude Code only, by an administrator."
+    "--managed",
+    is_flag=True,
+    help="For every user of this machine; needs an administrator (Claude Code only).",
 )
 _STRING = re.compile(r'"(?:\\.|[^"\\])*+"')
 
@@ -39,11 +41,11 @@ def install(client: str, *, managed: bool, dry_run: bool, yes: bool) -> None:
 
     CLIENT is claude-code, claude-desktop, cursor, vscode, codex or gemini-cli. Remit becomes one of the
     client's servers; in Claude Code it also gets hooks, and serves all other servers in the client's place.
-    No declaration of a server is moved, copied or changed. Asks first, unless --yes is given. Then asks about
-    each project server that the client has approved; with --yes, those are only listed.
+    Server entries are not moved, copied or changed. Asks for confirmation, then about each project server
+    that the client has approved; with --yes, those are only listed.
 
-    With --managed, the client's managed settings get the hooks, and its managed-mcp.json the server: no user
-    and no repository can switch them off, and the client loads no other server. Run it as an administrator,
+    With --managed, Remit goes into the client's managed settings and its managed-mcp.json: users and
+    repositories cannot disable it, and the client loads no other server. Run it as an administrator,
     and again after you change the administrator's remit.toml.
     """
     if managed:
@@ -54,7 +56,7 @@ def install(client: str, *, managed: bool, dry_run: bool, yes: bool) -> None:
     changes = installer.plan(name)
     client_install.warn_of_unrecorded(unrecorded(os.environ))
     if has_managed_install(name):
-        _say("warning: an administrator has installed Remit for every user of this machine already")
+        _say("warning: an administrator already installed Remit for every user of this machine")
         _say(f"hint: `remit install {name}` adds a second set of hooks; you do not need it")
     if dry_run:
         _diff(changes)
@@ -72,8 +74,8 @@ def install(client: str, *, managed: bool, dry_run: bool, yes: bool) -> None:
 def uninstall(client: str, *, managed: bool, dry_run: bool, yes: bool) -> None:
     """Remove Remit from a client.
 
-    Files that nobody else wrote to since are restored to the last byte; from others only what Remit put in is
-    taken out. Asks first, unless --yes is given. Exits with 1 when Remit is not in the client.
+    Files that did not change after the install are restored to the last byte; from other files, only Remit's
+    part is removed. Asks for confirmation. Exits with 1 if Remit is not installed there.
     """
     installer = open_installer(is_managed=managed)
     name = installer.client(client)
@@ -96,8 +98,8 @@ def uninstall(client: str, *, managed: bool, dry_run: bool, yes: bool) -> None:
     for change in changes:
         for key in change.left:
             where = render.printable(change.path)
-            _say(f"warning: `{key}` in {where} was changed since: only Remit's part was removed")
-            _say(f"hint: look at what is left of `{key}`")
+            _say(f"warning: `{key}` in {where} changed after the install: only Remit's part was removed")
+            _say(f"hint: check what is left of `{key}`")
 
 
 def _install_for_all(client: str, *, dry_run: bool, yes: bool) -> None:
@@ -132,7 +134,7 @@ def _require_administrator(changes: Sequence[FileChange]) -> None:
         if change.is_change and not is_writable(change.path):
             raise InstallError(
                 f"you cannot write {change.path}: --managed needs an administrator",
-                hint="run it as an administrator (`sudo`); leave --managed out to install it for you alone",
+                hint="run it as an administrator (`sudo`), or omit --managed to install it only for you",
             )
 
 
@@ -148,7 +150,7 @@ def _diff(changes: Sequence[FileChange]) -> None:
             for line in _hunk(difference):
                 render.out(line)
     if not any(change.is_change for change in changes):
-        render.out("Nothing would be changed.")
+        render.out("Nothing would change.")
 
 
 def _hunk(difference: TextDifference) -> Iterator[str]:

@@ -22,17 +22,21 @@ if TYPE_CHECKING:
 @click.argument("server", shell_complete=known_names)
 @for_a_workspace
 @click.option(
-    "--client-id", metavar="ID", help="The client id that the server knows; default: register automatically."
+    "--client-id",
+    metavar="ID",
+    help="The client ID at the server; default: register automatically.",
 )
 @click.option(
     "--client-secret-env",
     "secret_variable",
     metavar="VARIABLE",
-    help="The environment variable that holds the secret belonging to the ID.",
+    help="The environment variable that holds the client secret.",
 )
-@click.option("--port", type=click.IntRange(1, 65535), help="Where the browser comes back to; default: any.")
-@click.option("--scope", metavar="SCOPES", help="What to ask for beside what the server wants at least.")
-@click.option("--no-browser", is_flag=True, help="Print the address, and open nothing.")
+@click.option(
+    "--port", type=click.IntRange(1, 65535), help="The port for the browser's callback; default: any."
+)
+@click.option("--scope", metavar="SCOPES", help="Scopes to request in addition to those the server requires.")
+@click.option("--no-browser", is_flag=True, help="Print the URL instead of opening a browser.")
 def login(
     *,
     server: str,
@@ -46,14 +50,14 @@ def login(
 ) -> None:
     """Sign in to a remote server.
 
-    Opens the server's page in the browser, and keeps what comes of it in the system's keyring, or in a file
-    that only you can read. The gateway uses it from then on, and renews it by itself.
+    Opens the server's sign-in page in the browser, and stores the tokens in the system's keyring, or in a
+    file that only you can read. The gateway uses them from then on, and renews them automatically.
     """
     secret = None
     if secret_variable is not None:
         secret = os.environ.get(secret_variable)
         if client_id is None or not secret:
-            raise click.UsageError(f"give --client-id, and set {secret_variable}")
+            raise click.UsageError(f"pass --client-id, and set {secret_variable}")
     upstream = _find(server, options)
     bootstrap.sign_in(
         upstream,
@@ -85,7 +89,7 @@ def _find(server: str, options: WorkspaceOptions) -> Upstream:
 
 
 def _show(url: str) -> None:
-    sys.stderr.write(f"Sign in here, if no browser opens:\n{render.printable(url)}\n")
+    sys.stderr.write(f"If no browser opens, sign in here:\n{render.printable(url)}\n")
     sys.stderr.flush()
 
 

@@ -26,15 +26,15 @@ _NAME = 80  # characters of an artifact's name in a table
 _LARGEST = 2**26  # bytes of an export
 
 ID = click.option(
-    "--id", "project_id", metavar="ID", help="The memory to look at; default: that of the directory."
+    "--id", "project_id", metavar="ID", help="The project id of the memory; default: this directory's."
 )
-GLOBAL = click.option("--global", "is_global", is_flag=True, help="What is kept for every project.")
+GLOBAL = click.option("--global", "is_global", is_flag=True, help="Global memory, which all projects share.")
 
 
 def _which(memory: Memory, project_id: str | None, *, is_global: bool) -> str | None:
     """Return the project id of the selected memory; None stands for the global scope."""
     if is_global and project_id is not None:
-        raise click.UsageError("give --id or --global")
+        raise click.UsageError("pass --id or --global, not both")
     return None if is_global else project_id or memory_id(memory.workspace.project)
 
 
@@ -67,14 +67,14 @@ def print_id(*, project: str, as_json: bool) -> None:
 @memory.command("list")
 @for_a_memory
 @click.option("--projects", "whose", is_flag=True, help="List the projects that have a memory.")
-@click.option("--all", "everything", is_flag=True, help="Add what is superseded or held.")
+@click.option("--all", "everything", is_flag=True, help="Include superseded and held artifacts.")
 @click.option(
     "--limit",
     type=click.IntRange(1, 10_000),
     metavar="NUMBER",
     default=_LIMIT,
     show_default=True,
-    help="The most to show.",
+    help="The maximum number of results.",
 )
 def list_artifacts(
     *,
@@ -86,7 +86,7 @@ def list_artifacts(
     limit: int,
     as_json: bool,
 ) -> None:
-    """List what is kept, the newest first."""
+    """List artifacts, newest first."""
     with open_memory(project) as opened:
         if whose:
             _list_projects(opened, as_json=as_json)
@@ -98,7 +98,7 @@ def list_artifacts(
     elif found:
         render.table("memory", ("id", "status", "scope", "saved", "name"), [_cells(each) for each in found])
     else:
-        render.out(f"Nothing is kept for {render.printable(which or 'every project')}.")
+        render.out(f"No memory for {render.printable(which or 'every project')}.")
 
 
 def _list_projects(opened: Memory, *, as_json: bool) -> None:
@@ -121,7 +121,7 @@ def _list_projects(opened: Memory, *, as_json: bool) -> None:
 @click.argument("id")
 @for_a_memory
 def show(id: str, *, project: str, project_id: str | None, is_global: bool, as_json: bool) -> None:
-    """Print an artifact, and what it is related to."""
+    """Show an artifact and its relations."""
     with open_memory(project) as opened:
         found = opened.find(id, _which(opened, project_id, is_global=is_global))
         relations = opened.relations(found.id)
@@ -150,16 +150,15 @@ def show(id: str, *, project: str, project_id: str | None, is_global: bool, as_j
     metavar="NUMBER",
     default=5,
     show_default=True,
-    help="The most to show.",
+    help="The maximum number of results.",
 )
 @JSON
 def search(
     *, query: tuple[str, ...], project: str, project_id: str | None, limit: int, as_json: bool
 ) -> None:
-    """Find artifacts by what they say.
+    """Find artifacts by words and meaning.
 
-    By the words of QUERY and by its meaning, in all of the project's memory and in what is kept for every
-    project. Exits with 1 when nothing is found.
+    Searches the project's memory and global memory. Exits with 1 if nothing is found.
     """
     with open_memory(project) as opened:
         which = _which(opened, project_id, is_global=False)
@@ -171,19 +170,19 @@ def search(
             render.out(render.printable(f"{each['id']}  {each['score']}  {each['scope']}  {each['name']}"))
             render.out(render.printable(f"  {' '.join(str(each['content']).split())}"))
     if not found.matches:
-        render.note(found.next_step or "nothing was found")
+        render.note(found.next_step or "No matches.")
         sys.exit(NOTHING_DONE)
 
 
 @memory.command("export")
 @PROJECT
 @ID
-@click.option("--all", "everything", is_flag=True, help="All projects, and what is kept for every project.")
+@click.option("--all", "everything", is_flag=True, help="All projects, and global memory.")
 @click.option("--output", metavar="FILE", help="Write to a file; default: stdout.")
 def export(*, project: str, project_id: str | None, everything: bool, output: str | None) -> None:
-    """Write memory as lines of JSON."""
+    """Export memory as JSON Lines."""
     if everything and project_id is not None:
-        raise click.UsageError("give --id or --all")
+        raise click.UsageError("pass --id or --all, not both")
     with open_memory(project) as opened:
         which = None if everything else _which(opened, project_id, is_global=False)
         lines = list(opened.export(which))
@@ -192,7 +191,7 @@ def export(*, project: str, project_id: str | None, everything: bool, output: st
             sys.stdout.write(f"{line}\n")
         return
     if leaves_checkout(output):
-        raise BadFileError(f"`{output}` is a link out of the checkout", hint="name another file")
+        raise BadFileError(f"`{output}` links outside the checkout", hint="name another file")
     try:
         with open(output, "w", encoding="utf-8", opener=private_files.open_private) as file:
             file.writelines(f"{line}\n" for line in lines)
@@ -206,10 +205,10 @@ def export(*, project: str, project_id: str | None, everything: bool, output: st
 @PROJECT
 @JSON
 def restore(file: str, *, project: str, as_json: bool) -> None:
-    """Add what was exported; FILE may be `-` for stdin.
+    """Import an export; FILE may be `-` for stdin.
 
-    All of it is added, or nothing; what is known already is left as it is. A person must approve
-    records that other projects will see: on a terminal you are asked, elsewhere see `remit approve`.
+    Adds all records or none; known records stay unchanged. A person must approve records that other projects
+    will see: a terminal asks you; otherwise use `remit approve`.
     """
     lines = _lines(file)
     with open_memory(project) as opened:
@@ -230,7 +229,7 @@ def restore(file: str, *, project: str, as_json: bool) -> None:
     if as_json:
         render.data(done._asdict())
     else:
-        render.out(f"added {_records(done.added)}; {_records(done.known)} known before")
+        render.out(f"added {_records(done.added)}; {_records(done.known)} already known")
 
 
 def _records(count: int) -> str:
@@ -254,13 +253,13 @@ def _lines(file: str) -> Sequence[str]:
 @memory.command("delete")
 @click.argument("id", required=False)
 @for_a_memory
-@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 def delete(
     id: str | None, *, project: str, project_id: str | None, is_global: bool, yes: bool, as_json: bool
 ) -> None:
-    """Erase an artifact, or without an ID all of a project's memory.
+    """Erase an artifact, or without an ID a project's whole memory.
 
-    Asks first, unless --yes is given.
+    Asks for confirmation.
     """
     with open_memory(project) as opened:
         which = _which(opened, project_id, is_global=is_global)
@@ -271,7 +270,7 @@ def delete(
             what = found.id
         else:
             if which is None:
-                raise click.UsageError("name what to erase of what is kept for every project")
+                raise click.UsageError("pass the ID of the global artifact to erase")
             if not opened.get_scope_state({"project_id": which}).project_exists:
                 render.note(f"{render.printable(which)} has no memory")
                 sys.exit(NOTHING_DONE)
@@ -289,7 +288,7 @@ def delete(
 @ID
 @JSON
 def hygiene(*, project: str, project_id: str | None, as_json: bool) -> None:
-    """Name what is stale, said twice, held or never tried."""
+    """Find artifacts that are stale, duplicate, held or never tried."""
     with open_memory(project) as opened:
         which = _which(opened, project_id, is_global=False)
         report = opened.run_hygiene({"project_id": which})
@@ -302,7 +301,7 @@ def hygiene(*, project: str, project_id: str | None, as_json: bool) -> None:
     if report.unresolved_saves:
         render.out(
             render.printable(
-                f"{report.unresolved_saves} writes wait: {', '.join(report.pending_artifact_ids)}"
+                f"{report.unresolved_saves} writes are pending: {', '.join(report.pending_artifact_ids)}"
             )
         )
     render.out(render.printable(report.next_step))

@@ -23,23 +23,21 @@ OUTDATED = 1
 NAMES = "names.py"
 SCOPES = "scopes.toml"
 
-_CHECK = click.option(
-    "--check", is_flag=True, help="Write nothing; exit with 1 when the file is not up to date."
-)
+_CHECK = click.option("--check", is_flag=True, help="Write nothing; exit with 1 if the file is out of date.")
 
 
 @click.group("names", invoke_without_command=True)
 @click.option(
     "--names", "file", metavar="FILE", default=NAMES, show_default=True, help="The file of names to show."
 )
-@click.option("--scopes", metavar="FILE", help=f"Its scopes; default: {SCOPES} beside it.")
+@click.option("--scopes", metavar="FILE", help=f"Its scopes file; default: {SCOPES} next to it.")
 @JSON
 @click.pass_context
 def names(context: click.Context, *, file: str, scopes: str | None, as_json: bool) -> None:
     """Show or generate the tool names of a program's commands.
 
-    Names come from the source files of a Python package, which are not imported or run: commands of click,
-    typer and argparse, and functions with Remit's own @tool.
+    Reads the source files of a Python package without importing or running them, and finds the commands of
+    click, typer and argparse, and functions with Remit's own @tool.
     """
     if context.invoked_subcommand is not None:
         return
@@ -53,7 +51,7 @@ def names(context: click.Context, *, file: str, scopes: str | None, as_json: boo
 
 @names.command()
 @click.argument("source", metavar="SRC")
-@click.option("--out", metavar="FILE", help="Where to write; `.json` makes it JSON. Default: to stdout.")
+@click.option("--out", metavar="FILE", help="The output file; `.json` writes JSON. Default: stdout.")
 @_CHECK
 @JSON
 def generate(*, source: str, out: str | None, check: bool, as_json: bool) -> None:
@@ -65,7 +63,7 @@ def generate(*, source: str, out: str | None, check: bool, as_json: bool) -> Non
     made = generator.names(source, as_json=as_json if out is None else out.endswith(".json"))
     _warn(made.warnings)
     if out is None and check:
-        raise click.UsageError("--check compares with a file; name it with --out")
+        raise click.UsageError("--check needs a file to compare with: pass --out")
     if out is None:
         sys.stdout.write(made.data.decode())
         return
@@ -80,14 +78,14 @@ def generate(*, source: str, out: str | None, check: bool, as_json: bool) -> Non
 
 @names.command()
 @click.argument("file", metavar="NAMES")
-@click.option("--out", metavar="SCOPES", help=f"The scopes file to keep; default: {SCOPES} beside it.")
+@click.option("--out", metavar="SCOPES", help=f"The scopes file to update; default: {SCOPES} next to it.")
 @_CHECK
 @JSON
 def label(*, file: str, out: str | None, check: bool, as_json: bool) -> None:
-    """Update the scopes file of a file of names.
+    """Add new names to the scopes file.
 
-    New names are added: off for agents, unless their words say that they only read. What is there stays as it
-    is, to the byte; names that no command has any more are told, and left for you to take out.
+    New names are disabled for agents, unless their words say that they only read. Existing lines stay
+    unchanged, to the byte. Names whose command no longer exists are reported; remove them yourself.
     """
     generator, scopes = Generator(), out or _beside(file)
     made = generator.scopes(file, scopes)
@@ -100,29 +98,29 @@ def label(*, file: str, out: str | None, check: bool, as_json: bool) -> None:
             render.out(f"added {name}")
         render.out(_told(scopes, changed, len(made.names), check=check))
     for name in made.removed:
-        render.warning(RemitError(f"{scopes}: no command is called `{name}` any more"))
+        render.warning(RemitError(f"{scopes}: the command `{name}` no longer exists"))
     _leave(changed, check=check)
 
 
 @names.command()
 @click.argument("file", metavar="NAMES")
 @click.argument("scopes", metavar="SCOPES")
-@click.option("--out", metavar="FILE", help="Where to write. Default: to stdout.")
+@click.option("--out", metavar="FILE", help="The output file. Default: stdout.")
 @_CHECK
 @JSON
 def server(*, file: str, scopes: str, out: str | None, check: bool, as_json: bool) -> None:
-    """Write an MCP server of names and scopes.
+    """Generate an MCP server from names and scopes.
 
-    It shows, and runs, each command only where its scopes and the states of the directory it is started in
-    allow that. A command runs as a process of its own.
+    The server shows and runs a command only if its scopes and the states of the directory it was started in
+    allow it. Each command runs in its own process.
     """
     generator = Generator()
     made = generator.server(file, scopes)
     for name in made.unlabelled:
-        render.warning(RemitError(f"{scopes}: nothing is said of `{name}`, so that no agent may use it"))
+        render.warning(RemitError(f"{scopes}: `{name}` is not listed, so no agent may use it"))
     _warn_of_states(made.states, scopes)
     if out is None and check:
-        raise click.UsageError("--check compares with a file; name it with --out")
+        raise click.UsageError("--check needs a file to compare with: pass --out")
     if out is None and not as_json:
         sys.stdout.write(made.data.decode())
         return
@@ -150,7 +148,7 @@ def _leave(changed: bool, *, check: bool) -> None:
 
 
 def _told(file: str, changed: bool, amount: int, *, check: bool) -> str:
-    word = ("is not up to date" if check else "written") if changed else "is up to date"
+    word = ("is out of date" if check else "written") if changed else "is up to date"
     return f"{render.printable(file)} {word}: {amount} command{'' if amount == 1 else 's'}"
 
 
@@ -169,8 +167,8 @@ def _warn_of_states(states: Iterable[str], scopes: str) -> None:
         known = [each.name for each in registry.states.reports(registry.at())]
     for name in states:
         if name not in known:
-            hint = did_you_mean(name, known) or "declare it in remit.toml where the server is to run"
-            render.warning(RemitError(f"{scopes}: no file declares the state `{name}` here", hint=hint))
+            hint = did_you_mean(name, known) or "declare it in remit.toml, where the server runs"
+            render.warning(RemitError(f"{scopes}: the state `{name}` is not declared here", hint=hint))
 
 
 def _draw(branches: "Mapping[str, Branch]", labelled: "Mapping[str, LabeledCommand]", depth: int = 0) -> None:

@@ -44,7 +44,7 @@ class WorkspaceOptions(NamedTuple):
     def context(self, registry: Registry) -> Context:
         """Make the selected context."""
         if self.parents and self.agent is None:
-            raise click.UsageError("--parent says who started an agent; name it with --agent")
+            raise click.UsageError("--parent needs --agent, the agent that it started")
         return registry.at(
             self.project,
             self.client or registry.usual_client,
@@ -57,13 +57,13 @@ class WorkspaceOptions(NamedTuple):
 
 
 PROJECT = click.option(
-    "--project", metavar="DIR", default=".", help="The directory to answer for; default: here."
+    "--project", metavar="DIR", default=".", help="The project directory; default: the current one."
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 CLIENT = click.option(
     "--client",
     metavar="NAME",
-    help="The client to answer for, or `all`; default: claude-code, or the one on this machine.",
+    help="The client, or `all`; default: claude-code, or the only one installed.",
 )
 _OPTIONS = (
     PROJECT,
@@ -71,30 +71,30 @@ _OPTIONS = (
     click.option(
         "--headless",
         is_flag=True,
-        help="As the client has it without a terminal: nothing needs approval.",
+        help="As if the client ran without a terminal: nothing needs approval.",
     ),
     click.option(
         "--mcp-config",
         "mcp_configs",
         metavar="FILE",
         multiple=True,
-        help="As the client has it when started with this file of servers; may be repeated.",
+        help="As if the client was started with this file of servers; may be repeated.",
     ),
     JSON,
 )
 _AGENT_OPTIONS = (
-    click.option("--agent", metavar="NAME", help="The agent to answer for; default: the main session."),
+    click.option("--agent", metavar="NAME", help="The agent; default: the main session."),
     click.option(
         "--parent",
         "parents",
         metavar="NAME",
         multiple=True,
-        help="The agent that started it; repeated for those above, the nearest first.",
+        help="The agent that started it; repeat for its ancestors, nearest first.",
     ),
     click.option(
         "--mode",
         type=click.Choice([mode.value for mode in Mode]),
-        help="How much it may do; default: what the machine's configuration says.",
+        help="How much it may do; default: as configured.",
     ),
 )
 

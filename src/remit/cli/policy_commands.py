@@ -34,9 +34,9 @@ def policy() -> None:
 @policy.command("check")
 @for_a_workspace
 def check_policy(*, options: WorkspaceOptions, as_json: bool) -> None:
-    """Name every mistake in Remit's own configuration.
+    """Find mistakes in Remit's own configuration.
 
-    Each with its file, line and column, and with what to do. Exits with 1 when there is an error.
+    Each mistake has its file, line, column and fix. Exits with 1 if there is an error.
     """
     with open_registry() as registry:
         context = options.context(registry)
@@ -53,16 +53,16 @@ def check_policy(*, options: WorkspaceOptions, as_json: bool) -> None:
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @PROJECT
 @click.option("--deny", is_flag=True, help="Deny them.")
-@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
-@click.option("--watch", "is_watching", is_flag=True, help="Show calls as they come, and answer them.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--watch", "is_watching", is_flag=True, help="Show calls as they arrive, and answer them.")
 @JSON
 def approve(
     *, ids: tuple[str, ...], project: str, deny: bool, yes: bool, is_watching: bool, as_json: bool
 ) -> None:
     """Approve or deny pending calls.
 
-    Without an ID, lists them with all their arguments. An approval counts for that exact call, once, until it
-    expires. Asks first, unless --yes or --deny is given. An agent's own commands cannot approve.
+    Without an ID, lists them with all their arguments. An approval covers exactly that call, once, until it
+    expires. Asks for confirmation, except with --deny. Agents cannot approve calls.
     """
     if deny and not ids:
         raise click.UsageError("pass the ID of a call to deny")

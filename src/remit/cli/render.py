@@ -147,7 +147,7 @@ def explanation(explained: Explanation, context: Context) -> None:
         others = [
             (tool.scope, shorten(tool.source, context), why.full_reason) for tool, why in explained.shadowed
         ]
-        table("others of this name", ("scope", "source", "reason"), others)
+        table("other declarations of this name", ("scope", "source", "reason"), others)
 
 
 def _answer(result: GateResult) -> str:
@@ -165,17 +165,17 @@ def _facts(explained: Explanation) -> Iterator[str]:
         subject = "it" if tool.kind is Kind.MCP_SERVER else f"its server `{tool.server}`"
         yield f"{subject} cannot be started here: {explained.obstacle}"
     if explained.is_assumed:
-        yield f"whether `{tool.server}` has this tool is not known yet: `remit scan --connect` asks it"
+        yield f"not known yet whether `{tool.server}` has this tool: run `remit scan --connect`"
     if explained.ratings:
         told = ", ".join(f"`{each.level.word}` ({each.origin})" for each in explained.ratings)
         yield f"danger by source: {told}"
     if tool.description:
-        yield f"about it: {tool.description.splitlines()[0][:200]}"
+        yield f"description: {tool.description.splitlines()[0][:200]}"
     if explained.tools:
         cost = "" if tool.tokens is None else f", about {rounded(tool.tokens)} tokens per request"
         yield f"its tools: {len(explained.tools):,} known{cost}"
     if tool.failure is not None and not explained.obstacle:
-        yield f"when it was last asked for its tools: {tool.failure}"
+        yield f"last connection failed: {tool.failure}"
 
 
 def total(summary: Summary, *, sends_a_part: bool = False) -> str:

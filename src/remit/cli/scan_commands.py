@@ -42,18 +42,18 @@ def _seconds(_context: click.Context, _parameter: click.Parameter, value: float)
     default=DEADLINE,
     show_default=True,
     callback=_seconds,
-    help="How long each server may take.",
+    help="Time limit for each server.",
 )
 def scan(
     *, servers: tuple[str, ...], options: WorkspaceOptions, connect: bool, timeout: float, as_json: bool
 ) -> None:
     """Read all configuration again, and show what changed.
 
-    With --connect, servers are started or reached for what they list: all in force that are yours or that you
-    trust, or only each SERVER that is named.
+    With --connect, Remit starts or contacts servers to list their tools: all available servers that are yours
+    or that you trust, or only each SERVER you name.
     """
     if servers and not connect:
-        raise click.UsageError("servers are named for --connect only")
+        raise click.UsageError("server names need --connect")
     with open_registry() as registry:
         context = options.context(registry)
         found, connected = registry.scan(context), None
@@ -88,12 +88,12 @@ def embed_new_tools(registry: Registry, context: Context) -> None:
 
 @click.command()
 @PROJECT
-@click.option("--all", "everything", is_flag=True, help="Add those that are known, but not found.")
+@click.option("--all", "everything", is_flag=True, help="Include supported clients that were not found.")
 @JSON
 def clients(*, project: str, everything: bool, as_json: bool) -> None:
     """List the clients on this machine, with their files.
 
-    A client is on this machine if its program or its own settings are.
+    A client counts as found if its program or its own settings exist.
     """
     with open_registry() as registry:
         context = registry.at(project, ALL_CLIENTS)

@@ -28,10 +28,10 @@ from remit.settings import DEFAULT_LIMIT, MAX_LIMIT
     metavar="NUMBER",
     default=DEFAULT_LIMIT,
     show_default=True,
-    help="The most to show.",
+    help="The maximum number of results.",
 )
-@click.option("--all", "everything", is_flag=True, help="Add the hidden ones, with gate and reason.")
-@click.option("--full", is_flag=True, help="Add each tool's input schema.")
+@click.option("--all", "everything", is_flag=True, help="Include hidden tools, with gate and reason.")
+@click.option("--full", is_flag=True, help="Include each tool's input schema.")
 def search(
     *,
     query: tuple[str, ...],
@@ -44,7 +44,7 @@ def search(
 ) -> None:
     """Find tools by what they do.
 
-    QUERY says in your words what you want to do, or names a tool. Exits with 1 when nothing is a good match.
+    QUERY describes a task in your own words, or names a tool. Exits with 1 if nothing is a good match.
     """
     with open_registry() as registry:
         context = options.context(registry)

@@ -47,7 +47,7 @@ _LAST_PORT = 65535
 @click.command()
 @PROJECT
 @click.option(
-    "--http", metavar="HOST:PORT", help="Listen there, and not on stdio; a port alone is 127.0.0.1."
+    "--http", metavar="HOST:PORT", help="Listen on HTTP instead of stdio; a port alone means 127.0.0.1."
 )
 @click.option(
     "--client", metavar="NAME", default=DEFAULT_CLIENT, show_default=True, help="The client to serve as."
@@ -58,9 +58,9 @@ _LAST_PORT = 65535
     "parents",
     metavar="NAME",
     multiple=True,
-    help="The agent that started it; repeat for those above, nearest first.",
+    help="The agent that started it; repeat for its ancestors, nearest first.",
 )
-@click.option("--room", metavar="NAME", help="Serve the tools of one room alone.")
+@click.option("--room", metavar="NAME", help="Serve only the tools of one room.")
 @click.option(
     "--strategy",
     type=click.Choice([strategy.value for strategy in Strategy]),
@@ -69,33 +69,33 @@ _LAST_PORT = 65535
 @click.option(
     "--mode",
     type=click.Choice([mode.value for mode in Mode]),
-    help="How much may be done; default: as configured.",
+    help="How much clients may do; default: as configured.",
 )
 @click.option(
     "--allow-host",
     "hosts",
     metavar="NAME",
     multiple=True,
-    help="With --http: another name that this machine is reached by; may be repeated.",
+    help="With --http: another host name of this machine; may be repeated.",
 )
 @click.option(
     "--allow-origin",
     "origins",
     metavar="ORIGIN",
     multiple=True,
-    help="With --http: a web page that may connect, such as http://localhost:6274; may be repeated.",
+    help="With --http: an origin whose pages may connect, such as http://localhost:6274; may be repeated.",
 )
-@click.option("--memory", is_flag=True, help="Serve project memory alone, on stdio.")
+@click.option("--memory", is_flag=True, help="Serve only project memory, on stdio.")
 @click.option(
     OPTION,
     "ground",
     metavar="FILE",
     is_eager=True,
     callback=_fix_ground,
-    help="Take all paths from this install record, and no variable; `remit install` writes it.",
+    help="Take all paths from this install record, not from variables; `remit install` writes it.",
 )
-@click.option("--log-json", is_flag=True, help="Write the log on stderr as JSON, one object a line.")
-@click.option("-v", "--verbose", count=True, help="Say more on stderr; twice for all of it.")
+@click.option("--log-json", is_flag=True, help="Log as JSON on stderr, one object per line.")
+@click.option("-v", "--verbose", count=True, help="Log more to stderr; repeat for everything.")
 def serve(
     *,
     project: str,
@@ -116,27 +116,27 @@ def serve(
     """Serve the available tools as one MCP server.
 
     On stdio it serves one client, which starts it: `claude mcp add remit -- remit serve`. With --http it
-    serves many, each endpoint at a URL of its own: /mcp, /p/PROJECT/mcp, /p/PROJECT/a/AGENT/mcp,
-    /a/PARENT/a/AGENT/mcp, /rooms/ROOM/mcp. Other machines reach it only where a token is asked for: see
-    `remit token`.
+    serves many, each endpoint at its own URL: /mcp, /p/PROJECT/mcp, /p/PROJECT/a/AGENT/mcp,
+    /a/PARENT/a/AGENT/mcp, /rooms/ROOM/mcp. Other machines can reach it only with a token: see `remit
+    token`.
     """
     if ground is not None:
         _take_back_variables(client, project, ground)
     if os.environ.get(DEPTH):
         raise ServingError(
-            "this `remit serve` was started by Remit itself, which would go round in a circle",
-            hint="take the entry that starts Remit out of the servers that Remit starts",
+            "this `remit serve` was started by Remit itself, which would never end",
+            hint="remove the entry that starts Remit from the servers that Remit starts",
         )
     if client == ALL_CLIENTS:
-        raise click.UsageError("--client is the one client that is served")
+        raise click.UsageError("--client must name one client")
     if parents and agent is None:
-        raise click.UsageError("--parent names the agent that started --agent; name that one, too")
+        raise click.UsageError("--parent needs --agent, the agent that it started")
     address = None if http is None else _address(http)
     if (hosts or origins) and address is None:
         raise click.UsageError("--allow-host and --allow-origin are for --http")
     pages = [_origin(each) for each in origins]
     if memory and (address or agent or room or strategy or mode):
-        raise click.UsageError("--memory serves memory alone, on stdio")
+        raise click.UsageError("--memory serves only memory on stdio: omit the other options")
     _start_log(as_json=log_json, verbose=verbose)
     # On HTTP, these variables belong to no client.
     is_headless = address is None and runs_headless(os.environ)
@@ -171,7 +171,7 @@ def _take_back_variables(client: str, project: str, ground: Ground) -> None:
 def _address(given: str) -> tuple[str, int]:
     found = _ADDRESS.fullmatch(given)
     if found is None or int(found["port"]) > _LAST_PORT:
-        raise click.UsageError(f"--http is HOST:PORT or a port, and not `{given}`")
+        raise click.UsageError(f"--http must be HOST:PORT or a port, not `{given}`")
     return (found["host"] or LOOPBACK).strip("[]"), int(found["port"])
 
 
@@ -180,7 +180,7 @@ def _origin(given: str) -> str:
     if found is None:
         like = "http://localhost:6274"
         raise click.UsageError(
-            f"--allow-origin is a scheme, a host and perhaps a port, like {like}, and not `{given}`"
+            f"--allow-origin must be a scheme, a host and optionally a port, like {like}, not `{given}`"
         )
     return found
 

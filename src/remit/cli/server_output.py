@@ -75,7 +75,7 @@ def connected(servers: Sequence[ServerListing]) -> None:
         columns = ("server", "scope", "tools", "protocol", "seconds", "outcome")
         render.table("servers", columns, [_cells(item) for item in servers])
     else:
-        render.out("no server to ask")
+        render.out("no server to connect to")
 
 
 def entries(found: Sequence[ServerTrust], context: Context, *, to_stderr: bool = False) -> None:
@@ -117,7 +117,7 @@ def _cells(item: ServerListing) -> tuple[str, ...]:
     tool, _, offer = item
     label = tool.server or tool.name
     if offer is None:
-        return label, tool.scope, "", "", "", f"not asked: {item.why_not}"
+        return label, tool.scope, "", "", "", f"skipped: {item.why_not}"
     seconds = f"{offer.seconds:.1f}"
     if offer.failure is not None:
         return label, tool.scope, "", "", seconds, offer.failure.reason

@@ -63,7 +63,7 @@ def set_state(name: str, *, project: str) -> None:
 @click.argument("name")
 @PROJECT
 def clear_state(name: str, *, project: str) -> None:
-    """Clear a workflow state, and those that imply it."""
+    """Clear a workflow state, and states that imply it."""
     with open_registry() as registry:
         context = registry.at(project)
         cleared = registry.states.clear(name, context)
@@ -75,11 +75,11 @@ def clear_state(name: str, *, project: str) -> None:
 
 @states.command("push")
 @PROJECT
-@click.option("--json", "text", metavar="OBJECT", required=True, help="The states; `-` reads it from stdin.")
+@click.option("--json", "text", metavar="OBJECT", required=True, help="The states as JSON; `-` reads stdin.")
 def push_states(*, project: str, text: str) -> None:
     """Report an application's states, for a while.
 
-    OBJECT maps names of states to true, false, or null to withdraw an earlier report. Its `location` tells
+    OBJECT maps names of states to true, false, or null to withdraw an earlier report. Its `location` says
     where the user is: page, route, modal, selected, depth, components, elements.
     """
     pushed = _read_pushed(text)

@@ -15,7 +15,7 @@ from remit.sessions.definition_notices import held_notices
 if TYPE_CHECKING:
     from remit.sessions.install_notices import InstallNotice
 
-NONE = "No gateway runs.\nhint: `remit serve` starts one, and so does a client that is configured to"
+NONE = "No gateway is running.\nhint: run `remit serve`, or start a client that has Remit installed"
 
 
 @click.command()
@@ -24,10 +24,9 @@ NONE = "No gateway runs.\nhint: `remit serve` starts one, and so does a client t
 def status(*, project: str, as_json: bool) -> None:
     """Show the running gateways and their servers.
 
-    Those that a client started on stdio are shown, too. Also says if Claude Code runs without the gateway or
-    the hooks of Remit in this project, or without a server that it approved, if a server cannot start or last
-    failed to, if the Python that Remit was installed with in any client is gone, and which tools are held
-    because their definitions changed.
+    Includes gateways that clients started on stdio. Also reports problems: Claude Code runs here without
+    Remit's gateway, Remit's hooks or a server it approved; a server cannot start or failed last time; the
+    Python that Remit was installed with is gone; tools are held because their definitions changed.
     """
     running = open_status_files().running()
     with open_registry() as registry:
@@ -72,7 +71,7 @@ def _show(gateway: Mapping[str, Any]) -> None:
     servers = [_server(each) for each in gateway["upstreams"]]
     if servers:
         render.out()
-        columns = ("server", "health", "calls", "errors", "p50 ms", "p95 ms", "what is wrong")
+        columns = ("server", "health", "calls", "errors", "p50 ms", "p95 ms", "problem")
         render.table("", columns, servers, numbers=columns[2:6])
 
 

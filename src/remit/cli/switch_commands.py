@@ -50,7 +50,7 @@ _FLAGS = {
 _NAMES = click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=known_names)
 _EVERYWHERE = click.option("--everywhere", is_flag=True, help="In all your projects on this machine.")
 _SHARED = click.option("--shared", is_flag=True, help="For everyone in this project: in `remit.toml`.")
-_YES = click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+_YES = click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 _CHOICE = re.compile(r"(\d+)(?:-(\d+))?")
 
 
@@ -82,7 +82,7 @@ def disable(
     """Disable tools or servers.
 
     NAME is a tool, a server, a skill, a command, or a pattern such as `mcp__github__delete_*`. The rule is
-    written to `remit.local.toml` at the root of this project, which is for you alone.
+    written to `remit.local.toml` at the root of this project, which applies only to you.
     """
     layer = _layer(everywhere=everywhere, shared=shared)
     with open_registry() as registry:
@@ -136,7 +136,7 @@ def prune(*, options: WorkspaceOptions, yes: bool, as_json: bool) -> None:
     """Suggest tools to disable, and disable those you choose.
 
     Suggests tools that were never used in two weeks or five sessions, and tools whose calls only fail.
-    Without a terminal nothing is disabled, unless --yes is given: then all of them are.
+    Without a terminal it disables nothing; with --yes, all of them.
     """
     with open_registry() as registry:
         context = options.context(registry)

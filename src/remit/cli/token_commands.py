@@ -33,22 +33,22 @@ def token() -> None:
     "projects",
     metavar="DIR",
     multiple=True,
-    help="Let its bearer reach this project; may be repeated. Default: every project.",
+    help="Limit the token to this project; may be repeated. Default: every project.",
 )
 @click.option(
     "--agent",
     "agents",
     metavar="NAME",
     multiple=True,
-    help="Let its bearer be this agent; may be repeated. Default: any, and the main session.",
+    help="Limit the token to this agent; may be repeated. Default: any agent, and the main session.",
 )
 def add_token(name: str, *, projects: tuple[str, ...], agents: tuple[str, ...]) -> None:
-    """Make a token, and print it this once.
+    """Create a token and print it, once.
 
-    As soon as there is one, `remit serve --http` asks everybody for a token. Only a hash of it is stored.
+    Once a token exists, `remit serve --http` requires one from every client. Only its hash is stored.
     """
     if not _NAME.fullmatch(name):
-        raise click.UsageError("a token's name has letters, digits and . _ @ -, 64 at most")
+        raise click.UsageError("a token name may have up to 64 letters, digits and . _ @ -")
     with open_registry() as registry:
         found = dict.fromkeys(registry.at(directory).workspace.project for directory in projects)
     made = open_tokens().add(name, projects=[*found], agents=agents, at=time.time_ns() // 1_000_000)
@@ -58,7 +58,7 @@ def add_token(name: str, *, projects: tuple[str, ...], agents: tuple[str, ...]) 
 @token.command("list")
 @JSON
 def list_tokens(*, as_json: bool) -> None:
-    """List the tokens, and what their bearers may reach."""
+    """List the tokens and what each may reach."""
     grants = open_tokens().grants()
     if as_json:
         render.data({"tokens": [_shape(grant) for grant in grants]})
@@ -71,7 +71,7 @@ def list_tokens(*, as_json: bool) -> None:
 @token.command("revoke")
 @click.argument("name")
 def revoke_token(name: str) -> None:
-    """End a token; its bearer is refused from now on."""
+    """Revoke a token, starting now."""
     if not open_tokens().revoke(name):
         sys.stderr.write(f"error: there is no token `{render.printable(name)}`\n")
         sys.exit(NOTHING_DONE)

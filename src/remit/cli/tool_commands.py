@@ -89,7 +89,7 @@ def why(*, name: str, options: WorkspaceOptions, as_json: bool) -> None:
     "--budget",
     type=click.IntRange(min=0),
     metavar="CHARACTERS",
-    help="The most to print; default: what the configuration says, or 6000.",
+    help="The maximum length; default: as configured, or 6000.",
 )
 def session_context(*, options: WorkspaceOptions, budget: int | None, as_json: bool) -> None:
     """Print what an agent gets at session start."""

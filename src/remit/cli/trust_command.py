@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=known_names)
 @for_a_workspace
-@click.option("--all", "everything", is_flag=True, help="Trust all that are listed.")
+@click.option("--all", "everything", is_flag=True, help="Trust everything that is listed.")
 @click.option("--harmless", is_flag=True, help="Accept all changed definitions that are harmless.")
 @click.option("--reject", is_flag=True, help="Reject the changed definition of each NAME.")
-@click.option("--revoke", is_flag=True, help="Trust each NAME no more, or with --all none.")
-@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@click.option("--revoke", is_flag=True, help="Revoke trust in each NAME, or with --all in everything.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 def trust(
     *,
     names: tuple[str, ...],
@@ -51,12 +51,12 @@ def trust(
 ) -> None:
     """Trust servers, states and changed definitions.
 
-    Servers that come with a project are started only then, and states that run a program, reach a server or
-    change what is not the project's count only then. A tool whose definition changed after it was accepted is
-    hidden until then. Without a NAME, lists all of these: what they would do, and what changed.
+    Until you trust them, Remit does not start a project's servers, ignores its states that run a program,
+    contact a server or redefine states of other files, and hides tools whose definitions changed after you
+    accepted them. Without a NAME, lists all of these: what they would do, and what changed.
 
     A NAME is a server, a state or a tool; a server stands for all its changed definitions. Trust ends when an
-    entry or a definition changes. Asks first, unless --yes is given.
+    entry or a definition changes. Asks for confirmation.
     """
     chosen = bool(everything or names or harmless)
     _check(names, everything=everything, harmless=harmless, reject=reject, revoke=revoke)
@@ -69,7 +69,7 @@ def trust(
             _show(found, context, to_stderr=True)
             if not (found.is_empty or revoke):
                 require_person(os.environ, "trust what a project or server runs")
-                question = "Reject these definitions?" if reject else "Trust these, as they stand?"
+                question = "Reject these definitions?" if reject else "Trust these as shown?"
                 confirm(question, yes=yes)
             _settle(registry, context, found, revoke=revoke, reject=reject)
             found = _settled(found, registry, context, names)
@@ -86,13 +86,13 @@ def trust(
 def _check(names: Sequence[str], *, everything: bool, harmless: bool, reject: bool, revoke: bool) -> None:
     """Refuse options that contradict each other."""
     if everything and names:
-        raise click.UsageError("name servers, states and tools, or give --all")
+        raise click.UsageError("pass the names of servers, states or tools, or --all")
     if harmless and (everything or names or reject or revoke):
-        raise click.UsageError("--harmless takes no NAME and no other choice")
+        raise click.UsageError("--harmless cannot be combined with a NAME or another choice")
     if reject and (revoke or not names):
-        raise click.UsageError("name the tools or servers whose changed definitions to reject")
+        raise click.UsageError("pass the names of tools or servers whose changed definitions to reject")
     if revoke and not (everything or names):
-        raise click.UsageError("name what to trust no more, or give --all")
+        raise click.UsageError("pass the names to revoke trust in, or --all")
 
 
 class TrustCandidates(NamedTuple):
@@ -125,7 +125,7 @@ def _find(registry: Registry, context: Context, names: Sequence[str]) -> TrustCa
     for name in needed:
         if not any(item.declaration.is_called(name) for item in servers):
             raise UnknownServerError(
-                f"nothing that needs your trust is called `{name}`", hint="`remit trust` lists what does"
+                f"nothing called `{name}` needs your trust", hint="`remit trust` lists what does"
             )
     return TrustCandidates(servers, states, definitions)
 

@@ -27,24 +27,24 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
     OPTION,
     "record",
     metavar="FILE",
-    help="Take all paths from this install record, and no variable; `remit install` writes it.",
+    help="Take all paths from this install record, not from variables; `remit install` writes it.",
 )
 def hook(*, record: str | None) -> None:
     """Answer one hook event of Claude Code.
 
-    Reads the event as JSON from stdin and writes the answer to stdout. Whatever happens, the exit code is 0;
-    failures are in `hooks.log` where Remit keeps its data.
+    Reads the event as JSON from stdin and writes the answer to stdout. The exit code is always 0; failures
+    are logged in `hooks.log` in Remit's data directory.
     """
     answer_event(record)
 
 
 @click.command()
 @for_a_workspace
-@click.option("--projects", "by_project", is_flag=True, help="Each of your projects; no tool is named.")
+@click.option("--projects", "by_project", is_flag=True, help="List all your projects, without naming tools.")
 def usage(*, options: WorkspaceOptions, by_project: bool, as_json: bool) -> None:
     """Show which tools were used here, and which never were.
 
-    Costs are what the definitions of visible tools cost in each request, in tokens.
+    Costs are the tokens that the definitions of visible tools take in each request.
     """
     with open_registry() as registry:
         context = options.context(registry)
@@ -65,12 +65,12 @@ def usage(*, options: WorkspaceOptions, by_project: bool, as_json: bool) -> None
 @click.argument("prompt", required=False)
 @for_a_workspace
 @for_an_agent
-@click.option("--session", metavar="ID", help="As in this session; default: the last one here.")
+@click.option("--session", metavar="ID", help="The session to suggest for; default: the last one here.")
 def suggest(*, prompt: str | None, options: WorkspaceOptions, session: str | None, as_json: bool) -> None:
     """Show which tools Remit would suggest, and why.
 
-    By the tools that were used last in a session, by the states, and by PROMPT where one is given. Nothing is
-    told to anybody, and nothing is run.
+    Suggestions follow the tools used last in a session, the states, and PROMPT if you pass one. Nothing is
+    sent or run.
     """
     with open_registry() as registry:
         context = options.context(registry)
@@ -172,7 +172,7 @@ def _show_suggested(found: Suggestions, context: Context) -> None:
             f"{render.printable(found.names(each))}: {render.printable(each.why)} ({each.likelihood:.2f})"
         )
     if not found.choice.said:
-        render.out("Nothing would be suggested now.")
+        render.out("No suggestions now.")
     withheld = [each for each in found.choice.withheld if each.candidate.likelihood >= LOWEST_SHOWN]
     if withheld:
         render.out()

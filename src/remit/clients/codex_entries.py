@@ -34,7 +34,7 @@ def read_entry(_name: str, entry: EntryFields) -> ServerEntry:
     if "url" in entry:
         _refuse(entry, _FOR_A_PROCESS, "url")
         return ServerEntry(_remote(entry), is_off)
-    raise EntryError("neither `command` nor `url` is given, in this file or one that it is laid over")
+    raise EntryError("neither `command` nor `url` is given, here or in a file that this one overrides")
 
 
 def _process(entry: EntryFields) -> Launch:
@@ -67,4 +67,4 @@ def _variable(item: object) -> str:
 def _refuse(entry: EntryFields, fields: tuple[str, ...], beside: str) -> None:
     for field in fields:
         if field in entry:
-            raise EntryError(f"`{field}` cannot stand beside `{beside}`")
+            raise EntryError(f"`{field}` cannot be combined with `{beside}`")

@@ -111,7 +111,7 @@ def _read_system_file(
     """Read an administrator's file; a path from a variable must be writable by root only."""
     if not _is_planted(reader, path):
         return _read_file(reader, path, scope, level)
-    reader.note(path, "left out, as by the client: others than root can write it")
+    reader.note(path, "ignored, as the client does: users other than root can write it")
     return _File(EntryOrigin(client=NAME, source=path, scope=scope, place=""), level, EntryFields({}))
 
 

@@ -23,7 +23,7 @@ _ENTRY = EntryRule(
 def read_entry(name: str, entry: EntryFields) -> ServerEntry:
     """Read one entry, with either a command or a URL."""
     if "command" in entry and "url" in entry:
-        raise EntryError("`command` and `url` are both there; one of them must go")
+        raise EntryError("both `command` and `url` are set; remove one")
     return _ENTRY(name, entry)
 
 

@@ -86,7 +86,7 @@ def within(item: JsonValue, container: JsonValue) -> bool:
     if type(container) is list:
         return any(equal(item, each) for each in container)
     if type(container) is not dict:
-        raise FailedError(f"nothing is `in` {kind(container)}")
+        raise FailedError(f"`in` does not work on {kind(container)}")
     if item is None or isinstance(item, list | dict):
         raise FailedError(f"{kind(item)} cannot be a key of a map")
     return type(item) is str and item in container

@@ -45,7 +45,7 @@ class ConditionMistake:
     def as_error(self) -> ConditionError:
         """Return the mistake as an exception."""
         at = {"line": self.line, "column": self.column} if self.line and self.column else {}
-        prefix = "it can never be there: " if self.flaw is Flaw.NEVER else ""
+        prefix = "it can never be available: " if self.flaw is Flaw.NEVER else ""
         return ConditionError(f"{prefix}{self.message}", hint=self.hint, **at)
 
 

@@ -137,7 +137,7 @@ def _size(node: Size, snapshot: Snapshot) -> int:
 def _text_test(node: TextTest, snapshot: Snapshot) -> bool:
     text, other = evaluate(node.operand, snapshot), evaluate(node.argument, snapshot)
     if not isinstance(text, str) or not isinstance(other, str):
-        raise FailedError(f"`{node.method}` asks {kind(text)} about {kind(other)}")
+        raise FailedError(f"`{node.method}` cannot compare {kind(text)} with {kind(other)}")
     if node.method is Method.STARTS_WITH:
         return text.startswith(other)
     return text.endswith(other) if node.method is Method.ENDS_WITH else other in text

@@ -65,7 +65,7 @@ _HINTS = {
     "`": "write `a['b-c']` for a member whose name is not a word",
     "?": "write conditions with `&&` and `||`",
     "{": "compare members one by one",
-    **dict.fromkeys("+*/%", "conditions compare, and do not calculate"),
+    **dict.fromkeys("+*/%", "conditions compare; they do not calculate"),
 }
 
 
@@ -89,7 +89,7 @@ def tokens(text: str) -> Iterator[Token]:
     if len(text) > MAX_LENGTH:
         raise error(text, MAX_LENGTH, f"the condition is longer than {MAX_LENGTH} characters")
     if control := _CONTROL.search(text):
-        raise error(text, control.start(), f"the character U+{ord(control[0]):04X} cannot stand here")
+        raise error(text, control.start(), f"the character U+{ord(control[0]):04X} is not allowed here")
     at = 0
     for found in _TOKEN.finditer(text):
         if found.start() != at:
@@ -98,7 +98,7 @@ def tokens(text: str) -> Iterator[Token]:
         if found.lastindex != _SPACE:
             yield Token(_SORTS[found.lastindex or 0], found[0], found.start())
     if at < len(text):
-        raise error(text, at, f"`{text[at]}` is not understood", _HINTS.get(text[at]))
+        raise error(text, at, f"`{text[at]}` is not valid here", _HINTS.get(text[at]))
     yield Token(TokenKind.END, "", at)
 
 

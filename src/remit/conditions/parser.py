@@ -192,7 +192,7 @@ class _Parser:
         if self._next.text == "(":
             return self._call(token)
         if token.text in _RESERVED:
-            raise error(self._text, token.at, f"`{token.text}` is a reserved word and no variable")
+            raise error(self._text, token.at, f"`{token.text}` is a reserved word, not a variable")
         return Variable((token.text,), token.at)
 
     def _call(self, name: Token) -> Node:
@@ -211,7 +211,7 @@ class _Parser:
 
     def _only_string(self, name: Token) -> str:
         (argument,) = self._arguments(name, 1)
-        return self._written(argument, f"`{name.text}` takes a text that is written down: `{name.text}('x')`")
+        return self._written(argument, f"`{name.text}` takes a literal text: `{name.text}('x')`")
 
     def _has(self, name: Token) -> Has:
         (argument,) = self._arguments(name, 1)
@@ -222,7 +222,9 @@ class _Parser:
 
     def _match_path(self, name: Token) -> MatchPath:
         operand, pattern = self._arguments(name, 2)
-        text = self._written(pattern, "the pattern of `matchPath` is written down: `matchPath(a.b, '/c/**')`")
+        text = self._written(
+            pattern, "the pattern of `matchPath` must be a literal: `matchPath(a.b, '/c/**')`"
+        )
         try:
             return MatchPath(operand, path_pattern(text), name.at)
         except ConditionError as mistake:
@@ -238,7 +240,7 @@ class _Parser:
         arguments = self._items(")", opening)
         if len(arguments) != count:
             values = "one value" if count == 1 else f"{count} values"
-            raise error(self._text, name.at, f"`{name.text}` takes {values}, and not {len(arguments)}")
+            raise error(self._text, name.at, f"`{name.text}` takes {values}, not {len(arguments)}")
         return arguments
 
     def _items(self, closing: str, opening: Token) -> list[Node]:
@@ -293,5 +295,5 @@ class _Parser:
         return error(self._text, token.at, f"expected {wanted}, found {found}", _WORDS.get(token.text))
 
     def _unknown(self, name: Token, known: Sequence[str], what: str) -> ConditionError:
-        hint = did_you_mean(name.text, known) or f"there are {', '.join(f'`{each}`' for each in known)}"
+        hint = did_you_mean(name.text, known) or f"expected one of {', '.join(f'`{each}`' for each in known)}"
         return error(self._text, name.at, f"unknown {what} `{name.text}`", hint)

@@ -74,12 +74,12 @@ def _pattern(text: str, parts: Sequence[str]) -> PathPattern:
 
 def _check(part: str, text: str) -> None:
     if part in (".", ".."):
-        raise ConditionError(f"the pattern `{text}` has the segment `{part}`, which no path keeps")
+        raise ConditionError(f"the pattern `{text}` has the segment `{part}`, which paths never contain")
     if "**" in part and part != "**":
         raise ConditionError(f"the pattern `{text}` has `**` inside a segment", hint="write `*` there")
     if any(sign in part for sign in "?#%"):
         raise ConditionError(
-            f"the pattern `{text}` has `?`, `#` or `%`, which no path keeps",
+            f"the pattern `{text}` has `?`, `#` or `%`, which paths never contain",
             hint="write the path alone, as it reads without escapes",
         )
     if (part[:1] == ":" or "[" in part) and not _PARAM.fullmatch(part):
@@ -124,7 +124,7 @@ def _decoded(part: str) -> str:
     if "%" not in part:
         return part
     if _BAD_ESCAPE.search(part):
-        raise PathError("has a `%` that begins no escape")
+        raise PathError("has a `%` that is not part of an escape")
     try:
         return unquote_to_bytes(part).decode()
     except UnicodeDecodeError:

@@ -77,7 +77,7 @@ class _TypeChecker:
         kind = self._kind(node)
         if kind.type not in (wanted, CelType.DYN):
             words = "true or false" if wanted is CelType.BOOL else article(wanted)
-            self._complain(node, f"`{write(node)}` is {article(kind.type)}, and not {words}")
+            self._complain(node, f"`{write(node)}` is {article(kind.type)}, not {words}")
 
     def _kind(self, node: Node) -> StaticType:
         match node:
@@ -120,7 +120,7 @@ class _TypeChecker:
 
     def _state(self, node: State, name: str) -> None:
         if name not in self._states:
-            hint = did_you_mean(name, self._states) or "declare it, or see `remit states` for those there are"
+            hint = did_you_mean(name, self._states) or "declare it, or use one that `remit states` lists"
             self._complain(node, f"unknown state `{name}`", hint, is_name=True)
 
     def _variable(self, node: Variable, path: tuple[str, ...]) -> StaticType:
@@ -167,7 +167,7 @@ class _TypeChecker:
     def _within(self, node: Compare, left: StaticType, right: StaticType) -> None:
         if right.type not in (CelType.LIST, CelType.MAP, CelType.DYN):
             hint = "write `.contains(...)` to look inside a text" if right.type is CelType.STRING else None
-            self._complain(node, f"nothing is `in` {article(right.type)}", hint)
+            self._complain(node, f"`in` does not work on {article(right.type)}", hint)
         elif right.items is not None and not _agree(left, right.items):
             items = article(right.items.type)
             self._complain(node, f"`{write(node)}` looks for {article(left.type)} where each is {items}")
@@ -204,4 +204,4 @@ def _hint(node: Compare, left: StaticType, right: StaticType) -> str | None:
 
 
 def _there_are(paths: list[str]) -> str | None:
-    return f"there are {', '.join(f'`{path}`' for path in sorted(paths))}" if paths else None
+    return f"expected one of {', '.join(f'`{path}`' for path in sorted(paths))}" if paths else None

@@ -61,7 +61,7 @@ STATES = (
         "Containers are described here",
     ),
     _with(_FILE, "makefile", "Makefile makefile GNUmakefile", "There is a makefile"),
-    _with(_DIRECTORY, "terraform", ".terraform", "Terraform was initialised here"),
+    _with(_DIRECTORY, "terraform", ".terraform", "Terraform was initialized here"),
     _variable("ci", "CI", "Remit runs inside continuous integration"),
 )
 

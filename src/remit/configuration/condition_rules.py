@@ -63,13 +63,13 @@ class RuleCondition:
                 return StateValue(None, f"needs state {relied}, which only the project's own files declare")
             return self._condition().judge(snapshot)
         except ConditionError as error:
-            return StateValue(None, f"its condition cannot be read: {error}")
+            return StateValue(None, f"its condition is invalid: {error}")
 
     def summary(self, snapshot: Snapshot) -> str:
         """Name the states for which it does not hold, without what they depend on."""
         try:
             if relied := self._relied_on():
-                return f"state `{relied}` does not count here"
+                return f"state `{relied}` is ignored here"
             return summarize(self._condition().root, snapshot)
         except ConditionError:
             return "its condition is invalid"

@@ -133,7 +133,7 @@ def _unlock_path(_name: str, detector: Detector) -> str:
 
 
 def _unlock_glob(_name: str, detector: Detector) -> str:
-    return f"make what {detector.glob} names"
+    return f"create a file that matches {detector.glob}"
 
 
 def _unlock_variable(_name: str, detector: Detector) -> str:

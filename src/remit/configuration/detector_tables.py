@@ -18,7 +18,7 @@ def read_detector(fields: TableFields) -> Detector | None:
     """Parse the detector of a state; None if it is missing or invalid."""
     given = fields.given(DetectorKind)
     if len(given) > 1:
-        fields.note(given[1], f"a state has one detector, and {listed(given)} are {len(given)}")
+        fields.note(given[1], f"a state has one detector, not {len(given)}: {listed(given)}")
         return None
     if not given:
         return None
@@ -38,7 +38,7 @@ def _timed(fields: TableFields, found: Detector) -> Detector:
 def _paths(fields: TableFields, kind: DetectorKind) -> Detector | None:
     paths = fields.text_or_texts(kind)
     if len(paths) > _MOST_PATHS:
-        fields.note(kind, f"{len(paths)} paths are more than {_MOST_PATHS}")
+        fields.note(kind, f"{len(paths)} paths; at most {_MOST_PATHS} are allowed")
         return None
     return Detector(kind, paths=paths) if paths and _are_inside(fields, kind, paths) else None
 
@@ -48,7 +48,7 @@ def _are_inside(fields: TableFields, name: str, paths: tuple[str, ...]) -> bool:
         if not is_plain_path(path):
             fields.note(
                 name,
-                "a path leads out of the project, or is none",
+                "a path is invalid or leads out of the project",
                 "write it relative to the file's directory, with `/` and without `..`",
             )
             return False
@@ -65,7 +65,7 @@ def _glob(fields: TableFields, kind: DetectorKind) -> Detector | None:
 def _is_glob(fields: TableFields, name: str, pattern: str) -> bool:
     if all("**" not in part or part == "**" for part in pattern.split("/")):
         return True
-    fields.note(name, "`**` stands for whole directories", "write `*` inside a name")
+    fields.note(name, "`**` must be a whole part of the path", "write `*` inside a name")
     return False
 
 
@@ -102,7 +102,7 @@ def _env(fields: TableFields, kind: DetectorKind) -> Detector | None:
         table.note("name", "expected the name of a variable")
         return None
     if equals is not None and may_be_secret(equals, name):
-        table.note("equals", "this may be a secret, which does not belong into this file")
+        table.note("equals", "this may be a secret; keep secrets out of this file")
         return None
     return Detector(kind, variable=name, equals=equals)
 
@@ -136,7 +136,7 @@ def _keys(table: TableFields) -> tuple[str, ...] | None:
         return table.texts("at")
     text = table.text("at")
     if text is None:
-        table.note("at", "expected the way to a value", 'write it as in `at = "scripts.test"`')
+        table.note("at", "expected the path to a value", 'write it as in `at = "scripts.test"`')
         return None
     return tuple(text.split("."))
 
@@ -146,7 +146,7 @@ def _command(fields: TableFields, kind: DetectorKind) -> Detector | None:
         fields.note(
             kind,
             "expected a list: the program and each of its arguments",
-            'no shell reads it: `["gh", "auth"]`',
+            'it runs without a shell: `["gh", "auth"]`',
         )
         return None
     argv = fields.texts(kind) or ()
@@ -154,7 +154,7 @@ def _command(fields: TableFields, kind: DetectorKind) -> Detector | None:
         fields.note(kind, f"expected 1 to {_MOST_ARGUMENTS} words")
         return None
     if any(may_be_secret(word) for word in argv):
-        fields.note(kind, "a word may be a secret, which does not belong into this file")
+        fields.note(kind, "a word may be a secret; keep secrets out of this file")
         return None
     return Detector(kind, argv=argv, exits=fields.wholes("exit", 0, 255) or (0,))
 
@@ -247,5 +247,5 @@ def problem_of_url(url: str) -> str | None:
     if found is None or any(sign in url for sign in "?#@"):
         return "not a plain URL"
     if found[1].lower() == "http" and not re.fullmatch(_LOOPBACK, found[2], re.IGNORECASE):
-        return "what goes over the network in the clear can be changed on the way"
+        return "others on the network can change plain http answers"
     return None

@@ -108,7 +108,7 @@ def _variables(top: TableFields) -> tuple[str, ...]:
     names = top.texts("env") or ()
     for name in names:
         if not is_showable(name):
-            top.note("env", f"`{name}` is called like a secret, and conditions show what they compare")
+            top.note("env", f"`{name}` sounds like a secret, and conditions show the values they compare")
     return names
 
 
@@ -116,10 +116,10 @@ def _state(name: str, fields: TableFields) -> StateEntry:
     fields.only((*_STATE, *DetectorKind, *_beside(fields)))
     if not is_state_name(name):
         fields.note(
-            "", "not the name of a state", "write small letters and digits, joined by `-`, `_` or `.`"
+            "", "not the name of a state", "use lowercase letters and digits, joined by `-`, `_` or `.`"
         )
     if name == LOCATION:
-        fields.note("", "a state cannot be called so: it is what applications call where the user is")
+        fields.note("", "this name is reserved for the user's location")
     detector = read_detector(fields)
     by_event = fields.given(_BY_EVENT)
     default = WORKFLOW if by_event else "capability"
@@ -192,7 +192,7 @@ def _own_tools(top: TableFields) -> tuple[str, ...] | None:
     named = top.texts("own_tools")
     for name in named or ():
         if name not in GATEWAY_TOOLS:
-            hint = did_you_mean(name, GATEWAY_TOOLS) or f"known are {listed(GATEWAY_TOOLS)}"
+            hint = did_you_mean(name, GATEWAY_TOOLS) or f"expected one of {listed(GATEWAY_TOOLS)}"
             top.note("own_tools", f"`{name}` is not one of Remit's own tools", hint)
     return named
 
@@ -251,7 +251,7 @@ def _filters(fields: TableFields) -> tuple[str, ...]:
     files = fields.texts("files") or ()
     for path in files:
         if not os.path.isabs(path):
-            fields.note("files", f"`{path}` is not an absolute path", "write the whole path, from the root")
+            fields.note("files", f"`{path}` is not an absolute path", "use an absolute path")
     return files
 
 

@@ -103,7 +103,7 @@ class _Layers:
             and before.file.layer in OF_A_PROJECT
         ):
             self.conflicts.append(
-                Conflict(before.file, entry.name, f"{owner(file)} declares it, and that counts")
+                Conflict(before.file, entry.name, f"{owner(file)} declares it and takes precedence")
             )
         self.states[entry.name] = DeclaredState(entry, file, request is not None, is_trusted)
 
@@ -134,7 +134,7 @@ class _Layers:
                 for name, state in [*implying.items()]:
                     if state.file.layer is weakest:
                         del implying[name]
-                        reason = f"{error}, so that what it implies does not count"
+                        reason = f"{error}, so what it implies is ignored"
                         self.conflicts.append(Conflict(state.file, name, reason))
         return Implications(names)  # a single file has no cycle
 

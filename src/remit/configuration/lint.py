@@ -91,7 +91,7 @@ def _unmatched_of_server(loaded: LoadedFile, lists: AccessLists, known: _Known) 
     for key, patterns in (("allow", lists.allow or ()), ("block", lists.block)):
         for pattern in patterns:
             if own and not _matches(own_globs(pattern), [*own, *known.names]):
-                message = f"`{pattern}` means no tool that the server is known to have"
+                message = f"`{pattern}` matches no known tool of the server"
                 yield _note(loaded, ("servers", lists.name, key), message, did_you_mean(pattern, own))
 
 
@@ -127,8 +127,8 @@ def _blocked(loaded: LoadedFile) -> Iterator[Remark]:
         for pattern in lists.allow or ():
             blocking = next((each for each in lists.block if covers(each, pattern)), None)
             if blocking is not None:
-                message = f"`{pattern}` is blocked by `{blocking}`, and blocking counts"
-                mistake = ConfigurationMistake((*path, "allow"), message, "drop one of them")
+                message = f"`{pattern}` is also blocked by `{blocking}`, which wins"
+                mistake = ConfigurationMistake((*path, "allow"), message, "remove one of them")
                 yield Severity.WARNING, loaded.file, mistake
 
 

@@ -178,7 +178,7 @@ def _trust_requests(
         undoing = _undoing(entry, loaded, all_loaded)
         reasons = tuple(mistake.message for mistake, is_for_trust in undoing if is_for_trust)
         if entry.danger is not None and LEVELS[entry.danger] < Danger.DESTRUCTIVE:
-            reasons = (*reasons, f"it may make tools count as no more than `{entry.danger}`")
+            reasons = (*reasons, f"it can lower the danger of tools to `{entry.danger}`")
         if reasons:
             subject = _subject(entry)
             known = trusted.get((loaded.file.path, subject))
@@ -213,7 +213,7 @@ def _given(loaded: LoadedFile, all_loaded: Sequence[LoadedFile]) -> Iterator[Con
     machine = next(
         (each.file.path for each in all_loaded if each.file.layer is ConfigurationLayer.MACHINE), ""
     )
-    hint = f"that is the machine's to say, in {machine}" if machine else None
+    hint = f"set it in {machine}" if machine else None
     if loaded.content.mode is not None:
         yield ConfigurationMistake(("mode",), "a project cannot set a mode", hint)
     if loaded.content.filters:
@@ -221,19 +221,19 @@ def _given(loaded: LoadedFile, all_loaded: Sequence[LoadedFile]) -> Iterator[Con
             ("filters", "files"), "a project cannot name filter files, because they run code", hint
         )
     if loaded.content.changes is not None:
-        message = "a project cannot say which changed definitions are accepted"
+        message = "a project cannot set which changed definitions are accepted"
         yield ConfigurationMistake(("trust", "changes"), message, hint)
     for each in loaded.content.servers:
         if each.trusted:
-            message = "a project cannot have its servers believed"
+            message = "a project cannot make its own servers trusted to rate their tools"
             yield ConfigurationMistake(("servers", each.name, "trusted"), message, hint)
         for key in each.options._fields if each.options is not None else ():
             if getattr(each.options, key) is not None:
-                message = "a project cannot say how servers are run"
+                message = "a project cannot set how servers run"
                 yield ConfigurationMistake(("servers", each.name, key), message, hint)
     for path in _unpresentable(loaded.content):
         yield ConfigurationMistake(
-            path, f"a project cannot choose `{Strategy.FLAT}`, which ignores what tools need of states", hint
+            path, f"a project cannot choose `{Strategy.FLAT}`, which ignores required states", hint
         )
 
 

@@ -46,7 +46,10 @@ def violations(loaded: Iterable[LoadedFile]) -> Iterator[tuple[ConfigurationFile
     """List the settings that a project may not set, even if trusted."""
     for each in loaded:
         if each.file.layer in OF_A_PROJECT and each.content.session.shared_patterns:
-            message, hint = "a project cannot ask for what others do", "that is the machine's to say"
+            message, hint = (
+                "a project cannot use other projects' patterns",
+                "set it in the machine's file",
+            )
             yield each.file, ConfigurationMistake(("suggestions", "shared_patterns"), message, hint)
         if each.file.layer in OF_A_PROJECT and each.content.memory_projects is not None:
             message, hint = "a project cannot open other memories", "set it in your own `remit.toml`"

@@ -28,7 +28,7 @@ class TableFields:
         if not isinstance(table, dict):
             self.note("", f"expected a table, found {kind(table)}")
         elif len(self._table) > _MOST_KEYS:
-            self.note("", f"{len(self._table):,} keys are more than the {_MOST_KEYS:,} that are read")
+            self.note("", f"{len(self._table):,} keys; at most {_MOST_KEYS:,} are read")
             self._table = {}
 
     def __contains__(self, name: str) -> bool:
@@ -43,7 +43,7 @@ class TableFields:
         """Report every unknown key."""
         for name in self._table:
             if name not in known:
-                hint = did_you_mean(name, known) or f"known are {listed(sorted(known))}"
+                hint = did_you_mean(name, known) or f"expected one of {listed(sorted(known))}"
                 self.note(name, f"`{name}` is not a known key", hint)
 
     def given(self, names: Iterable[str]) -> list[str]:
@@ -88,7 +88,7 @@ class TableFields:
             return ()
         items = cast("list[object]", value)
         if len(items) > _MOST_ITEMS:
-            self.note(name, f"{len(items):,} items are more than the {_MOST_ITEMS:,} that are read")
+            self.note(name, f"{len(items):,} items; at most {_MOST_ITEMS:,} are read")
             return ()
         for at, item in enumerate(items, start=1):
             if problem := _text_problem(item):
@@ -176,7 +176,7 @@ def _text_problem(value: object) -> str | None:
     if not value:
         return "the text is empty"
     if len(value) > _MOST_CHARACTERS:
-        return f"{len(value):,} characters are more than the {_MOST_CHARACTERS:,} that are read"
+        return f"{len(value):,} characters; at most {_MOST_CHARACTERS:,} are read"
     return "the text has a null character" if "\0" in value else None
 
 

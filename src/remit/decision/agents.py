@@ -59,8 +59,8 @@ def resolve_agent(name: str, parents: Sequence[str], profiles: Mapping[str, Agen
     chain = [_find(each, profiles) for each in (name, *parents)]
     if len(chain) > MAX_DEPTH:
         raise AgentError(
-            f"`{name}` would be {len(chain)} agents deep, and {MAX_DEPTH} are the most",
-            hint="start it from an agent that is nearer to the main session",
+            f"`{name}` would be nested {len(chain)} deep; at most {MAX_DEPTH} are allowed",
+            hint="start it from an agent closer to the main session",
         )
     *above, top = chain
     employed = Agent(name=top, profile=profiles[top])
@@ -124,7 +124,7 @@ def server_refusal(agent: Agent, labels: Sequence[str], *, owner: str | None) ->
         return None
     if profile.inherits_parent and agent.parents:
         refusal = server_refusal(agent.parents[0], labels, owner=owner)
-        return None if refusal is None else f"{name} has what its parent has, and {refusal}"
+        return None if refusal is None else f"{name} inherits from its parent, and {refusal}"
     if agent.lacks_parent:
         return f"{name} inherits its parent's servers, and its parent is not known here"
     if profile.inherits_parent and owner is None:

@@ -216,7 +216,7 @@ _EVERY_SERVER = Decision(
 _UNKNOWN_SERVER = Decision(
     verdict=Verdict.ASK,
     gate=Gate.CONFIG,
-    reason="Remit finds its server in no file of the client, so it may be one that is not trusted",
+    reason="its server is in no file of the client, so it may be untrusted",
     unlock=None,
 )
 

@@ -62,17 +62,17 @@ _CONFIG_REFUSALS = {
     ConfigStatus.REJECTED: GateResult(
         False,
         "rejected in the client",
-        "take it out of `disabledMcpjsonServers` in the client's settings",
+        "remove it from `disabledMcpjsonServers` in the client's settings",
     ),
     ConfigStatus.PENDING: GateResult(False, "waiting for approval", "start the client here and approve it"),
     ConfigStatus.DENIED: GateResult(False, "denied by a policy in the client's settings"),
     ConfigStatus.MANUAL: GateResult(
         False,
         "only a person may invoke it",
-        "give it a `description`, and no `disable-model-invocation`",
+        "give it a `description`, and remove `disable-model-invocation`",
     ),
     ConfigStatus.ITSELF: GateResult(False, "is Remit itself"),
-    ConfigStatus.NESTED: GateResult(False, "starts another gateway of Remit", "take it out of that file"),
+    ConfigStatus.NESTED: GateResult(False, "starts another gateway of Remit", "remove it from that file"),
     ConfigStatus.UNSERVED: GateResult(
         False, "which the client does not start as its gateway", "run `remit install` for the client"
     ),
@@ -181,7 +181,9 @@ def policy(tool: Tool, context: Context) -> GateResult:
     agents = () if agent is None else (agent.name, *(each.name for each in agent.parents))
     refusal = context.policy.refusal(tool, agents)
     if refusal is None and permissions is not None and (rule := permissions.denying(tool)):
-        refusal = Refusal(f"the client denies it by `{rule.text}`", rule.origin, f"take `{rule.text}` out of")
+        refusal = Refusal(
+            f"the client's rule `{rule.text}` denies it", rule.origin, f"remove `{rule.text}` from"
+        )
     if refusal is None:
         return _ALLOWED if permissions is None else _permitted(tool, permissions, context)
     place = _place(context)(refusal.origin)
@@ -281,15 +283,15 @@ def danger(tool: Tool, context: Context) -> GateResult:
 
 def _asked_by_client(rule: PermissionRule, context: Context) -> GateResult:
     reason, detail = (
-        f"the client asks about it by `{rule.text}`: {place(rule.origin)}" for place in _voices(context)
+        f"the client's rule `{rule.text}` asks about it: {place(rule.origin)}" for place in _voices(context)
     )
     if context.policy.is_in(Mode.DONT_ASK, context.mode):
-        text = "mode `dontAsk` hides what would be asked about"
+        text = "mode `dontAsk` hides tools that need approval"
         return GateResult(False, f"{text}: {reason}", detail=f"{text}: {detail}")
     return GateResult(
         True,
         f"needs approval: {reason}",
-        f"take `{rule.text}` out of {_place(context)(rule.origin)}",
+        f"remove `{rule.text}` from {_place(context)(rule.origin)}",
         asks=True,
         by_client=True,
         detail=f"needs approval: {detail}",
@@ -314,7 +316,7 @@ def _why_forbidden(rated: ToolDanger, mode: Mode, context: Context, place: "_Pla
         return f"mode `plan` shows nothing above `low`, and it is {_rating(rated, place)}"
     if mode is Mode.BYPASS:
         return f"mode `bypass` shows nothing `critical`, and it is {_rating(rated, place)}"
-    return f"mode `dontAsk` hides what would be asked about: {_why_asked(rated, context, place)}"
+    return f"mode `dontAsk` hides tools that need approval: {_why_asked(rated, context, place)}"
 
 
 def _why_asked(rated: ToolDanger, context: Context, place: "_Place") -> str:

@@ -168,10 +168,10 @@ def _list_refusal(listed: ToolList, tool: Tool) -> Refusal | None:
     if listed.allows:
         if any(_admits(form, name, tool) for _, forms in listed.patterns for form in forms):
             return None
-        return Refusal("not among what is allowed", listed.origin, "add it to")
+        return Refusal("not on the list of allowed tools", listed.origin, "add it to")
     for written, forms in listed.patterns:
         if any(form.matches(name) or form.matches(tool.name) for form in forms):
-            return Refusal(f"blocked by `{written}`", listed.origin, f"take `{written}` out of")
+            return Refusal(f"blocked by `{written}`", listed.origin, f"remove `{written}` from")
     return None
 
 

@@ -86,7 +86,9 @@ def _strongest_first(implied: Mapping[str, Collection[str]]) -> tuple[str, ...]:
         return (*reversed([*TopologicalSorter(implied).static_order()]),)
     except CycleError as error:
         circle = " implies ".join(f"`{name}`" for name in reversed(cast("list[str]", error.args[1])))
-        raise StateError(f"states imply each other in a circle: {circle}", hint="drop one of them") from None
+        raise StateError(
+            f"states imply each other in a circle: {circle}", hint="remove one of them"
+        ) from None
 
 
 def _rank(value: StateValue | None) -> int:
@@ -149,7 +151,7 @@ def _plain(value: object, place: str, depth: int) -> JsonValue:
         return _members(cast("Mapping[str, object]", value), place, depth)
     if isinstance(value, list | tuple):
         return [_plain(item, place, depth + 1) for item in cast("list[object]", value)]
-    raise StateError(f"`{place}` is a `{type(value).__name__}`, which no condition can compare")
+    raise StateError(f"`{place}` is a `{type(value).__name__}`, which conditions cannot compare")
 
 
 def _double(value: int) -> float:

@@ -71,7 +71,7 @@ def cancel_order(records: Records, number: int, reason: str = "") -> str:
     if order["status"] != "paid":
         raise DemoToolError(f"Order {number} is already {order['status']}.")
     order.update(status="cancelled", reason=reason)
-    return f"Cancelled order {number}."
+    return f"Canceled order {number}."
 
 
 def refund_order(records: Records, number: int, reason: str) -> str:

@@ -92,4 +92,4 @@ def fix_for_owner(declaration: Declaration, fix: str) -> str:
     """Address the fix of an entry to its owner: a plugin's entry returns with its next update."""
     if declaration.plugin is None:
         return fix
-    return f"ask the author of the plugin `{declaration.plugin}` to {fix}, or switch the plugin off"
+    return f"ask the author of the plugin `{declaration.plugin}` to {fix}, or disable the plugin"

@@ -19,7 +19,7 @@ _ABSENT = (errno.ENOENT, errno.ENOTDIR)
 _REASONS = {
     errno.EISDIR: "not a regular file",
     errno.ENXIO: "not a regular file",
-    errno.ELOOP: "its symbolic links go round in a circle",
+    errno.ELOOP: "its symbolic links form a loop",
     errno.EACCES: "permission denied",
     errno.EPERM: "permission denied",
 }
@@ -212,7 +212,7 @@ def _read(path: str, limit: int | None, size: int, within: Sequence[str]) -> byt
             if not stat.S_ISREG(found.st_mode):
                 raise FileError("not a regular file")
             if limit is not None and found.st_size > limit:
-                raise FileError(f"{found.st_size:,} bytes are more than the {limit:,} that are read")
+                raise FileError(f"{found.st_size:,} bytes; at most {limit:,} are read")
             return opened.read(size)
     except OSError as error:
         if error.errno in _ABSENT:

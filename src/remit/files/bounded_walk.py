@@ -34,7 +34,7 @@ class WalkBudget:
         """
         self._directories_left -= 1
         if self._directories_left < 0:
-            raise WalkLimitError(f"there are more than {self._directories:,} directories to look at")
+            raise WalkLimitError(f"more than {self._directories:,} directories")
 
     def spend(self) -> None:
         """Count an entry.
@@ -46,9 +46,9 @@ class WalkBudget:
             self._deadline = time.monotonic() + self._seconds
         self._left -= 1
         if self._left < 0:
-            raise WalkLimitError(f"there are more than {self._entries:,} names to look at")
+            raise WalkLimitError(f"more than {self._entries:,} files")
         if self._left % _CHECK_EVERY == 0 and time.monotonic() > self._deadline:
-            raise WalkLimitError("looking takes too long")
+            raise WalkLimitError("the search takes too long")
 
 
 class WalkProblem(NamedTuple):

@@ -111,7 +111,7 @@ class ChangeFeed:
             try:
                 lists = await self._lists.refresh()
             except RemitError as error:
-                _log.warning("the lists cannot be updated: %s", error)
+                _log.warning("could not update the lists: %s", error)
                 return False
             for change in self._tracker.since(lists.revisions(), is_ready=was_ready):
                 self._announcer.publish(change)
@@ -123,7 +123,7 @@ class ChangeFeed:
         try:
             self._places = await self._worker.run(Inventory.places)
         except RemitError as error:
-            _log.warning("changes of files are found out late: %s", error)
+            _log.warning("file changes are noticed late: %s", error)
         return self._places
 
 

@@ -77,9 +77,9 @@ class ToolDiscovery:
     def _find(self, lists: PublishedLists, arguments: Mapping[str, Any]) -> Answer:
         limit, scope = arguments.get("limit", DEFAULT_LIMIT), arguments.get("scope")
         if type(limit) is not int or not 1 <= limit <= MAX_LIMIT:
-            raise BadArgumentsError(f"`limit` is not a number from 1 to {MAX_LIMIT}")
+            raise BadArgumentsError(f"`limit` must be a number from 1 to {MAX_LIMIT}")
         if scope is not None and scope not in list(Scope):
-            raise BadArgumentsError(f"`scope` is none of {', '.join(Scope)}")
+            raise BadArgumentsError(f"`scope` must be one of {', '.join(Scope)}")
         view = self._view_of(lists)
         found = view.searcher.search(
             text_of(arguments, "query"),

@@ -101,7 +101,7 @@ class LiveEndpoint:
             known = ", ".join(f"`{name}`" for name in lists.scopes) or "none"
             raise JsonRpcError(
                 ErrorCode.INVALID_PARAMS,
-                f"Unknown scope: {scope}; there are {known}",
+                f"Unknown scope: {scope}; expected one of {known}",
                 {"scopes": list(lists.scopes)},
             )
         return lists.scopes[scope]
@@ -124,7 +124,7 @@ class LiveEndpoint:
         """
         name = asked.get("name")
         if not isinstance(name, str):
-            raise JsonRpcError(ErrorCode.INVALID_PARAMS, "`name` is not a text")
+            raise JsonRpcError(ErrorCode.INVALID_PARAMS, "`name` must be a string")
         own_tools = self._lists.last.catalog.plan.own_tools
         own = next((OwnTool(each) for each in served_spellings(name) if each in own_tools), None)
         with _translated_errors():
@@ -250,10 +250,10 @@ def _inner_call(asked: Params) -> dict[str, Any]:
     arguments = arguments_of(asked)
     name = text_of(arguments, "name")
     if OwnTool.CALL in served_spellings(name):
-        raise BadArgumentsError("it does not call itself")
+        raise BadArgumentsError("`call_tool` cannot call itself")
     if unknown := arguments.keys() - {"name", "arguments"}:
         raise BadArgumentsError(
-            f"unknown argument `{min(unknown)}`: the arguments of the tool belong into `arguments`"
+            f"unknown argument `{min(unknown)}`: the arguments of the tool belong in `arguments`"
         )
     return {**asked, "name": name, "arguments": arguments_of(arguments)}
 

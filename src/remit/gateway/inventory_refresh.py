@@ -167,7 +167,7 @@ class InventoryRefresher:
             await self._worker.run(_keep, catalog, key, offer)
             found.note_kept()
         except RemitError as error:
-            _log.warning("what %s offers cannot be kept: %s", upstream.label, error)
+            _log.warning("could not store the tools of %s: %s", upstream.label, error)
         self._signal.set()
 
     def _warn_of(self, offer: Offer, upstream: Upstream) -> None:
@@ -181,7 +181,7 @@ class InventoryRefresher:
         """Log why a server does not answer, once per reason."""
         if self._warned.get(key) != str(error):
             self._warned[key] = str(error)
-            _log.warning("%s does not say what it offers: %s", upstream.label, error)
+            _log.warning("could not list the tools of %s: %s", upstream.label, error)
 
     async def _ask_again(self, key: Key) -> None:
         """Ask a failed server again after a pause."""

@@ -60,7 +60,7 @@ async def serve_endpoint(
         ValueError: the mode or strategy does not exist.
     """
     if spec.strategy is not None and spec.strategy not in list(Strategy):
-        raise ValueError(f"no strategy is called `{spec.strategy}`: there are {', '.join(Strategy)}")
+        raise ValueError(f"no strategy is called `{spec.strategy}`: expected one of {', '.join(Strategy)}")
     registry = await to_thread.run_sync(resources.open_registry)
     try:
         choice = EndpointChoice(spec.strategy, spec.agent, spec.room)

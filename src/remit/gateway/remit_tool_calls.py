@@ -43,7 +43,7 @@ def arguments_of(asked: Params) -> Mapping[str, Any]:
     if arguments is None:
         return {}
     if not isinstance(arguments, Mapping):
-        raise BadArgumentsError("`arguments` is not an object")
+        raise BadArgumentsError("`arguments` must be an object")
     return cast("Mapping[str, Any]", arguments)
 
 
@@ -55,7 +55,7 @@ def text_of(arguments: Mapping[str, Any], key: str) -> str:
     """
     value = arguments.get(key)
     if not isinstance(value, str) or not value.strip():
-        raise BadArgumentsError(f"`{key}` must be a non-empty text")
+        raise BadArgumentsError(f"`{key}` must be a non-empty string")
     return value
 
 
@@ -109,7 +109,7 @@ def report(inventory: Inventory, tools: object) -> Answer:
         BadArgumentsError: the list is invalid.
     """
     if not isinstance(tools, list) or len(cast("list[object]", tools)) > _MOST_REPORTED:
-        raise BadArgumentsError(f"`tools` is not a list of at most {_MOST_REPORTED} tools")
+        raise BadArgumentsError(f"`tools` must be a list of at most {_MOST_REPORTED} tools")
     said = [_reported(each) for each in cast("list[object]", tools)]
     for name, description, schema in said:
         inventory.registry.usage.report_tool(
@@ -125,7 +125,7 @@ def _reported(said: object) -> tuple[str, str | None, Mapping[str, object] | Non
     if len(name) > _LONGEST_NAME:
         raise BadArgumentsError(f"a name is longer than {_LONGEST_NAME} characters")
     if description is not None and not isinstance(description, str):
-        raise BadArgumentsError(f"the description of `{name}` is not a text")
+        raise BadArgumentsError(f"the description of `{name}` must be a string")
     if schema is not None and (not as_object(schema) or len(json.dumps(schema)) > _LARGEST_SCHEMA):
-        raise BadArgumentsError(f"the input schema of `{name}` is not an object of bearable size")
+        raise BadArgumentsError(f"the input schema of `{name}` must be an object, and not too large")
     return name, description and description[:_LONGEST_TEXT], None if schema is None else as_object(schema)

@@ -71,7 +71,7 @@ class ResourceRouter:
     ) -> Answer:
         uri = asked.get("uri")
         if not isinstance(uri, str):
-            raise JsonRpcError(ErrorCode.INVALID_PARAMS, "`uri` is not a text")
+            raise JsonRpcError(ErrorCode.INVALID_PARAMS, "`uri` must be a string")
         room = lists.rooms.get(uri.removeprefix(ROOM)) if uri.startswith(ROOM) else None
         if room is not None:
             return _room(uri, room) if method == "resources/read" else {}

@@ -33,7 +33,7 @@ _CAUSES = (  # in plain words, because people and models read them; the log has 
     (StoreError, "Remit's database cannot be used"),
     (NoSuchDirectoryError, "the directory of this session does not exist"),
     (BadVariableError, "a variable that names a directory is invalid"),
-    (RemitError, "Remit's files are not in order"),
+    (RemitError, "Remit's own files cannot be used"),
     (TimeoutError, LATE),
     ((OSError, FileError), "a file cannot be read"),
     (ValueError, "the event cannot be read"),

@@ -101,7 +101,7 @@ class Installer:
         client = ALIASES.get(name, name)
         if client not in self._places.clients:
             known = ", ".join(f"`{each}`" for each in self._places.clients)
-            raise InstallError(f"Remit cannot be put into `{name}`", hint=f"it can be put into {known}")
+            raise InstallError(f"Remit cannot be installed in `{name}`", hint=f"expected one of {known}")
         return client
 
     def title(self, client: str) -> str:
@@ -291,7 +291,7 @@ class Installer:
             if file is not None and file.keys:
                 found.append(file)
         if not found:
-            raise NotInstalledError(f"Remit is not in {self.title(client)}")
+            raise NotInstalledError(f"Remit is not installed in {self.title(client)}")
         return found
 
     def _taken(self, file: EditedFile, text: str | None) -> FileChange:

@@ -63,7 +63,7 @@ class GlobalWrites:
             return NotApprovedError(
                 f"a person must approve it first: it {why}",
                 approval_id=None,
-                hint=f"{MOST_WAITING:,} calls wait already: ask the user to answer some",
+                hint=f"{MOST_WAITING:,} calls are already pending: ask the user to answer some",
             )
         if asked.status(at) is ApprovalStatus.DENIED:
             return denied_write(why)

@@ -133,7 +133,7 @@ def _drifting(live: Iterable[HygieneNode]) -> list[str]:
 
 def _next_step(found: dict[str, list[str]], waiting: Sequence[PendingWrite]) -> str:
     if waiting:
-        return f"{len(waiting)} writes wait: {waiting[0].reason}. `remit memory hygiene` tries them again."
+        return f"{len(waiting)} writes are pending: {waiting[0].reason}. `remit memory hygiene` retries them."
     if found["held_for_review"]:
         return (
             "Judge what is held: call save_decision again with the same decision and `supersedes`, "

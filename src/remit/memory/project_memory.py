@@ -140,7 +140,7 @@ class Memory:
         turn = WriteStamp(self._new_id(), self._clock())
         try:
             if not self._pending.retry():
-                raise StoreUnavailableError("earlier writes wait")
+                raise StoreUnavailableError("earlier writes are pending")
             return self._write(wanted, arguments, turn, bound)
         except StoreUnavailableError as error:
             return self._postpone(wanted, arguments, turn, bound, error)
@@ -260,7 +260,7 @@ class Memory:
         if found is None:
             where = f"`{project_id}`" if project_id else "what is global"
             raise UnknownArtifactError(
-                "id", f"that of an artifact of {where}", "unknown", hint="`remit memory list` lists them"
+                "id", f"the id of an artifact of {where}", "unknown", hint="`remit memory list` lists them"
             )
         return found
 
@@ -329,7 +329,7 @@ class Memory:
             return combined(wanted, [blocked(scope_refusal(where)) for _ in wanted.parts])
         if wanted.is_global:
             failed = SaveResult(
-                status=SaveStatus.FAILED, message=str(error), next_step="Nothing was kept: call again later."
+                status=SaveStatus.FAILED, message=str(error), next_step="Nothing was saved: call again later."
             )
             return combined(wanted, [failed for _ in wanted.parts])
         self._pending.add(wanted.tool, arguments, turn)
@@ -337,7 +337,7 @@ class Memory:
             SaveResult(
                 status=SaveStatus.PENDING_RETRY,
                 artifact_id=turn.name(part.artifact.kind, number),
-                message=f"kept on disk, and written as soon as that is possible: {error}",
+                message=f"kept on disk, and written as soon as possible: {error}",
                 next_step="Nothing to do: every later call tries it again.",
             )
             for number, part in enumerate(wanted.parts)

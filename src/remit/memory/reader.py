@@ -137,7 +137,7 @@ class MemoryReader:
     def _asked(self, arguments: RetrieveContext, bound: BoundProjects) -> _ContextQuery:
         scope, focus = arguments.scope, arguments.focus
         if scope is MemoryScope.FOCUS and focus is None:
-            raise ArtifactError("focus", "given, for the scope is focus", "missing")
+            raise ArtifactError("focus", "given, because the scope is `focus`", "missing")
         return _ContextQuery(
             self._place("retrieve_context", arguments.project_id, focus, bound),
             scope,
@@ -241,11 +241,9 @@ def _next_step(
     if where.standing is PlaceStatus.UNKNOWN_PROJECT:
         return scope_refusal(where).next_step
     if where.standing is PlaceStatus.UNKNOWN_FOCUS:
-        return "This is the project alone: saving something with the focus creates the focus area."
+        return "These results are the project's own: saving something with this focus creates it."
     if conflicts:
-        return (
-            "Settle what contradicts itself: save the decision that holds with `supersedes`, the other's id."
-        )
+        return "Resolve contradictions: save the decision that holds, with the other's id in `supersedes`."
     if truncated:
         return "There is more: ask with a keyword, or for some categories."
-    return "Nothing is kept here yet." if is_empty and asked.keyword is None else None
+    return "No memory here yet." if is_empty and asked.keyword is None else None

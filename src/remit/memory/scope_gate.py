@@ -30,7 +30,7 @@ class MemoryScope(StrEnum):
 class PlaceStatus(StrEnum):
     """Which part of a call's project and focus area exists."""
 
-    NO_PROJECT = "no project is named"
+    NO_PROJECT = "no project was given"
     UNKNOWN_PROJECT = "the project does not exist"
     UNKNOWN_FOCUS = "the focus area does not exist"
     KNOWN = "all that is named exists"

@@ -84,7 +84,7 @@ class WriteArguments(ToolArguments):
         """
         parts = self.parts()
         if self.focus is None and any(part.artifact.scope is MemoryScope.FOCUS for part in parts):
-            raise ArtifactError("focus", "given, for the scope is focus", "missing")
+            raise ArtifactError("focus", "given, because the scope is `focus`", "missing")
         return WritePlan(
             tool=tool,
             project_id=self.project_id,

@@ -37,11 +37,11 @@ def checked_text(value: object, field: str, most: int) -> str:
     if not isinstance(value, str):
         raise ArtifactError(field, "a text", shown(value))
     if not value.strip():
-        raise ArtifactError(field, "a text with something in it", "empty")
+        raise ArtifactError(field, "non-empty text", "empty")
     if len(value) > most:
-        raise ArtifactError(field, f"a text of at most {most:,} characters", f"one of {len(value):,}")
+        raise ArtifactError(field, f"text of at most {most:,} characters", f"{len(value):,} characters long")
     if "\0" in value or not _is_whole(value):
-        raise ArtifactError(field, "a text of whole characters", "one with a null or half a character")
+        raise ArtifactError(field, "valid text", "text with a null character or half a character")
     if is_secret(value):
         raise ArtifactError(
             field,

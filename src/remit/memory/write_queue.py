@@ -37,7 +37,7 @@ class WriteQueue:
         except OSError as error:
             raise StoreUnavailableError(
                 f"`{self._folder}` cannot be written: {error.strerror}",
-                hint="make room on the disk, then save again: nothing was kept",
+                hint="free space on the disk, then save again: nothing was saved",
             ) from error
 
     def waiting(self) -> Sequence[tuple[str, Mapping[str, object]]]:

@@ -262,7 +262,7 @@ def _skipped_result(id: str, status: ArtifactStatus) -> SaveResult:
         status=SaveStatus.DUPLICATE_SKIP,
         artifact_id=id,
         dedup_outcome=DedupOutcome.DUPLICATE_SKIP,
-        message=f"this is known already{held}: nothing was written",
+        message=f"already known{held}: nothing was written",
         next_step=_JUDGE if held else None,
     )
 
@@ -279,7 +279,7 @@ def _saved_result(id: str, judged: _Assessment) -> SaveResult:
             status=SaveStatus.PARTIAL,
             artifact_id=id,
             dedup_outcome=judged.outcome,
-            message=f"kept, but held for review: it is much like {judged.near}, and not shown until then",
+            message=f"kept, but held for review: it is similar to {judged.near}; hidden until then",
             next_step=_JUDGE,
         )
     message = f"replaces {', '.join(judged.replaced)}" if judged.replaced else None

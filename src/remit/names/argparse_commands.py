@@ -82,7 +82,9 @@ class ArgparseScan:
             line = getattr(scope, "lineno", 0)
             self.warnings.append(
                 ScanWarning(
-                    module.file, line, "how this parser is started cannot be told; name it in the scopes"
+                    module.file,
+                    line,
+                    "cannot tell how this parser is started; set its command in the scopes",
                 )
             )
         if parser.has_commands:

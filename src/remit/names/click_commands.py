@@ -157,7 +157,7 @@ class ClickScan:
         """Read a decorator that is a group's method, such as `@cli.command()`."""
         parent = self._references.of(maker.value, module.name)
         if parent is None or not self._may_be_group(parent):
-            reason = f"the group of the command `{function.name}` cannot be told; it is left out"
+            reason = f"the group of the command `{function.name}` is unclear; it is left out"
             if self._takes_parameters(function, module) and maker.attr != "callback":
                 self._unclear.append((parent or "", ScanWarning(module.file, function.lineno, reason)))
             return

@@ -65,7 +65,7 @@ def _option(parameter: Parameter, value: object) -> Iterator[str]:
         case Form.OPTION if parameter.is_spread:
             words = _texts(value)
             if any(word.startswith("-") for word in words):
-                raise ArgumentsError(f"no value of `{parameter.name}` may start with `-`")
+                raise ArgumentsError(f"`{parameter.name}` must not start with `-`")
             yield from (parameter.flag, *words)
         case Form.OPTION:
             for word in _texts(value):
@@ -100,14 +100,14 @@ def _check(value: object, parameter: Parameter) -> None:
             parameter.type == "boolean" or not isinstance(each, bool)
         )
         if not parameter.choices and not is_known:
-            raise ArgumentsError(f"`{parameter.name}` is not {_WORDS[parameter.type]}")
+            raise ArgumentsError(f"`{parameter.name}` must be {_WORDS[parameter.type]}")
         if parameter.choices and each not in parameter.choices:
             choices = ", ".join(f"`{choice}`" for choice in parameter.choices)
-            raise ArgumentsError(f"`{parameter.name}` is none of {choices}")
+            raise ArgumentsError(f"`{parameter.name}` must be one of {choices}")
         if isinstance(each, str) and "\0" in each:
             raise ArgumentsError(f"`{parameter.name}` has a null character")
     if parameter.form is Form.COUNT and not 0 <= cast(int, value) <= 10:
-        raise ArgumentsError(f"`{parameter.name}` is not a number from 0 to 10")
+        raise ArgumentsError(f"`{parameter.name}` must be a number from 0 to 10")
 
 
 def _described(parameter: Parameter) -> dict[str, object]:

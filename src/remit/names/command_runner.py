@@ -58,7 +58,7 @@ class CommandRunner:
         ended = await self._ended(words, stdin)
         if ended.exit_code:
             told = "\n".join(filter(None, (ended.errors, ended.output)))
-            raise ToolError(f"`{self._command.name}` ended with {ended.exit_code}\n{told}".rstrip())
+            raise ToolError(f"`{self._command.name}` exited with {ended.exit_code}\n{told}".rstrip())
         return ended.output
 
     def _start(self) -> list[str]:
@@ -74,8 +74,8 @@ class CommandRunner:
                 return [*python, self._command.target]
             case _:
                 raise ToolError(
-                    f"how `{self._command.name}` is started is not known",
-                    hint="give `command` below `[server]` in the scopes file, and write the server again",
+                    f"cannot tell how `{self._command.name}` is started",
+                    hint="set `command` in `[server]` of the scopes file, and generate the server again",
                 )
 
     async def _ended(self, words: Sequence[str], stdin: bytes) -> CommandResult:

@@ -44,8 +44,8 @@ def tools_of(server: Mapping[str, Any], tools: Mapping[str, Mapping[str, Any]]) 
             runner = CommandRunner(command, tuple(server["command"]), float(server["timeout"]))
         except (KeyError, TypeError, ValueError, AttributeError, BadFileError):
             raise ToolError(
-                f"what the server says of `{name}` cannot be read",
-                hint="write it again with `remit names server`",
+                f"the server's definition of `{name}` is invalid",
+                hint="generate it again with `remit names server`",
             ) from None
         strict = strictest(entries)
         spaces = [entry.namespace for entry in entries if entry.namespace]

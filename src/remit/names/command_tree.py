@@ -14,7 +14,7 @@ from remit.names.source_files import Module
 
 _USUAL = ("main", "run", "execute", "command", "handler")  # names of the function that is the command
 _NOTHING = "no command found"
-_UNCLEAR = "which function is the command is not clear: mark it with `@tool`, or name it like the file"
+_UNCLEAR = "cannot tell which function is the command: mark it with `@tool`, or name it like the file"
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -11,7 +11,7 @@ from remit.names.file_writer import VERSION
 from remit.names.name_tree import Command, Form, Label, Names, Parameter, Start
 
 _LARGEST = 2**24  # bytes
-_HOW = "write it again with `remit names generate`"
+_HOW = "generate it again with `remit names generate`"
 
 
 def read_names(path: str) -> Names:

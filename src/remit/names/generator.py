@@ -120,17 +120,17 @@ class Generator:
         """
         before = _bytes(path)
         if before and not any(mark in before for mark in _MARKS):
-            raise BadFileError(f"{path} is there, and was not generated", hint="name another file with --out")
+            raise BadFileError(f"{path} exists and was not generated", hint="name another file with --out")
         return self.write_scopes(made, path)
 
     def write_scopes(self, made: Generated, path: str) -> bool:
         """Write an updated scopes file; return False if it is already up to date.
 
         Raises:
-            BadFileError: the path cannot be written, or is a link out of the checkout.
+            BadFileError: the path cannot be written, or links outside the checkout.
         """
         if leaves_checkout(path):
-            raise BadFileError(f"{path} is a link out of the checkout", hint="name another file")
+            raise BadFileError(f"{path} links outside the checkout", hint="name another file")
         if self.is_current(made, path):
             return False
         try:

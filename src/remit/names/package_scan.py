@@ -177,7 +177,7 @@ class _Walk:
             if self._scan.found[id].is_group:
                 module, own = self._references.split(id)
                 file = self._references.modules[module].file
-                reason = f"the group `{own}` is inside itself, by way of others; it is left out"
+                reason = f"the group `{own}` contains itself through others; it is left out"
                 self.warnings.append(ScanWarning(file, 0, reason))
 
 

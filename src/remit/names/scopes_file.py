@@ -46,8 +46,8 @@ def read_scopes(data: bytes, path: str) -> Scopes:
     server = document.pop("server", {})
     for section in document:
         if section not in SECTIONS:
-            hint = "declare states in remit.toml" if section == "states" else "there are `tools` and `server`"
-            raise BadFileError(f"{path}: `{section}` has no place in a scopes file", hint=hint)
+            hint = "declare states in remit.toml" if section == "states" else "expected `tools` or `server`"
+            raise BadFileError(f"{path}: `{section}` is not allowed in a scopes file", hint=hint)
     content, mistakes = read(document)
     mistakes = mistakes or mistakes_in(content)
     if mistakes:
@@ -128,7 +128,7 @@ _HEAD = """\
 #
 # ai_enabled  whether an agent may use it at all
 # danger      safe, low, moderate, destructive or critical
-# approval    whether a person has to agree to each call
+# approval    whether a person must approve each call
 # states, when, location, namespace    as in remit.toml
 """
 

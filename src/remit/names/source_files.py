@@ -134,7 +134,7 @@ def _files(directory: str, top: str, depth: int, budget: WalkBudget) -> Iterator
 def _module(file: str, told: str) -> Module:
     data = read_bytes(file, limit=LARGEST)
     if data is None:
-        raise FileError("it is not there any more")
+        raise FileError("it no longer exists")
     name = told.removesuffix(".py").replace("/", ".")
     is_package = name.rpartition(".")[2] == "__init__"
     name = name.rpartition(".")[0] if is_package and "." in name else name

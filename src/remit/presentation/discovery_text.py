@@ -126,7 +126,7 @@ def _text(found: SearchResults, shown: list[_Entry]) -> str:
     lines = [f"{at}. {entry.lines[0]}\n" + "\n".join(entry.lines[1:]) for at, entry in enumerate(shown, 1)]
     left_out = len(found.results) - len(shown)
     if left_out:
-        lines.append(f"({left_out} more left out: ask for fewer, or more exactly)")
+        lines.append(f"({left_out} more left out: make the query narrower)")
     if not found.results:
         names = ", ".join(one_line(name, MAX_DESCRIPTION) for name in found.nearest)
         nearest = f"; nearest are {names}" if names else ""

@@ -21,7 +21,7 @@ from remit.presentation.tool_items import EMPTY_SCHEMA, Item
 from remit.text.foreign import one_line
 
 _MOST_NAMED = 12  # tools named in a group's entry
-HOW_TO_CALL = "Call them by `call_tool`."
+HOW_TO_CALL = "Call them with `call_tool`."
 _ALWAYS = (OwnTool.WHY, OwnTool.REPORT)
 _FINDING = (OwnTool.DISCOVER, OwnTool.CALL, *_ALWAYS)
 _FIND_SOME = "Not all tools are listed: find them with `discover_tools` and call them with `call_tool`."

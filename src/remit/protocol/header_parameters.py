@@ -38,12 +38,12 @@ def schema_fault(schema: object) -> str | None:
     for place, marked in _marked(schema):
         name = marked[_KEYWORD]
         if not place:
-            return "it stands where no argument is"
+            return "it is not on a parameter"
         where = ".".join(place)
         if not _is_text(name) or not _TOKEN.fullmatch(name):
-            return f"that of `{where}` is not a valid header name"
+            return f"the one of `{where}` is not a valid header name"
         if marked.get("type") not in _TYPES:
-            return f"`{where}` is neither text nor an integer nor a truth value"
+            return f"`{where}` must be text, an integer or a boolean"
         if (other := taken.setdefault(name.lower(), where)) != where:
             return f"`{where}` and `{other}` have the same"
     return None

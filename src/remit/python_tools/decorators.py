@@ -74,7 +74,9 @@ def tool(function: Any = None, /, **said: Any) -> Any:
     """
     danger = said.get("danger")
     if danger is not None and danger not in DANGERS:
-        hint = did_you_mean(str(danger), DANGERS) or f"there are {', '.join(f'`{it}`' for it in DANGERS)}"
+        hint = (
+            did_you_mean(str(danger), DANGERS) or f"expected one of {', '.join(f'`{it}`' for it in DANGERS)}"
+        )
         raise ToolError(f"`{danger}` is not a known danger", hint=hint)
 
     def mark(each: AnyFunction) -> AnyFunction:
@@ -122,7 +124,7 @@ def _mark(function: AnyFunction, **said: Any) -> AnyFunction:
         setattr(_marked(function), _MARK, replace(options_of(function), **said))
     except AttributeError:
         raise ToolError(
-            f"nothing can be said of `{function!r}`", hint="decorate a function, and not a bound method"
+            f"`{function!r}` cannot be decorated", hint="decorate a function, not a bound method"
         ) from None
     return function
 

@@ -69,7 +69,7 @@ class FunctionParameters:
         except ValidationError as error:
             raise self._refusal(error.errors(), given) from None
         except (TypeError, ValueError, RecursionError):
-            raise ArgumentsError("the arguments are nothing that JSON could write") from None
+            raise ArgumentsError("the arguments cannot be written as JSON") from None
         values = {each.name: getattr(read, _field(at)) for at, each in enumerate(self._parameters)}
         positional = [each.name for each in self._parameters if each.kind is each.POSITIONAL_ONLY]
         named = {name: values[name] for name in given if name not in positional}
@@ -79,7 +79,11 @@ class FunctionParameters:
         names = [each.name for each in self._parameters]
         unknown = next((name for name in given if name not in names), None)
         if unknown is not None:
-            listed = f"there are {', '.join(f'`{name}`' for name in names)}" if names else "it takes none"
+            listed = (
+                f"its parameters are {', '.join(f'`{name}`' for name in names)}"
+                if names
+                else "it takes no parameters"
+            )
             return ArgumentsError(
                 f"there is no parameter `{unknown}`", hint=did_you_mean(unknown, names) or listed
             )
@@ -114,7 +118,7 @@ def _signature(function: Callable[..., object], name: str) -> tuple[Mapping[str,
 def _checked(parameter: inspect.Parameter, function: str) -> inspect.Parameter:
     if parameter.kind in _COLLECTED:
         raise ToolError(
-            f"`{function}` takes any number of arguments with `{parameter.name}`, which no schema can say",
+            f"`{function}` takes any number of arguments with `{parameter.name}`; a schema cannot",
             hint="name each parameter, or take a list or a dictionary",
         )
     return parameter
@@ -159,9 +163,9 @@ def _unusable(
         except PydanticUserError as error:
             written = str(hint) if typing.get_origin(hint) else getattr(hint, "__name__", str(hint))
             return ToolError(
-                f"`{each.name}` of `{function}` is of the type `{written}`, which JSON cannot carry: "
+                f"`{each.name}` of `{function}` is of the type `{written}`, which JSON cannot represent: "
                 f"{error.message.splitlines()[0].partition('. ')[0]}",
-                hint="use texts, numbers, lists, dictionaries, dataclasses or models of pydantic",
+                hint="use texts, numbers, lists, dictionaries, dataclasses or pydantic models",
             )
     return None
 
@@ -176,7 +180,7 @@ def _reason(error: ErrorDetails, given: Mapping[str, object]) -> str:
         return f"there is no parameter `{place}`"
     if kind in ("enum", "literal_error"):
         choices = error.get("ctx", {})["expected"].replace("'", "`")
-        return f"`{place}` is none of {choices.replace(' or ', ', ')}"
+        return f"`{place}` must be one of {choices.replace(' or ', ', ')}"
     return f"`{place}` {_RULES[kind]}" if kind in _RULES else f"`{place}`: {error['msg']}"
 
 

@@ -51,7 +51,7 @@ def full_name(name: str, namespace: str | None) -> str:
     full = name if is_inside else f"{namespace}.{name}"
     if len(full) > _LONGEST_NAME or _NAME.fullmatch(full) is None:
         raise ToolError(
-            f"no tool can be called `{full}`",
+            f"`{full}` is not a valid tool name",
             hint=f"write letters, digits, `_` and `-`, joined by `.`, up to {_LONGEST_NAME} of them",
         )
     return full

@@ -24,7 +24,7 @@ from remit.text.spelling import did_you_mean
 
 Location = Mapping[str, object]
 
-_BY_ITS_DETECTOR = "its detector, a function of this program, has to say so"
+_BY_ITS_DETECTOR = "its detector, a function of this program, must return true"
 _NOWHERE = Workspace(dir="", checkout="", project=identify(""))
 # Maps, as their keys depend on the project's files.
 _OF_A_PROJECT = {**VARIABLES, "env": CelType.MAP, ENTITIES: CelType.MAP}
@@ -69,7 +69,7 @@ class ToolContextSource:
     def ways(self) -> dict[str, str]:
         """How each state can become true, if known."""
         told = {
-            name: f"bring it about: {each.description}" if each.description else _BY_ITS_DETECTOR
+            name: f"make this true: {each.description}" if each.description else _BY_ITS_DETECTOR
             for name, each in self._detected.states.items()
         }
         if self._registry is None:

@@ -139,7 +139,7 @@ class ToolRegistry:
             ToolError: the name is taken.
         """
         if tool.name in self._tools:
-            raise ToolError(f"there are two tools called `{tool.name}`", hint="give one another name")
+            raise ToolError(f"two tools are called `{tool.name}`", hint="give one another name")
         for need in tool.needs:
             read_condition(need)
         self._tools[tool.name] = tool

@@ -64,7 +64,7 @@ class LiveListing:
             ValueError: the deadline is not positive.
         """
         if not deadline > 0:  # also rejects NaN
-            raise ValueError("a deadline is a number of seconds above 0")
+            raise ValueError("the deadline must be a number of seconds above 0")
         declared = {item.declaration.key: item for item in self._scanner.resolved(context)}
         context, listed = self._listings.list(replace(context, starts_servers=True))
         chosen = _to_connect(listed, names, context)

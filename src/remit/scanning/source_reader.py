@@ -135,4 +135,4 @@ def _narrowing(rules: Iterable[SettingsRule]) -> Iterator[SettingsRule]:
 
 
 def _with_consequence(problem: Problem) -> Problem:
-    return problem._replace(reason=f"{problem.reason}; what it said when it was last read still holds")
+    return problem._replace(reason=f"{problem.reason}; using the last valid version")

@@ -28,9 +28,7 @@ class _Line(NamedTuple):
         if value is None and not required:
             return ""
         if not isinstance(value, str) or (required and not value.strip()):
-            raise self.error(
-                f"`{field}` is {'missing' if value is None else 'not a text with something in it'}"
-            )
+            raise self.error(f"`{field}` is {'missing' if value is None else 'empty, or not text'}")
         return value
 
     def error(self, cause: str) -> BadFileError:
@@ -53,7 +51,7 @@ def read_evaluation_folder(folder: str) -> EvaluationSet:
     for line in _lines(place / TOOLS):
         name = line.text("id", required=True)
         if name in tools:
-            raise line.error(f"there is another tool with the id `{name}` before it")
+            raise line.error(f"another tool before it has the id `{name}`")
         tools[name] = _tool(line)
     if not tools:
         raise BadFileError(f"{place / TOOLS} has no tools")

@@ -66,7 +66,7 @@ class Searcher:
             ValueError: the limit is not between 1 and 50.
         """
         if not 1 <= limit <= MAX_LIMIT:
-            raise ValueError(f"a limit is a number from 1 to {MAX_LIMIT}")
+            raise ValueError(f"the limit must be a number from 1 to {MAX_LIMIT}")
         asked = query[:_LONGEST_QUERY]
         selected = self._select(scope, include_hidden)
         vectors, note, is_failure = self._embedded(asked)

@@ -208,8 +208,7 @@ def _by_prompt(prompt: str, searcher: Searcher) -> list[Candidate]:
     with closing(searcher):
         found = searcher.search(prompt, limit=_FOUND)
     return [
-        Candidate(each.tool.name, Cause.PROMPT, each.score, "it fits what was asked for")
-        for each in found.results
+        Candidate(each.tool.name, Cause.PROMPT, each.score, "it fits the request") for each in found.results
     ]
 
 

@@ -156,7 +156,7 @@ def choose(
     for candidate in _best(each for each in candidates if each.tool in suggestable):
         reason = _objection(candidate, session, here, made) if is_heard else "suggestions are switched off"
         if reason is None and len(here) + len(said) >= MOST:
-            reason = f"{MOST} suggestions are the most in a session"
+            reason = f"a session gets at most {MOST} suggestions"
         if reason is None:
             said.append(candidate)
         else:
@@ -188,9 +188,9 @@ def _objection(
     if any(call.tool == candidate.tool for call in session.calls):
         return "it was used in this session"
     if any(each.tool == candidate.tool and not each.is_taken for each in made):
-        return "it was suggested before, and not taken up"
+        return "it was suggested before and not used"
     if here and (calls := session.calls_after(max(each.at for each in here))) < COOLDOWN:
-        return f"{calls} calls since the last suggestion: {COOLDOWN} are to come first"
+        return f"{calls} calls since the last suggestion; the next one comes after {COOLDOWN}"
     return None
 
 

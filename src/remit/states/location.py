@@ -66,15 +66,15 @@ def check_location(value: object) -> None:
     if value is None:
         return
     if not isinstance(value, dict):
-        raise StateError("a location is an object", hint=f"its parts are {', '.join(PARTS)}")
+        raise StateError("a location must be an object", hint=f"its parts are {', '.join(PARTS)}")
     for name, part in cast("dict[str, object]", value).items():
         if name not in PARTS:
             hint = did_you_mean(name, PARTS) or f"its parts are {', '.join(PARTS)}"
             raise StateError(f"a location has no `{name}`", hint=hint)
         if part is not None and not _is_good(name, part):
             raise StateError(
-                f"`{name}` of a location is of another type",
-                hint="`depth` is a number, `components` and `elements` are lists of texts, the others texts",
+                f"`{name}` of a location has the wrong type",
+                hint="`depth` must be a number; `components` and `elements`, lists; the rest, strings",
             )
 
 

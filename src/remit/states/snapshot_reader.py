@@ -93,7 +93,7 @@ class SnapshotReader:
             stored = moment.stored.observed.get(name)
             if stored is not None and stored.is_usable(mark, now):
                 return stored.observation
-            return Observation(None, "another process is finding it out")
+            return Observation(None, "another process is checking it")
         found = moment.look.detect(detector, bases)
         until = self._clock() + int(detector.lifetime * 1000)
         self._store.keep_observation(name, StoredObservation(mark, found, now, until), workspace)
@@ -130,7 +130,7 @@ def _pushed_value(entry: StateEntry, moment: _Moment) -> Observation:
     if pushed is None:
         return Observation(None, "nothing was pushed")
     if not pushed.counts(moment.now) or not isinstance(pushed.value, bool):
-        return Observation(None, "what was pushed has expired")
+        return Observation(None, "the pushed value has expired")
     return Observation(pushed.value, "pushed by the host application")
 
 

@@ -173,7 +173,7 @@ class StateService:
             name: now + int(1000 * self._push_seconds(name, value, context)) for name, value in values.items()
         }
         if len(json.dumps(dict(values))) > _MOST_PUSHED:
-            raise StateError(f"what is pushed is longer than {_MOST_PUSHED:,} characters")
+            raise StateError(f"the pushed states are longer than {_MOST_PUSHED:,} characters")
         self._store.push(values, context.workspace, now, until)
 
     def _push_seconds(self, name: str, value: object, context: Context) -> float:
@@ -184,7 +184,7 @@ class StateService:
             return LOCATION_SECONDS
         state = self._require(name, context, DetectorKind.PUSH)
         if value is not None and not isinstance(value, bool):
-            raise StateError(f"`{name}` is true or false, or null to withdraw it")
+            raise StateError(f"`{name}` must be true or false, or null to withdraw it")
         assert state.entry.detector is not None  # noqa: S101 - its kind is `push`
         return state.entry.detector.lifetime
 
@@ -199,7 +199,7 @@ class StateService:
         if name not in states and name in configuration.implications.names:
             raise StateError(f"`{name}` is only implied by others", hint=hint)
         if name not in states:
-            hint = did_you_mean(name, states) or "`remit states` lists those there are"
+            hint = did_you_mean(name, states) or "`remit states` lists the declared states"
             raise UnknownStateError(f"no state is called `{name}` here", hint=hint)
         state = states[name]
         if wanted not in (state.entry.kind, state.entry.detector and state.entry.detector.kind):

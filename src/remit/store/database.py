@@ -146,7 +146,7 @@ class Database:
         self._check_application_id(version)
         if version > SCHEMA_VERSION:
             raise StoreTooNewError(
-                f"`{self.path}` was made by a newer Remit (schema {version}, this knows {SCHEMA_VERSION})",
+                f"`{self.path}` was created by a newer Remit (schema {version}, this knows {SCHEMA_VERSION})",
                 hint="upgrade Remit, or set REMIT_HOME to another directory",
             )
         if version < SCHEMA_VERSION:
@@ -181,7 +181,7 @@ class Database:
             raise StoreCorruptError(f"`{self.path}` is damaged or not a database", hint=_MOVE_AWAY) from error
         except apsw.BusyError as error:
             raise StoreUnavailableError(
-                f"`{self.path}` is locked by another process for more than {self._busy_timeout:g} s",
+                f"`{self.path}` has been locked by another process for more than {self._busy_timeout:g} s",
                 hint="end the process that holds it, then try again",
             ) from error
         except apsw.InterruptError as error:

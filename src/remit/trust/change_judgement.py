@@ -30,7 +30,7 @@ _CAREFUL, _CARELESS = ("destructiveHint", "openWorldHint"), ("readOnlyHint", "id
 _UNIMPORTANT = ("icons",)
 _CHANGED = "its definition changed after it was accepted"
 _NEW = "its server added it after the others were accepted"
-_FLAGGED = "its definition looks like an attack on the model, and nobody accepted it"
+_FLAGGED = "its definition looks like an attack on the model, and no one has accepted it"
 _MOST = 3  # points and findings to tell
 
 

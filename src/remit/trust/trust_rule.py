@@ -36,7 +36,7 @@ class ServerTrust(NamedTuple):
         if self.is_trusted:
             return "trusted"
         if self.is_changed and not (self.trusted_digest or "").startswith(DIGEST_VERSION):
-            return "trusted by an earlier version of Remit, which showed less of it: look at it again"
+            return "trusted by an earlier version of Remit, which showed less of it: review it again"
         return "changed since it was trusted" if self.is_changed else "not trusted"
 
 

@@ -98,7 +98,7 @@ def _reason(error: BaseException, record: ProcessRecord, upstream: Upstream) -> 
         case TimeoutError():
             return (
                 f"did not answer within {upstream.deadline:g} s",
-                "give it longer with `--timeout`, or try its entry by hand",
+                "allow more time with `--timeout`, or try its entry by hand",
             )
         case RefusedError():
             return str(error), _refusal_hint(error, upstream)
@@ -127,11 +127,11 @@ def _reason(error: BaseException, record: ProcessRecord, upstream: Upstream) -> 
                 else "URL or headers"
             )
             return (
-                f"its {part} hold a character that cannot be passed on",
+                f"its {part} contain a character that cannot be sent",
                 f"look at its entry in {upstream.source}",
             )
         case _:
-            return f"cannot be asked: {type(error).__name__}", f"look at its entry in {upstream.source}"
+            return f"failed: {type(error).__name__}", f"look at its entry in {upstream.source}"
 
 
 def _refusal_hint(error: RefusedError, upstream: Upstream) -> str:
@@ -139,7 +139,7 @@ def _refusal_hint(error: RefusedError, upstream: Upstream) -> str:
     if error.scope is not None:
         return f"run `{_login(upstream)} --scope {shlex.quote(error.scope)}`"
     if status == 401:
-        return f"run `{_login(upstream)}`, or give it its headers in {upstream.source}"
+        return f"run `{_login(upstream)}`, or add its headers in {upstream.source}"
     if status == 403:
         return f"run `{_login(upstream)}` as someone who may, or see its entry in {upstream.source}"
     return f"check that it runs, and its `url` in {upstream.source}"

@@ -174,7 +174,7 @@ class Supervisor:
         wait = self._breaker.wait(anyio.current_time())
         if wait > 0:
             failure = self._failure or Failure(reason="failed", next_step=WAIT)
-            text = f"{failure.reason}; it is tried again in {wait:.0f} s" if wait >= 1 else failure.reason
+            text = f"{failure.reason}; next attempt in {wait:.0f} s" if wait >= 1 else failure.reason
             raise self.error(replace(failure, reason=text))
         await self._make_room()
         key = self._key(caller)

@@ -37,9 +37,7 @@ def read_tools(items: Iterable[object], upstream: Upstream) -> ReadTools:
             if (holder := holders.get(definition.name)) == label:
                 raise ToolDefinitionError("is listed more than once; the first counts")
             if holder is not None:
-                raise ToolDefinitionError(
-                    f"falls together with `{holder}`: both are called `{definition.name}`"
-                )
+                raise ToolDefinitionError(f"collides with `{holder}`: both are called `{definition.name}`")
             holders[definition.name] = label
             found.tools.append(definition)
         except ToolDefinitionError as error:
@@ -113,4 +111,4 @@ def _serialize(value: dict[str, object], *, sort_keys: bool) -> str:
     try:
         return json.dumps(value, sort_keys=sort_keys, allow_nan=False)
     except ValueError:
-        raise ToolDefinitionError("holds a number that JSON has no form for") from None
+        raise ToolDefinitionError("contains a number that JSON cannot represent") from None

@@ -108,7 +108,7 @@ def test_what_waits_for_a_person_is_named_with_its_command(sandbox: Sandbox, sho
     sandbox.write_state("git")
     keep(sandbox, shop, "git", Offer(failure=Failure(reason="it stopped")))
     found = rows(sandbox, shop)
-    assert "to be approved in Claude Code: tape and till" in found["Waiting"]
+    assert "approval needed in Claude Code: tape and till" in found["Waiting"]
     assert "did not start: git: remit doctor" in found["Waiting"]
     assert "1 error" in found["Waiting"]
     answers = {"hasTrustDialogAccepted": True, "enabledMcpjsonServers": ["till", "tape"]}

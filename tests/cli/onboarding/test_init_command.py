@@ -59,7 +59,7 @@ def test_a_no_says_what_was_left_alone(sandbox: Sandbox, shop: Path) -> None:
     before = (sandbox.home / ".claude.json").read_bytes()
     seen = on_a_terminal(sandbox, shop, "n\nn\n")
     assert "No server was started." in seen
-    assert "Claude Code was left as it is." in seen
+    assert "Claude Code was not changed." in seen
     assert (sandbox.home / ".claude.json").read_bytes() == before
 
 

@@ -167,7 +167,7 @@ def test_what_is_no_server_on_this_machine_is_passed_over(client: str, entry: di
 @pytest.mark.parametrize(
     ("client", "entry", "reason"),
     [
-        ("klaude", {"url": "u"}, "`url` without a `type`; it is one of http, sse"),
+        ("klaude", {"url": "u"}, "`url` without a `type`; expected one of http, sse"),
         ("klaude", {"type": "ws", "url": "u"}, "type: not one of stdio, http, sse"),
         ("cursor", {}, "`command` is missing"),
         ("cursor", {"command": ""}, "command: must not be empty"),
@@ -185,8 +185,8 @@ def test_what_is_no_server_on_this_machine_is_passed_over(client: str, entry: di
         ("continue", "x", "expected an object, found text"),
         ("cline", {"type": "http", "url": "u"}, "type: not one of stdio, sse, streamableHttp"),
         ("cline", {"transport": []}, "transport: expected an object, found a list"),
-        ("roo", {"url": "u"}, "`url` without a `type`; it is one of sse, streamable-http"),
-        ("roo", {"command": "x", "url": "u"}, "`command` and `url` are both there; one of them must go"),
+        ("roo", {"url": "u"}, "`url` without a `type`; expected one of sse, streamable-http"),
+        ("roo", {"command": "x", "url": "u"}, "both `command` and `url` are set; remove one"),
         ("kiro", [], "expected an object, found a list"),
         ("copilot-cli", {"type": None, "command": "x"}, "type: expected text, found null"),
     ],

@@ -169,7 +169,7 @@ def test_a_redirect_is_not_followed(service: Service) -> None:
     "url", ["http://example.com/v1", "http://10.0.0.1:8080", "http://localhost.example.com"]
 )
 def test_a_key_does_not_travel_in_clear_text_to_another_machine(url: str) -> None:
-    with pytest.raises(EmbeddingError, match="would travel in clear text") as raised:
+    with pytest.raises(EmbeddingError, match="would be sent in clear text") as raised:
         EndpointEmbedder(url, "small", KEY)
     assert KEY not in str(raised.value)
     assert EndpointEmbedder(url, "small").model.startswith("small@")

@@ -170,7 +170,7 @@ def test_a_pattern_that_takes_too_long_is_given_up(shop: Path) -> None:
         write(shop / f"{number}.md")
     found = observe(Detector(GLOB, glob="**/x", timeout=-1), shop)
     assert found.truth is None
-    assert found.reason.startswith("looking takes too long")
+    assert found.reason.startswith("the search takes too long")
 
 
 def test_a_hostile_pattern_reads_no_directory_twice(shop: Path) -> None:
@@ -397,7 +397,7 @@ def test_all_that_a_project_has_looked_at_takes_a_bounded_time_together(shop: Pa
     look = LocalDetectors(machine, seconds=1e-9).look(locate(str(shop)))
     there = Detector(DIRECTORY, paths=(".git",))
     assert look.detect(there, (str(shop),)).truth is True
-    late = Observation(None, "looking at all states takes longer than 1e-09 s")
+    late = Observation(None, "checking all states takes longer than 1e-09 s")
     assert look.detect(there, (str(shop),)) == late
     assert look.detect(Detector(DetectorKind.COMMAND, argv=("true",), timeout=30), (str(shop),)).truth
 

@@ -349,7 +349,7 @@ async def test_headers_are_made_by_the_command_of_an_entry() -> None:
     with serving(3_600) as server:
         for command, reason in (
             (f'printf "%s" "{printed}"', "answers 401 Unauthorized"),  # it was sent, and is wrong
-            ("echo hello", "its `headersHelper` prints something else than headers"),
+            ("echo hello", "its `headersHelper` does not print headers"),
             ("exit 3", "its `headersHelper` failed (exit code 3)"),
         ):
             launch = replace(server.launch, headers_helper=command)

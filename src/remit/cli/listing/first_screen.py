@@ -33,16 +33,16 @@ CAUSES = {
     ConfigStatus.DISABLED: "Disabled in the client",
     ConfigStatus.REJECTED: "Rejected in the client",
     ConfigStatus.DENIED: "Denied by a policy",
-    ConfigStatus.MANUAL: "Only for a person to invoke",
+    ConfigStatus.MANUAL: "Only a person can invoke it",
     ConfigStatus.ITSELF: "Remit itself",
     ConfigStatus.NESTED: "Another gateway of Remit",
     ConfigStatus.UNSERVED: "Only through the gateway",
     ToolStatus.STALE: "No longer configured or listed",
-    Gate.AGENT: "Brought along by one agent only",
-    Gate.POLICY: "Not allowed by a list, a rule or a filter",
+    Gate.AGENT: "Belongs to one agent only",
+    Gate.POLICY: "Blocked by a list, a rule or a filter",
     Gate.DEFINITION: "Definition changed since you accepted it, or held by inspection",
     Gate.STATE: "Needs a state that does not hold",
-    Gate.DANGER: "Too dangerous for the mode",
+    Gate.DANGER: "Too dangerous for this mode",
     ELSEWHERE: "Declared for other clients",
 }
 _WAYS = {UNTRUSTED: "look at them with `remit trust`"}  # for groups whose items have their own hints
@@ -89,7 +89,7 @@ def _changes(changes: Changes, context: Context) -> Iterator[str]:
         ("~", "changed", changes.changed),
     )
     said = [f"{len(items)} {word}" for _, word, items in signs if items]
-    yield f"Since Remit last looked here: {', '.join(said) or 'nothing changed'}"
+    yield f"Since the last scan here: {', '.join(said) or 'nothing changed'}"
     for sign, _, items in signs:
         yield from _cut([f"  {sign} {_declared(item, context)}" for item in items], MOST_CHANGES)
 

@@ -37,7 +37,7 @@ def install_in(installer: Installer, client: str, *, yes: bool) -> bool:
         _say(f"This changes {paths(changes)}. To see how: remit install {client} --dry-run")
         warn_of_vanishing(client, title)
         if not agrees(f"Install Remit in {title}?", yes=yes):
-            _say(f"{title} was left as it is.")
+            _say(f"{title} was not changed.")
             return False
         name_change(f"remit install {client}")
         summarize_install(installer.install(client), client, title)
@@ -105,7 +105,7 @@ def offer_trust(installer: Installer, client: str, *, yes: bool, is_asked: bool)
             for server in agreed:
                 render.out(f"trusted: {_label(server)}")
             if left := [_label(server) for server in servers if server not in agreed]:
-                _say(f"warning: not trusted, so no agent has them: {', '.join(left)}")
+                _say(f"warning: not trusted, so not available to agents: {', '.join(left)}")
                 _say(f"hint: in that directory, run `remit trust {shlex.join(left)}`")
 
 

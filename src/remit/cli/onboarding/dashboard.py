@@ -86,7 +86,7 @@ def _waiting(overview: Overview) -> Iterator[str]:
         yield f"{_count(overview.approvals, 'call')} {verb} approval: remit approve"
     if overview.pending:
         title = "its client" if overview.client is None else overview.client.title
-        yield f"to be approved in {title}: {_named(overview.pending)}"
+        yield f"approval needed in {title}: {_named(overview.pending)}"
     if overview.untrusted:
         yield f"not trusted: {_named(overview.untrusted)}: remit trust"
     if overview.failed:

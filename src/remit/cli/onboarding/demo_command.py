@@ -36,7 +36,7 @@ _SIGNALED = 128  # added to the signal's number in an exit code
 def demo(*, directory: str | None) -> None:
     """Show Remit at work, in a temporary directory.
 
-    Two projects, four small servers and a policy are made there, and real commands run on them. It takes
+    Creates two projects, four small servers and a policy there, and runs real commands on them. It takes
     about ten seconds, reads and changes none of your own files, and removes everything at the end.
     """
     if directory is not None and _shows_tools(directory):
@@ -79,7 +79,7 @@ def _show_next() -> None:
     remit = own_name()
     click.echo(
         f"""\
-That was the demo. It removed everything that it made. Next:
+That was the demo. Everything it created is gone again. Next:
 
   {remit}           what your own agents have, here
   {remit} init      set Remit up, step by step

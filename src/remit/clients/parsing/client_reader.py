@@ -200,7 +200,7 @@ class ClientReader:
         if self.within(path):
             self._heads_left -= 1
             if self._heads_left == -1:
-                self.note(path, f"there are more than {_MAX_FILES:,} such files; the others are left out")
+                self.note(path, f"more than {_MAX_FILES:,} such files; the others are left out")
             if self._heads_left < 0:
                 return None
         if not self.look_at(path):

@@ -98,5 +98,5 @@ class EntryRule:
             return Transport.STDIO
         if self.untyped is None:
             remote = (name for name, transport in self.types.items() if transport is not Transport.STDIO)
-            raise EntryError(f"`{self.urls[0]}` without a `type`; it is one of {', '.join(remote)}")
+            raise EntryError(f"`{self.urls[0]}` without a `type`; expected one of {', '.join(remote)}")
         return self.untyped

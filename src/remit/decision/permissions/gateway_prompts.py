@@ -36,7 +36,7 @@ class Inner(NamedTuple):
 
     tool: Tool
     is_listed: bool = True  # else only its server is known
-    needs_person: bool = False  # its server wants a person to confirm each call
+    needs_person: bool = False  # its server requires a person to confirm each call
 
 
 def prompt_decision(
@@ -52,7 +52,7 @@ def prompt_decision(
         if rule := permissions.asking(inner.tool):
             return _asked(call, f"the client's rule `{rule.text}` asks about it")
         if inner.needs_person and is_through:
-            return _asked(call, "its server wants a person to confirm each call")
+            return _asked(call, "its server requires a person to confirm each call")
         if inner.is_listed and permissions.allowing(inner.tool):
             return _LIFTED if _is_our_gateway(call, tools) else None
     if call.mode == _BYPASS or (not is_through and permissions.names(call.name)):
@@ -77,7 +77,7 @@ _LIFTED = Decision(
 def _asked(call: ClientCall, reason: str) -> Decision:
     """Ask, or in a mode without questions refuse."""
     if call.mode == _DONT_ASK:
-        verdict, reason = Verdict.HIDDEN, f"mode `dontAsk` hides what would be asked about: {reason}"
+        verdict, reason = Verdict.HIDDEN, f"mode `dontAsk` hides tools that need approval: {reason}"
     else:
         verdict = Verdict.ASK
     return Decision(verdict=verdict, gate=Gate.DANGER, reason=reason, unlock=None, asked_by_client=True)

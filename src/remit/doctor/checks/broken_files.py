@@ -9,10 +9,10 @@ from remit.doctor.findings import ClientSetup, Finding
 _FIXES = (  # the first match of the reason wins
     (r"not valid JSON", "correct the text there; JSON has no comments and no trailing commas"),
     (r"not valid (TOML|YAML)", "correct the text there"),
-    (r"not usable|more than the", "make the file smaller and flatter"),
+    (r"not usable|; at most ", "make the file smaller and flatter"),
     (r"the file is empty", "write `{}` into it, or delete it"),
     (r"permission denied", "make it readable (`chmod u+r`)"),
-    (r"regular file|symbolic links|cannot be read", "put a plain file there, or nothing"),
+    (r"regular file|symbolic links|cannot be read", "replace it with a plain file, or delete it"),
     (r"`(\w+)` is missing", r"add `\1`"),
     (r"; (add .+)$", r"\1"),
     (r"reserved", "give the server another name"),
@@ -20,7 +20,7 @@ _FIXES = (  # the first match of the reason wins
     (r"expected (.+), found", r"write \1 there"),
     (r"must not be empty", "fill it in"),
 )
-_OTHERWISE = "correct it, or take it out"
+_OTHERWISE = "fix it, or remove it"
 
 
 def broken_files(setup: ClientSetup) -> Iterator[Finding]:

@@ -49,7 +49,7 @@ def duplicates(setup: ClientSetup) -> Iterator[Finding]:
                 Severity.WARNING,
                 "duplicate",
                 reason=f"the same server as `{original.server}` ({original.scope}, {place}): "
-                "each of its tools is there twice, and costs its tokens twice",
+                "each of its tools is listed twice and costs its tokens twice",
                 fix="remove one of the two",
             )
 

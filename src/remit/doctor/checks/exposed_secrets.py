@@ -66,9 +66,7 @@ def _reference(declaration: Declaration, variable: str, redacted: str) -> str:
         if syntax in syntaxes:
             shown = redacted.replace(HIDDEN, written.format(variable))
             return f"write `{shown}` instead, and set the variable"
-    return (
-        f"take it out, and set `{variable}` where the client is started: it puts no variables into its file"
-    )
+    return f"remove it, and set `{variable}` where the client is started: this file cannot use variables"
 
 
 def suggest_variable(declaration: Declaration, value: LaunchValue) -> str:

@@ -63,7 +63,7 @@ def lost_installs(setup: ClientSetup) -> Iterator[Finding]:
                 check="install",
                 source=rule.source,
                 place="allowedMcpServers",
-                reason="names Remit, and there is no record of an install: all that it leaves out is denied",
+                reason="names Remit, but no install is recorded: every server it does not name is denied",
                 fix="run `remit install claude-code` again, or `remit uninstall claude-code`",
             )
 
@@ -108,7 +108,7 @@ def loaded_twice(setup: ClientSetup) -> Iterator[Finding]:
 
 
 _CONSEQUENCE = {
-    False: "so the client loads it too, and its tools are there twice",
+    False: "so the client loads it too, and its tools are listed twice",
     True: "so the client starts it, although Remit does not trust it; Remit's hooks deny its calls",
 }
 

@@ -27,7 +27,7 @@ def colliding_names(setup: ClientSetup) -> Iterator[Finding]:
                 reason=f"its tools are named `{name}`, as are those of `{group[0].server}`: "
                 "a call may reach either",
                 fix=fix_for_owner(
-                    declaration, "rename one of the two, so that they differ in letters, digits, `-` or `_`"
+                    declaration, "rename one of the two, so they differ in letters, digits, `-` or `_`"
                 ),
             )
 

@@ -38,8 +38,8 @@ def failed_servers(setup: ClientSetup) -> Iterator[Finding]:
                 declaration,
                 Severity.ERROR,
                 "start",
-                reason=f"when it was last asked for its tools: {row.failure}",
-                fix=f"try again with `remit scan --connect {declaration.server}`, which shows what it says",
+                reason=f"last connection failed: {row.failure}",
+                fix=f"try again with `remit scan --connect {declaration.server}`",
             )
 
 
@@ -60,7 +60,7 @@ def unused_servers(setup: ClientSetup) -> Iterator[Finding]:
                 Severity.NOTE,
                 "unused",
                 reason="was never used" if is_new else "was not used in the last 30 days",
-                fix="switch it off in the client, and its tools cost nothing",
+                fix="disable it in the client to save the tokens of its tools",
             )
 
 

@@ -62,7 +62,7 @@ class PendingElicitations:
         if call is None or not is_theirs or call.essence != _essence(method, params):
             raise JsonRpcError(
                 ErrorCode.INVALID_PARAMS,
-                "nothing waits for this answer: it came too late, or the request is another",
+                "no request waits for this answer: it came too late, or belongs to another request",
             )
         del self._paused[state]
         call.resumed.set()

@@ -44,8 +44,6 @@ def validate_request(method: str, params: Params, era: Era) -> None:
     for member in _MEMBERS.get(method, ()):
         value = params.get(member.name)
         if not isinstance(value, member.type) and (value is not None or member.is_required):
-            raise JsonRpcError(
-                ErrorCode.INVALID_PARAMS, f"`{member.name}` is missing, or not what it should be"
-            )
+            raise JsonRpcError(ErrorCode.INVALID_PARAMS, f"`{member.name}` is missing or invalid")
     if method == "logging/setLevel" and params["level"] not in LOG_LEVELS:
-        raise JsonRpcError(ErrorCode.INVALID_PARAMS, f"`level` is one of {', '.join(LOG_LEVELS)}")
+        raise JsonRpcError(ErrorCode.INVALID_PARAMS, f"`level` must be one of {', '.join(LOG_LEVELS)}")

@@ -57,7 +57,7 @@ class Subscriber:
             while self._pending:
                 await self._send(self._pending.pop())
         except Exception:  # a failed client must not affect the others
-            _logger.exception("a change could not be told")
+            _logger.exception("a change could not be announced")
         finally:
             self._is_sending = False
 

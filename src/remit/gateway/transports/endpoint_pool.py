@@ -105,7 +105,7 @@ class EndpointPool:
             return
         idle = [served for served in self._served.values() if served.is_idle]
         if not idle:
-            raise ServingError(f"{self._max_endpoints} endpoints are in use, which is the most there may be")
+            raise ServingError(f"{self._max_endpoints} endpoints are in use, which is the maximum")
         longest = min(idle, key=lambda served: served.last_used)
         del self._served[longest.spec]
         longest.over.set()

@@ -75,16 +75,16 @@ class GatewayApp:
             return
         except TokenError as error:  # tokens cannot be checked, so refuse every request
             _logger.error("%s", error)
-            response = _refusal(503, "the gateway cannot check who asks")
+            response = _refusal(503, "the gateway cannot check tokens")
         if response is not None:
             await response(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> Response | None:
         headers = Headers(scope=scope)
         if not self._site.hosts.is_ours(headers.get("host")):
-            return _refusal(421, "this is not the host that the request is for")
+            return _refusal(421, "the request is for another host")
         if not self._site.hosts.allows(headers.get("origin"), headers["host"]):
-            return _refusal(403, "requests from this origin are not taken")
+            return _refusal(403, "requests from this origin are not accepted")
         if scope["path"] == "/health":
             return JSONResponse({"status": "ok", "version": __version__})
         grants = self._site.grants()
@@ -159,7 +159,7 @@ class GatewayApp:
             return Response(status_code=405, headers={"Allow": "POST"})
         body = await _body(request, MAX_STATE_BYTES)
         if body is None:
-            return _refusal(413, f"the states may have {MAX_STATE_BYTES} bytes")
+            return _refusal(413, f"the states are longer than {MAX_STATE_BYTES} bytes")
         try:
             pushed: Any = json.loads(body)
         except (ValueError, RecursionError):

@@ -60,8 +60,8 @@ def serve(
     if not hosts.is_private and not tokens.grants():
         reached = next(name for name in (address.host, *allowed.hosts) if not is_loopback(name.lower()))
         raise ServingError(
-            f"{reached} can be reached from other machines, and there is no token to ask for",
-            hint="`remit token add NAME` makes one; or listen on 127.0.0.1, by no other name",
+            f"{reached} can be reached from other machines, but no token exists",
+            hint="create one with `remit token add NAME`, or listen on 127.0.0.1 without --allow-host",
         )
     projects = _Projects(openers)
     site = GatewaySite(

@@ -85,7 +85,7 @@ class JsonRpcConnection:
             await question.answered.wait()
         except anyio.get_cancelled_exc_class():
             await self.notify(
-                "notifications/cancelled", {"requestId": identity, "reason": "not needed any more"}
+                "notifications/cancelled", {"requestId": identity, "reason": "no longer needed"}
             )
             raise
         finally:
@@ -108,7 +108,7 @@ class JsonRpcConnection:
         elif identity is None:
             self._take_notification(method, as_object(message.get("params")))
         elif identity in self._running:
-            error = JsonRpcError(ErrorCode.INVALID_REQUEST, "a request of this id is under way")
+            error = JsonRpcError(ErrorCode.INVALID_REQUEST, "a request with this id is in progress")
             self._refuse(identity, error)
         else:
             self._take_request(identity, method, as_object(message.get("params")))
@@ -130,7 +130,7 @@ class JsonRpcConnection:
                 return
             era = self._era_of(method, params)
             if era is Era.SESSION and self._session is None:
-                raise JsonRpcError(ErrorCode.INVALID_REQUEST, f"`{method}` comes after `initialize`")
+                raise JsonRpcError(ErrorCode.INVALID_REQUEST, f"send `initialize` before `{method}`")
             if era is Era.SESSION and method == "ping":
                 self._answer(identity, {})
             else:
@@ -143,9 +143,7 @@ class JsonRpcConnection:
         if self._era is Era.STATELESS:
             raise _unsupported("this connection speaks the protocol of 2026", version)
         if not isinstance(version, str):
-            raise JsonRpcError(
-                ErrorCode.INVALID_PARAMS, "`protocolVersion` is missing, or not what it should be"
-            )
+            raise JsonRpcError(ErrorCode.INVALID_PARAMS, "`protocolVersion` is missing or invalid")
         session = ClientSession("stdio", None, as_object(params.get("capabilities")))
         if self._session is None:
             self._dispatcher.open_session()

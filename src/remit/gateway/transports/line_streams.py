@@ -190,9 +190,7 @@ class LineReader:
         if len(self._line) > MAX_LINE:
             self._line.clear()
             self._is_skipping = True
-            self._refuse(
-                None, ErrorCode.INVALID_REQUEST, f"a message may have {MAX_LINE} bytes, and this has more"
-            )
+            self._refuse(None, ErrorCode.INVALID_REQUEST, f"the message is longer than {MAX_LINE} bytes")
 
     def _parse(self, line: bytes) -> None:
         if not line or line.isspace():

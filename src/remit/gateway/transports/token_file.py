@@ -57,7 +57,7 @@ class TokenFile:
         with self._changing() as grants:
             if any(grant.name == name for grant in grants):
                 raise TokenError(
-                    f"there is a token `{name}` already", hint=f"`remit token revoke {name}` ends it"
+                    f"a token called `{name}` already exists", hint=f"`remit token revoke {name}` revokes it"
                 )
             self._write([*grants, made])
         return token

@@ -21,9 +21,9 @@ _CHUNK = 64 * 1024
 
 _WORDS: Mapping[type[BaseException], str] = {
     TimeoutError: "takes too long",
-    socket.gaierror: "cannot be reached: its host name is not known",
-    ssl.SSLCertVerificationError: "cannot be reached: its certificate is not trusted",
-    ssl.SSLError: "cannot be reached: no secure connection came about",
+    socket.gaierror: "cannot be reached: unknown host",
+    ssl.SSLCertVerificationError: "cannot be reached: untrusted certificate",
+    ssl.SSLError: "cannot be reached: the TLS connection failed",
     http.client.HTTPException: "does not speak HTTP",
 }
 
@@ -175,7 +175,7 @@ def _answer(status: int, response: HttpResponse, deadline: float) -> EndpointRep
     while chunk := response.read1(_CHUNK):
         chunks.append(chunk)
         if sum(map(len, chunks)) > _MOST_BYTES:
-            raise NoReplyError("answers without end")
+            raise NoReplyError("sends an endless answer")
         if time.monotonic() > deadline:
             raise NoReplyError(_WORDS[TimeoutError])
     return EndpointReply(status, b"".join(chunks), _retry_after(response.headers))

@@ -101,7 +101,7 @@ class EndpointEmbedder:
         try:
             return parse_vectors(answer.body, len(texts))
         except ValueError as error:
-            raise self._error(f"answers without the vectors that were asked for: {error}") from None
+            raise self._error(f"did not return the requested vectors: {error}") from None
 
     def _ask(self, body: bytes, limits: RetryLimits) -> EndpointReply:
         """Send a request, and retry within the limits while the endpoint is busy."""
@@ -135,7 +135,7 @@ def _require_safe(key: str | None, address: SplitResult) -> None:
         )
     if address.scheme != "https" and not is_loopback(address.hostname):
         raise EmbeddingError(
-            f"the key for `{address.netloc}` would travel in clear text",
+            f"the key for `{address.netloc}` would be sent in clear text",
             hint="use an https URL, or a server on this machine, or no key",
         )
 

@@ -32,7 +32,7 @@ def _rows(answer: object, count: int) -> list[list[object]]:
     entries = cast(list[object], data) if isinstance(data, list) else []
     rows = dict(map(_row, entries))
     if len(entries) != count or rows.keys() != set(range(count)):
-        raise ValueError(f"{count} were asked for, {len(entries)} came")
+        raise ValueError(f"{count} were requested, {len(entries)} returned")
     return [rows[at] for at in range(count)]
 
 

@@ -19,7 +19,7 @@ def detect(detector: Detector, bases: Sequence[str], workspace: Workspace, _mach
         try:
             for _, found in look(path, bases, workspace):
                 if stat.S_ISDIR(found.st_mode) if is_directory else stat.S_ISREG(found.st_mode):
-                    return Observation(True, f"there is {path}")
+                    return Observation(True, f"{path} exists")
                 if not is_directory and not stat.S_ISDIR(found.st_mode):
                     trouble = f"{path} is not a regular file"
         except FileError as error:

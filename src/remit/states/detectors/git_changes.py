@@ -31,5 +31,5 @@ def detect(detector: Detector, _bases: Sequence[str], workspace: Workspace, mach
     if not ended.has_output and ended.exit_code != 0:
         return Observation(None, f"git ended with {ended.exit_code}")
     is_wanted = ended.has_output is (detector.fact is GitFact.DIRTY)
-    told = "there are changes that are not committed" if ended.has_output else "all is committed"
+    told = "there are uncommitted changes" if ended.has_output else "everything is committed"
     return Observation(is_wanted, told)

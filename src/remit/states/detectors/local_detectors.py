@@ -61,7 +61,7 @@ class LocalLook:
         if detector.runs:
             return self._detect(detector, bases)
         if self._left <= 0:
-            return Observation(None, f"looking at all states takes longer than {self._seconds:g} s")
+            return Observation(None, f"checking all states takes longer than {self._seconds:g} s")
         began = time.monotonic()
         if detector.timeout > self._left:
             detector = detector._replace(timeout=self._left)

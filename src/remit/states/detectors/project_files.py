@@ -26,7 +26,7 @@ def look(path: str, bases: Sequence[str], workspace: Workspace) -> Iterator[tupl
                 yield where, os.stat(where)
             except OSError as error:
                 if error.errno not in _ABSENT:
-                    raise FileError(error.strerror or "cannot be looked at") from None
+                    raise FileError(error.strerror or "cannot be accessed") from None
 
 
 def resolve(base: str, path: str, workspace: Workspace) -> str | None:
@@ -46,7 +46,7 @@ def resolve(base: str, path: str, workspace: Workspace) -> str | None:
     except OSError as error:
         if error.errno in _ABSENT:
             return None
-        raise FileError(error.strerror or "cannot be looked at") from None
+        raise FileError(error.strerror or "cannot be accessed") from None
     except ValueError:  # an invalid file name
         return None
     return where

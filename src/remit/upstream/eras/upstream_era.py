@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # these modules import this one
     from remit.upstream.messaging.demultiplexer import OnNotification
     from remit.upstream.upstream_session import UpstreamSession
 
-UNKNOWN_VERSION = "speaks no version of the protocol that Remit knows"
+UNKNOWN_VERSION = "supports no protocol version that Remit supports"
 SUBSCRIBE, UNSUBSCRIBE, SET_LEVEL = "resources/subscribe", "resources/unsubscribe", "logging/setLevel"
 QUICK_SECONDS = 30.0  # for requests that need no work
 

@@ -59,7 +59,7 @@ def ready_remote(upstream: Upstream, variables: Mapping[str, str], home: str) ->
     if upstream.launch.transport not in (Transport.HTTP, Transport.SSE):
         raise SignInError(
             f"`{upstream.label}` is not a remote server, so it needs no sign-in",
-            hint=f"give it what it needs in its entry in {upstream.source}",
+            hint=f"add its credentials to its entry in {upstream.source}",
         )
     try:
         return make_ready(upstream, variables, home)
@@ -93,7 +93,7 @@ def sign_in(
     except OSError as error:
         raise SignInError(
             f"port {registration.port} cannot be used: {(error.strerror or 'it is taken').lower()}",
-            hint="give another one with `--port`",
+            hint="choose another with `--port`",
         ) from None
 
 
@@ -170,7 +170,7 @@ def _stored_token(label: str, provider: OAuthClientProvider) -> StoredToken:
     context = provider.context
     token, client, metadata = context.current_tokens, context.client_info, context.oauth_metadata
     if token is None or client is None:
-        raise SignInError(f"`{label}` asks for no sign-in", hint="it can be used as it is")
+        raise SignInError(f"`{label}` needs no sign-in", hint="use it as it is")
     endpoint = None if metadata is None else str(metadata.token_endpoint)
     return StoredToken(
         token_endpoint=endpoint or f"{context.get_authorization_base_url(context.server_url)}/token",

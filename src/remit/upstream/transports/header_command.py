@@ -53,5 +53,5 @@ def _headers(output: bytes) -> dict[str, str]:
     except ValueError:
         found = {}
     if not found or not all(isinstance(value, str) for value in found.values()):
-        raise ProtocolError("its `headersHelper` prints something else than headers")
+        raise ProtocolError("its `headersHelper` does not print headers")
     return found

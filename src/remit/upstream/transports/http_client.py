@@ -28,9 +28,9 @@ _LACKS_SCOPE = re.compile(r'\berror="?insufficient_scope\b')
 _SCOPE = re.compile(r'\bscope="?([\w.:/+@-]+(?: [\w.:/+@-]+)*)(?=[",]|$)', re.ASCII)
 
 _CAUSES: Mapping[type[BaseException], str] = {
-    socket.gaierror: "its host name is not known",
-    ssl.SSLCertVerificationError: "its certificate is not trusted",
-    ssl.SSLError: "no secure connection came about",
+    socket.gaierror: "unknown host",
+    ssl.SSLCertVerificationError: "untrusted certificate",
+    ssl.SSLError: "the TLS connection failed",
     httpx2.UnsupportedProtocol: "its URL must begin with http:// or https://",
     httpx2.LocalProtocolError: "its URL or headers cannot be sent",
     httpx2.RemoteProtocolError: "it does not speak HTTP",
@@ -60,7 +60,7 @@ async def _refuse_compressed(response: httpx2.Response) -> None:
     if (
         response.headers.get("content-encoding", "identity") != "identity"
     ):  # a few bytes can expand to very many
-        raise ProtocolError("compresses its answers, which was not asked for")
+        raise ProtocolError("compresses its answers, which Remit does not accept")
 
 
 def plain_cause(error: BaseException) -> str:

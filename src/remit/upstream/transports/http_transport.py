@@ -107,7 +107,7 @@ class HttpTransport:
             elif kind.startswith("text/event-stream"):
                 await self._follow(stream, response, request)
             elif response.status_code == 202:
-                raise ProtocolError("takes a request without an answer")
+                raise ProtocolError("accepted a request but did not answer it")
             else:
                 raise ProtocolError(UNREADABLE)
         for _ in range(_RETRIES):

@@ -98,7 +98,7 @@ class SseTransport:
     def _endpoint(self, text: str) -> httpx2.URL:
         target = self._url.join(text)
         if (target.scheme, target.host, target.port) != (self._url.scheme, self._url.host, self._url.port):
-            raise ProtocolError("wants its messages sent elsewhere")
+            raise ProtocolError("sends Remit to another host")
         return target
 
 

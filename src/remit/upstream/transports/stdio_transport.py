@@ -24,7 +24,7 @@ from remit.upstream.transports.process import ServerProcess
 
 MAX_NOISE = 2**20  # bytes in a row that are not messages; some servers print logs to stdout
 BATCH = 16  # messages to process before other tasks run
-NOISE = "writes something else than messages"
+NOISE = "writes output that is not MCP"
 
 
 class StdioTransport:
