@@ -41,7 +41,7 @@ def test_an_endpoint_makes_the_vectors_with_its_model() -> None:
 def test_a_variable_says_how_words_and_meaning_are_fused() -> None:
     assert SearchEngine({}).fusion is SearchEngine({"REMIT_FUSION": "score"}).fusion is None
     assert SearchEngine({"REMIT_FUSION": "rank"}).fusion is not None
-    with pytest.raises(BadVariableError, match="names no way to fuse"):
+    with pytest.raises(BadVariableError, match="is not a known method"):
         _ = SearchEngine({"REMIT_FUSION": "magic"}).fusion
 
 

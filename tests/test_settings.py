@@ -65,7 +65,7 @@ def test_anything_else_is_a_mistake_and_is_not_repeated(value: str) -> None:
 
 @pytest.mark.parametrize("model", ["", " ", "a\nb", "\ud800"])
 def test_a_url_without_a_model_is_a_mistake(model: str) -> None:
-    with pytest.raises(BadVariableError, match="`REMIT_EMBEDDINGS_MODEL` names no model"):
+    with pytest.raises(BadVariableError, match="`REMIT_EMBEDDINGS_MODEL` is not set"):
         embeddings({"REMIT_EMBEDDINGS": "https://example.com", "REMIT_EMBEDDINGS_MODEL": model})
 
 

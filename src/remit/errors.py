@@ -64,7 +64,7 @@ class ArtifactError(RemitError):
     """An artifact, or a call about it, breaks a rule: `field` must be `rule`."""
 
     def __init__(self, field: str, rule: str, got: str, *, hint: str | None = None) -> None:
-        super().__init__(f"`{field}` must be {rule}, and is {got}", hint=hint)
+        super().__init__(f"`{field}` must be {rule}, but is {got}", hint=hint)
         self.field = field
         self.rule = rule
         self.got = got

@@ -66,9 +66,7 @@ def test_a_command_without_dashes_before_it_is_admitted(sandbox: Sandbox, asked:
 
 def test_of_a_projects_server_the_next_steps_are_told(sandbox: Sandbox, asked: Path) -> None:
     done = sandbox.remit("add", "--scope", "project", "till", "https://till.test/")
-    assert (
-        "approve it when the client starts here next, then let Remit start it: `remit trust`" in done.stderr
-    )
+    assert "approve it when the client next starts here, then run `remit trust`" in done.stderr
     assert asked.exists()
 
 
@@ -83,7 +81,7 @@ def test_without_the_client_it_says_what_to_do(sandbox: Sandbox) -> None:
     done = sandbox.remit("add", "wiki", "--", "npx")
     assert done.returncode == 2
     assert "`claude` is not on PATH" in done.stderr
-    assert "hint: write the entry into its file yourself" in done.stderr
+    assert "hint: add the entry to its file yourself" in done.stderr
 
 
 def test_without_words_it_explains_itself(sandbox: Sandbox, asked: Path) -> None:

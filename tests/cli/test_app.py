@@ -426,7 +426,7 @@ def test_a_narrow_terminal_cuts_no_name(sandbox: Sandbox, shop: Path) -> None:
 
 def test_asking_before_forgetting_happens_on_a_terminal_only(sandbox: Sandbox, shop: Path) -> None:
     sandbox.remit("scan", cwd=shop)
-    assert "Erase all that Remit stored" in on_a_terminal(sandbox, shop, "forget", str(shop), typed=b"n\n")
+    assert "Delete everything Remit stored" in on_a_terminal(sandbox, shop, "forget", str(shop), typed=b"n\n")
     refused = sandbox.remit("forget", str(shop))
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "pass --yes" in refused.stderr

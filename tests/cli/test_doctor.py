@@ -121,7 +121,7 @@ def test_a_file_that_broke_after_a_scan_is_an_error_and_what_it_said_causes_no_m
     sandbox.write(shop / ".mcp.json", "{")
     (finding,) = examine(sandbox, shop)["findings"]
     assert finding["check"] == "file"
-    assert "still holds" in finding["reason"]
+    assert "using the last valid version" in finding["reason"]
 
 
 def test_no_part_of_a_secret_is_in_any_output_wherever_it_stands(sandbox: Sandbox, shop: Path) -> None:

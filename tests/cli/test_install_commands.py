@@ -254,14 +254,14 @@ def test_uninstall_leaves_what_others_put_on_the_list_and_says_so(ada: Ada) -> N
 
 
 def test_uninstall_without_an_install_says_so(ada: Ada) -> None:
-    assert "Remit is not in Claude Code" in ada.run("uninstall", "claude-code", "--yes", code=1)
+    assert "Remit is not installed in Claude Code" in ada.run("uninstall", "claude-code", "--yes", code=1)
 
 
 def test_without_its_record_an_install_is_still_recognised(ada: Ada) -> None:
     state, settings = read(ada.state), read(ada.settings)
     ada.run("install", "claude-code", "--yes")
     ada.record.unlink()
-    assert "there is no record of an install" in ada.run("doctor")
+    assert "no install is recorded" in ada.run("doctor")
     ada.run("uninstall", "claude-code", "--yes")
     assert read(ada.state) == state
     assert read(ada.settings) == settings
@@ -558,7 +558,7 @@ def test_codex_hands_remit_the_variables_that_its_servers_name(sandbox: Sandbox)
 def test_a_client_that_remit_cannot_be_put_into_is_refused_with_those_that_it_can(sandbox: Sandbox) -> None:
     done = sandbox.remit("install", "zed", "--yes")
     assert done.returncode == 2
-    assert "Remit cannot be put into `zed`" in done.stderr
+    assert "Remit cannot be installed in `zed`" in done.stderr
     assert "`claude-code`" in done.stderr
 
 

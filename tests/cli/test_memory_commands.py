@@ -62,7 +62,7 @@ def test_other_memories_are_shown_to_their_user_by_name(sandbox: Sandbox, shop: 
     assert projects(sandbox, shop) == ["other", mine]
     assert "other" in sandbox.remit("memory", "list", "--projects", cwd=shop).stdout
     assert "notes" in sandbox.remit("memory", "list", "--id", "other", cwd=shop).stdout
-    assert "Nothing is kept" in sandbox.remit("memory", "list", "--global", cwd=shop).stdout
+    assert "No global memory." in sandbox.remit("memory", "list", "--global", cwd=shop).stdout
     both = sandbox.remit("memory", "list", "--global", "--id", "x", cwd=shop)
     assert (both.returncode, "pass --id or --global, not both" in both.stderr) == (2, True)
 
@@ -73,7 +73,7 @@ def test_an_artifact_of_another_project_is_not_there(sandbox: Sandbox, shop: Pat
         done = sandbox.remit("memory", "show", id, cwd=shop)
         assert done.returncode == 1
         assert done.stderr == (
-            f"error: `id` must be that of an artifact of `{mine}`, but is unknown\n"
+            f"error: `id` must be the id of an artifact of `{mine}`, but is unknown\n"
             "hint: `remit memory list` lists them\n"
         )
 
@@ -114,7 +114,7 @@ def test_memory_is_exported_and_imported(sandbox: Sandbox, shop: Path, mine: str
     (pending,) = json.loads(other.remit("approve", "--json", cwd=there).stdout)["approvals"]
     assert other.remit("approve", pending["id"], "--yes", cwd=there).returncode == 0
     done = other.remit("memory", "import", "-", cwd=there, stdin=lines)
-    assert done.stdout == "added 5 records; 0 records known before\n"
+    assert done.stdout == "added 5 records; 0 records already known\n"
     assert other.remit("memory", "export", "--id", mine, cwd=there).stdout == lines
     for wrong, code in (("nowhere.jsonl", 2), (str(tmp_path), 2)):
         assert sandbox.remit("memory", "import", wrong, cwd=shop).returncode == code
@@ -131,7 +131,7 @@ def test_an_export_that_is_imported_again_adds_nothing_though_it_was_looked_thro
     now = sandbox.remit("memory", "export", cwd=shop).stdout
     assert now != lines
     done = sandbox.remit("memory", "import", "-", cwd=shop, stdin=lines)
-    assert done.stdout == "added 0 records; 5 records known before\n"
+    assert done.stdout == "added 0 records; 5 records already known\n"
     assert sandbox.remit("memory", "export", cwd=shop).stdout == now
 
 

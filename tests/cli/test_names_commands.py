@@ -96,7 +96,7 @@ def test_a_change_of_the_code_is_found_by_check(sandbox: Sandbox, app: Path) -> 
         "added": ["user.remove"],
         "removed": ["user.delete"],
     }
-    assert checked.stderr == "warning: scopes.toml: no command is called `user.delete` any more\n"
+    assert checked.stderr == "warning: scopes.toml: the command `user.delete` no longer exists\n"
     assert sandbox.remit("names", "label", "names.json").returncode == 0
     assert sandbox.remit("names", "label", "names.json", "--check").returncode == 0
     served = sandbox.remit("names", "server", "names.json", "scopes.toml", "--out", "server.py", "--check")
@@ -113,9 +113,9 @@ def test_without_a_file_what_is_generated_is_printed(sandbox: Sandbox, app: Path
     served = sandbox.remit("names", "server", "names.py", "scopes.toml")
     assert served.stdout.startswith('"""The MCP server of `app`;')
     assert served.stderr.splitlines() == [
-        "warning: scopes.toml: nothing is said of `user.delete`, so that no agent may use it",
-        "warning: scopes.toml: nothing is said of `user.list`, so that no agent may use it",
-        "warning: scopes.toml: no file declares the state `git-initialised` here",
+        "warning: scopes.toml: `user.delete` is not listed, so no agent may use it",
+        "warning: scopes.toml: `user.list` is not listed, so no agent may use it",
+        "warning: scopes.toml: the state `git-initialised` is not declared here",
         "hint: did you mean `git-initialized`?",
     ]
     told = json.loads(sandbox.remit("names", "server", "names.py", "scopes.toml", "--json").stdout)
@@ -128,7 +128,7 @@ def test_without_a_file_what_is_generated_is_printed(sandbox: Sandbox, app: Path
         (["generate", "missing"], "there is no package `missing`"),
         (["generate", "app", "--out", "mine.py"], "mine.py exists and was not generated"),
         (["generate", "app", "--out", "no/names.py"], "no/names.py cannot be written: no such file"),
-        (["generate", "app", "--check"], "--check compares with a file"),
+        (["generate", "app", "--check"], "--check needs a file to compare with"),
         (["label", "mine.py"], "mine.py is not a file of names"),
         (["label", "names.py"], "there is no file `names.py`"),
         (["server", "names.json", "scopes.toml"], "there is no file `names.json`"),

@@ -50,7 +50,7 @@ def test_scan_connect_says_for_every_server_what_came_of_it(sandbox: Sandbox, sh
     table = {line.split()[0]: line for line in ran.stdout.splitlines()[4:] if line.strip()}
     assert "global   3      2024-11-05" in table["git"]
     assert "needs `NOWHERE`, which is not set" in table["needy"]
-    assert "not asked: declared in .mcp.json, not trusted" in table["till"]
+    assert "skipped: declared in .mcp.json, not trusted" in table["till"]
     lines = {line.split()[1]: line.split(None, 4) for line in ran.stderr.splitlines()}
     assert (lines["git"][0], lines["git"][-1]) in {("1/2", "3 tools"), ("2/2", "3 tools")}
     assert lines["needy"][-1] == "failed: needs `NOWHERE`, which is not set"
@@ -167,8 +167,8 @@ def test_trust_is_given_and_taken_back(sandbox: Sandbox, shop: Path) -> None:
         (("till",), 2, "not a terminal: pass --yes to confirm"),
         (("--revoke",), 2, "pass the names to revoke trust in, or --all"),
         (("--all", "till"), 2, "pass the names of servers, states or tools, or --all"),
-        (("nonsense",), 1, "error: nothing that needs your trust is called `nonsense`"),
-        (("git",), 1, "error: nothing that needs your trust is called `git`"),
+        (("nonsense",), 1, "error: nothing called `nonsense` needs your trust"),
+        (("git",), 1, "error: nothing called `git` needs your trust"),
     ],
 )
 def test_trust_needs_to_know_what_is_meant(

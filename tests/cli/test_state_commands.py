@@ -167,7 +167,7 @@ def test_states_that_run_or_change_something_are_shown_and_trusted(sandbox: Sand
     assert sandbox.remit("trust", "--revoke", "checked", cwd=shop).stdout == "not trusted: state checked\n"
     unknown = sandbox.remit("trust", "nothing", "--yes", cwd=shop)
     assert unknown.returncode == 1
-    assert "nothing that needs your trust is called `nothing`" in unknown.stderr
+    assert "nothing called `nothing` needs your trust" in unknown.stderr
 
 
 def test_servers_and_states_are_trusted_together(sandbox: Sandbox, shop: Path) -> None:

@@ -105,7 +105,7 @@ def test_enable_says_what_else_hides_the_tool(sandbox: Sandbox, shop: Path) -> N
     done = sandbox.remit("enable", "mcp__scale__weigh", cwd=shop)
     assert done.stdout == "Not disabled in remit.local.toml: `mcp__scale__weigh`\n"
     assert "still hidden: blocked by `weigh`" in done.stderr
-    assert "hint: take `weigh` out of" in done.stderr
+    assert "hint: remove `weigh` from" in done.stderr
 
 
 def test_a_rule_in_another_spelling_is_the_same_rule(sandbox: Sandbox, shop: Path) -> None:

@@ -74,7 +74,7 @@ def test_nothing_is_wrong_with_a_right_condition(text: str) -> None:
             "kubernetes == 1",
             Flaw.NAME,
             "unknown variable `kubernetes`",
-            "there are `any`, `env`, `git`, `location`, `tags`",
+            "expected one of `any`, `env`, `git`, `location`, `tags`",
             (1, 1),
         ),
         ("git.branch == 1", Flaw.TYPE, "`git.branch == 1` compares a string with an int", None, (1, 12)),
@@ -98,21 +98,21 @@ def test_nothing_is_wrong_with_a_right_condition(text: str) -> None:
         ("git == 1", Flaw.TYPE, "`git == 1` compares a map with an int", None, (1, 5)),
         ("tags < tags", Flaw.TYPE, "`tags < tags` orders a list, which has no order", None, (1, 6)),
         ("any < null", Flaw.TYPE, "`any < null` orders null, which has no order", None, (1, 5)),
-        ("git.branch", Flaw.TYPE, "`git.branch` is a string, and not true or false", None, (1, 1)),
-        ("true && git.commits", Flaw.TYPE, "`git.commits` is an int, and not true or false", None, (1, 9)),
-        ("!tags", Flaw.TYPE, "`tags` is a list, and not true or false", None, (1, 2)),
-        ("size(git.branch)", Flaw.TYPE, "`size(git.branch)` is an int, and not true or false", None, (1, 1)),
+        ("git.branch", Flaw.TYPE, "`git.branch` is a string, not true or false", None, (1, 1)),
+        ("true && git.commits", Flaw.TYPE, "`git.commits` is an int, not true or false", None, (1, 9)),
+        ("!tags", Flaw.TYPE, "`tags` is a list, not true or false", None, (1, 2)),
+        ("size(git.branch)", Flaw.TYPE, "`size(git.branch)` is an int, not true or false", None, (1, 1)),
         ("size(git.commits) > 1", Flaw.TYPE, "`git.commits` is an int, which has no size", None, (1, 6)),
         ("git.branch.x == 1", Flaw.TYPE, "`git.branch` is a string, which has no members", None, (1, 1)),
         (
             "git.commits.startsWith('x')",
             Flaw.TYPE,
-            "`git.commits` is an int, and not a string",
+            "`git.commits` is an int, not a string",
             None,
             (1, 1),
         ),
-        ("git.branch.contains(1)", Flaw.TYPE, "`1` is an int, and not a string", None, (1, 21)),
-        ("matchPath(tags, '/x')", Flaw.TYPE, "`tags` is a list, and not a string", None, (1, 11)),
+        ("git.branch.contains(1)", Flaw.TYPE, "`1` is an int, not a string", None, (1, 21)),
+        ("matchPath(tags, '/x')", Flaw.TYPE, "`tags` is a list, not a string", None, (1, 11)),
         (
             "'x' in git.branch",
             Flaw.TYPE,
@@ -167,7 +167,7 @@ def test_states_and_locations_are_checked_without_a_text() -> None:
     (other,) = check(
         read_one, Vocabulary(states=("amin",), variables={"location": {"components": CelType.STRING}})
     )
-    assert other.message == "`location.components` is a string, and not a list"
+    assert other.message == "`location.components` is a string, not a list"
 
 
 def test_parts_that_were_not_written_can_contradict_what_was() -> None:

@@ -332,7 +332,7 @@ def test_a_state_that_nothing_can_make_true_is_told() -> None:
     [
         ('file = "a"', "make a"),
         ('directory = "a"', "make a"),
-        ('glob = "*.md"', "make what *.md names"),
+        ('glob = "*.md"', "create a file that matches *.md"),
         ('env = "CI"', "set the variable CI"),
         ('value = { file = "a.json", at = "x.y" }', "set x.y in a.json"),
         ("push = true", "have the application push `x`"),

@@ -118,7 +118,7 @@ def test_what_a_list_allows_and_blocks_is_a_warning() -> None:
     block = ["Read"]
     """
     assert told(said(text)) == [
-        ("warning", f"`{one}` is blocked by `{other}`, and blocking counts", "remove one of them")
+        ("warning", f"`{one}` is also blocked by `{other}`, which wins", "remove one of them")
         for one, other in (("mcp__git__log", "mcp__git__*"), ("push", "pu*"), ("Read", "Read"))
     ]
 

@@ -41,7 +41,7 @@ def test_a_projects_file_has_a_limited_size_and_is_no_link_out_of_it(tmp_path: P
     path.write_text("#" * 300_000, encoding="utf-8")
     large, own = read(path), read(path, is_projects=False)
     assert large is not None
-    assert "bytes are more than" in str(large.problem)
+    assert "bytes; at most" in str(large.problem)
     assert own is not None
     assert not own.problem
     path.rename(tmp_path / "elsewhere.toml")

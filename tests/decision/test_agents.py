@@ -96,7 +96,7 @@ def test_a_refusal_says_why() -> None:
         name="child", profile=AgentProfile(inherits_project=False, inherits_parent=True), parents=(alone,)
     )
     assert server_refusal(child, ("git",), owner=None) == (
-        "agent `child` has what its parent has, and agent `alone` does not inherit the project's servers"
+        "agent `child` inherits from its parent, and agent `alone` does not inherit the project's servers"
     )
 
 
@@ -191,7 +191,7 @@ def test_the_case_of_a_name_matters_only_where_two_differ_by_it() -> None:
         (
             "scout",
             ["scout"] * MAX_DEPTH,
-            "`scout` would be 4 agents deep, and 3 are the most",
+            "`scout` would be nested 4 deep; at most 3 are allowed",
             "start it from an agent closer to the main session",
         ),
     ],

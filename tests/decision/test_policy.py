@@ -97,7 +97,7 @@ def test_a_servers_lists_name_its_tools_as_it_does() -> None:
         blocked.full_reason
         == "blocked by `browser_evaluate`: `servers.playwright.block` in remit.toml line 3"
     )
-    assert blocked.unlock == "take `browser_evaluate` out of `servers.playwright.block` in remit.toml line 3"
+    assert blocked.unlock == "remove `browser_evaluate` from `servers.playwright.block` in remit.toml line 3"
     left_out = decide(tool("open", "playwright"), at)
     assert (
         left_out.full_reason
@@ -372,7 +372,7 @@ def test_no_file_of_a_project_sets_a_mode_and_the_message_names_the_machines() -
         found = ruled(machine(""), said(file, 'mode = "bypass"'))
         ((where, mistake),) = found.violations
         assert (where, mistake.path, mistake.message) == (file, ("mode",), "a project cannot set a mode")
-        assert mistake.hint == "that is the machine's to say, in /home/ada/.config/remit/remit.toml"
+        assert mistake.hint == "set it in /home/ada/.config/remit/remit.toml"
         at = replace(context(), policy=found.policy)
         assert verdict(tool("write"), at) == VISIBLE
     assert messages(machine('mode = "plan"'), managed('mode = "plan"')) == []

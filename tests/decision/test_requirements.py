@@ -77,7 +77,7 @@ def test_an_unknown_state_hides_and_so_does_a_condition_that_cannot_be_read() ->
     )
     broken = Requirements([needing("mcp__git__*", when="a &&")])
     decision = decide(server("git"), judged(broken, reading()))
-    assert "its condition cannot be read" in decision.full_reason
+    assert "its condition is invalid" in decision.full_reason
     assert decision.reason == "its condition is invalid"
 
 

@@ -20,7 +20,7 @@ def test_text_is_read_without_its_byte_order_mark_and_with_replacements(tmp_path
 
 def test_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b" " * (LIMIT + 1))
-    with pytest.raises(FileError, match="more than the 10,000"):
+    with pytest.raises(FileError, match="at most 10,000"):
         read_text(str(tmp_path / "file"), limit=LIMIT)
 
 

@@ -59,7 +59,7 @@ def test_a_limit_keeps_what_was_found_before(tmp_path: Path) -> None:
     make(tmp_path, *(f"{number}/x" for number in range(30)))
     by_entries = walk(tmp_path, budget=WalkBudget(40, 60.0))
     assert 0 < len(by_entries.files) < 30
-    assert "more than 40 names" in by_entries.problems[0].reason
+    assert "more than 40 files" in by_entries.problems[0].reason
     by_directories = walk(tmp_path, budget=WalkBudget(1_000, 60.0, directories=10))
     assert len(by_directories.files) == 9
     assert "more than 10 directories" in by_directories.problems[0].reason

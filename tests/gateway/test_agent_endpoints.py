@@ -44,7 +44,9 @@ async def test_a_child_has_exactly_what_its_parent_gives_it(
         assert told(await call(served, "vault__read")) == "vault did read"
         refused = await call(served, "wiki__read")
         assert refused["isError"]
-        assert "agent `scout` has what its parent has, and agent `lead` has only the servers" in told(refused)
+        assert "agent `scout` inherits from its parent, and agent `lead` has only the servers" in told(
+            refused
+        )
 
 
 async def test_a_child_without_a_known_parent_is_told_so_by_every_face(

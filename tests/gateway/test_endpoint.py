@@ -511,7 +511,7 @@ async def test_why_a_server_does_not_answer_is_said_once_however_often_it_is_ask
             links.tell("git", "notifications/tools/list_changed")
             while len(links.stocked) < times:
                 await anyio.lowlevel.checkpoint()
-    assert caplog.text.count("git does not say what it offers: `git` fell over") == 1
+    assert caplog.text.count("could not list the tools of git: `git` fell over") == 1
 
 
 async def test_what_a_known_server_offers_is_looked_at_again_when_it_runs(

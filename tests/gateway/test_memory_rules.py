@@ -229,7 +229,7 @@ async def test_what_goes_wrong_names_the_next_step(sandbox: Sandbox, shop: Path,
         wrong = (await call(served, "remit-memory__save_decision", flat))["structuredContent"]
         assert wrong["message"] == (
             "`title` must be one of the fields decision, project_id, focus, governance_token, supersedes, "
-            "and is unknown"
+            "but is unknown"
         )
         shown = (
             wrong["next_step"]

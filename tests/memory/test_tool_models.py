@@ -98,14 +98,14 @@ def test_every_field_is_required_and_no_other_is_known(
         ({"title": " \n"}, "title", "non-empty text", "empty"),
         ({"title": None}, "title", "a text", "null"),
         ({"title": {}}, "title", "a text", "an object"),
-        ({"title": "x" * 301}, "title", "a text of at most 300 characters", "one of 301"),
+        ({"title": "x" * 301}, "title", "text of at most 300 characters", "301 characters long"),
         ({"title": "a\0b"}, "title", "valid text", "text with a null character or half a character"),
         ({"title": "\ud800"}, "title", "valid text", "text with a null character or half a character"),
         (
             {"rationale": "x" * 5_000_000},
             "rationale",
-            "a text of at most 20,000 characters",
-            "one of 5,000,000",
+            "text of at most 20,000 characters",
+            "5,000,000 characters long",
         ),
         ({"scope": "world"}, "scope", "one of focus, project, global", '"world"'),
         ({"scope": []}, "scope", "one of focus, project, global", "a list"),
@@ -130,7 +130,7 @@ def test_lists_are_lists_of_texts_and_not_endless() -> None:
     assert broken(read_session, {**SESSION, "open_items": "x"})[1:] == ("a list", '"x"')
     assert broken(read_session, {**SESSION, "open_items": ["x"] * 101})[1:] == (
         "a list of at most 100",
-        "one of 101",
+        "a list of 101",
     )
     assert broken(read_session, {**SESSION, "open_items": ["x", 1]})[0] == "session.open_items[1]"
 

@@ -85,7 +85,7 @@ def test_no_value_is_read_as_another_option(value: str) -> None:
         ({"title": "x", "mode": "c"}, "`mode` is none of `a`"),
         ({"title": "x", "verbose": 1000}, "from 0 to 10"),
         ({"title": "x", "size": ["-1"]}, "`size` is not a number"),
-        ({"title": "x", "size": [-1]}, "may start with `-`"),
+        ({"title": "x", "size": [-1]}, "must not start with `-`"),
         ({"titl": "x"}, "no parameter `titl`"),
     ],
 )

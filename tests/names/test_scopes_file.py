@@ -84,7 +84,7 @@ def test_names_that_are_gone_are_told_and_stay() -> None:
         ),
         ("[tools.x]\ndanger = 'bad'", "expected one of `safe`", None),
         ("[tools.x]\nwhen = 'git.branch =='", "line 2 column 22", None),
-        ("[states.x]\nfile = 'x'", "`states` has no place", "declare states in remit.toml"),
+        ("[states.x]\nfile = 'x'", "`states` is not allowed", "declare states in remit.toml"),
         ("[server]\ncommand = 'x'", "`server` has a `name`", None),
         ("[server]\ntimeout = 0", "`server` has a `name`", None),
         ("server = 1", "`server` has a `name`", None),

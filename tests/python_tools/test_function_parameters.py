@@ -223,7 +223,7 @@ def test_parameters_may_have_any_name() -> None:
 
 
 def test_values_that_are_not_json_are_refused() -> None:
-    with pytest.raises(ArgumentsError, match="nothing that JSON could write"):
+    with pytest.raises(ArgumentsError, match="cannot be written as JSON"):
         FunctionParameters(of_a_type(Path)).read({"value": Path("a")})
     with pytest.raises(ArgumentsError, match="`arguments`: Invalid JSON"):
         FunctionParameters(of_a_type(str)).read({"value": "\ud800"})

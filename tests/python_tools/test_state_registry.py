@@ -123,7 +123,7 @@ def test_a_tool_may_belong_to_a_place() -> None:
     ("when", "message"),
     [
         ("state('project-loadd')", "unknown state `project-loadd`"),
-        ("state('ci-configured') && !state('ci-configured')", "it can never be there"),
+        ("state('ci-configured') && !state('ci-configured')", "it can never be available"),
     ],
 )
 def test_a_tool_that_asks_for_what_nobody_declares_is_an_error(

@@ -109,7 +109,7 @@ def test_why_names_the_gate_and_what_is_missing(supernal: ToolRegistry, tmp_path
     why = supernal.why("requirement.list")
     assert why.decision.gate is Gate.STATE
     assert why.decision.full_reason == "needs state project-loaded (false: its detector says so)"
-    assert why.decision.unlock == "bring it about: A supernal project is loaded"
+    assert why.decision.unlock == "make this true: A supernal project is loaded"
     off = supernal.why("user.delete").decision
     assert off.gate is Gate.POLICY
     assert off.unlock is not None
@@ -323,13 +323,13 @@ def test_mistakes_are_told_when_a_tool_is_registered(supernal: ToolRegistry) -> 
     with pytest.raises(ConditionError, match="unknown state `x`") as misspelt:
         supernal.register(act, when="true && state('x')")
     assert misspelt.value.column == 9
-    with pytest.raises(ConditionError, match="can never be there"):
+    with pytest.raises(ConditionError, match="can never be available"):
         supernal.register(act, required_states=["git-initialized"], when="!state('git-initialized')")
     with pytest.raises(ConditionError, match="`pages` is empty"):
         supernal.register(act, location=LocationScope(pages=()))
-    with pytest.raises(ToolError, match="two tools called `publishPost`"):
+    with pytest.raises(ToolError, match="two tools are called `publishPost`"):
         supernal.register(publish_post)
-    with pytest.raises(ToolError, match="no tool can be called `a b`"):
+    with pytest.raises(ToolError, match="`a b` is not a valid tool name"):
         supernal.register(act, name="a b")
     with pytest.raises(ToolError, match="`dangerous` is not a known danger"):
         tool(danger="dangerous")

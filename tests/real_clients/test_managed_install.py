@@ -167,6 +167,6 @@ def test_a_user_who_installs_too_is_told_that_it_is_there_already(machine: Machi
     machine.install()
     code, told = machine.remit("install", "claude-code", "--yes")
     assert code == 0, told
-    assert "an administrator has installed Remit for every user" in told
+    assert "an administrator already installed Remit for every user" in told
     code, told = machine.remit("install", "claude-code", "--managed", "--yes")
     assert "Already installed in Claude Code for every user of this machine; nothing was changed." in told

@@ -185,11 +185,11 @@ def test_the_files_of_other_directories_do_not_count(
     sandbox.write(shop / "remit.toml", '[states.x]\nfile = "root"\n[states.y]\nfile = "root"')
     sandbox.write(shop / "web/remit.toml", '[states.x]\nfile = "near"')
     sandbox.write(shop / "root", "")
-    assert value(registry, registry.at(str(shop)), "x") == StateValue(True, "there is root")
+    assert value(registry, registry.at(str(shop)), "x") == StateValue(True, "root exists")
     in_web = registry.at(str(shop / "web"))
     assert value(registry, in_web, "x") == StateValue(False, "no near in shop/web")
     assert value(registry, in_web, "y") == StateValue(
-        True, "there is root"
+        True, "root exists"
     )  # relative to the file that says so
 
 

@@ -218,7 +218,7 @@ def test_headers_are_sent_with_expanded_variables() -> None:
     assert let_in.failure is None
     assert refused.failure is not None
     assert refused.failure.reason == "answers 401 Unauthorized"
-    assert refused.failure.hint == "run `remit login small`, or give it its headers in /files/.mcp.json"
+    assert refused.failure.hint == "run `remit login small`, or add its headers in /files/.mcp.json"
     assert "wrong-word" not in repr(refused)
 
 

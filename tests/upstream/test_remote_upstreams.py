@@ -116,7 +116,7 @@ async def test_a_failed_request_affects_no_other(name: str, reason: str) -> None
     assert str(error) == f"`remote` {reason}"
     assert before == after == "s1"
     if name == "stranger":
-        assert error.hint == "run `remit login remote`, or give it its headers in /files/.mcp.json"
+        assert error.hint == "run `remit login remote`, or add its headers in /files/.mcp.json"
 
 
 async def test_an_expired_session_is_opened_again() -> None:

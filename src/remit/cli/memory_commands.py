@@ -98,7 +98,7 @@ def list_artifacts(
     elif found:
         render.table("memory", ("id", "status", "scope", "saved", "name"), [_cells(each) for each in found])
     else:
-        render.out(f"No memory for {render.printable(which or 'every project')}.")
+        render.out(f"No memory for {render.printable(which)}." if which else "No global memory.")
 
 
 def _list_projects(opened: Memory, *, as_json: bool) -> None:

@@ -62,7 +62,7 @@ def checked_id(value: object, field: str) -> str:
     if not isinstance(value, str):
         raise ArtifactError(field, rule, shown(value))
     if not value or len(value) > MAX_ID:
-        raise ArtifactError(field, rule, f"one of {len(value):,} characters")
+        raise ArtifactError(field, rule, f"{len(value):,} characters long")
     if not value.isprintable() or "/" in value or "\\" in value or value != value.strip():
         raise ArtifactError(field, rule, shown(value))
     return value
@@ -143,7 +143,7 @@ def checked_list(value: object, field: str, most: int) -> list[object]:
         raise ArtifactError(field, "a list", shown(value))
     found = list(cast("Sequence[object]", value))
     if len(found) > most:
-        raise ArtifactError(field, f"a list of at most {most}", f"one of {len(found):,}")
+        raise ArtifactError(field, f"a list of at most {most}", f"a list of {len(found):,}")
     return found
 
 
@@ -166,7 +166,7 @@ def checked_properties(given: object, path: str) -> dict[str, object]:
             raise ArtifactError(f"{path}.{name}", "a number that JSON can write", shown(value))
         found[name] = value
     if len(found) > MAX_ITEMS:
-        raise ArtifactError(path, f"an object of at most {MAX_ITEMS} members", f"one of {len(found):,}")
+        raise ArtifactError(path, f"an object of at most {MAX_ITEMS} members", f"an object of {len(found):,}")
     return found
 
 

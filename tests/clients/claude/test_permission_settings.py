@@ -60,8 +60,8 @@ def test_a_denied_tool_is_hidden_with_its_rule_file_and_line(sandbox: Sandbox) -
     found = decision(sandbox)
     assert (found.verdict, found.gate) == ("hidden", "policy")
     place = "`permissions.deny` in ~/.claude/settings.json line 5"
-    assert found.detail == f"the client denies it by `mcp__git__reset`: {place}"
-    assert found.unlock == f"take `mcp__git__reset` out of {place}"
+    assert found.detail == f"the client's rule `mcp__git__reset` denies it: {place}"
+    assert found.unlock == f"remove `mcp__git__reset` from {place}"
     assert decision(sandbox, "mcp__git__status").verdict == "visible"
 
 
@@ -70,7 +70,9 @@ def test_a_tool_that_the_client_asks_about_needs_approval_at_the_last_gate(sandb
     sandbox.write(sandbox.home / SETTINGS, permissions(ask=["mcp__git__reset"], allow=["mcp__git"]))
     found = decision(sandbox)
     assert (found.verdict, found.gate, found.asked_by_client) == ("ask", "danger", True)
-    assert "by `mcp__git__reset`: `permissions.ask` in ~/.claude/settings.json line 1" in (found.detail or "")
+    assert "rule `mcp__git__reset` asks about it: `permissions.ask` in ~/.claude/settings.json line 1" in (
+        found.detail or ""
+    )
 
 
 def test_rules_that_allow_and_rules_about_arguments_are_shown(sandbox: Sandbox) -> None:

@@ -80,9 +80,7 @@ def test_a_project_has_a_limited_number_of_commands(
     found = read(shop, home)
     assert len([name for name in names(found) if name.startswith("/c")]) == 3
     assert len([name for name in names(found) if name.startswith("/h")]) == 6
-    assert [each.reason for each in found.problems] == [
-        "there are more than 3 such files; the others are left out"
-    ]
+    assert [each.reason for each in found.problems] == ["more than 3 such files; the others are left out"]
 
 
 def test_a_file_has_a_limited_number_of_servers(home: Path, shop: Path) -> None:
@@ -98,7 +96,7 @@ def test_a_file_of_a_project_has_a_limited_size(home: Path, shop: Path) -> None:
     write(home / ".claude.json", " " * 2_000_000 + '{"mcpServers": {"own": {"command": "x"}}}')
     found = read(shop, home)
     assert "mcp__own__*" in names(found)
-    assert "bytes are more than" in problems(found)[".mcp.json"]
+    assert "bytes; at most" in problems(found)[".mcp.json"]
 
 
 def test_a_skill_with_too_much_yaml_keeps_its_plain_fields(home: Path, shop: Path) -> None:
@@ -135,4 +133,4 @@ def test_too_many_names_in_a_folder_are_a_problem(home: Path, shop: Path) -> Non
     checked = reader(shop, home)
     checked._budgets[True] = WalkBudget(5, 60.0)  # pyright: ignore[reportPrivateUsage] - a low limit
     assert len(checked.names_in(str(shop / "many"))) == 5
-    assert "more than 5 names" in checked.parsed[-1].problems[0].reason
+    assert "more than 5 files" in checked.parsed[-1].problems[0].reason

@@ -127,7 +127,7 @@ def test_an_answer_counts_only_for_the_same_request_of_the_same_principal(
 
     async def use(held: PendingElicitations) -> None:
         first = await held.run("tools/call", ASKED, caller(), work)
-        with pytest.raises(JsonRpcError, match="nothing waits for this answer"):
+        with pytest.raises(JsonRpcError, match="no request waits for this answer"):
             await held.run(method, retry(first, **changed), caller(principal), work)
         assert (await held.run("tools/call", retry(first), caller(), work))["said"] == "accept"
 

@@ -88,7 +88,7 @@ def test_a_failing_subscriber_affects_no_other(caplog: pytest.LogCaptureFixture)
             subscriber.notify(TOOLS)
 
     anyio.run(run)
-    assert "could not be told" in caplog.text
+    assert "could not be announced" in caplog.text
 
 
 def test_the_last_subscriber_releases_a_resource() -> None:

@@ -56,7 +56,7 @@ def test_a_file_is_there_or_is_not(shop: Path) -> None:
         False, "no a.yaml or sub/b.yaml or .github/workflows/ in shop"
     )
     write(shop / "sub/b.yaml")
-    assert observe(wanted, shop) == Observation(True, "there is sub/b.yaml")
+    assert observe(wanted, shop) == Observation(True, "sub/b.yaml exists")
     (shop / "sub/b.yaml").unlink()
     (shop / ".github/workflows").mkdir(parents=True)
     assert truth(wanted, shop)
@@ -162,7 +162,7 @@ def test_too_many_names_leave_a_count_open_unless_it_is_sure(
     wanted = Detector(GLOB, glob="*.md", timeout=5)
     assert truth(wanted, shop) is True
     assert truth(wanted._replace(amount=Comparison("<", 100)), shop) is None
-    assert "more than 20 names" in observe(wanted._replace(glob="*.txt"), shop).reason
+    assert "more than 20 files" in observe(wanted._replace(glob="*.txt"), shop).reason
 
 
 def test_a_pattern_that_takes_too_long_is_given_up(shop: Path) -> None:
@@ -233,7 +233,7 @@ def test_a_file_that_is_missing_broken_huge_or_elsewhere_has_no_value(shop: Path
     write(shop / "a.json", "{")
     assert observe(wanted, shop).truth is None
     write(shop / "a.json", json.dumps({"x": "y" * 2**20}))
-    assert "bytes are more than" in observe(wanted, shop).reason
+    assert "bytes; at most" in observe(wanted, shop).reason
     (shop / "a.json").unlink()
     (shop / "a.json").symlink_to(write(shop.parent / "b.json", '{"x": 1}'))
     assert observe(wanted, shop) == Observation(None, "a.json: a symbolic link leads out of the project")
