@@ -72,8 +72,8 @@ def test_everything_is_accepted_with_all_and_revoking_takes_no_definition_back(
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--harmless", "notes"), "--harmless takes no NAME"),
-        (("--reject",), "name the tools or servers whose changed definitions to reject"),
+        (("--harmless", "notes"), "--harmless cannot be combined"),
+        (("--reject",), "pass the names of tools or servers whose changed definitions to reject"),
         (("notes",), "pass --yes to confirm"),
     ],
 )

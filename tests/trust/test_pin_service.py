@@ -136,7 +136,7 @@ def test_a_project_cannot_choose_the_policy(sandbox: Sandbox, shop: Path) -> Non
         list_tools(registry, shop, SAFE)
         assert verdict(registry, shop) == (Verdict.HIDDEN, Gate.DEFINITION)
         problems = registry.problems(registry.at(str(shop)))
-        assert any("a project cannot say which changed definitions" in each.reason for each in problems)
+        assert any("a project cannot set which changed definitions" in each.reason for each in problems)
 
 
 def test_an_entry_that_the_user_changed_counts_as_new_and_is_news(sandbox: Sandbox, shop: Path) -> None:
