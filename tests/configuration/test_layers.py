@@ -330,8 +330,8 @@ def test_a_state_that_nothing_can_make_true_is_told() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ('file = "a"', "make a"),
-        ('directory = "a"', "make a"),
+        ('file = "a"', "create a"),
+        ('directory = "a"', "create a"),
         ('glob = "*.md"', "create a file that matches *.md"),
         ('env = "CI"', "set the variable CI"),
         ('value = { file = "a.json", at = "x.y" }', "set x.y in a.json"),

@@ -129,7 +129,7 @@ class DetectorTraits(NamedTuple):
 
 
 def _unlock_path(_name: str, detector: Detector) -> str:
-    return f"make {detector.paths[0]}"
+    return f"create {detector.paths[0]}"
 
 
 def _unlock_glob(_name: str, detector: Detector) -> str:
