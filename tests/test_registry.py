@@ -300,7 +300,7 @@ def test_a_file_that_was_never_read_is_not_said_to_hold(
 ) -> None:
     sandbox.write(shop / ".mcp.json", "{")
     problems = registry.scan(at(registry, shop)).problems
-    assert ["last read" in problem.reason for problem in problems] == [False]
+    assert ["last valid version" in problem.reason for problem in problems] == [False]
 
 
 @pytest.mark.parametrize("content", ["[]", "{}", '{"mcpServers": 7}'])

@@ -63,7 +63,7 @@ def test_orders_are_found_cancelled_refunded_and_added_up(tmp_path: Path) -> Non
     assert orders.call("find_orders", customer="ada") == "1001 Ada Lovelace, 49.00 euros (shipped)"
     assert orders.call("read_order", number=1002).endswith("\n2 chairs")
     assert orders.call("cancel_order", number=1001) == "error: Order 1001 is already shipped."
-    assert orders.call("cancel_order", number=1002) == "Cancelled order 1002."
+    assert orders.call("cancel_order", number=1002) == "Canceled order 1002."
     assert orders.call("sales_report") == "1 orders, 49.00 euros, 49.00 on average."
     assert orders.call("refund_order", number=1001, reason="late") == "Refunded 49.00 euros for order 1001."
     assert orders.call("refund_order", number=1001, reason="late").startswith("error: ")

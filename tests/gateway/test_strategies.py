@@ -255,7 +255,7 @@ async def test_a_manifest_advertises_scopes_and_lists_the_one_that_is_asked_for(
         for params in asked:
             assert await names(served, params) == ["git__status", *ALL[3:]]
         assert await served.tools({"scope": "web"}) is await served.tools({"scope": "web"})
-        with pytest.raises(JsonRpcError, match="Unknown scope: wild; there are `git`, `look`, `web`"):
+        with pytest.raises(JsonRpcError, match="Unknown scope: wild; expected one of `git`, `look`, `web`"):
             await served.tools({"scope": "wild"})
 
 

@@ -216,7 +216,7 @@ def test_commands_come_and_go_with_the_states_of_the_project(sandbox: Sandbox, s
         assert "requirement.done" not in await listed(client)
         assert await said(client, "requirement.check") == (
             True,
-            "`requirement.check` ended with 3\nno title",
+            "`requirement.check` exited with 3\nno title",
         )
         (supernal / "supernal.yaml").unlink()
         assert await listed(client) == []
@@ -251,7 +251,7 @@ def test_a_function_that_is_a_tool_is_served_on_its_pages(sandbox: Sandbox, supe
         is_error, text = await said(client, "publishPost", title="x", copies=2)
         assert (is_error, json.loads(text)) == (False, {"published": ["x", "x"]})
         is_error, text = await said(client, "publishPost", title="x", copies="2")
-        assert (is_error, text) == (True, "`copies` is not a whole number")
+        assert (is_error, text) == (True, "`copies` must be a whole number")
 
     with_client(sandbox, server, supernal, use)
 

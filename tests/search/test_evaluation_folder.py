@@ -74,7 +74,7 @@ def test_parameters_are_named_in_whichever_form(given: object, names: list[str])
         ([{"name": "x"}], [ASK], "tools.jsonl, line 1: `id` is missing"),
         ([{"id": 7, "name": "x"}], [ASK], "tools.jsonl, line 1: `id` is empty, or not text"),
         ([{"id": "r", "name": " "}], [ASK], "tools.jsonl, line 1: `name` is empty, or not text"),
-        ([{**READ, "description": 7}], [ASK], "tools.jsonl, line 1: `description` must be a string"),
+        ([{**READ, "description": 7}], [ASK], "tools.jsonl, line 1: `description` is empty, or not text"),
         ([READ, READ], [ASK], "tools.jsonl, line 2: another tool before it has the id `r`"),
         (b"", [ASK], "tools.jsonl has no tools"),
         ([READ], [{"text": "x"}], "queries.jsonl, line 1: `relevant` is not a list of ids of tools"),
