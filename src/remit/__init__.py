@@ -52,6 +52,7 @@ _HOMES = {
     "record_use": "remit.hooks.hook_context",
     # For defining tools and filters in Python; not part of `import *`.
     "FilterTool": "remit.policy.callbacks",
+    "ToolFilter": "remit.search.tool_filter",
     "ToolFilterContext": "remit.policy.callbacks",
     "ToolRegistry": "remit.python_tools.tool_registry",
     "location_scope": "remit.python_tools.decorators",

@@ -57,7 +57,9 @@ def test_hooks_status_and_doctor_say_that_the_gateway_is_missing(
     if not settings:
         world.declare({})
     answer = world.start_session()
-    assert reason in answer["hookSpecificOutput"]["additionalContext"]
+    told = answer["hookSpecificOutput"]["additionalContext"]
+    assert "Remit is not loaded. Only the user can change this." in told
+    assert reason not in told  # which file and line is for the person
     assert reason in answer["systemMessage"]
     assert reason in world.doctor()
     assert reason in world.advice("status")

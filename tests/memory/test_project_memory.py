@@ -211,7 +211,7 @@ def test_an_import_that_cannot_be_is_refused_as_a_whole(memory: Memory) -> None:
     renamed = [line.replace('"Store"', '"Shelf"') for line in lines]
     with pytest.raises(BadFileError, match=r"line \d+: `artifact.id` must be new"):
         memory.restore(renamed)
-    with pytest.raises(BadFileError, match="line 1: this is no export"):
+    with pytest.raises(BadFileError, match="line 1: not a memory export"):
         memory.restore(lines[1:])
     with pytest.raises(BadFileError, match=r"line 3: `artifact.kind`"):
         memory.restore([lines[0], "", json.dumps({"artifact": {"id": "x", "content": {}, "kind": "x"}})])
