@@ -1,13 +1,17 @@
 """Bare `remit`: one screen about where you are."""
 
+import re
 import time
 from pathlib import Path
 
 import pytest
 
-from remit.cli.onboarding.overview import FoundClient, main_client
+from remit.bootstrap import open_installer
+from remit.cli.onboarding.dashboard import cost_text
+from remit.cli.onboarding.overview import FoundClient, main_client, read_overview
 from remit.decision.declarations import Declaration
 from remit.decision.tools import Definition
+from remit.presentation.request_cost import RequestCost
 from remit.upstream.upstream_model import Failure, Offer
 from support.builders import servers
 from support.sandbox import Sandbox
@@ -77,19 +81,40 @@ def test_servers_that_were_never_listed_have_unknown_costs(sandbox: Sandbox, sho
     assert found["Next"].startswith("remit init ")
 
 
-def test_the_cost_of_a_request_is_shown_with_and_without_remit(sandbox: Sandbox, shop: Path) -> None:
+def test_claude_code_is_not_said_to_send_every_definition(sandbox: Sandbox, shop: Path) -> None:
     sandbox.write_state("git")
     keep(sandbox, shop, "git", tools("git", 200))
     found = rows(sandbox, shop)
     assert found["Tools"] == "200 tools from 1 server"
-    now, _, then = found["Tokens"].partition(" tokens per request now; about ")
-    direct, served = (int(text.removeprefix("about ").replace(",", "")) for text in (now, then.split()[0]))
+    said = re.fullmatch(
+        r"about ([\d,]+) in definitions of all tools \(Claude Code's own search sends names only\); "
+        r"Remit sends about ([\d,]+)",
+        found["Tokens"],
+    )
+    assert said
+    direct, served = (int(text.replace(",", "")) for text in said.groups())
     assert direct > 6000 > 1000 > served > 100
     sandbox.remit("install", "claude-code", "--yes", cwd=shop)
     found = rows(sandbox, shop)
     assert found["Clients"].startswith("Claude Code (1 server, with Remit)")
-    assert found["Tokens"] == f"about {served} tokens per request; {now} without Remit"
+    assert found["Tokens"] == (
+        f"Remit sends about {served}, of about {said[1]} in definitions of all tools "
+        "(Claude Code's own search would send names only)"
+    )
     assert found["Next"].startswith("remit tools ")
+
+
+def test_the_cost_of_a_client_without_search_is_shown_with_and_without_remit(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    with sandbox.registry() as registry:
+        here = registry.at(str(shop), "cursor")
+        overview = read_overview(registry, open_installer(), str(shop))
+    cursor = FoundClient("cursor", "Cursor", 1, is_installable=True, is_installed=False)
+    overview = overview._replace(context=here, clients=[cursor], cost=RequestCost(15_812, 486))
+    assert cost_text(overview) == "about 15,800 tokens per request now; about 486 with Remit"
+    overview = overview._replace(clients=[cursor._replace(is_installed=True)])
+    assert cost_text(overview) == "about 486 tokens per request; about 15,800 without Remit"
 
 
 def test_tools_that_only_remit_hides_cost_without_it(sandbox: Sandbox, shop: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from support.builders import servers
 from support.sandbox import Sandbox
 
+README = Path(__file__).parents[3] / "README.md"
 COMMAND = [sys.executable, "-m", "remit", "demo"]
 
 
@@ -49,7 +50,9 @@ def test_the_demo_tells_its_story_and_leaves_nothing_behind(world: Sandbox) -> N
     in_shop, _, in_blog = told.stdout.partition("\n2. ")[0].partition("~/blog $")
     assert "articles" not in in_shop
     assert "deploy" not in in_blog
-    assert "with Remit" in told.stdout
+    assert "; Remit sends about " in " ".join(told.stdout.split())
+    sample = README.read_text("utf-8").partition("$ remit\n")[2].partition("```")[0]
+    assert sample in told.stdout  # the readme shows the demo's last screen
     assert lines[-3].strip().startswith("remit ")
     assert files(world.root) == before
     assert os.listdir(world.root / "temporary") == []

@@ -48,7 +48,11 @@ def test_init_measures_and_installs(sandbox: Sandbox, shop: Path) -> None:
     assert "   Claude Code (3 servers)\n" in done.stdout
     costs = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines() if len(line.split()) == 3}
     assert [costs[name][0] for name in ("tickets", "orders", "deploy")] == ["5", "5", "4"]
-    assert re.search(r"cost about 1,\d{3} tokens per request now; about \d{3} with Remit\.", done.stdout)
+    said = (
+        r"   Tokens: about 1,\d{3} in definitions of all tools \(Claude Code's own search\n"
+        r"   sends names only\); Remit sends about \d{3}\.\n"
+    )
+    assert re.search(said, done.stdout)
     assert "  undo       remit uninstall claude-code\n" in done.stdout
     assert "remit" in json.loads((sandbox.home / ".claude.json").read_text())["mcpServers"]
     again = sandbox.remit("init", "--yes", cwd=shop)

@@ -10,6 +10,7 @@ from remit.cli import render
 from remit.cli.onboarding.overview import FoundClient, Overview, next_step, read_overview
 from remit.decision.kinds import Kind
 
+SEARCHES = "claude-code"  # its own tool search is on by default, and sends names instead of definitions
 _WIDTH = 80
 _LABEL = 10  # columns
 _MOST_NAMED = 3  # servers in one line
@@ -42,7 +43,13 @@ def print_dashboard(overview: Overview) -> None:
 def cost_text(overview: Overview) -> str:
     """Describe what tool definitions cost in each request, with and without Remit."""
     direct, served = (f"about {render.rounded(tokens)}" for tokens in overview.cost)
-    if overview.client is not None and overview.client.is_installed:
+    is_installed = overview.client is not None and overview.client.is_installed
+    if overview.context.client == SEARCHES:
+        everything, note = f"{direct} in definitions of all tools", "Claude Code's own search"
+        if is_installed:
+            return f"Remit sends {served}, of {everything} ({note} would send names only)"
+        return f"{everything} ({note} sends names only); Remit sends {served}"
+    if is_installed:
         return f"{served} tokens per request; {direct} without Remit"
     return f"{direct} tokens per request now; {served} with Remit"
 

@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import click
@@ -13,7 +14,7 @@ import click
 from remit.bootstrap import open_installer, open_registry, open_upstreams
 from remit.cli import render, server_output
 from remit.cli.onboarding.client_install import install_in
-from remit.cli.onboarding.dashboard import client_text, cost_text
+from remit.cli.onboarding.dashboard import SEARCHES, client_text, cost_text
 from remit.cli.onboarding.overview import Overview, is_started, read_overview
 from remit.cli.options import NOTHING_DONE, agrees
 from remit.cli.scan_commands import embed_new_tools
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from remit.registry import Registry
     from remit.scanning.live_listing import ServerListing
 
+_WIDTH = 77  # columns beside the indentation
 _NO_CLIENT = """\
 No client was found on this machine: Remit looks for Claude Code, Cursor, VS Code and others.
 hint: install one of them and add a server to it, or run `remit demo` to see Remit at work"""
@@ -111,7 +113,9 @@ def _show_servers(found: Sequence[ServerListing], registry: Registry, context: C
 
 def _show_cost(overview: Overview) -> None:
     if overview.cost.direct:
-        render.out(f"   Tool definitions cost {cost_text(overview)}.")
+        lead = "Tokens:" if overview.context.client == SEARCHES else "Tool definitions cost"
+        for line in wrap(f"{lead} {cost_text(overview)}.", _WIDTH):
+            render.out(f"   {line}")
         if overview.cost.served >= overview.cost.direct:
             render.out("   All tools fit Remit's budget, so it sends them all, and its own few.")
 
