@@ -79,7 +79,8 @@ def test_a_trace_shows_no_program_no_connection_and_no_write(tmp_path: Path, num
     try:
         victim.world.install()
         repository = victim.clone(mix(number))
-        logs = [str(victim.notes.folder / f"{name}.log") for name in ("notes", "diary")]
+        records = [f"{name}.{kind}" for name in ("notes", "diary") for kind in ("log", "variables")]
+        logs = [str(victim.notes.folder / name) for name in records]  # which the user's own servers write
         found = [line for line in attacks(victim, repository) if not line.endswith(tuple(logs))]
         assert [*found, *(mark.name for mark in victim.marks.iterdir())] == []
         assert not victim.was_reached()
