@@ -146,7 +146,10 @@ def test_a_rule_about_the_exact_name_of_an_unknown_tool_is_left_to_the_client() 
 
 
 def test_the_gateways_own_tools_are_left_to_the_client() -> None:
-    assert answer(decided(DIRECT._replace(name="mcp__remit__discover_tools"), allow=("mcp__remit",))) is None
+    assert (
+        answer(decided(DIRECT._replace(name="mcp__remit__report_available_tools"), allow=("mcp__remit",)))
+        is None
+    )
     memory = server("remit-memory")._replace(source=REMIT)
     save = memory._replace(name="mcp__remit-memory__save", kind=Kind.MCP_TOOL)
     call = DIRECT._replace(name="mcp__remit__remit-memory__save")
@@ -178,3 +181,11 @@ def test_a_projects_untrusted_server_of_the_same_name_changes_no_prompt(allowed:
     winner = Winner(theirs.scope, theirs.source)
     tools = (REMIT_ROW, theirs, GIT._replace(shadowed_by=winner), STATUS._replace(shadowed_by=winner))
     assert answer(decided(DIRECT, tools=tools, allow=(allowed,), is_installed=True)) == answered
+
+
+@pytest.mark.parametrize("name", ["mcp__remit__discover_tools", "mcp__remit__why_tool"])
+def test_the_client_does_not_ask_about_remits_own_tools_that_only_read(name: str) -> None:
+    call = DIRECT._replace(name=name)
+    assert answer(decided(call)) == "allow"
+    assert answer(decided(call._replace(source="project"))) != "allow"  # another server in its place
+    assert answer(decided(call._replace(name="mcp__remit__report_available_tools"))) is None

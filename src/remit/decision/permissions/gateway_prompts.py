@@ -9,6 +9,7 @@ Observed in Claude Code: a hook's `allow` is as strong as an allow rule, so ask 
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from remit.decision.client_reports import ClientCall
@@ -45,6 +46,8 @@ def prompt_decision(
     """Decide whether the client asks before a call through the gateway; None leaves it to the client."""
     permissions = context.permissions_of(context.client or "") or NO_PERMISSIONS
     is_own = inner is not None and inner.tool.source == REMIT  # Remit's own server is part of the gateway
+    if call.through is None and call.served in _READING and _is_our_gateway(call, tools):
+        return _READS
     if is_own or call.served in GATEWAY_TOOLS:
         return None
     is_through = call.through is not None
@@ -72,6 +75,10 @@ _LIFTED = Decision(
     unlock=None,
     lifts_prompt=True,
 )
+
+
+_READING = ("discover_tools", "why_tool")  # Remit's own tools that change nothing
+_READS = replace(_LIFTED, reason="Remit's own, and only reads")
 
 
 def _asked(call: ClientCall, reason: str) -> Decision:
