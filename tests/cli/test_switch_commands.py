@@ -71,6 +71,37 @@ def test_a_tool_a_skill_and_a_built_in_can_be_named(sandbox: Sandbox, shop: Path
     assert verdict(sandbox, "deploy", shop) == verdict(sandbox, "WebFetch", shop) == "hidden"
 
 
+def test_a_tool_can_be_named_without_its_server(sandbox: Sandbox, shop: Path) -> None:
+    assert sandbox.remit("why", "tare", cwd=shop).stdout.startswith("mcp__scale__tare: visible")
+    assert "Disabled in remit.local.toml: `tare`" in sandbox.remit("disable", "tare", cwd=shop).stdout
+    assert (shop / "remit.local.toml").read_text() == '[tools."mcp__scale__tare"]\nai_enabled = false\n'
+    assert "Enabled in remit.local.toml: `tare`" in sandbox.remit("enable", "tare", cwd=shop).stdout
+    assert not (shop / "remit.local.toml").exists()
+
+
+def test_a_name_that_several_tools_have_is_not_guessed(sandbox: Sandbox, shop: Path) -> None:
+    with sandbox.registry() as registry:
+        registry.usage.record("mcp__till__tare", registry.at(str(shop)), session_id="s1", succeeded=True)
+    for command in ("why", "disable", "enable"):
+        done = sandbox.remit(command, "tare", cwd=shop)
+        assert done.returncode == 2
+        assert done.stderr == (
+            "error: several tools are called `tare`\n"
+            "hint: name one of them: `mcp__scale__tare`, `mcp__till__tare`\n"
+        )
+
+
+def test_an_unknown_name_is_not_called_hidden(sandbox: Sandbox, shop: Path) -> None:
+    unasked = "hint: some servers were not asked yet: run `remit scan --connect`\n"
+    why = sandbox.remit("why", "kubernetes", cwd=shop)
+    assert (why.returncode, why.stdout, why.stderr) == (1, "kubernetes: not known here\n", unasked)
+    assert sandbox.remit("disable", "kubernetes", cwd=shop).stderr.endswith(unasked)
+    why = sandbox.remit("why", "scale_weigh", cwd=shop)
+    assert why.stderr == f"hint: did you mean `mcp__scale__weigh`?\n{unasked}"
+    sandbox.write(shop / ".mcp.json", servers())
+    assert sandbox.remit("why", "kubernetes", cwd=shop).stderr == ""
+
+
 def test_everywhere_and_shared_choose_the_file(sandbox: Sandbox, shop: Path) -> None:
     blog = sandbox.project("blog")
     sandbox.write_state("wiki")

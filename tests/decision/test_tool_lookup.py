@@ -2,7 +2,7 @@ import pytest
 
 from remit.decision.decide import ToolDecision, decide
 from remit.decision.kinds import Kind, ToolStatus
-from remit.decision.tool_lookup import closest_to_being_visible, find, near_names, suggest
+from remit.decision.tool_lookup import closest_to_being_visible, find, near_names, suggest, with_bare_name
 from remit.decision.tools import Tool
 from support.builders import context, server
 
@@ -135,3 +135,18 @@ def test_no_more_than_three_are_told_nearest_first() -> None:
 
 def test_a_name_of_any_length_is_compared_at_once() -> None:
     assert near_names("x" * 1_000_000, SERVED) == []
+
+
+def test_a_tool_is_found_by_the_name_that_its_server_gives_it() -> None:
+    tools = (
+        server("wiki"),
+        made("mcp__wiki__read", Kind.MCP_TOOL, server="wiki"),
+        made("mcp__my__disk__read", Kind.MCP_TOOL, server="my__disk"),
+        made("mcp__plugin_quill_ink__dip_in", Kind.MCP_TOOL, server="ink", plugin="quill"),
+        made("mcp__gone__read", Kind.MCP_TOOL, server="gone", status=ToolStatus.STALE),
+        made("mcp__nobody__read", Kind.MCP_TOOL),
+    )
+    listed = [ToolDecision(tool, decide(tool, context())) for tool in (*tools, tools[1])]
+    assert with_bare_name("read", listed) == ["mcp__my__disk__read", "mcp__wiki__read"]
+    assert with_bare_name("dip.in", listed) == ["mcp__plugin_quill_ink__dip_in"]
+    assert with_bare_name("disk__read", listed) == with_bare_name("", listed) == []

@@ -10,8 +10,8 @@ from remit.decision.danger import Rating, ratings
 from remit.decision.decide import UNKNOWN, Decision, ExplainedGate, ToolDecision, Verdict, decide, explain
 from remit.decision.gate_rules import GateResult
 from remit.decision.gates import Gate
-from remit.decision.kinds import Authority, ConfigStatus, Kind
-from remit.decision.tool_lookup import closest_to_being_visible, find, suggest
+from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
+from remit.decision.tool_lookup import closest_to_being_visible, find, suggest, with_bare_name
 from remit.decision.tool_names import is_covered, spellings
 from remit.decision.tools import BUILTINS, Tool, builtin_tool
 
@@ -29,6 +29,8 @@ class Explanation(NamedTuple):
     shadowed: Sequence[ToolDecision] = ()  # other declarations of the same name
     tools: Sequence[Tool] = ()  # of a server: its known tools
     suggestions: Sequence[str] = ()  # similar known names, if the name is unknown
+    full_names: Sequence[str] = ()  # of the tools that their servers call by this name, if it is unknown
+    has_unasked_servers: bool = False  # if the name is unknown: a server here may have it
     is_assumed: bool = False  # its server is known, but not yet whether it has such a tool
     ratings: Sequence[Rating] = ()  # of a server's tool: what its name, words, annotations and history say
     obstacle: str | None = None  # if visible: why its server cannot be started here
@@ -113,7 +115,21 @@ def _is_of_client(item: ToolDecision, context: Context) -> bool:
 def _unknown(name: str, listed: Sequence[ToolDecision], client: str | None) -> Explanation:
     gates = [ExplainedGate(Gate.SCOPE, GateResult(False, UNKNOWN.reason))]
     near = suggest(name, listed, BUILTINS.get(client or "", ()))
-    return Explanation(name=name, tool=None, decision=UNKNOWN, gates=gates, suggestions=near)
+    return Explanation(
+        name=name,
+        tool=None,
+        decision=UNKNOWN,
+        gates=gates,
+        suggestions=near,
+        full_names=with_bare_name(name, listed),
+        has_unasked_servers=any(_is_unasked(item) for item in listed),
+    )
+
+
+def _is_unasked(item: ToolDecision) -> bool:
+    tool, decision = item
+    is_server = tool.kind is Kind.MCP_SERVER and tool.status is not ToolStatus.STALE
+    return is_server and tool.listed_at is None and tool.failure is None and decision.is_available
 
 
 def _is_tool_of(tool: Tool, server: Tool) -> bool:

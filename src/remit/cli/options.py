@@ -12,11 +12,12 @@ import click
 
 from remit.bootstrap import open_registry
 from remit.decision.policy_rules import Mode
-from remit.errors import RemitError
+from remit.errors import RemitError, ToolError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from remit.catalog.explanation import Explanation
     from remit.decision.context import Context
     from remit.registry import Registry
 
@@ -137,6 +138,21 @@ def known_names(context: click.Context, _parameter: click.Parameter, incomplete:
     # A shell may insert completions verbatim, and a project chooses its servers' names.
     names = {name for tool in tools for name in (tool.name, tool.server) if name and _SAFE.fullmatch(name)}
     return [CompletionItem(name) for name in sorted(names) if name.startswith(incomplete)]
+
+
+def explained_name(name: str, registry: Registry, context: Context) -> Explanation:
+    """Explain a name; a tool may be named without its server.
+
+    Raises:
+        ToolError: several servers have a tool of this name.
+    """
+    explained = registry.explain(name, context)
+    if explained.tool is not None or not explained.full_names:
+        return explained
+    if len(explained.full_names) > 1:
+        names = ", ".join(f"`{each}`" for each in explained.full_names)
+        raise ToolError(f"several tools are called `{name}`", hint=f"name one of them: {names}")
+    return registry.explain(explained.full_names[0], context)
 
 
 def confirm(question: str, *, yes: bool, declined: str = "Nothing was changed.") -> None:

@@ -40,6 +40,7 @@ _WIDEST = 60  # columns; a longer cell shifts only its own line
 NOTHING = """\
 No tools are available here.
 hint: add a server to one of the client's files; `remit tools --all` shows what is hidden"""
+UNASKED_SERVERS = "some servers were not asked yet: run `remit scan --connect`"
 MOST_NAMED = 3  # servers in a line
 
 
@@ -130,6 +131,10 @@ def error(failure: RemitError) -> None:
 def explanation(explained: Explanation, context: Context) -> None:
     """Show a decision, every gate, and the other declarations of the name."""
     decision = explained.decision
+    if explained.tool is None:
+        out(f"{printable(explained.name)}: not known here")
+        _hint_at_others(explained)
+        return
     out(f"{printable(explained.name)}: {decision.verdict}, {printable(decision.full_reason)}")
     if decision.unlock:
         out(f"to change it: {printable(decision.unlock)}")
@@ -138,16 +143,19 @@ def explanation(explained: Explanation, context: Context) -> None:
     table("", ("gate", "answer", "reason"), gates)
     for line in _facts(explained):
         out(printable(line))
-    if explained.suggestions:
-        sys.stderr.write(
-            f"hint: did you mean {' or '.join(f'`{printable(it)}`' for it in explained.suggestions)}?\n"
-        )
     if explained.shadowed:
         out()
         others = [
             (tool.scope, shorten(tool.source, context), why.full_reason) for tool, why in explained.shadowed
         ]
         table("other declarations of this name", ("scope", "source", "reason"), others)
+
+
+def _hint_at_others(explained: Explanation) -> None:
+    if explained.suggestions:
+        note(f"hint: did you mean {' or '.join(f'`{it}`' for it in explained.suggestions)}?")
+    if explained.has_unasked_servers:
+        note(f"hint: {UNASKED_SERVERS}")
 
 
 def _answer(result: GateResult) -> str:

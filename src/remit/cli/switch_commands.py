@@ -21,6 +21,7 @@ from remit.cli.options import (
     PROJECT,
     WorkspaceOptions,
     confirm,
+    explained_name,
     for_a_workspace,
     known_names,
     name_change,
@@ -200,12 +201,18 @@ def _subject(name: str, registry: Registry, context: Context) -> _Subject:
 
     Raises:
         PolicyError: it matches nothing that is known here.
+        ToolError: several servers have a tool of this name.
     """
     listed = registry.tools(context)
-    explained = None if "*" in name else registry.explain(name, context)
+    explained = None if "*" in name else explained_name(name, registry, context)
     if explained is not None and explained.tool is None:
         near = " or ".join(f"`{each}`" for each in explained.suggestions)
-        hint = f"did you mean {near}?" if near else "`remit tools --all` lists the known tools"
+        unasked = (
+            render.UNASKED_SERVERS
+            if explained.has_unasked_servers
+            else "`remit tools --all` lists the known tools"
+        )
+        hint = f"did you mean {near}?" if near else unasked
         raise PolicyError(f"`{name}` matches no known tool", hint=hint)
     if explained is not None and explained.tool is not None and explained.tool.kind is Kind.PLUGIN:
         raise PolicyError(f"`{name}` is a plugin", hint="name its servers, skills or commands")

@@ -9,7 +9,14 @@ from remit.catalog.listed_groups import SortKey
 from remit.catalog.summary import summarize
 from remit.cli import json_output, render
 from remit.cli.listing.selection import Selection
-from remit.cli.options import NOTHING_DONE, WorkspaceOptions, for_a_workspace, for_an_agent, known_names
+from remit.cli.options import (
+    NOTHING_DONE,
+    WorkspaceOptions,
+    explained_name,
+    for_a_workspace,
+    for_an_agent,
+    known_names,
+)
 
 
 @click.command()
@@ -65,11 +72,12 @@ def tools(
 def why(*, name: str, options: WorkspaceOptions, as_json: bool) -> None:
     """Explain why a tool is available or hidden.
 
-    NAME is a tool's or a server's; a tool that exists only in another project is unknown here.
+    NAME is a tool's, with or without its server, or a server's; a tool that exists only in another project is
+    unknown here.
     """
     with open_registry() as registry:
         context = options.context(registry)
-        explained = registry.explain(name, context)
+        explained = explained_name(name, registry, context)
         problems = registry.problems(context)
         weakened = registry.weakened_protection(context) if not explained.decision.is_available else ()
     render.problems(problems, context)

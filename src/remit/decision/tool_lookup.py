@@ -7,7 +7,7 @@ from typing import NamedTuple
 from remit.decision.decide import ToolDecision
 from remit.decision.gates import Gate
 from remit.decision.kinds import Authority, Kind, ToolStatus
-from remit.decision.tool_names import MCP, OWN, is_covered, spellings
+from remit.decision.tool_names import MCP, OWN, is_covered, spellings, tool_name
 from remit.text.spelling import MOST_SUGGESTIONS, spelling_distance
 from remit.text.words import split
 
@@ -37,6 +37,20 @@ def find(name: str, listed: Sequence[ToolDecision]) -> list[ToolDecision]:
     if any(item.tool.status is not ToolStatus.STALE or item.tool.is_unlisted for item in exact):
         return exact
     return _covering(forms, servers) or exact or [item for item in listed if _plugin(item) == name]
+
+
+def with_bare_name(name: str, listed: Iterable[ToolDecision]) -> list[str]:
+    """List the full names of the tools that their servers call by a name."""
+    return sorted(
+        {
+            tool.name
+            for tool, _ in listed
+            if tool.kind is Kind.MCP_TOOL
+            and tool.server is not None
+            and tool.status is not ToolStatus.STALE
+            and tool.name == tool_name(tool.server, name, tool.plugin)
+        }
+    )
 
 
 def _covering(forms: Iterable[str], servers: Sequence[ToolDecision]) -> list[ToolDecision]:
