@@ -48,7 +48,8 @@ def test_tools_has_a_line_for_each_server(sandbox: Sandbox, shop: Path) -> None:
         "  wiki        ?       ?     0  global, ~/.claude.json",
         "",
         "3 servers visible",
-        "cost unknown for 3 servers: run `remit scan --connect`",
+        "cost unknown for 2 servers: run `remit scan --connect`",
+        "cost unknown for `till` (not trusted): run `remit trust till`",
         "1 hidden",
         "next: `remit tools --server NAME` lists its tools, `--all` everything",
     ]
@@ -274,9 +275,10 @@ def test_tools_show_what_they_cost_once_a_definition_is_known(sandbox: Sandbox, 
     }
     lines = sandbox.remit("tools", cwd=shop).stdout.splitlines()
     assert lines[3] == f"  git         1      {tokens['mcp__git__*']}     0  local, ~/.claude.json"
-    assert lines[-4:-1] == [
+    assert lines[-5:-1] == [
         f"3 servers and 1 tool visible: about {tokens['mcp__git__*']} tokens per request",
-        "cost unknown for 2 servers: run `remit scan --connect`",
+        "cost unknown for 1 server: run `remit scan --connect`",
+        "cost unknown for `till` (not trusted): run `remit trust till`",
         "1 hidden",
     ]
 

@@ -6,6 +6,7 @@ import pytest
 
 from remit.catalog import summary
 from remit.catalog.summary import summarize
+from remit.cli import render
 from remit.cli.listing import first_screen
 from remit.decision.decide import Decision, ToolDecision, Verdict, decide
 from remit.decision.declarations import Changes
@@ -84,6 +85,23 @@ def test_costs_are_told_as_far_as_they_are_known(sandbox: Sandbox, shop: Path) -
     ]
     sandbox.write_state("wiki", "git", local={shop: servers("git", "new")})
     assert "  local    2 servers and 1 tool: about 2,220+ tokens (~/.claude.json)" in scan(sandbox, shop)
+
+
+def test_unknown_costs_name_the_server_and_the_step_that_helps(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write_state()
+    sandbox.write(shop / ".mcp.json", servers("gitlab"))
+    sandbox.write(sandbox.home / ".claude/settings.json", {"enableAllProjectMcpServers": True})
+    shown = sandbox.remit("scan", "--connect", cwd=shop).stdout
+    assert "cost unknown for `gitlab` (not trusted): run `remit trust gitlab`\n" in shown
+    assert "run `remit scan --connect`" not in shown
+    sandbox.remit("trust", "gitlab", "--yes", cwd=shop)
+    shown = sandbox.remit("scan", "--connect", cwd=shop).stdout
+    assert "cost unknown for `gitlab` (could not be reached): run `remit doctor`\n" in shown
+
+
+def test_a_long_list_of_servers_is_cut() -> None:
+    assert render.quoted(["git"]) == "`git`"
+    assert render.quoted(["a", "b", "c", "d", "e"]) == "`a`, `b`, `c` and 2 more"
 
 
 def test_servers_that_start_the_same_program_are_named_together(sandbox: Sandbox, shop: Path) -> None:

@@ -479,7 +479,7 @@ def test_a_broken_record_is_named_and_nothing_is_let_through(ada: Ada) -> None:
 def test_another_directory_of_the_clients_is_honoured(ada: Ada) -> None:
     ada.sandbox.variables["CLAUDE_CONFIG_DIR"] = str(ada.sandbox.root / "config")
     told = ada.run("install", "claude-code", "--yes")
-    assert "Claude Code is not configured yet; creating its file." in told
+    assert "Claude Code is not configured yet; its file would be created." in told
     assert "remit" in read(ada.sandbox.root / "config/.claude.json")["mcpServers"]
     assert "hooks" in read(ada.sandbox.root / "config/settings.json")
     ada.run("uninstall", "claude-code", "--yes")

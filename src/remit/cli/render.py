@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -202,13 +203,23 @@ def total(summary: Summary, *, sends_a_part: bool = False) -> str:
 
 
 def _unknown_costs(servers: Sequence[Tool]) -> Iterator[str]:
-    """Say of how many servers the cost is unknown, and what to do about it."""
-    failed = [printable(tool.server or tool.name) for tool in servers if tool.failure]
-    if untried := len(servers) - len(failed):
+    """Say of which servers the cost is unknown, and what to do about it."""
+    untrusted = [tool.server or tool.name for tool in servers if tool.is_trusted is False]
+    failed = [tool.server or tool.name for tool in servers if tool.failure and tool.is_trusted is not False]
+    if untried := len(servers) - len(failed) - len(untrusted):
         yield f"cost unknown for {plural(untried, 'server')}: run `remit scan --connect`"
+    if untrusted:
+        one = f" {shlex.quote(untrusted[0])}" if len(untrusted) == 1 else ""
+        yield f"cost unknown for {quoted(untrusted)} (not trusted): run `remit trust{printable(one)}`"
     if failed:
-        named = ", ".join(failed[:MOST_NAMED]) + (", ..." if len(failed) > MOST_NAMED else "")
-        yield f"cost unknown for {plural(len(failed), 'server')} that could not be reached: {named}"
+        yield f"cost unknown for {quoted(failed)} (could not be reached): run `remit doctor`"
+
+
+def quoted(servers: Sequence[str]) -> str:
+    """Name servers in a line: the first few, and the number of the others."""
+    names = [f"`{printable(name)}`" for name in servers[:MOST_NAMED]]
+    names += [f"{len(servers) - MOST_NAMED:,} more"] if len(servers) > MOST_NAMED else []
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def counted(counts: Mapping[Kind, int]) -> str:

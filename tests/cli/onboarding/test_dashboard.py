@@ -77,7 +77,7 @@ def test_servers_that_were_never_listed_have_unknown_costs(sandbox: Sandbox, sho
     found = rows(sandbox, shop)
     assert found["Clients"] == "Claude Code (1 server)"
     assert found["Tools"] == "1 server"
-    assert found["Tokens"] == "unknown for git: not listed yet"
+    assert found["Tokens"] == "unknown for `git`: not listed yet"
     assert found["Next"].startswith("remit init ")
 
 
@@ -133,13 +133,13 @@ def test_what_waits_for_a_person_is_named_with_its_command(sandbox: Sandbox, sho
     sandbox.write_state("git")
     keep(sandbox, shop, "git", Offer(failure=Failure(reason="it stopped")))
     found = rows(sandbox, shop)
-    assert "approval needed in Claude Code: tape and till" in found["Waiting"]
-    assert "did not start: git: remit doctor" in found["Waiting"]
+    assert "approval needed in Claude Code: `tape` and `till`" in found["Waiting"]
+    assert "did not start: `git`: remit doctor" in found["Waiting"]
     assert "1 error" in found["Waiting"]
     answers = {"hasTrustDialogAccepted": True, "enabledMcpjsonServers": ["till", "tape"]}
     sandbox.write_state("git", local={shop: answers})
     sandbox.remit("install", "claude-code", "--yes", cwd=shop)
-    assert "not trusted: tape and till: remit trust" in rows(sandbox, shop)["Waiting"]
+    assert "not trusted: `tape` and `till`: remit trust" in rows(sandbox, shop)["Waiting"]
 
 
 def test_a_pending_call_is_the_best_next_step(sandbox: Sandbox, shop: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from remit.demo.demo_world import build_world
+from support.builders import servers
 from support.sandbox import Sandbox
 
 
@@ -57,6 +58,17 @@ def test_init_measures_and_installs(sandbox: Sandbox, shop: Path) -> None:
     assert "remit" in json.loads((sandbox.home / ".claude.json").read_text())["mcpServers"]
     again = sandbox.remit("init", "--yes", cwd=shop)
     assert "Already installed in Claude Code." in again.stdout
+
+
+def test_a_server_that_is_not_trusted_is_named_and_not_among_those_that_start(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    sandbox.write(shop / ".mcp.json", servers("gitlab"))
+    sandbox.write(sandbox.home / ".claude/settings.json", {"enableAllProjectMcpServers": True})
+    seen = on_a_terminal(sandbox, shop, "y\nn\n")
+    said, _, started = seen.partition("Remit starts each server once")
+    assert "Not trusted yet, so not started and not counted: `gitlab`." in said
+    assert "gitlab" not in started.partition("3. Install")[0]
 
 
 def test_a_no_says_what_was_left_alone(sandbox: Sandbox, shop: Path) -> None:

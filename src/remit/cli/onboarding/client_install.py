@@ -33,7 +33,7 @@ def install_in(installer: Installer, client: str, *, yes: bool) -> bool:
     title, changes = installer.title(client), installer.plan(client)
     if any(change.is_change for change in changes):
         if installer.is_new(client):
-            _say(f"{title} is not configured yet; creating its file.")
+            _say(f"{title} is not configured yet; its file would be created.")
         _say(f"This changes {paths(changes)}. To see how: remit install {client} --dry-run")
         warn_of_vanishing(client, title)
         if not agrees(f"Install Remit in {title}?", yes=yes):

@@ -13,7 +13,6 @@ from remit.decision.kinds import Kind
 SEARCHES = "claude-code"  # its own tool search is on by default, and sends names instead of definitions
 _WIDTH = 80
 _LABEL = 10  # columns
-_MOST_NAMED = 3  # servers in one line
 
 
 def show_dashboard(directory: str = ".") -> None:
@@ -81,7 +80,7 @@ def _tokens(overview: Overview) -> Iterator[str]:
     if overview.cost.direct:
         yield cost_text(overview)
     if overview.unlisted:
-        yield f"unknown for {_named(overview.unlisted)}: not listed yet"
+        yield f"unknown for {render.quoted(overview.unlisted)}: not listed yet"
     if not (overview.cost.direct or overview.unlisted):
         yield "none"
 
@@ -93,23 +92,15 @@ def _waiting(overview: Overview) -> Iterator[str]:
         yield f"{_count(overview.approvals, 'call')} {verb} approval: remit approve"
     if overview.pending:
         title = "its client" if overview.client is None else overview.client.title
-        yield f"approval needed in {title}: {_named(overview.pending)}"
+        yield f"approval needed in {title}: {render.quoted(overview.pending)}"
     if overview.untrusted:
-        yield f"not trusted: {_named(overview.untrusted)}: remit trust"
+        yield f"not trusted: {render.quoted(overview.untrusted)}: remit trust"
     if overview.failed:
-        yield f"did not start: {_named(overview.failed)}: remit doctor"
+        yield f"did not start: {render.quoted(overview.failed)}: remit doctor"
     if overview.errors or overview.warnings:
         counts = [_count(overview.errors, "error")] if overview.errors else []
         counts += [_count(overview.warnings, "warning")] if overview.warnings else []
         yield f"{' and '.join(counts)}: remit doctor"
-
-
-def _named(servers: Sequence[str]) -> str:
-    names = [
-        *servers[:_MOST_NAMED],
-        *([f"{len(servers) - _MOST_NAMED} more"] if servers[_MOST_NAMED:] else []),
-    ]
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _count(count: int, word: str) -> str:

@@ -64,11 +64,15 @@ def init(*, yes: bool) -> None:
 
 def _list_servers(registry: Registry, context: Context, *, yes: bool) -> bool:
     """Start the client's servers, if the user agrees, and show what each of them costs."""
-    servers = [
+    available = [
         item.tool for item in registry.tools(context) if item.decision.is_available and is_started(item.tool)
     ]
+    servers = [tool for tool in available if tool.is_trusted is not False]
+    if untrusted := [tool.server or tool.name for tool in available if tool.is_trusted is False]:
+        render.out(f"   Not trusted yet, so not started and not counted: {render.quoted(untrusted)}.")
+        render.out("   `remit trust` shows what a project's servers run.")
     if not servers:
-        render.out("   No server is available here.")
+        render.out(f"   No {'other ' if untrusted else ''}server is available here.")
         return False
     render.out("   To measure them, Remit starts each server once, as your client does:")
     for line in _entries(servers, registry, context):
@@ -79,7 +83,7 @@ def _list_servers(registry: Registry, context: Context, *, yes: bool) -> bool:
     with server_output.progress("listing tools") as show:
         found = registry.servers.connect(context, open_upstreams(), on_progress=show)
     embed_new_tools(registry, context)
-    server_output.warnings(found)
+    server_output.warnings([each for each in found if each.tool.is_trusted is not False])
     _show_servers(found, registry, context)
     return True
 
