@@ -1,5 +1,7 @@
 """What a person reads of a change."""
 
+import pytest
+
 from remit.trust.definition_diff import diff_lines
 from support.listed_tools import defined, tool
 
@@ -47,7 +49,14 @@ def test_a_definition_that_is_new_is_shown_whole() -> None:
     ]
 
 
-def test_a_long_diff_says_how_much_is_left_out() -> None:
-    lines = diff(tool("find"), tool("find", "One sentence. " * 100))
-    assert len(lines) == 61
-    assert lines[-1] == "(40 more lines)"
+@pytest.mark.parametrize("text", ["One sentence. " * 100, "very " * 2_000])
+def test_a_diff_is_shown_to_its_end_however_long_it_is(text: str) -> None:
+    lines = diff(tool("find"), tool("find", f"{text}and the end"))
+    assert lines[-1].endswith("and the end")
+
+
+def test_a_difference_that_the_pin_leaves_out_is_shown_as_written() -> None:
+    assert diff(tool("find", "Find notes."), tool("find", "Find\nnotes.")) == [
+        '- description: "Find notes."',
+        '+ description: "Find\\nnotes."',
+    ]

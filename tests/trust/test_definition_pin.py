@@ -85,11 +85,36 @@ def test_lists_that_are_sets_have_no_order_and_values_count_to_the_letter(
         "2026-11-16 10:00:00.123 +01:00",
         "Mon, Nov 16, 2026",
         "16 November 2026",
+        "Tuesday, September 1, 2026, 23:59:59 GMT",
+        "Thurs 5 Feb 2026",
         "2026/11/16 10:00 UTC",
     ],
 )
 def test_a_date_or_time_in_a_text_is_no_change(moment: str) -> None:
     assert canonical_text(f"Today is {moment}.") == "Today is <time>."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Marchfirstreadthefile 12 2026",
+        "Maybe 12, 2026",
+        "Decree 12 2026",
+        "2026-13-01",
+        "2026-11-32",
+        "2026-11/16",
+        "9999-11-16",
+        "45 November 2026",
+    ],
+)
+def test_words_and_numbers_that_only_look_like_a_date_count(text: str) -> None:
+    assert canonical_text(f"Updated {text}.") == f"Updated {text}."
+
+
+@pytest.mark.parametrize("rest", ["Sundry ", " 24:00", " 10:60", " 10:00:00.1234567890"])
+def test_a_date_hides_nothing_around_it(rest: str) -> None:
+    text = f"{rest}2026-11-16" if rest[0] != " " else f"2026-11-16{rest}"
+    assert canonical_text(text).strip() != "<time>"
 
 
 def test_a_number_is_no_date() -> None:

@@ -36,6 +36,7 @@ class _Pin(NamedTuple):
     verdict: str | None
     accepted: str | None  # pin
     changed: str | None  # pin
+    changed_id: int | None
 
 
 class SqlitePins:
@@ -145,7 +146,12 @@ def _is_settled(item: ListedDefinition, pin: _Pin | None, declaration: Declarati
     """Return whether a definition is as accepted."""
     if pin is None or pin.verdict is not None:
         return False
-    return pin.accepted == item.pin and pin.entry == declaration.digest
+    return pin.accepted_id == item.id and pin.entry == declaration.digest
+
+
+def _is_rejected(item: ListedDefinition, pin: _Pin) -> bool:
+    """Return whether a person rejected exactly this definition."""
+    return pin.verdict == ChangeVerdict.REJECTED and pin.changed == item.pin
 
 
 def _is_same_entry(entry: str | None, declaration: Declaration) -> bool:
@@ -166,8 +172,8 @@ class _Settling(NamedTuple):
         """Accept a definition of a new server, or of one whose entry the user changed."""
         from remit.trust.change_judgement import judge_first_sight  # not needed without changes
 
-        if pin is not None and pin.accepted == item.pin:
-            self._keep(item)
+        if pin is not None and (pin.accepted == item.pin or _is_rejected(item, pin)):
+            self.compare(item, pin)
         elif (flagged := judge_first_sight(item.definition, self.inspections)) is not None:
             self._hold(item, flagged)
         elif pin is None:
@@ -186,17 +192,28 @@ class _Settling(NamedTuple):
         from remit.trust.change_judgement import judge_change  # not needed without changes
 
         accepted = _definition(self.database, pin.accepted_id)
-        if pin.accepted == item.pin:
+        if pin.accepted_id == item.id:
             self._keep(item)
-        elif pin.changed == item.pin:  # judged before
+        elif item.id == pin.changed_id or pin.accepted != item.pin == pin.changed:  # judged before
             self.database.run("follow_change", tool=item.tool, definition=item.id, entry=self.entry)
+        elif accepted is not None and pin.accepted == item.pin:
+            self._keep_same_pin(item, accepted)
         elif accepted is None:  # held since it was first seen
             self.hold_new(item)
         else:
             self._hold(item, judge_change(accepted, item.definition, self.inspections))
 
+    def _keep_same_pin(self, item: ListedDefinition, accepted: Definition) -> None:
+        """Follow a definition with another date or line break, unless inspection flags it now."""
+        from remit.trust.change_judgement import judge_same_pin  # not needed without changes
+
+        if (flagged := judge_same_pin(accepted, item.definition, self.inspections)) is not None:
+            self._hold(item, flagged)
+        else:
+            self._keep(item)
+
     def _keep(self, item: ListedDefinition) -> None:
-        self.database.run("unchange_definition", tool=item.tool, entry=self.entry)
+        self.database.run("unchange_definition", tool=item.tool, definition=item.id, entry=self.entry)
 
     def _accept(self, item: ListedDefinition, by: AcceptedBy, *, is_news: bool = False) -> None:
         self.database.run(

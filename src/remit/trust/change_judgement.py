@@ -19,9 +19,9 @@ from remit.inspection.inspector import inspect, is_prose
 from remit.inspection.passages import passages
 from remit.inspection.surroundings import Surroundings
 from remit.inspection.tool_mentions import InspectedDefinition
-from remit.trust.definition_pin import canonical
+from remit.trust.definition_pin import canonical, canonical_text
 from remit.trust.schema_change import SchemaChange
-from remit.trust.text_change import ChangePoint, commanding_sentence, text_points
+from remit.trust.text_change import ChangePoint, commanding_sentence, mentions_secret, text_points
 
 _TEXTS = ("title", "description")
 _SCHEMAS = {"inputSchema": "parameter", "outputSchema": "output schema"}
@@ -64,6 +64,8 @@ def judge_new(definition: Definition, inspections: Inspections) -> DefinitionCha
         what = _told(found)
     elif order is not None:
         what = f"its description gives orders: “{order}”"
+    elif any(mentions_secret(each.text) for each in passages(definition) if is_prose(each)):
+        what = "it mentions secrets"
     elif level > Danger.LOW:
         what = f"it is `{level.word}`"
     else:
@@ -74,8 +76,7 @@ def judge_new(definition: Definition, inspections: Inspections) -> DefinitionCha
 def judge_change(accepted: Definition, current: Definition, inspections: Inspections) -> DefinitionChange:
     """Judge a definition that differs from the accepted one."""
     points = list(points_of(accepted, current, inspections.others))
-    before = {(each.rule, each.excerpt) for each in inspections.of(accepted)}
-    found = [each for each in inspections.of(current) if (each.rule, each.excerpt) not in before]
+    found = _new_findings(accepted, current, inspections)
     if worst(found) is Suspicion.HIGH:
         return _flagged(found)
     told = [point for point in points if point.matters] or points
@@ -88,6 +89,14 @@ def judge_change(accepted: Definition, current: Definition, inspections: Inspect
     is_harmless = not any(point.matters for point in points) and worst(found) is not Suspicion.MEDIUM
     verdict = ChangeVerdict.HARMLESS if is_harmless else ChangeVerdict.MATTERS
     return DefinitionChange(verdict, reason, detail)
+
+
+def judge_same_pin(
+    accepted: Definition, current: Definition, inspections: Inspections
+) -> DefinitionChange | None:
+    """Judge a definition that differs only in what its pin leaves out; None if that is no change."""
+    found = _new_findings(accepted, current, inspections)
+    return _flagged(found) if worst(found) is Suspicion.HIGH else None
 
 
 def points_of(accepted: Definition, current: Definition, others: Surroundings) -> Iterator[ChangePoint]:
@@ -151,6 +160,17 @@ def danger_of(definition: Definition) -> Danger:
         danger=by_annotations(definition.annotations), described_danger=by_definition(definition)
     )
     return derive(rated, trusts_annotations=None).level
+
+
+def _new_findings(
+    accepted: Definition, current: Definition, inspections: Inspections
+) -> list[InspectionFinding]:
+    """List what inspection finds in a definition and not in the accepted one; dates make no difference."""
+    found = inspections.of(current)
+    before = {
+        (each.rule, canonical_text(each.excerpt)) for each in (inspections.of(accepted) if found else ())
+    }
+    return [each for each in found if (each.rule, canonical_text(each.excerpt)) not in before]
 
 
 def _flagged(found: list[InspectionFinding]) -> DefinitionChange:

@@ -12,20 +12,27 @@ from remit.trust.definition_pin import canonical
 _SENTENCE = re.compile(r"(?<=[.!?:;])\s+")
 _SCHEMAS = {"inputSchema": "parameter", "outputSchema": "result"}
 _ORDER = {"name": 0, "title": 1, "description": 2}
-_MOST = 60  # lines
-_LONGEST = 2_000  # characters of a line: what is cut cannot be judged, so few are
+_WRITTEN = ("title", "description", "input_schema", "output_schema", "annotations")
 
 
 def diff_lines(accepted: Definition | None, current: Definition | None) -> list[str]:
-    """List removed lines with `-` and added ones with `+`."""
+    """List removed lines with `-` and added ones with `+`, all of them: what is cut cannot be judged."""
     old, new = list(_lines(accepted)), list(_lines(current))
     found: list[str] = []
     for tag, old_from, old_to, new_from, new_to in SequenceMatcher(None, old, new, False).get_opcodes():
         if tag != "equal":
             found += [f"- {line}" for line in old[old_from:old_to]]
             found += [f"+ {line}" for line in new[new_from:new_to]]
-    more = [f"({len(found) - _MOST} more lines)"] if len(found) > _MOST else []
-    return [line[:_LONGEST] for line in found[:_MOST]] + more
+    return found or list(_as_written(accepted, current))
+
+
+def _as_written(accepted: Definition | None, current: Definition | None) -> Iterator[str]:
+    """Show definitions that differ only in what a pin leaves out, such as line breaks and dates."""
+    for field in _WRITTEN:
+        old, new = getattr(accepted, field, None), getattr(current, field, None)
+        if old != new:
+            yield f"- {field}: {json.dumps(old, ensure_ascii=False)}"
+            yield f"+ {field}: {json.dumps(new, ensure_ascii=False)}"
 
 
 def _lines(definition: Definition | None) -> Iterator[str]:

@@ -22,11 +22,19 @@ _TEXTS = ("description", "title", "$comment")
 _VALUES = ("default", "const", "enum", "examples")  # data, in which every character counts
 _NAMING = ("properties", "$defs", "definitions", "patternProperties")  # their keys are names
 _SPACE = re.compile(r"[ \t\r\n]+")
-_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
-_DAY = r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,?\s+)?"
-_MOMENT = re.compile(  # a date, a time, or both
-    rf"\b(?:\d{{4}}-\d\d-\d\d|{_DAY}{_MONTH}\s+\d{{1,2}},?\s+\d{{4}}|{_DAY}\d{{1,2}}\s+{_MONTH}\s+\d{{4}}|\d{{4}}/\d\d/\d\d)"
-    r"(?:[T ,]+\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:\s?(?:Z|UTC|GMT|[+-]\d\d:?\d\d))?)?(?!\w)"
+# Whole names and numbers that a calendar has: anything wider would hide words from the pin.
+_MONTH = (
+    "(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sep(?:t(?:ember)?)?"
+    "|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)"
+)
+_WEEKDAY = "(?:(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|Mon|Tues?|Wed|Thu(?:rs)?|Fri|Sat|Sun),? )?"
+_YEAR, _DAY = "(?:19|20)[0-9]{2}", "(?:0?[1-9]|[12][0-9]|3[01])"
+_NUMBERS = rf"{_YEAR}([-/])(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12][0-9]|3[01])"
+_HOUR, _SIXTY = "(?:[01][0-9]|2[0-3])", "[0-5][0-9]"
+_MOMENT = re.compile(  # a date, with or without a time
+    rf"\b(?:{_NUMBERS}|{_WEEKDAY}{_MONTH} {_DAY},? {_YEAR}|{_WEEKDAY}{_DAY} {_MONTH} {_YEAR})"
+    rf"(?:(?:T|,? ){_HOUR}:{_SIXTY}(?::{_SIXTY}(?:\.[0-9]{{1,9}})?)?"
+    rf"(?: ?(?:Z|UTC|GMT|[+-]{_HOUR}:?{_SIXTY}))?)?(?!\w)"
 )
 
 

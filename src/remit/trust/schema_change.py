@@ -2,25 +2,29 @@
 
 import json
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple, cast
 
-from remit.decision.danger import word_danger
+from remit.decision.danger import Danger, word_danger
 from remit.inspection.tool_mentions import InspectedDefinition
 from remit.text.foreign import one_line
 from remit.text.words import split
-from remit.trust.text_change import ChangePoint, addressing_points, text_points
+from remit.trust.schema_limits import LIMITS, is_looser, is_text
+from remit.trust.text_change import ChangePoint, addressing_points, name_points, text_points
 
 Schema = dict[str, object]
 
 _NAMING = ("properties", "$defs", "definitions", "patternProperties")
 _TEXTS = ("description", "title", "$comment")
-_CLOSED = frozenset({"boolean", "integer", "number", "null"})  # types that cannot carry a text
-_KEYWORDS = """
-    minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength minItems maxItems
-    uniqueItems minProperties maxProperties format $schema $id deprecated readOnly writeOnly
+_CLOSED = frozenset(map(json.dumps, ("boolean", "integer", "number", "null")))  # types that carry no text
+_PLAIN = LIMITS.union(_TEXTS, ("type", "enum", "default"))  # keywords of a schema that is closed
+_GUARDING = """
+    approval approvals approve approved ask backup check checks confirm confirmation confirmed
+    consent dry dryrun interactive preview prompt readonly rehearsal review safe safety sandbox
+    sandboxed simulate simulation undo validate validation verification verify
 """
-_LIMITS = frozenset(_KEYWORDS.split())  # neither carry a text nor open a schema
-_GUARDS = frozenset({"confirm", "confirmed", "confirmation", "dry_run", "dryrun", "preview"})
+_GUARDS = frozenset(_GUARDING.split())  # words of parameters that make a call safer
+_SHORT = 3  # words of a name
 _LONGEST = 60  # characters of a parameter's name
 
 
@@ -51,20 +55,24 @@ class SchemaChange(NamedTuple):
             texts = str(before or ""), str(after or "")
             yield from text_points(self.place, f"the {key} of {name}", *texts, self.subject)
         elif key == "required":
-            yield from self._required(_listed(after) - _listed(before), old, new)
+            yield from self._required(_listed(before), _listed(after), old, new)
         elif key == "enum" and before is not None and after is not None:
             yield from self._enum(_listed(after) - _listed(before), name)
         elif key == "additionalProperties" and after is False:
             yield ChangePoint(self.place, False, f"{name} takes no other keys")
-        elif key in _LIMITS and not (isinstance(after, str) and " " in after):
-            yield ChangePoint(self.place, False, f"{name} has another `{key}`")
+        elif key in LIMITS:
+            matters = (after is not None and is_text(key, after)) or (
+                self.is_input and is_looser(key, before, after)
+            )
+            yield ChangePoint(self.place, matters, f"{name} has another `{key}`")
         elif key == "type" and _listed(after) and _listed(after) <= _listed(before):
             yield ChangePoint(self.place, False, f"{name} takes fewer types")
         elif isinstance(before, dict) and isinstance(after, dict):
             yield from self.points(cast("Schema", before), cast("Schema", after), name)
         else:
             shown = one_line(key, _LONGEST)
-            yield ChangePoint(self.place, self.is_input, f"{name} has another `{shown}`")
+            matters = self.is_input or (key == "$id" and after is not None)
+            yield ChangePoint(self.place, matters, f"{name} has another `{shown}`")
 
     def _named(self, old: Schema, new: Schema, parent: Schema, label: str) -> Iterator[ChangePoint]:
         required = _listed(parent.get("required"))
@@ -72,26 +80,30 @@ class SchemaChange(NamedTuple):
             shown = f"{label}.{one_line(name, _LONGEST)}" if label else f"`{one_line(name, _LONGEST)}`"
             if name in old:
                 yield from self.points(old[name], schema, shown)
-            elif not self.is_input:
+                continue
+            yield from self._says(f"the name {shown}", name)
+            for value in _choices(schema):
+                yield from self._says(f"a choice of {shown}", value)
+            if not self.is_input:
                 text = " ".join(map(str, _texts_of(schema).values()))
                 yield from addressing_points(self.place, f"the text of {shown}", "", text, self.subject)
                 yield ChangePoint(self.place, False, f"new result {shown}")
-            elif json.dumps(name) in required or not _is_closed(schema) or word_danger(name.lower()):
+            elif json.dumps(name) in required or not _is_closed(schema) or _is_dangerous(name):
                 yield ChangePoint(
                     "new parameter", True, f"new parameter {shown} can carry data to the server"
                 )
             else:
                 for key, text in _texts_of(schema).items():
-                    label = f"the {key} of {shown}"
-                    yield from addressing_points("new parameter", label, "", str(text), self.subject)
+                    what = f"the {key} of {shown}"
+                    yield from addressing_points("new parameter", what, "", str(text), self.subject)
                 yield ChangePoint("new parameter", False, f"new optional parameter {shown}")
         for name in (name for name in old if name not in new):
-            is_guard = self.is_input and name.lower().replace("-", "_") in _GUARDS
-            yield ChangePoint(self.place, is_guard, f"parameter `{one_line(name, _LONGEST)}` is gone")
+            matters = self.is_input and _is_guard(name)
+            yield ChangePoint(self.place, matters, f"parameter `{one_line(name, _LONGEST)}` is gone")
 
-    def _required(self, names: set[str], old: Schema, new: Schema) -> Iterator[ChangePoint]:
+    def _required(self, before: set[str], after: set[str], old: Schema, new: Schema) -> Iterator[ChangePoint]:
         known = old.get("properties")
-        for name in sorted(names):
+        for name in sorted(after - before):
             own = json.loads(name)
             schema = cast("Schema", new.get("properties") or {}).get(str(own))
             if isinstance(known, dict) and own in known:  # else it is reported as new
@@ -99,15 +111,21 @@ class SchemaChange(NamedTuple):
                 yield ChangePoint(
                     self.place, matters, f"parameter `{one_line(str(own), _LONGEST)}` is required"
                 )
-        if not names:
-            yield ChangePoint(self.place, False, "fewer parameters are required")
+        if gone := before - after:
+            matters = self.is_input and any(_is_guard(str(json.loads(name))) for name in gone)
+            yield ChangePoint(self.place, matters, "fewer parameters are required")
 
     def _enum(self, values: set[str], name: str) -> Iterator[ChangePoint]:
         told = [str(json.loads(value)) for value in sorted(values)]
-        dangerous = any(word_danger(word) for value in told for word in split(value).lower().split())
-        is_text = any(value.count(" ") > 2 for value in told)
+        for value in told:
+            yield from self._says(f"a choice of {name}", value)
         what = f"{name} takes {one_line(', '.join(told), _LONGEST)}" if told else f"{name} takes fewer values"
-        yield ChangePoint(self.place, self.is_input and (dangerous or is_text), what)
+        yield ChangePoint(self.place, self.is_input and bool(told), what)
+
+    def _says(self, label: str, name: str) -> Iterator[ChangePoint]:
+        """Judge a new name or choice; a short one in a result, such as `next_token`, only names a value."""
+        if self.is_input or split(name).count(" ") >= _SHORT:
+            yield from name_points(self.place, label, name, self.subject)
 
 
 def _listed(value: object) -> set[str]:
@@ -121,12 +139,32 @@ def _listed(value: object) -> set[str]:
 
 
 def _is_closed(schema: object) -> bool:
-    """Return whether values of a schema cannot carry a text."""
+    """Return whether neither a schema nor its values can carry a text, besides its description."""
     fields = cast("Schema", schema) if isinstance(schema, dict) else {}
-    if fields.get("default") is not None and isinstance(fields["default"], str):
+    if not isinstance(fields.get("default"), bool | int | float | None):
         return False
-    types = {json.loads(each) for each in _listed(fields.get("type"))}
+    if not _PLAIN.issuperset(fields) or any(is_text(key, fields[key]) for key in LIMITS.intersection(fields)):
+        return False
+    types = _listed(fields.get("type"))
     return "enum" in fields or (bool(types) and types <= _CLOSED)
+
+
+def _choices(schema: object) -> list[str]:
+    fields = cast("Schema", schema) if isinstance(schema, dict) else {}
+    return [str(json.loads(value)) for value in sorted(_listed(fields.get("enum")))]
+
+
+def _is_dangerous(name: str) -> bool:
+    """Return whether a name is a verb that changes something, or has a word for destroying something."""
+    rated = map(word_danger, split(name).lower().split())
+    destroys = any(each is not None and each.level >= Danger.DESTRUCTIVE for each in rated)
+    return destroys or word_danger(name.lower()) is not None
+
+
+def _is_guard(name: str) -> bool:
+    """Return whether a parameter's name says that it makes a call safer, such as `dryRun`."""
+    words = split(name).lower().split()
+    return not _GUARDS.isdisjoint({*words, *map("".join, pairwise(words))})
 
 
 def _texts_of(schema: object) -> Schema:

@@ -4,17 +4,27 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from remit.inspection.concepts import Concept
 from remit.inspection.imperatives import is_order
 from remit.inspection.inspector import read
 from remit.inspection.passages import Passage
+from remit.inspection.sentences import sentences
 from remit.inspection.tool_mentions import InspectedDefinition
 from remit.text.foreign import one_line
+from remit.text.words import split
 from remit.trust.definition_pin import canonical_text
 
 _WORD = re.compile(r"[^\W\d_]+")
 _PATH = re.compile(r"(?:(?<!\w)~|\b[A-Za-z]:)?[\\/][\w.@\\/-]+")
 _ADDRESS = re.compile(r"(?i)\b(?:https?|wss?|ftp|data|file)://|\bwww\.")
 _COMMAND = re.compile(r"(?i)\b(?:always|never|must|do not|don't|first|before|instead|nobody|silently)\b")
+_SECRET = re.compile(
+    r"(?ix)(?<![^\W_])(?:secrets?|tokens?|(?:api|ssh|access|private)?keys?|passwords?|passwd|passphrases?"
+    r"|credentials?|cookies?|dot[ ]?env|env|ssh|id[ ]rsa|gnupg|keychain|keyring)(?![^\W_])"
+)
+_RUN_TOGETHER = re.compile(r"[A-Za-z]{31,}")
+_MOST_WORDS = 5  # of a name: a longer one is a sentence
+_MOST_FOLDERS = 8  # words of a path: a longer one may be a sentence
 _KEPT = 0.6  # share of the accepted words that the new text still has
 _LONGER = 400  # characters by which a text may grow
 _EXCERPT = 120
@@ -44,19 +54,48 @@ def text_points(
 def addressing_points(
     place: str, label: str, before: str, after: str, subject: InspectedDefinition
 ) -> Iterator[ChangePoint]:
-    """Find the first new sentence that addresses the model: by a signal, an order or an address."""
+    """Find the first new sentence that addresses the model: by a signal, a secret, an order or an address."""
     old = canonical_text(before)
     known = f" {_plain(old)} "
     for reading in read(Passage(place=place, text=after), subject):
         if f" {_plain(reading.text)} " in known:
             continue
         why = reading.signals[0].reason if reading.signals else None
+        if why is None and mentions_secret(reading.text):
+            why = "mentions a secret"
+        if why is None and any(_is_sentence(path) for path in _PATH.findall(reading.text) if path not in old):
+            why = "has a path that reads like a sentence"
+        if why is None and any(word not in old for word in _RUN_TOGETHER.findall(reading.text)):
+            why = "runs words together"
         if why is None and not _is_reworded(old, reading.text):
             why = "gives orders" if is_order(reading.text) else None
             why = "names an address" if _ADDRESS.search(reading.text) else why
         if why is not None:
             yield ChangePoint(place, True, f"{label} {why}: “{one_line(reading.text, _EXCERPT)}”")
             return
+
+
+def name_points(place: str, label: str, name: str, subject: InspectedDefinition) -> Iterator[ChangePoint]:
+    """Find out whether a new name or value, read as words, says something to the model."""
+    words = split(name)
+    if words.count(" ") >= _MOST_WORDS:
+        yield ChangePoint(place, True, f"{label} is a sentence")
+    elif mentions_secret(name):
+        yield ChangePoint(place, True, f"{label} mentions a secret")
+    else:
+        signals = (
+            signal
+            for reading in read(Passage(place=place, text=words), subject)
+            for signal in reading.signals
+        )
+        yield from (ChangePoint(place, True, f"{label} {signal.reason}") for signal in signals)
+
+
+def mentions_secret(text: str) -> bool:
+    """Return whether a text is about secrets, or names a file that holds some."""
+    if _SECRET.search(text) or _SECRET.search(split(text)):
+        return True
+    return any(each.any(Concept.SECRET, Concept.PRIVATE_FILE) for each in sentences(text))
 
 
 def commanding_sentence(text: str) -> str | None:
@@ -85,6 +124,14 @@ def _is_reworded(old: str, sentence: str) -> bool:
 
 
 def _plain(text: str, *, masks_paths: bool = True) -> str:
-    """Return the words of a text in lower case, without numbers and paths."""
-    masked = _PATH.sub(" path ", text) if masks_paths and "://" not in text else text
+    """Return the words of a text in lower case, without numbers and ordinary paths."""
+    masked = _PATH.sub(_masked, text) if masks_paths and "://" not in text else text
     return " ".join(_WORD.findall(canonical_text(masked).lower()))
+
+
+def _masked(path: re.Match[str]) -> str:
+    return path[0] if _is_sentence(path[0]) or mentions_secret(path[0]) else " path "
+
+
+def _is_sentence(path: str) -> bool:
+    return len(_WORD.findall(path)) > _MOST_FOLDERS

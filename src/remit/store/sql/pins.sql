@@ -1,7 +1,7 @@
 -- Named queries for pins: which definitions were accepted, and which were not.
 
 -- name: pins_of_server
-select p.tool_id, p.definition_id, p.entry, p.verdict, a.pin, c.pin
+select p.tool_id, p.definition_id, p.entry, p.verdict, a.pin, c.pin, p.changed_id
 from pins p
 join tools t on t.id = p.tool_id
 left join definitions a on a.id = p.definition_id
@@ -36,7 +36,7 @@ on conflict (tool_id) do update set
 
 -- name: unchange_definition
 update pins set changed_id = null, verdict = null, reason = null, detail = null, changed_at = null,
-    is_news = 0, entry = :entry
+    is_news = 0, entry = :entry, definition_id = :definition
 where tool_id = :tool
 
 -- name: follow_change
