@@ -78,3 +78,10 @@ def test_an_index_that_is_no_file_tracks_nothing(main: Path) -> None:
     (main / ".git" / "index").unlink()
     (main / ".git" / "index").mkdir()
     assert tracked(main) == []
+
+
+def test_an_index_that_is_a_link_out_of_the_repository_is_not_read(main: Path, tmp_path: Path) -> None:
+    index = main / ".git/index"
+    index.rename(tmp_path / "index")
+    index.symlink_to(tmp_path / "index")
+    assert tracked(main) == []

@@ -85,7 +85,8 @@ def _main_checkout(checkout: str) -> str:
 def _pointer(file: str, *, base: str, prefix: str = "") -> str | None:
     """Read a one-line file that holds a path; None for any other file."""
     try:
-        line = (read_bytes(file, limit=_MAX_LINK) or b"").decode().rstrip("\r\n")
+        data = read_bytes(file, limit=_MAX_LINK, within=[os.path.dirname(file)])
+        line = (data or b"").decode().rstrip("\r\n")
         return (
             os.path.realpath(os.path.join(base, line.removeprefix(prefix)))
             if line and line.startswith(prefix)

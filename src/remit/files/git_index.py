@@ -25,7 +25,8 @@ def is_tracked(path: str) -> bool:
         return False
     name = os.path.relpath(path, checkout).replace(os.sep, "/").encode()
     try:
-        data = read_bytes(os.path.join(git_directory(checkout), "index"), limit=_LIMIT) or b""
+        folder = git_directory(checkout)
+        data = read_bytes(os.path.join(folder, "index"), limit=_LIMIT, within=[folder]) or b""
         return any(name in _names(data, object_size) for object_size in (20, 32))
     except FileError:
         return False

@@ -37,7 +37,7 @@ def git_facts(workspace: Workspace) -> GitFacts:
     if not _belongs(directory, workspace):
         return GitFacts(True, trouble="`.git` points at another place")
     try:
-        head = read_text(os.path.join(directory, "HEAD"), limit=_HEAD_LIMIT)
+        head = read_text(os.path.join(directory, "HEAD"), limit=_HEAD_LIMIT, within=[directory])
     except FileError as error:
         return GitFacts(True, trouble=f"HEAD: {error.reason}")
     line = (head or "").strip()
