@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from remit.catalog.contexts import DEFAULT_CLIENT, Contexts, for_agent
 from remit.catalog.explanation import Explanation, explain_name, explain_unread, servers_of
 from remit.catalog.listing import Listings
-from remit.decision.direct_calls import agent_context, decide_call
+from remit.decision.direct_calls import agent_context, decide_call, depends_on_catalog
 from remit.scanning.scanner import ClientPresence, Progress, Scanner, ScanResult
 from remit.settings import DEFAULT_LIMIT
 
@@ -197,7 +197,7 @@ class Registry:
         catalog = self._store.catalog(context.workspace, context.flags)
         needs_person = partial(self._listings.needs_person, context=context)
         decision = decide_call(call, catalog, context, needs_person)
-        if self._listings.has_added_filters:
+        if self._listings.has_added_filters or depends_on_catalog(call, catalog):
             return decision, None
         return decision, self.states.watch(call.names, context)
 

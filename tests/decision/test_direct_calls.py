@@ -12,7 +12,7 @@ from remit.decision.agents import AgentProfile
 from remit.decision.client_reports import ClientCall
 from remit.decision.context import Context
 from remit.decision.decide import Verdict
-from remit.decision.direct_calls import agent_context, decide_call
+from remit.decision.direct_calls import agent_context, decide_call, depends_on_catalog
 from remit.decision.gates import Gate
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.policy_rules import Mode
@@ -429,3 +429,97 @@ def test_a_block_for_a_parent_holds_for_its_children_and_its_tool_list_does_not(
     assert decide_call(call, [SCOUT, LEAD], context()).is_available
     blocked = decide_call(call, [SCOUT, LEAD], ruled('[agents.lead]\nblock = ["Bash"]\n'))
     assert blocked.gate is Gate.POLICY
+
+
+SCOUTS = '[agents.scout]\nblock = ["mcp__git__commit"]\n'
+BY_GATEWAY = ClientCall("mcp__remit__git__commit", agent="scout", parents=())
+OTHER_SPELLINGS = [
+    "git__commit",
+    "mcp__git__commit",
+    "mcp__remit__git__commit",
+    "mcp__remit__mcp__git__commit",
+]
+
+
+@pytest.mark.parametrize("rows", [[GIT, COMMIT], [GIT]], ids=["listed", "not listed yet"])
+@pytest.mark.parametrize("name", OTHER_SPELLINGS)
+def test_every_spelling_of_a_tool_behind_the_gateway_is_held_to_the_agents_rules(
+    name: str, rows: list[Tool]
+) -> None:
+    call = BY_GATEWAY._replace(name=f"mcp__remit__{name}", through="mcp__remit__call_tool")
+    assert decide_call(call, rows, ruled(SCOUTS)).gate is Gate.POLICY
+    assert decide_call(call._replace(agent="clerk"), rows, ruled(SCOUTS)).verdict is not Verdict.HIDDEN
+
+
+def test_a_character_that_the_gateway_replaces_does_not_free_an_agent() -> None:
+    status = COMMIT._replace(name="mcp__git__git_status")
+    call = BY_GATEWAY._replace(name="mcp__remit__git__git.status")
+    rules = ruled('[agents.scout]\nblock = ["mcp__git__git_status"]\n')
+    for rows in ([GIT, status], [GIT]):
+        assert decide_call(call, rows, rules).gate is Gate.POLICY
+    assert {"mcp__git__git.status", "mcp__git__git_status"} <= set(call.names)
+
+
+@pytest.mark.parametrize("served", ["commit", "git__com_0123abcd", "com_0123abcd"])
+def test_a_served_name_without_its_server_or_with_a_hash_does_not_free_an_agent(served: str) -> None:
+    call = BY_GATEWAY._replace(name=f"mcp__remit__{served}")
+    assert decide_call(call, [GIT, COMMIT], ruled(SCOUTS)).gate is Gate.POLICY
+    assert decide_call(call._replace(agent=None), [GIT, COMMIT], ruled(SCOUTS)).is_available
+    reported = COMMIT._replace(name=f"mcp__{served}", authority=Authority.HOOK, config_status=None)
+    assert decide_call(call, [GIT, COMMIT, reported], ruled(SCOUTS)).gate is Gate.POLICY
+
+
+@pytest.mark.parametrize("served", ["git", "push", "git__x_0123abcd", "_0123abcd", "discover_tools"])
+def test_a_name_of_something_else_is_left_to_the_gateway(served: str) -> None:
+    call = BY_GATEWAY._replace(name=f"mcp__remit__{served}")
+    assert decide_call(call, [GIT, COMMIT], ruled(SCOUTS)).is_available
+
+
+def test_what_everybody_is_refused_does_not_hide_what_an_agent_is_refused() -> None:
+    odd = server("mcp")
+    rows = [GIT, COMMIT, odd, odd._replace(name="mcp__mcp__git__commit", kind=Kind.MCP_TOOL)]
+    call = BY_GATEWAY._replace(name="mcp__remit__mcp__git__commit")
+    rules = ruled('block = ["mcp__mcp__*"]\n' + SCOUTS)
+    assert decide_call(call, rows, rules).gate is Gate.POLICY
+
+
+@pytest.mark.parametrize("mode", ["plan", "dontAsk"])
+def test_a_clients_mode_makes_what_is_behind_the_gateway_narrower_too(mode: str) -> None:
+    here = ruled('[tools."mcp__git__commit"]\napproval = true\ndanger = "moderate"')
+    call = ClientCall("mcp__remit__git__commit", mode=mode)
+    found = decide_call(call, [GIT, COMMIT], here)
+    assert (found.verdict, found.gate) == (Verdict.HIDDEN, Gate.DANGER)
+    assert mode in found.reason
+    low = ruled('[tools."mcp__git__commit"]\ndanger = "low"')
+    assert decide_call(call, [GIT, COMMIT], low).is_available
+    assert decide_call(call._replace(name="mcp__remit__discover_tools"), [GIT], here).is_available
+
+
+ORPHAN = ClientCall("Read", agent="helper", is_orphan=True)
+
+
+def test_below_an_unknown_parent_the_rules_for_every_agent_apply() -> None:
+    rules = ruled('[agents."sco*"]\nblock = ["Read"]\n[agents.clerk]\nblock = ["Bash"]\n')
+    found = decide_call(ORPHAN, [], rules)
+    assert (found.verdict, found.gate) == (Verdict.HIDDEN, Gate.POLICY)
+    assert found.reason.startswith("the agent that started this one is unknown")
+    assert 'agents."sco*".block' in found.reason
+    assert decide_call(ORPHAN._replace(name="Edit"), [], rules).is_available
+    assert decide_call(ORPHAN._replace(is_orphan=False, parents=()), [], rules).is_available
+    assert decide_call(ORPHAN, [], context()).is_available
+
+
+def test_below_an_unknown_parent_the_gateways_tools_are_held_to_these_rules_too() -> None:
+    call = ORPHAN._replace(name="mcp__remit__git__commit")
+    assert decide_call(call, [GIT, COMMIT], ruled(SCOUTS)).gate is Gate.POLICY
+    assert decide_call(call, [GIT, COMMIT], context()).is_available
+
+
+def test_what_depends_on_rows_of_other_names_is_known() -> None:
+    rows = [GIT, COMMIT]
+    assert depends_on_catalog(ORPHAN, rows)
+    assert not depends_on_catalog(BY_GATEWAY, rows)
+    assert depends_on_catalog(BY_GATEWAY._replace(name="mcp__remit__commit"), rows)
+    assert depends_on_catalog(ClientCall("mcp__remit__commit", mode="plan"), rows)
+    assert not depends_on_catalog(ClientCall("mcp__remit__commit"), rows)
+    assert not depends_on_catalog(ClientCall("Read", agent="scout"), rows)

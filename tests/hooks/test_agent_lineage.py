@@ -30,6 +30,11 @@ def test_the_chain_leads_to_the_main_session(tmp_path: Path) -> None:
     assert parents(tmp_path, "outer", "a1") == ()
 
 
+def test_a_long_description_does_not_hide_the_parent(tmp_path: Path) -> None:
+    keep(tmp_path, a1=OUTER, a2={**INNER, "description": "y" * 1_000_000})
+    assert parents(tmp_path) == ("outer",)
+
+
 def test_a_main_session_that_runs_as_an_agent_is_the_last_parent(tmp_path: Path) -> None:
     keep(tmp_path, a1=OUTER, a2=INNER)
     (tmp_path / "s.jsonl").write_text('{"type": "agent-setting", "agentSetting": "lead"}\n{"type": "user"}\n')
@@ -50,7 +55,7 @@ def test_a_main_session_that_runs_as_an_agent_is_the_last_parent(tmp_path: Path)
         {"agentType": "inner", "parentAgentId": "../a1"},
         {"agentType": "inner", "parentAgentId": "a2"},
         {"agentType": "inner", "parentAgentId": "gone"},
-        "x" * 70_000,
+        "x" * (8 * 1024 * 1024 + 1),
     ],
 )
 def test_whatever_is_missing_or_does_not_fit_leaves_the_parent_unknown(tmp_path: Path, meta: object) -> None:

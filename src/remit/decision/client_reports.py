@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from remit.decision.kinds import Authority
 from remit.decision.projects import Workspace
 from remit.decision.scopes import Scope
-from remit.decision.tool_names import MCP, canonical, served_name, server_name, server_rows
+from remit.decision.tool_names import MCP, canonical, meant_names, served_name, server_name, server_rows
 
 if TYPE_CHECKING:
     from remit.decision.declarations import Key
@@ -67,6 +67,7 @@ class ClientCall(NamedTuple):
         None  # for a tool that reads resources: the server in its arguments; "": all servers
     )
     parents: tuple[str, ...] | None = None  # the agents above, nearest first; None: not known
+    is_orphan: bool = False  # the client started it as an agent, and nobody knows below which one
 
     @property
     def is_own(self) -> bool:
@@ -85,11 +86,18 @@ class ClientCall(NamedTuple):
         return canonical(self.name if own is None else MCP + own)
 
     @property
+    def meant(self) -> tuple[str, ...]:
+        """The canonical names that the gateway may understand; none for the tools of other servers."""
+        own = served_name(self.name) if self.is_own else None
+        return () if own is None else meant_names(own)
+
+    @property
     def names(self) -> list[str]:
         """The names of all rows that the decision depends on."""
         subjects = () if self.subject is None else (self.subject, f"/{self.subject}")
         agents = () if self.agent is None else (self.agent, *(self.parents or ()))
         called = canonical(self.name)  # in case the server called `remit` is not Remit
-        tools = (self.tool, *server_rows(self.tool), called, *server_rows(called))
+        named = dict.fromkeys((self.tool, *self.meant, called))
+        tools = [each for name in named for each in (name, *server_rows(name))]
         reached = (server_name(self.reached),) if self.reached else ()
         return list(dict.fromkeys((*tools, *subjects, *agents, *reached)))

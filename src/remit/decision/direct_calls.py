@@ -6,7 +6,7 @@ modes apply to it, but it is not refused only because it is unknown.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import chain
+from functools import partial
 
 from remit.decision.agents import Agent, AgentProfile, tool_refusal
 from remit.decision.client_reports import SOURCE_SCOPES, ClientCall
@@ -20,11 +20,13 @@ from remit.decision.row_status import adopt, without_untrusted
 from remit.decision.scopes import Scope
 from remit.decision.tool_lookup import closest_to_being_visible
 from remit.decision.tool_names import (
+    GATEWAY_TOOLS,
     MCP,
     SERVER,
     canonical,
     classify,
     full_label,
+    normalise,
     served_name,
     server_name,
     server_rows,
@@ -39,6 +41,8 @@ _READ = frozenset({*SOURCE_SCOPES, _AGENT})  # client sources whose files Remit 
 # Client sources that no repository can write: the user's and the administrator's files, and the launch.
 _USERS = frozenset({"user", "local", "managed", "enterprise", "dynamic", "sdk", "claudeai"})
 _OF_SERVERS = (Kind.MCP_SERVER, Kind.MCP_TOOL)
+_DIGITS, _HEX = 8, frozenset("0123456789abcdef")  # of the hash in a served name
+_GENERAL = "general-purpose"  # the client's own agent that may start others; no file declares it
 _ORDER = {Verdict.VISIBLE: 0, Verdict.ASK: 1, Verdict.HIDDEN: 2}
 
 
@@ -62,24 +66,38 @@ def decide_call(
     call = call._replace(is_anothers=_is_anothers(call, tools))
     if call.is_own and context.is_installed:
         tools = without_untrusted(tools)  # as the gateway, which does not start them
-    as_agent = _as_caller(call, tools, context)
-    subjects = _subjects(call, tools, context)
+    callers = _callers(call, tools, context)
     if not call.is_own:
-        decided = [_decided(call, rows, as_agent) for rows in subjects]
-        return _worst(
-            decided if call.reached is None else [*decided, _reached(call.reached, tools, as_agent)]
-        )
-    # The gateway does not know the agent, so report only what this agent may not do but the main session may.
-    agents = _worst(_decided(call, rows, as_agent) for rows in subjects)
-    everybodys = _worst(_decided(call, rows, context) for rows in subjects)
-    if _ORDER[agents.verdict] > _ORDER[everybodys.verdict]:
-        return agents
-    return _prompted(call, subjects, tools, own, needs_person) or _SILENT
+        subjects = _subjects(call, tools, context)
+        decided = [_strictest(callers, partial(_decided, call, rows)) for rows in subjects]
+        reached = () if call.reached is None else (partial(_reached, call.reached, tools),)
+        return _worst([*decided, *(_strictest(callers, each) for each in reached)])
+    narrower = _worst(_narrower(call, rows, callers, context) for rows in _meant(call, tools, context))
+    if narrower.verdict is not Verdict.VISIBLE:
+        return narrower
+    return _prompted(call, tools, own, needs_person) or _SILENT
+
+
+def depends_on_catalog(call: ClientCall, catalog: Iterable[Tool]) -> bool:
+    """Return whether a decision depends on more rows than those in `call.names`."""
+    if call.is_orphan:
+        return True
+    is_narrowed = call.agent is not None or call.mode in _NARROWING
+    listed = (tool.name for tool in catalog if tool.authority is Authority.CONFIG)
+    return is_narrowed and call.is_own and not any(name in call.meant for name in listed)
+
+
+def _narrower(
+    call: ClientCall, rows: Sequence[Tool], callers: Sequence[Context], context: Context
+) -> Decision:
+    """Decide only about what the gateway cannot: it knows neither the agent nor the client's mode."""
+    callers_own = _strictest(callers, partial(_decided, call, rows))
+    everybodys = _decided(call._replace(mode=None), rows, context)
+    return callers_own if _ORDER[callers_own.verdict] > _ORDER[everybodys.verdict] else _SILENT
 
 
 def _prompted(
     call: ClientCall,
-    subjects: Sequence[Sequence[Tool]],
     tools: Sequence[Tool],
     context: Context,
     needs_person: Callable[[Tool], bool],
@@ -87,8 +105,8 @@ def _prompted(
     """Apply the client's permission rules to the tool behind the gateway."""
     context = replace(context, starts_servers=False)
     # The gateway serves only what servers listed, whatever was reported of the name.
-    served = [tool for tool in chain(*subjects) if tool.authority is Authority.CONFIG]
-    rows = served or _covered(call, tools, context)
+    served = [tool for tool in _rows(call.tool, tools) if tool.authority is Authority.CONFIG]
+    rows = served or _covered(call.tool, tools, context)
     listed = [ToolDecision(tool, decide(tool, context)) for tool in rows]
     nearest = min(listed, key=closest_to_being_visible, default=None)
     if nearest is None:
@@ -102,9 +120,43 @@ def _prompted(
     return prompt_decision(call, inner, tools, context)
 
 
-def _covered(call: ClientCall, tools: Sequence[Tool], context: Context) -> list[Tool]:
+def _meant(call: ClientCall, tools: Sequence[Tool], context: Context) -> list[Sequence[Tool]]:
+    """List what a call through the gateway may mean, each with its candidate rows."""
+    if call.served in GATEWAY_TOOLS:
+        return []
+    named = [_rows(name, tools) for name in call.meant]
+    if any(tool.authority is Authority.CONFIG for rows in named for tool in rows):
+        return [rows for rows in named if rows]
+    renamed = [tool for tool in tools if _may_be_served_as(call.served or "", tool)]
+    found = [*named, *([tool] for tool in renamed)]
+    for name in call.meant:
+        found.append([each for each in _covered(name, tools, context) if not _has_server(each, renamed)])
+    return [rows for rows in found if rows]
+
+
+def _has_server(tool: Tool, others: Sequence[Tool]) -> bool:
+    return any((each.server, each.plugin) == (tool.server, tool.plugin) for each in others)
+
+
+def _may_be_served_as(name: str, tool: Tool) -> bool:
+    """Return whether a tool may have a served name without its server, or one that ends in a hash."""
+    if tool.kind is not Kind.MCP_TOOL or tool.authority is not Authority.CONFIG:
+        return False
+    prefix = server_name(tool.server or "", tool.plugin)[:-1]
+    forms = (tool.name.removeprefix(MCP), tool.name.removeprefix(prefix))
+    name = normalise(name)
+    stem, _, mark = name.rpartition("_")
+    is_hashed = bool(stem) and len(mark) == _DIGITS and _HEX.issuperset(mark)
+    return any(form == name or (is_hashed and form.startswith(stem)) for form in forms)
+
+
+def _rows(name: str, tools: Sequence[Tool]) -> list[Tool]:
+    return [tool for tool in tools if tool.name == name and tool.kind is not Kind.MCP_SERVER]
+
+
+def _covered(name: str, tools: Sequence[Tool], context: Context) -> list[Tool]:
     """Build a row for an unlisted tool behind the gateway, if a server covers its name."""
-    assumed = _assumed(call._replace(server=None), tools, context, is_read=True)
+    assumed = _assumed(name, None, tools, context, is_read=True)
     return [] if assumed.config_status is None else [assumed]
 
 
@@ -251,12 +303,12 @@ def _worst(decisions: Iterable[Decision]) -> Decision:
 
 def _subjects(call: ClientCall, tools: Sequence[Tool], context: Context) -> list[Sequence[Tool]]:
     """List everything a call uses, each with its candidate rows."""
-    rows = [tool for tool in tools if tool.name == call.tool and tool.kind is not Kind.MCP_SERVER]
+    rows = _rows(call.tool, tools)
     rows = [tool for tool in rows if call.server in (None, tool.server)] or rows
-    if call.is_own:
-        return [rows] if rows else []
     is_read = call.source is None or call.source in _READ
-    found: list[Sequence[Tool]] = [rows if rows and is_read else [_assumed(call, tools, context, is_read)]]
+    if not rows or not is_read:
+        rows = [_assumed(call.tool, call.server, tools, context, is_read)]
+    found: list[Sequence[Tool]] = [rows]
     kinds = STARTERS.get(call.name, ())
     names = (call.subject, f"/{call.subject}")
     if through := [tool for tool in tools if tool.kind in kinds and tool.name in names]:
@@ -264,19 +316,19 @@ def _subjects(call: ClientCall, tools: Sequence[Tool], context: Context) -> list
     return found
 
 
-def _assumed(call: ClientCall, tools: Sequence[Tool], context: Context, is_read: bool) -> Tool:
+def _assumed(name: str, server: str | None, tools: Sequence[Tool], context: Context, is_read: bool) -> Tool:
     """Build a row for a tool that only the client knows."""
-    named = classify(call.tool)
+    named = classify(name)
     is_of_server = named.kind is Kind.MCP_TOOL
     made = Tool(
-        name=call.tool,
+        name=name,
         kind=named.kind,
         client=context.client or "",
         scope=Scope.DYNAMIC if is_of_server else Scope.GLOBAL,
         source="hook",
         authority=Authority.HOOK,
         project_hash=context.workspace.project.hash if is_of_server else None,
-        server=(call.server or named.server) if is_of_server else None,
+        server=(server or named.server) if is_of_server else None,
     )
     return adopt([*tools, made])[-1] if is_read else made
 
@@ -300,6 +352,37 @@ def agent_context(
     profile = profiles.get(name, AgentProfile())
     agent = Agent(name=name, profile=profile, parents=above, is_from_main=is_from_main)
     return replace(context, agent=agent)
+
+
+def _callers(call: ClientCall, tools: Sequence[Tool], context: Context) -> list[Context]:
+    """Return the context of the caller, and if nobody knows its parent, one below each possible parent."""
+    known = _as_caller(call, tools, context)
+    if not call.is_orphan:
+        return [known]
+    declared = [tool.name for tool in tools if tool.kind is Kind.SUBAGENT]
+    filtered = () if context.filters is None else (_GENERAL, *declared)  # a filter may look at any parent
+    parents = dict.fromkeys((*context.policy.agents, *filtered))
+    return [known, *(_as_caller(call._replace(parents=(each,)), tools, context) for each in parents)]
+
+
+def _strictest(callers: Sequence[Context], judge: Callable[[Context], Decision]) -> Decision:
+    """Decide for the caller; a stricter decision below a possible parent counts, and says why."""
+    known, *possible = callers
+    found = judge(known)
+    for each in possible:
+        if found.verdict is Verdict.HIDDEN:
+            break
+        below = judge(each)
+        if _ORDER[below.verdict] > _ORDER[found.verdict]:
+            found = replace(
+                below,
+                reason=f"{_ORPHANED}: {below.reason}",
+                detail=f"{_ORPHANED}: {below.full_reason}",
+            )
+    return found
+
+
+_ORPHANED = "the agent that started this one is unknown, so the rules for every agent apply"
 
 
 def _as_caller(call: ClientCall, tools: Sequence[Tool], context: Context) -> Context:

@@ -94,6 +94,12 @@ class Policy:
             self._refused[key] = self._refusal(tool, agents)
         return self._refused[key]
 
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """For each list that is for some agents only, a name that it applies to."""
+        listed = (each.owner for each in self._lists if each.target is ListTarget.AGENT)
+        return tuple(dict.fromkeys("".join(owner.parts) for owner in listed))
+
     def rate(self, tool: Tool) -> ToolDanger:
         """Rate the danger of a tool."""
         if not (self._safety_rules or self._annotation_trust):

@@ -69,6 +69,23 @@ def served_name(name: str) -> str | None:
     return name.removeprefix(OWN) if name.startswith(OWN) else None
 
 
+def served_spellings(name: str) -> tuple[str, ...]:
+    """List the served names that a name in a call of the gateway may refer to."""
+    own = served_name(name)
+    return (name,) if own is None else (name, own)
+
+
+def meant_names(name: str) -> tuple[str, ...]:
+    """List the canonical names that a name in a call of the gateway may mean, likeliest first."""
+    written = [
+        each
+        for served in served_spellings(name)
+        for each in (served, MCP + served)
+        if each.startswith(MCP)  # as all tools behind the gateway
+    ]
+    return tuple(dict.fromkeys((*written, *map(normalise, written))))
+
+
 def classify(name: str) -> Classified:
     """Classify a canonical name by its prefix, assuming the narrowest scope."""
     if name.startswith(MCP):

@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import Any
 
 from remit.decision.definitions.definition_changes import is_held
-from remit.decision.tool_names import MEMORY_SERVER, REMIT
+from remit.decision.tool_names import MEMORY_SERVER, REMIT, served_spellings
 from remit.errors import RemitError
 from remit.gateway.call_handler import CallHandler, UnservedToolError
 from remit.gateway.change_feed import ChangeFeed
@@ -20,7 +20,7 @@ from remit.memory.memory_server import instructions as about_memory
 from remit.presentation.instructions import instructions
 from remit.presentation.refusals import failure
 from remit.presentation.remit_tools import DEFINITIONS, OwnTool
-from remit.presentation.served_names import prefix, served_spellings
+from remit.presentation.served_names import prefix
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
 from remit.upstream.ports import RequestContext, UpstreamPool
 

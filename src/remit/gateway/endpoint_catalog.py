@@ -11,10 +11,10 @@ from remit.decision.globs import Glob
 from remit.decision.kinds import Authority, Kind
 from remit.decision.state_snapshot import Snapshot
 from remit.decision.tool_lookup import closest_to_being_visible
-from remit.decision.tool_names import MCP, spellings, tool_name
+from remit.decision.tool_names import MCP, meant_names, spellings, tool_name
 from remit.decision.tools import Definition, Tool
 from remit.presentation.plan import ServingPlan
-from remit.presentation.served_names import ServedNames, own_name, rest_of, served_spellings
+from remit.presentation.served_names import ServedNames, own_name, rest_of
 from remit.presentation.tool_items import Item
 from remit.upstream.upstream_model import ServerExtras, Upstream
 
@@ -98,11 +98,7 @@ class EndpointCatalog:
 
     def _called(self, name: str) -> Sequence[Tool]:
         """Return the rows for a name, whether they are served or not."""
-        for served in served_spellings(name):
-            for canonical in (served, MCP + served):
-                if canonical in self.rows:
-                    return self.rows[canonical]
-        return ()
+        return next((self.rows[each] for each in meant_names(name) if each in self.rows), ())
 
     def _decided(self, tool: Tool, take: Take) -> CallTarget:
         context = self._at(tool, take)

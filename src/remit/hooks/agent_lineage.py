@@ -17,7 +17,7 @@ from remit.hooks.event import Event
 
 _MAX_PATH = 4_096
 _MAX_DEPTH = 16  # agents above each other
-_MAX_META = 65_536  # bytes
+_MAX_META = 8 * 1024 * 1024  # bytes; it contains text of a model, which must not reach the limit
 _HEAD = 4_096  # bytes of a transcript that contain its first line
 _ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
 

@@ -35,17 +35,20 @@ def before_call(event: Event, environment: HookEnvironment) -> Answer:
     """
     if event.tool is None:
         raise ValueError("no readable `tool_name`")
+    is_agents = event.fields.get("agent_id") is not None
+    parents = _parents(event) if is_agents else None
     call = ClientCall(
         event.tool,
         server=event.server,
         source=event.source,
         subject=event.subject,
-        agent=event.text("agent_type"),
+        agent=event.text("agent_type") or ("" if is_agents else None),
         mode=event.text("permission_mode"),
         through=event.through,
         label=event.label,
         reached=event.reached,
-        parents=None if event.text("agent_id") is None else _parents(event),
+        parents=parents,
+        is_orphan=is_agents and parents is None,
     )
     decided = (
         _OWN_FILE

@@ -3,11 +3,19 @@
 Clients add their own prefix for Remit, and few allow more than 64 characters in total.
 """
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
-from remit.decision.tool_names import GATEWAY_TOOLS, MCP, OWN, normalise, served_name, server_name, tool_name
+from remit.decision.tool_names import (
+    GATEWAY_TOOLS,
+    MCP,
+    OWN,
+    normalise,
+    served_spellings,
+    server_name,
+    tool_name,
+)
 
 if TYPE_CHECKING:
     from remit.decision.declarations import Key
@@ -138,12 +146,6 @@ class ServedNames(Generic[Named]):
         self._names[claim.key] = name
         self._keys[name] = claim.key
         self._held[name] = claim
-
-
-def served_spellings(name: str) -> Sequence[str]:
-    """List the served names that a name may refer to."""
-    own = served_name(name)
-    return (name,) if own is None else (name, own)
 
 
 def rest_of(name: str, server: str, plugin: str | None, *, is_prefixed: bool) -> str | None:
