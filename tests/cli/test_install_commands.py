@@ -253,6 +253,19 @@ def test_uninstall_leaves_what_others_put_on_the_list_and_says_so(ada: Ada) -> N
     assert read(ada.settings)["allowedMcpServers"] == [{"serverName": "mine"}]
 
 
+def test_uninstall_says_what_stays_and_without_a_client_lists_the_installed_ones(ada: Ada) -> None:
+    assert "Remit is not installed in any client." in ada.run("uninstall", code=1)
+    ada.run("install", "claude-code", "--yes")
+    ada.run("install", "cursor", "--yes")
+    told = ada.run("uninstall", code=1)
+    assert "  Claude Code: remit uninstall claude-code\n  Cursor: remit uninstall cursor\n" in told
+    assert "Missing argument" not in told
+    assert ": Remit is still installed in Cursor." in ada.run("uninstall", "claude-code", "--yes")
+    told = ada.run("uninstall", "cursor", "--yes")
+    assert "Trust and history stay in " in told
+    assert "; delete that directory to remove them." in told
+
+
 def test_uninstall_without_an_install_says_so(ada: Ada) -> None:
     assert "Remit is not installed in Claude Code" in ada.run("uninstall", "claude-code", "--yes", code=1)
 

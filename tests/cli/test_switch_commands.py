@@ -208,6 +208,17 @@ def test_undo_takes_back_an_install(sandbox: Sandbox, shop: Path) -> None:
     assert sandbox.remit("uninstall", "claude-code", "--yes", cwd=shop).returncode == 1
 
 
+def test_undoing_an_uninstall_says_that_remit_is_installed_again(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write_state("wiki")
+    sandbox.remit("install", "claude-code", "--yes", cwd=shop)
+    sandbox.remit("uninstall", "claude-code", "--yes", cwd=shop)
+    done = sandbox.remit("undo", "--yes", cwd=shop)
+    assert "Undoing it installs Remit in Claude Code again.\n" in done.stderr
+    assert done.stdout == (
+        "Undone: `remit uninstall claude-code`\nRemit is installed in Claude Code again.\n"
+    )
+
+
 def test_after_an_install_the_clients_own_rules_follow_and_undo_takes_both_back(
     sandbox: Sandbox, shop: Path
 ) -> None:

@@ -31,6 +31,16 @@ def answer(sandbox: Sandbox, *arguments: str, cwd: Path) -> dict[str, Any]:
     return json.loads(sandbox.remit(*arguments, "--json", cwd=cwd).stdout)
 
 
+def test_a_long_session_id_is_cut_so_that_the_table_fits_a_terminal(sandbox: Sandbox, shop: Path) -> None:
+    with sandbox.registry() as registry:
+        here = registry.at(str(shop))
+        registry.usage.record("Read", here, session_id="0f3a9c52-7f6e-4a53-9a55-2d3a0c7e9b11")
+    shown = sandbox.remit("usage", cwd=shop).stdout.splitlines()
+    (row,) = (line for line in shown if "0f3a9c52" in line)
+    assert row.split()[0] == "0f3a9c52"
+    assert max(map(len, shown[1:])) <= 80
+
+
 def test_usage_shows_what_was_used_how_often_and_how_much_of_it_failed(sandbox: Sandbox, shop: Path) -> None:
     shown = sandbox.remit("usage", cwd=shop).stdout.splitlines()
     rows = {line.split()[0]: line.split() for line in shown if line.startswith("  ")}

@@ -8,16 +8,16 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from remit.bootstrap import has_managed_install, open_installer
+from remit.bootstrap import has_managed_install, open_installer, own_directory
 from remit.cli import render
 from remit.cli.onboarding import client_install
-from remit.cli.onboarding.client_install import paths
+from remit.cli.onboarding.client_install import paths, shortened
 from remit.cli.options import NOTHING_DONE, confirm, name_change
-from remit.errors import InstallError
+from remit.errors import FileChangeError, InstallError
 from remit.files.safe_changes import is_writable
 from remit.files.text_diff import TextDifference, differences
 from remit.install.ground import unrecorded
-from remit.install.installer import FileChange
+from remit.install.installer import FileChange, Installer
 from remit.text.redaction import HIDDEN, redact_url
 from remit.text.secrets import may_be_secret
 
@@ -67,17 +67,21 @@ def install(client: str, *, managed: bool, dry_run: bool, yes: bool) -> None:
 
 
 @click.command()
-@click.argument("client")
+@click.argument("client", required=False)
 @_MANAGED
 @_DRY_RUN
 @_YES
-def uninstall(client: str, *, managed: bool, dry_run: bool, yes: bool) -> None:
+def uninstall(client: str | None, *, managed: bool, dry_run: bool, yes: bool) -> None:
     """Remove Remit from a client.
 
     Files that did not change after the install are restored to the last byte; from other files, only Remit's
-    part is removed. Asks for confirmation. Exits with 1 if Remit is not installed there.
+    part is removed. Asks for confirmation. Exits with 1 if Remit is not installed there. Without CLIENT,
+    lists the clients that Remit is installed in.
     """
     installer = open_installer(is_managed=managed)
+    if client is None:
+        _list_installed(installer, option=" --managed" if managed else "")
+        sys.exit(NOTHING_DONE)
     name = installer.client(client)
     changes = installer.plan_removal(name)
     if dry_run:
@@ -100,6 +104,27 @@ def uninstall(client: str, *, managed: bool, dry_run: bool, yes: bool) -> None:
             where = render.printable(change.path)
             _say(f"warning: `{key}` in {where} changed after the install: only Remit's part was removed")
             _say(f"hint: check what is left of `{key}`")
+    if not managed:
+        _say(_what_stays(installer))
+
+
+def _list_installed(installer: Installer, *, option: str) -> None:
+    found = [name for name in installer.clients if installer.is_installed(name)]
+    render.out("Remit is installed in:" if found else "Remit is not installed in any client.")
+    for name in found:
+        render.out(f"  {installer.title(name)}: remit uninstall {name}{option}")
+
+
+def _what_stays(installer: Installer) -> str:
+    """Say where Remit's own data is, and how to remove it once no client needs it."""
+    stays = f"Trust and history stay in {render.printable(shortened(own_directory()))}"
+    try:
+        left = [installer.title(name) for name in installer.clients if installer.is_installed(name)]
+    except FileChangeError:  # the record of another client, which may be installed
+        return f"{stays}."
+    if left:
+        return f"{stays}: Remit is still installed in {', '.join(left)}."
+    return f"{stays}; delete that directory to remove them."
 
 
 def _install_for_all(client: str, *, dry_run: bool, yes: bool) -> None:

@@ -7,12 +7,11 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from remit.bootstrap import open_configuration_file, open_journal, open_registry
+from remit.bootstrap import open_configuration_file, open_installer, open_journal, open_registry
 from remit.cli import render
 from remit.cli.json_output import Shape, asked_for
 from remit.cli.options import (
@@ -162,6 +161,9 @@ def prune(*, options: WorkspaceOptions, yes: bool, as_json: bool) -> None:
             _hint_undo("remit enable NAME")
 
 
+_UNINSTALL = "remit uninstall "
+
+
 @click.command()
 @_YES
 def undo(*, yes: bool) -> None:
@@ -177,14 +179,18 @@ def undo(*, yes: bool) -> None:
         render.out("Nothing to undo.")
         sys.exit(NOTHING_DONE)
     last = entries[-1]
-    when = datetime.fromtimestamp(last.at / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
     command = render.printable(last.command)
-    render.note(f"Last change: `{command}`, {when}")
+    render.note(f"Last change: `{command}`, {render.local_time(last.at)}")
     for path in last.paths:
         render.note(f"  {path}")
+    client = last.command.removeprefix(_UNINSTALL) if last.command.startswith(_UNINSTALL) else None
+    if client is not None:
+        render.note(f"Undoing it installs Remit in {open_installer().title(client)} again.")
     confirm("Undo it?", yes=yes)
     journal.undo()
     render.out(f"Undone: `{command}`")
+    if client is not None:
+        render.out(f"Remit is installed in {open_installer().title(client)} again.")
     refresh_client_rules()
 
 

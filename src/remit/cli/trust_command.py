@@ -217,7 +217,7 @@ def _definition_lines(item: HeldDefinition) -> Iterator[str]:
         yield f"  {item.change.detail}"
     if item.accepted_at is not None:
         by = _ACCEPTED[item.accepted_by or AcceptedBy.FIRST_SIGHT]
-        yield f"  accepted {by}, {moment(item.accepted_at)}"
+        yield f"  accepted {by}, {render.local_time(item.accepted_at)}"
     yield from (f"  {line}" for line in diff_lines(item.accepted, item.current))
 
 

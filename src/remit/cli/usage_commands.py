@@ -19,6 +19,7 @@ from remit.usage.reports import ProjectUse, SessionUse, ToolUse, UsageReport
 _WIDTH = 24  # columns of the longest bar
 _UNUSED = 10  # unused tools in the text output
 _SESSIONS = 5
+_ID = 8  # characters of a session's id in the text output
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
@@ -101,14 +102,17 @@ def _show_usage(found: UsageReport, context: Context, *, sends_a_part: bool) -> 
         render.out()
         columns = ("session", "began", "ended", "calls", "failed", "tools")
         rows = [_session_cells(each) for each in found.sessions[:_SESSIONS]]
-        render.table(f"last sessions, of {len(found.sessions)}", columns, rows, numbers=columns[3:])
+        all_of_them = f" of {len(found.sessions):,}" if len(found.sessions) > _SESSIONS else ""
+        render.out(f"last {len(rows)}{all_of_them} sessions (`--json` has whole ids)")
+        render.table("", columns, rows, numbers=columns[3:])
     if found.unused:
         render.out()
         columns = ("tool", "kind", "tokens")
         rows = [_unused_cells(each) for each in found.unused[:_UNUSED]]
         when = "if they were sent" if sends_a_part else "in each request"
         title = f"never used here: {len(found.unused)}, about {found.unused_tokens:,} tokens {when}"
-        render.table(title, columns, rows, numbers=("tokens",))
+        render.out(title)
+        render.table("", columns, rows, numbers=("tokens",))
         if len(found.unused) > _UNUSED:
             render.out(f"  and {len(found.unused) - _UNUSED} more; `--json` lists them all")
 
@@ -155,7 +159,7 @@ def _unused_cells(each: ToolUse) -> tuple[str, ...]:
 
 def _session_cells(each: SessionUse) -> tuple[str, ...]:
     times = (_minute(each.started_at), _minute(each.ended_at))
-    return each.session_id, *times, str(each.calls), str(each.failures), str(each.tools)
+    return each.session_id[:_ID], *times, str(each.calls), str(each.failures), str(each.tools)
 
 
 def chart(count: int, most: int) -> str:

@@ -72,6 +72,13 @@ def test_on_a_machine_without_tools_the_next_step_is_the_demo(sandbox: Sandbox, 
     assert found["Next"].startswith("remit demo ")
 
 
+def test_clients_without_servers_are_left_out(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write_state("git")
+    sandbox.write(sandbox.home / ".cursor/mcp.json", {"mcpServers": {}})
+    assert "Cursor" in sandbox.remit("clients", cwd=shop).stdout.title()
+    assert rows(sandbox, shop)["Clients"] == "Claude Code (1 server)"
+
+
 def test_servers_that_were_never_listed_have_unknown_costs(sandbox: Sandbox, shop: Path) -> None:
     sandbox.write_state("git")
     found = rows(sandbox, shop)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -27,7 +28,7 @@ def approval_lines(found: Iterable[Approval], approvals: ApprovalService) -> Ite
             yield from (f"  {line}" for line in more)
         if item.declined_at is not None:
             yield "  note       declined in the client, perhaps without asking anyone"
-        yield f"  until      {_time(item.expires_at)}"
+        yield f"  until      {deadline(item.expires_at, time.time() * 1000)}"
 
 
 def approval_shape(item: Approval, approvals: ApprovalService) -> Shape:
@@ -43,6 +44,13 @@ def approval_shape(item: Approval, approvals: ApprovalService) -> Shape:
         "expires_at": _time(item.expires_at),
         "declined_at": None if item.declined_at is None else _time(item.declined_at),
     }
+
+
+def deadline(milliseconds: int, now: float) -> str:
+    """Write a time of today in the person's time zone, with the minutes left."""
+    at = datetime.fromtimestamp(milliseconds / 1000).astimezone().strftime("%H:%M")
+    left = max(0, milliseconds - now) / 60_000
+    return f"{at} ({round(left)} min)" if left >= 1 else f"{at} (less than 1 min)"
 
 
 def _time(milliseconds: int) -> str:

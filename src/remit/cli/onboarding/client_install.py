@@ -61,10 +61,14 @@ def summarize_install(changes: Sequence[FileChange], client: str, title: str) ->
 
 def paths(changes: Sequence[FileChange]) -> str:
     """Name the changed files."""
+    found = [shortened(change.path) for change in changes if change.is_change]
+    return " and ".join(map(render.printable, found)) or "nothing"
+
+
+def shortened(path: str) -> str:
+    """Write a path relative to the home directory where it can be."""
     home = os.path.expanduser("~")
-    found = [change.path for change in changes if change.is_change]
-    short = [f"~{path.removeprefix(home)}" if path.startswith(home + os.sep) else path for path in found]
-    return " and ".join(map(render.printable, short)) or "nothing"
+    return f"~{path.removeprefix(home)}" if path.startswith(home + os.sep) else path
 
 
 def warn_of_unrecorded(names: Sequence[str]) -> None:

@@ -54,7 +54,8 @@ def cost_text(overview: Overview) -> str:
 
 
 def _rows(overview: Overview) -> Iterator[tuple[str, Sequence[str]]]:
-    yield "Clients", [", ".join(map(client_text, overview.clients)) or "none found"]
+    used = [each for each in overview.clients if each.servers or each.is_installed]
+    yield "Clients", [", ".join(map(client_text, used or overview.clients)) or "none found"]
     yield "Tools", [_tools(overview)]
     yield "Tokens", list(_tokens(overview))
     yield "Waiting", list(_waiting(overview)) or ["nothing"]
