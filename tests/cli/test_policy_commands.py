@@ -93,7 +93,10 @@ def test_approve_lists_what_waits_and_answers_it(sandbox: Sandbox, shop: Path) -
     told = json.loads(sandbox.remit("approve", "--json", cwd=shop).stdout)["approvals"]
     assert [(item["id"], item["status"], item["tool"]) for item in told] == [(id, "waiting", PUSH)]
     done = sandbox.remit("approve", id, "--yes", cwd=shop)
-    assert (done.returncode, done.stdout) == (0, f"approved {id}  {PUSH}\n")
+    assert (done.returncode, done.stdout) == (
+        0,
+        f"approved {id}  {PUSH}: for one call; the agent has to call again\n",
+    )
     assert "arguments" in done.stderr
     again = sandbox.remit("approve", id, "--deny", cwd=shop)
     assert again.returncode == 2

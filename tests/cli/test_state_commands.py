@@ -70,7 +70,7 @@ def test_tools_and_why_follow_the_states(sandbox: Sandbox, shop: Path) -> None:
     assert told["tools"][0]["gate"] == "state"
     why = sandbox.remit("why", "deploy", cwd=shop).stdout
     assert "needs state editing (false: not set)" in why
-    assert "to change it: run `remit states set editing`" in why
+    assert "to change it: run `remit states set editing`, or change remit.toml line 17\n" in why
     assert sandbox.remit("states", "set", "editing", cwd=shop).stdout == "set editing\n"
     told = json.loads(sandbox.remit("why", "deploy", "--json", cwd=shop).stdout)
     assert told["gates"][-2] == {
@@ -80,6 +80,15 @@ def test_tools_and_why_follow_the_states(sandbox: Sandbox, shop: Path) -> None:
     }
     assert sandbox.remit("states", "clear", "editing", cwd=shop).stdout == "cleared editing\n"
     assert "mcp__deploy__*" not in sandbox.remit("tools", cwd=shop).stdout
+
+
+def test_why_names_the_line_of_one_condition_and_of_the_rule_where_it_has_several(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    when = "when = \"git.branch == 'release'\"\n"
+    for more, line in (("", 2), ('states = ["docker"]\n', 1)):
+        sandbox.write(shop / "remit.toml", f'[tools."mcp__deploy__*"]\n{when}{more}')
+        assert f", or change remit.toml line {line}\n" in sandbox.remit("why", "deploy", cwd=shop).stdout
 
 
 def test_state_still_works_as_the_former_name_and_is_not_listed(sandbox: Sandbox, shop: Path) -> None:

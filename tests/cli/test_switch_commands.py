@@ -102,6 +102,26 @@ def test_an_unknown_name_is_not_called_hidden(sandbox: Sandbox, shop: Path) -> N
     assert sandbox.remit("why", "kubernetes", cwd=shop).stderr == ""
 
 
+def test_why_says_that_a_client_without_remit_still_offers_a_hidden_tool(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    missing = (
+        "warning: Remit is not installed in Claude Code, which still offers it\n"
+        "hint: run `remit install claude-code`\n"
+    )
+    assert sandbox.remit("why", "tare", cwd=shop).stderr == ""
+    sandbox.remit("disable", "tare", cwd=shop)
+    assert sandbox.remit("why", "tare", cwd=shop).stderr == missing
+    sandbox.remit("install", "claude-code", "--yes", cwd=shop)
+    assert missing not in sandbox.remit("why", "tare", cwd=shop).stderr
+    sandbox.remit("uninstall", "claude-code", "--yes", cwd=shop)
+    sandbox.remit("enable", "tare", cwd=shop)
+    sandbox.write(shop / ".claude/settings.json", '{"permissions": {"deny": ["mcp__scale__tare"]}}')
+    denied = sandbox.remit("why", "tare", cwd=shop)
+    assert "denies it: `permissions.deny`" in denied.stdout
+    assert denied.stderr == ""
+
+
 def test_everywhere_and_shared_choose_the_file(sandbox: Sandbox, shop: Path) -> None:
     blog = sandbox.project("blog")
     sandbox.write_state("wiki")
@@ -240,6 +260,7 @@ def test_why_says_how_to_enable_a_disabled_tool(sandbox: Sandbox, shop: Path) ->
     sandbox.remit("disable", "scale", cwd=shop)
     why = sandbox.remit("why", "mcp__scale__weigh", cwd=shop).stdout
     assert "to change it: run `remit enable mcp__scale__weigh`\n" in why
+    assert "hidden, disabled in remit.local.toml line 2\n" in why
 
 
 def test_undo_refuses_where_a_file_changed_since(sandbox: Sandbox, shop: Path) -> None:
@@ -270,7 +291,10 @@ def test_prune_suggests_what_was_not_used_for_long_and_changes_nothing_unasked(
     sandbox: Sandbox, shop: Path
 ) -> None:
     run_sql(sandbox.database, "update tools set discovered_at = 1000 * unixepoch()")
-    assert "Nothing to prune." in sandbox.remit("prune", cwd=shop).stdout
+    assert (
+        "Nothing to prune.\nA tool is suggested when it was not used"
+        in sandbox.remit("prune", cwd=shop).stdout
+    )
     age(sandbox)
     shown = sandbox.remit("prune", cwd=shop)
     assert shown.returncode == 0

@@ -85,8 +85,8 @@ def test_hidden_tools_are_listed_with_all_by_their_reason(sandbox: Sandbox, shop
     assert lines(sandbox, shop, "--server", "server-07")[-1] == "  1 hidden; `--all` shows why"
     shown = lines(sandbox, shop, "--all", "--sort", "name")
     at = next(at for at, line in enumerate(shown) if line.startswith("server-07: 1 tool, 1 hidden"))
-    assert shown[at + 3].startswith("  hidden by policy: switched off for AI:")
-    assert shown[at + 5] == "    mcp__server-07__other"
+    assert shown[at + 3] == "  hidden by policy: disabled in remit.local.toml line 2"
+    assert shown[at + 4] == "    mcp__server-07__other"
     at = next(at for at, line in enumerate(shown) if line.startswith("server-08: 0 tools, 2 hidden"))
     assert shown[at + 1].startswith("  hidden by policy: ")
     assert max(map(len, shown[1:])) <= 80

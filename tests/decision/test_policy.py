@@ -165,7 +165,7 @@ def test_what_is_switched_off_for_ai_is_hidden_and_says_where() -> None:
     decision = decide(tool("push"), at)
     assert decision.gate is Gate.POLICY
     assert decision.reason == "switched off for AI: rule `tools.mcp__git__push.ai_enabled`"
-    assert decision.full_reason.endswith(": `tools.mcp__git__push.ai_enabled` in remit.toml line 2")
+    assert decision.full_reason == "disabled in remit.toml line 2"
     assert verdict(tool("log"), at) == VISIBLE
 
 

@@ -55,6 +55,15 @@ def test_without_a_known_way_the_states_are_where_to_look() -> None:
     assert decision.unlock == "`remit states` shows every state and how it is found"
 
 
+def test_a_person_is_told_the_line_of_the_rule_and_a_model_is_not() -> None:
+    needed = Requirements([needing("mcp__git__*", "a")._replace(line=3)], {"a": "create a"})
+    decision = decide(server("git"), judged(needed, reading()))
+    assert decision.unlock is not None
+    assert decision.unlock.startswith("create a, or change ")
+    assert decision.unlock.endswith("remit.toml line 3")
+    assert "remit.toml" not in decision.reason
+
+
 def test_every_rule_that_covers_a_tool_must_hold() -> None:
     needed = Requirements([needing("*", "a"), needing("git__commit", "c"), needing("mcp__git__*", "b")])
     commit = server("git")._replace(name="mcp__git__commit")

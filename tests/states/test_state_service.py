@@ -119,7 +119,7 @@ def test_what_is_missing_is_said_with_what_would_bring_it(
     assert explained.decision.gate is Gate.STATE
     assert explained.decision.reason == "state `project-loaded` does not hold"
     assert explained.decision.full_reason == "needs state project-loaded (false: no supernal.yaml in shop)"
-    assert explained.decision.unlock == "create supernal.yaml"
+    assert explained.decision.unlock == "create supernal.yaml, or change remit.toml line 14"
 
 
 def test_a_pattern_of_a_server_covers_its_tools_however_it_is_written(

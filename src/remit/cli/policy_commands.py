@@ -86,7 +86,8 @@ def approve(
             render.data(_approvals_shape(found, approvals, context))
         elif ids:
             for item in found:
-                render.out(f"{approvals.status(item)} {item.id}  {render.printable(item.binding.tool)}")
+                once = "" if deny else ": for one call; the agent has to call again"
+                render.out(f"{approvals.status(item)} {item.id}  {render.printable(item.binding.tool)}{once}")
         elif found:
             render.paged([*approval_lines(found, approvals)])
         else:

@@ -51,6 +51,9 @@ _NAMES = click.argument("names", nargs=-1, required=True, metavar="NAME...", she
 _EVERYWHERE = click.option("--everywhere", is_flag=True, help="In all your projects on this machine.")
 _SHARED = click.option("--shared", is_flag=True, help="For everyone in this project: in `remit.toml`.")
 _YES = click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
+_NOTHING_TO_PRUNE = """\
+Nothing to prune.
+A tool is suggested when it was not used in two weeks or five sessions, or when its calls only fail."""
 _CHOICE = re.compile(r"(\d+)(?:-(\d+))?")
 
 
@@ -277,7 +280,7 @@ def _way(file: ConfigurationFile, pattern: str, context: Context) -> str:
 def _show_proposals(found: Sequence[PruneProposal], context: Context) -> None:
     render.out(render.heading(context))
     if not found:
-        render.out("Nothing to prune.")
+        render.out(_NOTHING_TO_PRUNE)
         return
     render.out()
     rows = [

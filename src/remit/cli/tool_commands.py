@@ -1,10 +1,14 @@
 """`remit tools`, `remit why` and `remit context`."""
 
+from __future__ import annotations
+
 import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
 
-from remit.bootstrap import open_registry
+from remit.bootstrap import open_installer, open_registry
 from remit.catalog.listed_groups import SortKey
 from remit.catalog.summary import summarize
 from remit.cli import json_output, render
@@ -17,6 +21,10 @@ from remit.cli.options import (
     for_an_agent,
     known_names,
 )
+
+if TYPE_CHECKING:
+    from remit.catalog.explanation import Explanation
+    from remit.sessions.install_notices import InstallNotice
 
 
 @click.command()
@@ -79,7 +87,9 @@ def why(*, name: str, options: WorkspaceOptions, as_json: bool) -> None:
         context = options.context(registry)
         explained = explained_name(name, registry, context)
         problems = registry.problems(context)
-        weakened = registry.weakened_protection(context) if not explained.decision.is_available else ()
+        weakened = [] if explained.decision.is_available else registry.weakened_protection(context)
+    if not (explained.tool is None or explained.decision.is_available or context.starts_servers):
+        weakened += _missing_install(explained, explained.tool.client)
     render.problems(problems, context)
     render.notices(weakened)  # hidden does not mean blocked where nothing enforces it
     if as_json:
@@ -88,6 +98,14 @@ def why(*, name: str, options: WorkspaceOptions, as_json: bool) -> None:
         render.explanation(explained, context)
     if explained.tool is None:
         sys.exit(NOTHING_DONE)
+
+
+def _missing_install(explained: Explanation, client: str) -> Iterator[InstallNotice]:
+    installer = open_installer()
+    if client in installer.clients and not installer.is_installed(client):
+        from remit.sessions.install_notices import missing_install
+
+        yield from missing_install(explained, installer.title(client))
 
 
 @click.command("context")

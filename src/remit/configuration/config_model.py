@@ -84,7 +84,12 @@ class ToolEntry(NamedTuple):
     @property
     def has_condition(self) -> bool:
         """Whether it has required states, a `when` or a location."""
-        return not (self.states is None and self.when is None and self.location is None)
+        return bool(self.condition_keys)
+
+    @property
+    def condition_keys(self) -> tuple[str, ...]:
+        """The keys of its required states, its `when` and its location."""
+        return tuple(key for key in ("states", "when", "location") if getattr(self, key) is not None)
 
 
 class ServerOptions(NamedTuple):

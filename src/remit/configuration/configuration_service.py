@@ -270,6 +270,7 @@ class ConfigurationService:
                         compile_policy.entry, () if compile_policy.file.layer in OF_A_PROJECT else own
                     ),
                     compile_policy.file.path,
+                    compile_policy.line,
                 )
                 for compile_policy in configuration.rules
                 if compile_policy.entry.has_condition

@@ -11,12 +11,14 @@ from typing import TypeVar
 
 from remit.configuration.builtin_states import BUILTIN
 from remit.configuration.config_model import (
+    KEY_SEPARATOR,
     OF_A_PROJECT,
     ConfigurationFile,
     ConfigurationLayer,
     LoadedFile,
     StateEntry,
     Strategy,
+    ToolEntry,
 )
 from remit.configuration.merged_configuration import (
     VARIABLES,
@@ -47,7 +49,7 @@ def combine(loaded: Sequence[LoadedFile], trusted: Trusted) -> Configuration:
         states=layered.states,
         waiting=frozenset(layered.waiting),
         implications=layered.implications(),
-        rules=tuple(ToolRule(entry, each.file) for each in loaded for entry in each.content.tools),
+        rules=tuple(_rule(entry, each) for each in loaded for entry in each.content.tools),
         trust_requests=tuple(layered.trust_requests),
         conflicts=tuple(layered.conflicts),
         foreign=frozenset(foreign),
@@ -70,6 +72,13 @@ def combine(loaded: Sequence[LoadedFile], trusted: Trusted) -> Configuration:
         namespaces=tuple(entry for each in loaded for entry in each.content.namespaces),
         filters=_filters(loaded),
     )
+
+
+def _rule(entry: ToolEntry, loaded: LoadedFile) -> ToolRule:
+    keys = entry.condition_keys
+    path = ("tools", entry.pattern, *(keys if len(keys) == 1 else ()))
+    place = loaded.places.get(KEY_SEPARATOR.join(path))
+    return ToolRule(entry, loaded.file, place[0] if place else 0)
 
 
 class _Layers:

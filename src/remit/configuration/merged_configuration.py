@@ -76,10 +76,11 @@ class TrustRequest(NamedTuple):
 
 
 class ToolRule(NamedTuple):
-    """A rule for tools, with the file that sets it."""
+    """A rule for tools, with the file and the line that set it."""
 
     entry: ToolEntry
     file: ConfigurationFile
+    line: int = 0  # of its condition, or of the table if it has several; 0: unknown
 
 
 class Transition(NamedTuple):

@@ -105,7 +105,7 @@ def decide_by(table: GateTable, tool: Tool, context: Context) -> Decision:
                 gate=gate,
                 reason=result.reason,
                 unlock=result.unlock,
-                asked_by_client=result.by_client,
+                asked_by_client=result.asks and result.by_client,
                 detail=result.detail,
                 next_step=result.next_step,
             )

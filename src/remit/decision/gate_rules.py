@@ -30,7 +30,7 @@ class GateResult(NamedTuple):
     reason: str
     unlock: str | None = None
     asks: bool = False  # the tool passes, but each call needs approval
-    by_client: bool = False  # a rule of the client asks
+    by_client: bool = False  # a rule of the client asks or denies
     detail: str | None = None
     next_step: NextStep | None = None
 
@@ -180,7 +180,8 @@ def policy(tool: Tool, context: Context) -> GateResult:
     agent = context.agent
     agents = () if agent is None else (agent.name, *(each.name for each in agent.parents))
     refusal = context.policy.refusal(tool, agents)
-    if refusal is None and permissions is not None and (rule := permissions.denying(tool)):
+    rule = permissions.denying(tool) if refusal is None and permissions is not None else None
+    if rule is not None:
         refusal = Refusal(
             f"the client's rule `{rule.text}` denies it", rule.origin, f"remove `{rule.text}` from"
         )
@@ -192,8 +193,13 @@ def policy(tool: Tool, context: Context) -> GateResult:
         False,
         f"{refusal.reason}: {_rule(refusal.origin)}",
         f"run `remit enable {shlex.quote(tool.name)}`" if is_switch else f"{refusal.unlock} {place}",
-        detail=f"{refusal.reason}: {place}",
+        by_client=rule is not None,
+        detail=_disabled(refusal.origin, context) if is_switch else f"{refusal.reason}: {place}",
     )
+
+
+def _disabled(origin: ConfigLocation, context: Context) -> str:
+    return f"disabled in {_place(context)(origin._replace(key=''))}"
 
 
 def _permitted(tool: Tool, permissions: ClientPermissions, context: Context) -> GateResult:
@@ -246,10 +252,12 @@ def state(tool: Tool, context: Context) -> GateResult:
     unmet = context.requirements.unmet(required, context.snapshot)
     if unmet is None:
         return _REQUIREMENTS_MET
+    way = unmet.unlock or "`remit states` shows every state and how it is found"
+    rule = ConfigLocation(unmet.source, "", unmet.line)
     return GateResult(
         False,
         unmet.reason,
-        unmet.unlock or "`remit states` shows every state and how it is found",
+        f"{way}, or change {_place(context)(rule)}" if rule.line else way,
         detail=unmet.detail,
         next_step=unmet.next_step,
     )

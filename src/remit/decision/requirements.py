@@ -39,6 +39,8 @@ class UnmetRequirement(NamedTuple):
     detail: str
     unlock: str | None
     next_step: NextStep | None = None
+    source: str = ""  # the file of the rule
+    line: int = 0  # 0: unknown
 
 
 class Requirement(NamedTuple):
@@ -47,6 +49,7 @@ class Requirement(NamedTuple):
     pattern: str
     condition: RequirementCondition
     source: str  # the file that sets it
+    line: int = 0  # 0: unknown
 
 
 class ToolRequirements(tuple[Requirement, ...]):
@@ -119,6 +122,8 @@ class Requirements:
             value.reason,
             "; ".join(dict.fromkeys(ways)) or None,
             self._next_step(missing),
+            requirement.source,
+            requirement.line,
         )
 
     def _next_step(self, missing: Iterable[str]) -> NextStep | None:

@@ -7,20 +7,24 @@ model reads the reason; files, lines and the fix are for the user.
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from remit.decision.client_settings import matches
 from remit.decision.context import Context, shorten
 from remit.decision.decide import ToolDecision
 from remit.decision.declarations import Declaration, Key, Resolved
 from remit.decision.gate_rules import status_reason
+from remit.decision.gates import Gate
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.scopes import Scope
 from remit.decision.settings_rules import MANAGED_HOOKS_ONLY, Effect, SettingsLevel, SettingsRule
-from remit.decision.tool_names import SERVER
+from remit.decision.tool_names import REMIT, SERVER
 from remit.decision.tools import Tool
 from remit.text.foreign import one_line
 from remit.upstream.launch.start_obstacles import started_servers
+
+if TYPE_CHECKING:
+    from remit.catalog.explanation import Explanation
 
 ASK = "Only the user can change this"
 _MOST = 10  # reasons that a model reads; a repository can declare any number of servers
@@ -173,6 +177,20 @@ def _denied(declaration: Declaration, status: ConfigStatus, client: InstalledCli
     again = f"remit uninstall claude-code{client.option}"
     fix = f"change that, or run `{again}` to have the client load its servers itself"
     return status_reason(status) + where, fix
+
+
+_OWN_GATES = (Gate.POLICY, Gate.DEFINITION, Gate.STATE, Gate.DANGER)  # the client knows nothing of them
+
+
+def missing_install(explained: "Explanation", title: str) -> Iterator[InstallNotice]:
+    """Say that a client without Remit still offers a tool that Remit's own rules hide."""
+    tool, gate = explained.tool, explained.decision.gate
+    if tool is None or tool.source == REMIT or explained.decision.is_available or gate not in _OWN_GATES:
+        return
+    if not any(result.by_client for each, result in explained.gates if each is gate):
+        reason = f"Remit is not installed in {title}, which still offers it"
+        fix = f"run `remit install {tool.client}`"
+        yield InstallNotice(NoticeKind.GATEWAY, tool.source, SERVER, reason, fix, tool.scope)
 
 
 _BLOCKED = {"claude-code": ", and its hooks block every call"}

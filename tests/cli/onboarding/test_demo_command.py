@@ -38,7 +38,7 @@ def test_the_demo_tells_its_story_and_leaves_nothing_behind(world: Sandbox) -> N
         "~/shop $ remit tools",
         "~/blog $ remit tools",
         "mcp__deploy__release: hidden, needs state tests-passed (false: not set)",
-        "to change it: run `remit states set tests-passed`",
+        "to change it: run `remit states set tests-passed`, or change remit.toml line 8",
         "~/shop $ remit search --limit 2 'go back to the version that worked'",
         "Released 2.4.0 to production. Before: 2.3.0.",
     ):
