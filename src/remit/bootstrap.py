@@ -122,11 +122,6 @@ def open_configuration_file(layer: "ConfigurationLayer", workspace: "Workspace")
     return EditableFile(path, checkout=checkout)
 
 
-def own_directory() -> str:
-    """Return the directory where Remit keeps its data."""
-    return _data_directory(_machine())
-
-
 def open_journal() -> "ChangeJournal":
     """Open the journal of the changes that Remit made to files."""
     from remit.install.change_journal import ChangeJournal

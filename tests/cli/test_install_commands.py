@@ -262,7 +262,9 @@ def test_uninstall_says_what_stays_and_without_a_client_lists_the_installed_ones
     assert "Missing argument" not in told
     assert ": Remit is still installed in Cursor." in ada.run("uninstall", "claude-code", "--yes")
     told = ada.run("uninstall", "cursor", "--yes")
-    assert "Trust and history stay in " in told
+    assert f"Trust and history stay in {ada.record.parents[1]}; delete" in told.replace(
+        "~", str(ada.sandbox.home)
+    )
     assert "; delete that directory to remove them." in told
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from remit.bootstrap import has_managed_install, open_installer, own_directory
+from remit.bootstrap import has_managed_install, open_installer
 from remit.cli import render
 from remit.cli.onboarding import client_install
 from remit.cli.onboarding.client_install import paths, shortened
@@ -18,6 +18,7 @@ from remit.files.safe_changes import is_writable
 from remit.files.text_diff import TextDifference, differences
 from remit.install.ground import unrecorded
 from remit.install.installer import FileChange, Installer
+from remit.settings import data_directory
 from remit.text.redaction import HIDDEN, redact_url
 from remit.text.secrets import may_be_secret
 
@@ -117,7 +118,8 @@ def _list_installed(installer: Installer, *, option: str) -> None:
 
 def _what_stays(installer: Installer) -> str:
     """Say where Remit's own data is, and how to remove it once no client needs it."""
-    stays = f"Trust and history stay in {render.printable(shortened(own_directory()))}"
+    directory = data_directory(os.environ, sys.platform, os.path.expanduser("~"))
+    stays = f"Trust and history stay in {render.printable(shortened(directory))}"
     try:
         left = [installer.title(name) for name in installer.clients if installer.is_installed(name)]
     except FileChangeError:  # the record of another client, which may be installed
