@@ -57,7 +57,7 @@ def read_trace(folder: Path, cwd: Path) -> Trace:
                 started.append(_strings(line))
             elif name in _CONNECTIONS and "sa_family=" in line:
                 reached.append(line)
-            elif name in _OPENS and (found := _OPENED.search(line)):
+            elif name in _OPENS and "O_PATH" not in line and (found := _OPENED.search(line)):
                 opened.append(_decoded(found[1]))
             if " = -1 " not in line and (name in _CHANGES or (name in _OPENS and _WRITING.search(line))):
                 changed += _paths(line, cwd)
@@ -80,10 +80,8 @@ def run_traced(
         return done, read_trace(folder, cwd)
 
 
-def serve_traced(
-    words: Sequence[str], *, cwd: Path, environment: Mapping[str, str]
-) -> tuple[list[str], Trace]:
-    """Start a gateway, list its tools, call each, hang up, and give all that it answered.
+def serve_traced(words: Sequence[str], *, cwd: Path, environment: Mapping[str, str]) -> Trace:
+    """Start a gateway, list its tools, call each, and hang up; a repository may hide all of them.
 
     Raises:
         RuntimeError: it does not answer; with what it says on stderr.
@@ -101,13 +99,14 @@ def serve_traced(
         gateway = Gateway(process)
         try:
             gateway.open()
-            answers = [gateway.call(name) for name in gateway.tools()]
+            for name in gateway.tools():
+                gateway.call(name)
         except (RuntimeError, BrokenPipeError) as error:
             errors.seek(0)
             raise RuntimeError(f"{error}: {errors.read().decode(errors='replace')[-2_000:]}") from None
         finally:
             gateway.end()
-        return answers, read_trace(folder, cwd)
+        return read_trace(folder, cwd)
 
 
 def _strings(line: str) -> list[str]:

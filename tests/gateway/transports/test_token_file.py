@@ -38,7 +38,7 @@ def test_no_two_tokens_are_alike_and_none_has_the_name_of_another(tmp_path: Path
     tokens = TokenFile(str(tmp_path))
     made = {tokens.add(f"t{number}", projects=[], agents=[], at=0) for number in range(5)}
     assert len(made) == 5
-    with pytest.raises(TokenError, match="a token `t1` already"):
+    with pytest.raises(TokenError, match="a token called `t1` already exists"):
         tokens.add("t1", projects=[], agents=[], at=0)
 
 
