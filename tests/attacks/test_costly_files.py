@@ -107,7 +107,7 @@ def test_a_file_over_a_limit_is_a_problem_and_the_others_count(world: World, bui
     build(world.repository)
     world.write(world.repository / ".claude/commands/greet.md", "Greet the user\n")
     warned = world.attempt("scan").stderr.splitlines()
-    assert any(file in line and "more than" in line for line in warned)
+    assert any(file in line and "at most" in line for line in warned)
     assert "/greet" in world.remit("tools", "--all")
 
 

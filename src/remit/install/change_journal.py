@@ -66,8 +66,11 @@ class ChangeJournal:
 
     def recorder(self, command: str, *, is_derived: bool = False) -> Callable[[ObservedChange], None]:
         """Return an observer that records changes as one entry."""
-        entry = JournalEntry(at=self._clock(), command=command, is_derived=is_derived)
-        path = os.path.join(self._folder, f"{entry.at:015d}-{os.getpid()}.json")
+        times = (name.partition("-")[0] for name in self._names())
+        latest = max((int(time) for time in times if time.isdecimal()), default=0)
+        at = max(self._clock(), latest + 1)  # a clock may stand still, or be set back
+        entry = JournalEntry(at=at, command=command, is_derived=is_derived)
+        path = os.path.join(self._folder, f"{at:015d}-{os.getpid()}.json")
 
         def record(change: ObservedChange) -> None:
             nonlocal entry
