@@ -94,5 +94,5 @@ def test_plan_mode_holds_for_a_tool_that_calls_itself_read_only(world: World) ->
     with world.serve_as_installed() as gateway:
         require("own__delete_all" in gateway.tools(), "the gateway does not list the tool")
     start(world, "clerk")
-    assert ask_hook(world, "mcp__remit__own__delete_all", "clerk", permission_mode="plan") == "deny"
+    assert ask_hook(world, "mcp__remit__own__delete_all", "clerk", permission_mode="plan") == "ask"
     assert ask_hook(world, "mcp__remit__discover_tools", "clerk", permission_mode="plan") != "deny"

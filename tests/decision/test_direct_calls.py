@@ -483,12 +483,17 @@ def test_what_everybody_is_refused_does_not_hide_what_an_agent_is_refused() -> N
     assert decide_call(call, rows, rules).gate is Gate.POLICY
 
 
-@pytest.mark.parametrize("mode", ["plan", "dontAsk"])
-def test_a_clients_mode_makes_what_is_behind_the_gateway_narrower_too(mode: str) -> None:
-    here = ruled('[tools."mcp__git__commit"]\napproval = true\ndanger = "moderate"')
+@pytest.mark.parametrize(
+    ("mode", "verdict", "rule"),
+    [("plan", Verdict.ASK, 'danger = "moderate"'), ("dontAsk", Verdict.HIDDEN, "approval = true")],
+)
+def test_a_clients_mode_makes_what_is_behind_the_gateway_narrower_too(
+    mode: str, verdict: Verdict, rule: str
+) -> None:
+    here = ruled(f'[tools."mcp__git__commit"]\n{rule}')
     call = ClientCall("mcp__remit__git__commit", mode=mode)
     found = decide_call(call, [GIT, COMMIT], here)
-    assert (found.verdict, found.gate) == (Verdict.HIDDEN, Gate.DANGER)
+    assert (found.verdict, found.gate) == (verdict, Gate.DANGER)
     assert mode in found.reason
     low = ruled('[tools."mcp__git__commit"]\ndanger = "low"')
     assert decide_call(call, [GIT, COMMIT], low).is_available

@@ -73,9 +73,8 @@ def decide_call(
         reached = () if call.reached is None else (partial(_reached, call.reached, tools),)
         return _worst([*decided, *(_strictest(callers, each) for each in reached)])
     narrower = _worst(_narrower(call, rows, callers, context) for rows in _meant(call, tools, context))
-    if narrower.verdict is not Verdict.VISIBLE:
-        return narrower
-    return _prompted(call, tools, own, needs_person) or _SILENT
+    prompted = _prompted(call, tools, own, needs_person) or _SILENT
+    return narrower if _ORDER[narrower.verdict] > _ORDER[prompted.verdict] else prompted
 
 
 def depends_on_catalog(call: ClientCall, catalog: Iterable[Tool]) -> bool:
@@ -93,6 +92,8 @@ def _narrower(
     """Decide only about what the gateway cannot: it knows neither the agent nor the client's mode."""
     callers_own = _strictest(callers, partial(_decided, call, rows))
     everybodys = _decided(call._replace(mode=None), rows, context)
+    if call.mode == "plan" and callers_own.gate is Gate.DANGER:  # where the client asks, and does not deny
+        callers_own = replace(callers_own, verdict=Verdict.ASK, asked_by_client=True)
     return callers_own if _ORDER[callers_own.verdict] > _ORDER[everybodys.verdict] else _SILENT
 
 
