@@ -17,7 +17,8 @@ from unittest.mock import patch
 import anyio
 
 from remit import __version__
-from remit.bootstrap import open_endpoint, open_registry, open_upstream_pool
+from remit.bootstrap import open_registry
+from remit.bootstrap_gateway import open_endpoint, open_upstream_pool
 from remit.decision import decide
 from remit.decision.declarations import Declaration
 from remit.decision.gates import Gate

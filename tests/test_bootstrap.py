@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from remit import bootstrap
+from remit import bootstrap_gateway
 from remit.decision.launch import Launch
 from remit.errors import BadVariableError, EmbeddingError
 from remit.search.embeddings.weights import data_file
@@ -92,7 +92,7 @@ def test_a_server_that_is_started_does_not_get_the_key_of_the_embeddings(
 ) -> None:
     monkeypatch.setenv("REMIT_EMBEDDINGS_KEY", "sk-1")
     monkeypatch.setenv("OTHER_KEY", "sk-2")
-    resources = bootstrap._launch_resources()  # pyright: ignore[reportPrivateUsage] - what all starts share
+    resources = bootstrap_gateway._launch_resources()  # pyright: ignore[reportPrivateUsage] - what all starts share
     environment = resources.ready(upstream(Launch(command="x"))).environment
     assert environment["OTHER_KEY"] == "sk-2"
     assert "REMIT_EMBEDDINGS_KEY" not in environment

@@ -7,13 +7,13 @@ Each part is imported on first use, because a command runs for a tenth of a seco
 from __future__ import annotations
 
 from contextlib import closing
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from remit.catalog.contexts import DEFAULT_CLIENT, Contexts, for_agent
-from remit.catalog.explanation import Explanation, explain_name, explain_unread, servers_of
+from remit.catalog.explanation import Explanation, explain_name, servers_of
 from remit.catalog.listing import Listings
-from remit.decision.direct_calls import agent_context, decide_call, depends_on_catalog
+from remit.decision.client_calls.calling_agents import agent_context
 from remit.scanning.scanner import ClientPresence, Progress, Scanner, ScanResult
 from remit.settings import DEFAULT_LIMIT
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from remit.decision.declarations import Key
     from remit.decision.problems import Problem
     from remit.decision.scopes import Scope
-    from remit.doctor.findings import ClientSetup
+    from remit.doctor.findings import ClientSetup, Finding
     from remit.policy.approval_service import ApprovalService
     from remit.policy.audit import AuditLog
     from remit.policy.callbacks import Filter
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from remit.search.ports import Engine
     from remit.search.ranking import SearchResults
     from remit.search.search_service import Searcher, SearchService
-    from remit.sessions.install_notices import InstallNotice
+    from remit.sessions.protection_check import ProtectionCheck
     from remit.sessions.session_service import SessionService
     from remit.states.location import Location
     from remit.states.state_service import StateService
@@ -48,9 +48,6 @@ if TYPE_CHECKING:
     from remit.store.ports import Clock, Store
     from remit.trust.trust_service import TrustService
     from remit.usage.usage_service import UsageService
-
-
-FILTER_SECONDS = 0.8  # for filters while a client waits for the decision about a call
 
 
 class Registry:
@@ -153,7 +150,10 @@ class Registry:
         context, listed = self._listed(context)
         explained = explain_name(name, listed, context)
         if explained.tool is None or context.client not in (None, explained.tool.client):
-            explained = self._explain_ignored(name, context) or explained
+            from remit.doctor.checks.ignored_servers import explain_ignored
+
+            readings = [reading for reading, _ in self._scanner.readings(context).values()]
+            explained = explain_ignored(name, readings, context) or explained
         if explained.tool is None or explained.tool.server is None or not explained.decision.is_available:
             return explained
         servers = servers_of(explained.tool, listed)
@@ -178,6 +178,12 @@ class Registry:
         """List the clients that have files here, with the number of servers they declare; store nothing."""
         return self._scanner.presences(context)
 
+    def diagnose(self, context: Context) -> list[Finding]:
+        """List the problems in the configuration of a workspace, with their fixes."""
+        from remit.doctor.diagnosis import diagnose
+
+        return diagnose(self.examine(context))
+
     def examine(self, context: Context) -> list[ClientSetup]:
         """Read everything again for a diagnosis, with facts about this machine, by client."""
         from remit.doctor.setup_reader import SetupReader
@@ -190,16 +196,7 @@ class Registry:
         These are None if only a new snapshot can tell whether the decision still holds.
         """
         self.refresh(context)
-        context = self._listings.with_permissions(self.states.with_rules(context))
-        if any(map(context.requirements.of, call.names)) or self._listings.reads_states(context):
-            context = self.states.with_snapshot(context)
-        context = self._listings.filtered(context, timeout=FILTER_SECONDS)
-        catalog = self._store.catalog(context.workspace, context.flags)
-        needs_person = partial(self._listings.needs_person, context=context)
-        decision = decide_call(call, catalog, context, needs_person)
-        if self._listings.has_added_filters or depends_on_catalog(call, catalog):
-            return decision, None
-        return decision, self.states.watch(call.names, context)
+        return self._listings.decide_call(call, context)
 
     def sends_a_part(self, listed: Sequence[ToolDecision], context: Context) -> bool:
         """Tell whether the gateway sends a model only some of the listed tools."""
@@ -309,6 +306,13 @@ class Registry:
         return ProjectRecords(self._store, self._sources)
 
     @cached_property
+    def protection(self) -> ProtectionCheck:
+        """Whether an installed Remit still protects a workspace."""
+        from remit.sessions.protection_check import ProtectionCheck
+
+        return ProtectionCheck(self._scanner, self._listings)
+
+    @cached_property
     def servers(self) -> LiveListing:
         """The active servers, to connect to them and list their tools."""
         from remit.scanning.live_listing import LiveListing
@@ -326,7 +330,7 @@ class Registry:
             self._clock,
             list_tools=self._listed,
             find_obstacles=self._scanner.obstacles,
-            find_notices=self.install_notices,
+            find_notices=self.protection.notices,
             find_news=self.trust.pins.news,
             open_searcher=lambda context: self.searcher(context, is_hurried=True),
         )
@@ -350,45 +354,6 @@ class Registry:
         from remit.search.search_service import SearchService
 
         return SearchService(self._store.documents, self._engine)
-
-    def install_notices(self, context: Context) -> list[InstallNotice]:
-        """List what keeps Remit from protecting this workspace, or a server from reaching an agent."""
-        found = self.weakened_protection(context)
-        if not context.starts_servers:
-            return found
-        from remit.sessions.install_notices import missing_servers
-
-        listed = self._listings.list(context)[1]
-        return [*found, *missing_servers(listed, self._scanner.obstacles(context), context)]
-
-    def weakened_protection(self, context: Context) -> list[InstallNotice]:
-        """List what keeps an installed Remit from enforcing decisions in this workspace."""
-        from remit.sessions import install_notices
-
-        found: list[InstallNotice] = []
-        for reading, resolved in self._scanner.readings(context).values():
-            own = [item for item in resolved if item.declaration.is_remit]
-            client = install_notices.InstalledClient(
-                context, resolved, reading.rules, reading.own_rules, self._scanner.line_of
-            )
-            if own:
-                absent = self._scanner.facts(own, context).absent
-                found += install_notices.lost_programs(own, absent, client.option)
-            if context.starts_servers:
-                found += install_notices.missing_gateway(client)
-                found += install_notices.disabled_hooks(client)
-        return found
-
-    def _explain_ignored(self, name: str, context: Context) -> Explanation | None:
-        """Explain a server that is declared in a file where the client reads none."""
-        from remit.doctor.checks.ignored_servers import explain_ignored, find_ignored
-
-        for reading, _ in self._scanner.readings(context).values():
-            found = find_ignored(name, reading.ignored)
-            if found is not None:
-                told = explain_ignored(found, context, is_installed=bool(reading.own_rules))
-                return explain_unread(found, context, *told)
-        return None
 
     def _listed(self, context: Context) -> tuple[Context, list[ToolDecision]]:
         """Refresh and list every tool, with the context of the decisions."""

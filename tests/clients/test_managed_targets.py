@@ -116,7 +116,7 @@ def test_users_keep_their_servers_through_remit(sandbox: Sandbox, etc: Path) -> 
     assert available(sandbox) == ["ledger", "wiki"]
     (own,) = [item.tool for item in registry.tools(context) if item.tool.server == "remit"]
     assert (own.config_status, own.source) == (ConfigStatus.ITSELF, str(etc / "claude-code/managed-mcp.json"))
-    missing = [each for each in registry.install_notices(context) if each.kind is not NoticeKind.SERVER]
+    missing = [each for each in registry.protection.notices(context) if each.kind is not NoticeKind.SERVER]
     assert missing == []
     installer(sandbox).uninstall("claude-code")
     assert not sandbox.registry().at(str(shop)).starts_servers
@@ -184,9 +184,9 @@ def test_no_repository_switches_an_administrators_hooks_off(sandbox: Sandbox, et
     installer(sandbox).install("claude-code")
     sandbox.write(shop / ".claude/settings.json", {"disableAllHooks": True})
     registry = sandbox.registry()
-    assert registry.install_notices(registry.at(str(shop))) == []
+    assert registry.protection.notices(registry.at(str(shop))) == []
     sandbox.write(etc / "claude-code/managed-settings.d/1.json", {"disableAllHooks": True})
-    (notice,) = registry.install_notices(registry.at(str(shop)))
+    (notice,) = registry.protection.notices(registry.at(str(shop)))
     assert "1.json line 1" in notice.full_reason
 
 
@@ -195,6 +195,6 @@ def test_a_repository_that_denies_the_gateway_is_named(sandbox: Sandbox) -> None
     installer(sandbox).install("claude-code")
     sandbox.write(shop / ".claude/settings.json", {"deniedMcpServers": [{"serverName": "remit"}]})
     registry = sandbox.registry()
-    (notice,) = registry.install_notices(registry.at(str(shop)))
+    (notice,) = registry.protection.notices(registry.at(str(shop)))
     assert (notice.place, notice.kind) == ("mcpServers", "gateway")
     assert "`deniedMcpServers` in .claude/settings.json" in notice.full_reason

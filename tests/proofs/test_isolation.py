@@ -32,7 +32,6 @@ from remit.decision.scopes import Scope, in_scope, is_at_or_below
 from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule
 from remit.decision.tool_names import server_name
 from remit.decision.tools import Definition
-from remit.doctor.diagnosis import diagnose
 from remit.files import bounded_reader as files
 from remit.files.file_stamps import FileStamps
 from remit.registry import Registry
@@ -391,7 +390,7 @@ def test_no_tool_of_another_project_appears_in_any_list_count_context_explanatio
                 if item.tool is not None
             ],
             machine.registry.session_context(here),
-            json_output.diagnosis(diagnose(machine.registry.examine(here)), here),
+            json_output.diagnosis(machine.registry.diagnose(here), here),
         ]
     )
     for name in machine.public:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from remit.bootstrap import diagnose
 from remit.decision.client_reports import ClientCall
 from remit.decision.context import Context
 from remit.decision.gates import Gate
@@ -357,7 +356,7 @@ def test_doctor_says_once_what_keeps_a_server_from_being_started(sandbox: Sandbo
     with sandbox.registry() as registry:
         at = registry.at(str(shop))
         connect(registry, at)
-        found = {(item.subject, item.check) for item in diagnose(registry, at)}
+        found = {(item.subject, item.check) for item in registry.diagnose(at)}
     assert {("git", "program"), ("wiki", "variable")} <= found
     assert not any(check == "start" for _, check in found)
 
@@ -366,7 +365,7 @@ def test_doctor_names_a_server_that_did_not_answer_until_it_answers_or_its_entry
     sandbox: Sandbox, shop: Path
 ) -> None:
     def failures(registry: Registry, at: Context) -> list[str]:
-        found = diagnose(registry, at)
+        found = registry.diagnose(at)
         return [f"{item.subject}: {item.reason}" for item in found if item.check == "start"]
 
     sandbox.write(sandbox.home / ".claude.json", servers(git=entry("crash")))

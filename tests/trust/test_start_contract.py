@@ -16,7 +16,6 @@ STEPS = {
 }
 # Whatever else runs programs or connects, and why that is no server of an entry.
 OTHERS = {
-    "bootstrap.py": "asks this interpreter whether it finds Remit, at install",
     "cli/add_command.py": "runs a client's own command, as the user asked",
     "cli/login_commands.py": "opens the user's browser",
     "demo/demo_agent.py": "starts this Remit's gateway, in a temporary directory",
@@ -25,6 +24,7 @@ OTHERS = {
     "gateway/transports/http_server.py": "listens",
     "hooks/guarded_answer.py": "answers in a child of its own, which a time limit can end",
     "hooks/hook_command.py": "goes on in the background after an answer",
+    "install/own_command.py": "asks this interpreter whether it finds Remit, at install",
     "names/command_runner.py": "runs the command line that a Python tool declares",
     "search/embeddings/endpoint_connection.py": "the endpoint that the user's environment names",
     "states/detectors/command_exit.py": "a state's command, which has a trust of its own",

@@ -5,12 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.catalog.costs import charge
+from remit.decision.client_calls.direct_calls import decide_call, depends_on_catalog
 from remit.decision.context import Context
-from remit.decision.decide import UNKNOWN, ToolDecision, decide
+from remit.decision.decide import UNKNOWN, Decision, ToolDecision, decide
 from remit.decision.globs import glob
 from remit.decision.kinds import Authority, Kind
 from remit.decision.problems import Problem, Severity
@@ -23,12 +24,15 @@ from remit.policy.callbacks import Filter, ServerFilter
 
 if TYPE_CHECKING:
     from remit.configuration.configuration_service import ConfigurationFinding
+    from remit.decision.client_reports import ClientCall
     from remit.decision.declarations import Key
     from remit.policy.callback_runner import FilterVerdicts
     from remit.policy.filter_loader import FilterLoader, LoadedFilters
     from remit.states.state_service import StateService
+    from remit.states.state_watch import StateWatch
     from remit.store.ports import Clock, Store
 
+_FILTER_SECONDS = 0.8  # for filters while a client waits for the decision about a call
 _FILTERED_MS = 2_000  # milliseconds to reuse filter results, which may depend on anything
 _NOT_CALLED = (Kind.MCP_SERVER, Kind.PLUGIN)
 _NOBODY = Tool("", Kind.BUILTIN, "", Scope.GLOBAL, "", Authority.HOOK)
@@ -70,11 +74,6 @@ class Listings:
         self._filterings.append(ServerFilter(filter, None if server is None else glob(server)))
         self._asked = None
 
-    @property
-    def has_added_filters(self) -> bool:
-        """Whether the application added filters, in addition to those in files."""
-        return bool(self._filterings)
-
     def has_filters(self, context: Context) -> bool:
         """Tell whether there are filters for a context with rules."""
         return bool(self._filterings or context.filter_files)
@@ -108,6 +107,21 @@ class Listings:
         found = {client: self._store.permissions(context.view(client)) for client in clients}
         return replace(context, permissions={client: each for client, each in found.items() if each.rules})
 
+    def decide_call(self, call: ClientCall, context: Context) -> tuple[Decision, StateWatch | None]:
+        """Decide about a call that a client makes itself, and return the states that the decision depends on.
+
+        These are None if only a new snapshot can tell whether the decision still holds.
+        """
+        context = self.with_permissions(self._states.with_rules(context))
+        if any(map(context.requirements.of, call.names)) or self._reads_states(context):
+            context = self._states.with_snapshot(context)
+        context = self.filtered(context, timeout=_FILTER_SECONDS)
+        catalog = self._store.catalog(context.workspace, context.flags)
+        decision = decide_call(call, catalog, context, partial(self._needs_person, context=context))
+        if self._filterings or depends_on_catalog(call, catalog):
+            return decision, None
+        return decision, self._states.watch(call.names, context)
+
     def callable(self, name: str, context: Context, row: Key | None = None) -> ToolDecision:
         """Find the tool that a call refers to, in one row if given; servers and plugins cannot be called."""
         tools = [item for item in self.list(context)[1] if item.tool.kind not in _NOT_CALLED]
@@ -125,7 +139,7 @@ class Listings:
         named = (said for key, said in found.items() if (key[0], key[-1]) == (tool.client, tool.name))
         return found.get(tool.key) or next(named, None)
 
-    def needs_person(self, tool: Tool, context: Context) -> bool:
+    def _needs_person(self, tool: Tool, context: Context) -> bool:
         """Return whether a tool's server wants a person to confirm each call."""
         definition = self._store.definitions([tool], context.workspace).get(tool.key)
         return definition is not None and needs_person(definition)
@@ -167,15 +181,15 @@ class Listings:
     def filtered(self, context: Context, timeout: float | None = None) -> Context:
         """Add the filters to a context with rules; they are asked when a decision needs them.
 
-        The context needs a snapshot if `reads_states`.
+        The context needs a snapshot if a filter reads states.
         """
         if not self.has_filters(context):
             return context
         return replace(context, filters=self._verdicts(context, timeout))
 
-    def reads_states(self, context: Context) -> bool:
+    def _reads_states(self, context: Context) -> bool:
         """Tell whether a filter may read states."""
-        return self.has_added_filters or any(each.reads_states for each in self.filter_files(context))
+        return bool(self._filterings) or any(each.reads_states for each in self.filter_files(context))
 
     def _asked_about(self, tools: Sequence[Tool], context: Context) -> Context:
         """Ask the filters about all tools, or reuse their recent verdicts if the inputs are the same."""

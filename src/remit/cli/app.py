@@ -109,7 +109,7 @@ class _Recorder:
 
     def __call__(self, change: ObservedChange) -> None:
         if self._record is None:
-            from remit.bootstrap import open_journal
+            from remit.bootstrap_install import open_journal
 
             usual = f"remit {self._context.invoked_subcommand}"
             self._record = open_journal().recorder(self._context.meta.get(CHANGE, usual))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from remit.bootstrap import has_managed_install, open_installer
+from remit.bootstrap_install import has_managed_install, open_installer
 from remit.cli import render
 from remit.cli.onboarding import client_install
 from remit.cli.onboarding.client_install import paths, shortened

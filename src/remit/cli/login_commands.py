@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from remit import bootstrap
 from remit.bootstrap import open_registry
+from remit.bootstrap_gateway import open_login
 from remit.cli import render
 from remit.cli.options import NOTHING_DONE, WorkspaceOptions, for_a_workspace, known_names
 
@@ -59,7 +59,7 @@ def login(
         if client_id is None or not secret:
             raise click.UsageError(f"pass --client-id, and set {secret_variable}")
     upstream = _find(server, options)
-    bootstrap.sign_in(
+    open_login().sign_in(
         upstream,
         client_id=client_id,
         client_secret=secret,
@@ -77,7 +77,7 @@ def login(
 def logout(*, server: str, options: WorkspaceOptions, as_json: bool) -> None:
     """Sign out of a remote server."""
     upstream = _find(server, options)
-    was_kept = bootstrap.sign_out(upstream)
+    was_kept = open_login().sign_out(upstream)
     _tell(upstream, "signed out of" if was_kept else "not signed in to", as_json=as_json, is_signed_in=False)
     if not was_kept:
         sys.exit(NOTHING_DONE)

@@ -4,7 +4,9 @@ import sys
 
 import click
 
-from remit.bootstrap import diagnose, open_registry, open_upstreams, refresh_blocks
+from remit.bootstrap import open_registry
+from remit.bootstrap_gateway import open_upstreams
+from remit.bootstrap_install import refresh_blocks
 from remit.catalog.contexts import ALL_CLIENTS
 from remit.catalog.summary import summarize
 from remit.cli import json_output, render, server_output
@@ -115,7 +117,7 @@ def doctor(*, options: WorkspaceOptions, as_json: bool) -> None:
     """
     with open_registry() as registry:
         context = options.context(registry)
-        findings = diagnose(registry, context)
+        findings = registry.diagnose(context)
         problems = registry.configuration.problems(context.workspace)
     render.problems(problems, context)
     if as_json:

@@ -8,7 +8,7 @@ import sys
 
 import click
 
-from remit.bootstrap import gateway_openers
+from remit.bootstrap_gateway import gateway_openers
 from remit.catalog.contexts import ALL_CLIENTS, DEFAULT_CLIENT
 from remit.cli import render
 from remit.cli.options import PROJECT

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from remit.bootstrap import open_registry, open_status_files
+from remit.bootstrap import open_registry
+from remit.bootstrap_gateway import open_status_files
 from remit.catalog.contexts import ALL_CLIENTS
 from remit.cli import render
 from remit.cli.options import JSON, PROJECT
@@ -31,7 +32,7 @@ def status(*, project: str, as_json: bool) -> None:
     running = open_status_files().running()
     with open_registry() as registry:
         contexts = (registry.at(project), registry.at(project, ALL_CLIENTS))  # all: only lost programs count
-        missing = [it for here in contexts for it in registry.install_notices(here)]
+        missing = [it for here in contexts for it in registry.protection.notices(here)]
         changes = registry.states.with_rules(contexts[1]).policy.changes
         held = held_notices(registry.trust.pins.changed(contexts[1]), changes)
         notices = list(dict.fromkeys([*missing, *held]))

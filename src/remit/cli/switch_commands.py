@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from remit.bootstrap import open_configuration_file, open_installer, open_journal, open_registry
+from remit.bootstrap import open_configuration_file, open_registry
+from remit.bootstrap_install import open_installer, open_journal
 from remit.cli import render
 from remit.cli.json_output import Shape, asked_for
 from remit.cli.options import (

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from remit.bootstrap import open_registry, open_tokens
+from remit.bootstrap import open_registry
+from remit.bootstrap_gateway import open_tokens
 from remit.cli import render
 from remit.cli.options import JSON, NOTHING_DONE
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from remit.bootstrap import open_installer, open_registry
+from remit.bootstrap import open_registry
+from remit.bootstrap_install import open_installer
 from remit.catalog.listed_groups import SortKey
 from remit.catalog.summary import summarize
 from remit.cli import json_output, render
@@ -87,7 +88,7 @@ def why(*, name: str, options: WorkspaceOptions, as_json: bool) -> None:
         context = options.context(registry)
         explained = explained_name(name, registry, context)
         problems = registry.problems(context)
-        weakened = [] if explained.decision.is_available else registry.weakened_protection(context)
+        weakened = [] if explained.decision.is_available else registry.protection.weakened(context)
     if not (explained.tool is None or explained.decision.is_available or context.starts_servers):
         weakened += _missing_install(explained, explained.tool.client)
     render.problems(problems, context)
@@ -123,7 +124,7 @@ def session_context(*, options: WorkspaceOptions, budget: int | None, as_json: b
         context = options.context(registry)
         budget = registry.configuration.told(context.workspace).characters if budget is None else budget
         text = registry.session_context(context, budget=budget)
-        problems, notices = registry.problems(context), registry.install_notices(context)
+        problems, notices = registry.problems(context), registry.protection.notices(context)
     render.problems(problems, context)
     render.notices(notices)
     if as_json:

@@ -22,6 +22,7 @@ SOURCE_SCOPES = {
     "managed": Scope.MANAGED,
     "enterprise": Scope.MANAGED,
 }
+AGENT_SOURCE = "agent"  # the definition of an agent, at any scope
 
 
 class ReportedTool(NamedTuple):

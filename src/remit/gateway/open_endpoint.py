@@ -142,7 +142,7 @@ def _log_problems(inventory: Inventory) -> None:
 
 def _warning(inventory: Inventory) -> str:
     """Say that hooks are off: only the gateway can, because they do not run."""
-    found = inventory.registry.install_notices(inventory.context)
+    found = inventory.registry.protection.notices(inventory.context)
     return notices_section([notice for notice in found if notice.kind is NoticeKind.HOOKS])
 
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from remit.decision.client_calls.direct_calls import decide_call
 from remit.decision.client_reports import ClientCall
 from remit.decision.decide import Decision, Verdict
-from remit.decision.direct_calls import decide_call
 from remit.decision.gates import Gate
 from remit.decision.kinds import Authority, ConfigStatus, Kind
 from remit.decision.permissions.client_permissions import ClientPermissions, PermissionEffect, PermissionRule

@@ -2,14 +2,15 @@
 
 from dataclasses import replace
 
+from remit.catalog.explanation import Explanation
 from remit.decision.client_settings import ClientSettings
-from remit.decision.declarations import Declaration
+from remit.decision.declarations import ClientReading, Declaration
 from remit.decision.launch import Launch, Transport
 from remit.decision.problems import Severity
 from remit.decision.resolve import resolve
 from remit.decision.scopes import Scope
 from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule
-from remit.doctor.checks.ignored_servers import explain_ignored, find_ignored, ignored_servers
+from remit.doctor.checks.ignored_servers import explain_ignored, ignored_servers
 from remit.doctor.findings import ClientSetup
 from support.builders import context, declared
 
@@ -21,8 +22,18 @@ def entry(scope: Scope = Scope.PROJECT, label: str = "figma", **launch: object) 
     return replace(declared(label, scope), source="/code/shop/.claude/settings.json", launch=made)
 
 
+OWN_RULE = SettingsRule(source="/s", level=SettingsLevel.USER, effect=Effect.ALLOWS)
+
+
+def explained(name: str, *ignored: Declaration, is_installed: bool = False) -> Explanation | None:
+    own = [OWN_RULE] if is_installed else []
+    reading = ClientReading(client="claude-code", declarations=(), inputs={}, own_rules=own, ignored=ignored)
+    return explain_ignored(name, [reading], context())
+
+
 def fix(declaration: Declaration, *, is_installed: bool = False) -> str:
-    return explain_ignored(declaration, context(), is_installed=is_installed)[1]
+    found = explained("figma", declaration, is_installed=is_installed)
+    return (found.decision.unlock or "") if found else ""
 
 
 def test_each_is_a_warning_with_the_command_that_adds_it() -> None:
@@ -41,8 +52,7 @@ def test_where_the_client_has_a_server_of_that_name_nothing_is_said() -> None:
 
 
 def test_after_an_install_remit_adds_it() -> None:
-    rule = SettingsRule(source="/s", level=SettingsLevel.USER, effect=Effect.ALLOWS)
-    (found,) = ignored_servers(ClientSetup(context=context(), ignored=[entry()], own_rules=[rule]))
+    (found,) = ignored_servers(ClientSetup(context=context(), ignored=[entry()], own_rules=[OWN_RULE]))
     assert found.fix.startswith("run `remit add --scope project figma ")
     assert fix(entry(Scope.GLOBAL), is_installed=True).startswith("run `remit add --scope user figma ")
     assert fix(entry(Scope.LOCAL)).startswith("run `claude mcp add-json --scope local figma ")
@@ -77,12 +87,16 @@ def test_no_secret_is_printed_and_variables_stand_for_them() -> None:
 def test_a_server_is_found_by_its_name_and_by_those_of_its_tools() -> None:
     ignored = [entry(), entry(label="docs")]
     for name in ("docs", "mcp__docs", "mcp__docs__*", "mcp__docs__read", "docs__read"):
-        found = find_ignored(name, ignored)
+        found = explained(name, *ignored)
         assert found is not None
-        assert found.server == "docs"
-    assert find_ignored("read", ignored) is None
+        assert found.name == "mcp__docs__*"
+    assert explained("read", *ignored) is None
 
 
 def test_a_person_reads_which_file_it_is() -> None:
-    reason, _ = explain_ignored(entry(), context(), is_installed=False)
-    assert reason == "declared in `mcpServers` in .claude/settings.json, where claude-code reads no servers"
+    found = explained("figma", entry())
+    assert found is not None
+    assert (
+        found.decision.full_reason
+        == "declared in `mcpServers` in .claude/settings.json, where claude-code reads no servers"
+    )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from remit.bootstrap import diagnose, open_registry
+from remit.bootstrap import open_registry
 from remit.cli import render, server_output
 from remit.cli.options import agrees, name_change
 from remit.decision.context import Context
@@ -153,7 +153,7 @@ def _after(installer: Installer, client: str) -> None:
     title = installer.title(client)
     with open_registry() as registry:
         here = registry.at(".", client)
-        findings = [item for item in diagnose(registry, here) if item.check == "install"]
+        findings = [item for item in registry.diagnose(here) if item.check == "install"]
         is_loaded = any(map(_could_run, registry.tools(here)))
     for finding in findings:
         word = "error" if finding.severity is Severity.ERROR else "warning"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
-from remit.bootstrap import open_installer, open_registry
+from remit.bootstrap import open_registry
+from remit.bootstrap_install import open_installer
 from remit.cli import render
 from remit.cli.onboarding.overview import FoundClient, Overview, next_step, read_overview
 from remit.decision.kinds import Kind

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from remit.bootstrap import open_installer, open_registry, open_upstreams
+from remit.bootstrap import open_registry
+from remit.bootstrap_gateway import open_upstreams
+from remit.bootstrap_install import open_installer
 from remit.cli import render, server_output
 from remit.cli.onboarding.client_install import install_in
 from remit.cli.onboarding.dashboard import SEARCHES, client_text, cost_text

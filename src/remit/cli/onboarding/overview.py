@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.bootstrap import diagnose
 from remit.catalog.contexts import ALL_CLIENTS, DEFAULT_CLIENT
 from remit.catalog.summary import UNTRUSTED, summarize
 from remit.decision.context import Context
@@ -84,7 +83,7 @@ def read_overview(registry: Registry, installer: Installer, directory: str = "."
     context = registry.at(directory, main_client(clients))
     listed = registry.tools(context)
     summary = summarize(listed, context)
-    findings = diagnose(registry, context)
+    findings = registry.diagnose(context)
     mine = [item for item in listed if item.tool.client == context.client and not _is_of_remit(item.tool)]
     servers = [tool for tool, decision in listed if decision.is_available and is_started(tool)]
     return Overview(

@@ -2,10 +2,11 @@
 
 import json
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
+from remit.catalog.explanation import Explanation, explain_unread
 from remit.decision.context import Context, shorten
-from remit.decision.declarations import Declaration
+from remit.decision.declarations import ClientReading, Declaration
 from remit.decision.launch import Launch
 from remit.decision.problems import Severity
 from remit.decision.scopes import Scope
@@ -33,24 +34,16 @@ def ignored_servers(setup: ClientSetup) -> Iterator[Finding]:
             )
 
 
-def find_ignored(name: str, ignored: Sequence[Declaration]) -> Declaration | None:
-    """Find the ignored server that a name refers to: the server's own, or that of one of its tools."""
+def explain_ignored(name: str, readings: Iterable[ClientReading], context: Context) -> Explanation | None:
+    """Explain the ignored server that a name refers to: the server's own, or that of one of its tools."""
     forms = spellings(name)
-    return next(
-        (
-            each
-            for each in ignored
-            if each.is_called(name) or any(is_covered(form, each.name) for form in forms)
-        ),
-        None,
-    )
-
-
-def explain_ignored(declaration: Declaration, context: Context, *, is_installed: bool) -> tuple[str, str]:
-    """Return why a server is ignored, and the command that would add it, for people."""
-    place = f"`mcpServers` in {shorten(declaration.source, context)}"
-    reason = f"declared in {place}, where {declaration.client} reads no servers"
-    return reason, _fix(declaration, is_installed=is_installed)
+    for reading in readings:
+        for each in reading.ignored:
+            if each.is_called(name) or any(is_covered(form, each.name) for form in forms):
+                place = f"`mcpServers` in {shorten(each.source, context)}"
+                detail = f"declared in {place}, where {each.client} reads no servers"
+                return explain_unread(each, context, detail, _fix(each, is_installed=bool(reading.own_rules)))
+    return None
 
 
 def _fix(declaration: Declaration, *, is_installed: bool) -> str:

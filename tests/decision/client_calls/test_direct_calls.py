@@ -9,10 +9,11 @@ from remit.configuration.config_model import ConfigurationFile, ConfigurationLay
 from remit.configuration.file_parser import read
 from remit.configuration.policy_compiler import compile_policy
 from remit.decision.agents import AgentProfile
+from remit.decision.client_calls.calling_agents import agent_context
+from remit.decision.client_calls.direct_calls import decide_call, depends_on_catalog
 from remit.decision.client_reports import ClientCall
 from remit.decision.context import Context
 from remit.decision.decide import Verdict
-from remit.decision.direct_calls import agent_context, decide_call, depends_on_catalog
 from remit.decision.gates import Gate
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.policy_rules import Mode

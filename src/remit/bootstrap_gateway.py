@@ -1,0 +1,122 @@
+"""Puts together what talks to servers and clients: the gateway, the upstreams, and the sign-in to them."""
+
+import os
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from remit import settings
+from remit.bootstrap import data_directory, database_path, now, open_memory, open_notifier, open_registry
+from remit.files.bounded_reader import this_machine
+
+if TYPE_CHECKING:
+    from remit.gateway.ports import Endpoint, EndpointSpec
+    from remit.gateway.transports.lifecycle import GatewayOpeners
+    from remit.gateway.transports.status_files import StatusFiles
+    from remit.gateway.transports.token_file import TokenFile
+    from remit.scanning.ports import Upstreams
+    from remit.upstream.launch.launch_resources import LaunchResources
+    from remit.upstream.oauth.server_login import ServerLogin
+    from remit.upstream.ports import ServerLists, UpstreamPool
+    from remit.upstream.transports.remote import RemoteConnector
+    from remit.upstream.upstream_model import Offer, Upstream
+
+
+def gateway_openers() -> "GatewayOpeners":
+    """Return the functions that a gateway process opens its parts with."""
+    from remit.gateway.transports.lifecycle import GatewayOpeners
+
+    return GatewayOpeners(
+        registry=open_registry,
+        memory=open_memory,
+        upstream_pool=open_upstream_pool,
+        endpoint=open_endpoint,
+        tokens=open_tokens,
+        status_files=open_status_files,
+    )
+
+
+@asynccontextmanager
+async def open_endpoint(spec: "EndpointSpec", upstreams: "UpstreamPool") -> "AsyncGenerator[Endpoint]":
+    """Serve an endpoint, with its own registry, until the block ends.
+
+    Raises:
+        AgentError: the agent does not exist, or its definition is invalid.
+        NoSuchDirectoryError: the directory does not exist.
+        StoreError: the database cannot be used.
+        UnknownClientError: the client is not supported.
+        UnknownRoomError: the room is not declared.
+        ValueError: the mode or strategy does not exist.
+    """
+    from remit.gateway.open_endpoint import EndpointResources, serve_endpoint
+
+    resources = EndpointResources(open_registry, open_notifier, _read_offer, now, open_memory)
+    async with serve_endpoint(spec, upstreams, resources) as endpoint:
+        yield endpoint
+
+
+def _read_offer(lists: "ServerLists", upstream: "Upstream") -> "Offer":
+    from remit.upstream.offer_reader import read_offer
+
+    return read_offer(lists, upstream)
+
+
+@asynccontextmanager
+async def open_upstream_pool() -> "AsyncGenerator[UpstreamPool]":
+    """Open a pool that forwards requests to servers; they stop when the block ends."""
+    from remit.upstream.upstream_pool import open_upstream_pool
+
+    async with open_upstream_pool(_launch_resources()) as upstreams:
+        yield upstreams
+
+
+def open_upstreams() -> "Upstreams":
+    """Open the live servers, to list their tools."""
+    from remit.upstream.live_servers import LiveServers
+
+    return LiveServers(_launch_resources())
+
+
+def open_tokens() -> "TokenFile":
+    """Open the file of the gateway's tokens."""
+    from remit.gateway.transports.token_file import TokenFile
+
+    return TokenFile(os.path.dirname(database_path(this_machine())))
+
+
+def open_status_files() -> "StatusFiles":
+    """Open the files in which gateways publish their status."""
+    from remit.gateway.transports.status_files import StatusFiles
+
+    return StatusFiles(os.path.dirname(database_path(this_machine())))
+
+
+def _launch_resources() -> "LaunchResources":
+    from remit import __version__
+    from remit.upstream.launch.launch_resources import LaunchResources
+    from remit.upstream.transports.watchdog import Watchdog
+
+    machine = this_machine()
+    return LaunchResources(
+        variables={name: value for name, value in machine.variables.items() if name != settings.KEY},
+        home=machine.home,
+        client={"name": "remit", "version": __version__},
+        watchdog=Watchdog(),
+        remote=lambda: _open_remote(data_directory(machine)),
+    )
+
+
+def _open_remote(directory: str) -> "RemoteConnector":
+    from remit.upstream.oauth.token_store import open_token_store
+    from remit.upstream.transports.remote import RemoteConnector
+
+    return RemoteConnector(open_token_store(directory))
+
+
+def open_login() -> "ServerLogin":
+    """Open the sign-in to remote servers."""
+    from remit.upstream.oauth.server_login import ServerLogin
+    from remit.upstream.oauth.token_store import open_token_store
+
+    machine = this_machine()
+    return ServerLogin(open_token_store(data_directory(machine)), machine.variables, machine.home)

@@ -1,0 +1,89 @@
+"""Puts together what changes clients' files: the installer and the journal of changes."""
+
+import os
+from typing import TYPE_CHECKING
+
+from remit.bootstrap import data_directory, database_path, now, open_states
+from remit.files.bounded_reader import Machine, this_machine
+
+if TYPE_CHECKING:
+    from remit.install.change_journal import ChangeJournal
+    from remit.install.installer import Installer
+
+
+def open_installer(*, is_managed: bool = False) -> "Installer":
+    """Open the installer, which adds Remit to clients: for this user, or for every user of the machine.
+
+    Raises:
+        BadVariableError: a variable that names a directory is invalid.
+    """
+    from remit.clients.install_targets import ClientTargets
+    from remit.clients.managed_targets import ManagedTargets
+    from remit.configuration.file_paths import machine_path
+    from remit.install.ground import ground_of, managed_ground
+    from remit.install.install_record_store import InstallRecords
+    from remit.install.installer import Installer
+    from remit.install.own_command import own_command
+    from remit.scanning.client_files import ClientFiles
+
+    machine = this_machine()
+    if is_managed:
+        places, ground = ManagedTargets(machine, own_command), managed_ground(machine.variables)
+    else:
+        places, data = ClientTargets(machine, own_command), data_directory(machine)
+        ground = ground_of(machine.home, data, machine_path(machine), machine.variables)
+    return Installer(
+        places,
+        InstallRecords(machine, is_managed=is_managed),
+        ClientFiles(machine),
+        now,
+        ground,
+        lambda: _static_blocks(machine, is_managed=is_managed),
+    )
+
+
+def has_managed_install(client: str) -> bool:
+    """Tell whether an administrator has installed Remit in a client."""
+    from remit.install.install_record_path import managed_record_path
+
+    return os.path.exists(managed_record_path(client, this_machine()))
+
+
+def refresh_blocks(*, may_remove: bool) -> bool:
+    """Bring Claude Code's own deny rules in step, if Remit is installed there; only a person may remove some.
+
+    Raises:
+        FileChangeError: a file of the client cannot be changed.
+        StoreError: the database cannot be used.
+    """
+    from remit.install.install_record_path import record_path
+
+    client = "claude-code"
+    if not os.path.exists(record_path(client, this_machine())):
+        return False
+    with open_journal().recording("remit scan", is_derived=True):
+        return open_installer().refresh_blocks(client, may_remove=may_remove)
+
+
+def _static_blocks(machine: Machine, *, is_managed: bool) -> list[str]:
+    from remit.configuration.config_model import ConfigurationLayer
+    from remit.configuration.own_files import denied_edits
+    from remit.configuration.static_blocks import static_blocks
+    from remit.files.checkout import locate
+    from remit.store.sqlite_store import SqliteStore
+
+    store = SqliteStore(database_path(machine))
+    try:
+        loaded = open_states(store, machine).configuration.current(locate(machine.home)).loaded
+        layers = (ConfigurationLayer.MANAGED,) if is_managed else ConfigurationLayer
+        blocks = static_blocks(file for file in loaded if file.file.layer in layers)
+        return [*blocks, *denied_edits(machine, is_managed=is_managed)]
+    finally:
+        store.close()
+
+
+def open_journal() -> "ChangeJournal":
+    """Open the journal of the changes that Remit made to files."""
+    from remit.install.change_journal import ChangeJournal
+
+    return ChangeJournal(data_directory(this_machine()), now)

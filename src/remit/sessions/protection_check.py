@@ -1,0 +1,44 @@
+"""Checks in each client's files whether an installed Remit still protects a workspace."""
+
+from remit.catalog.listing import Listings
+from remit.decision.context import Context
+from remit.scanning.scanner import Scanner
+from remit.sessions.install_notices import (
+    InstalledClient,
+    InstallNotice,
+    disabled_hooks,
+    lost_programs,
+    missing_gateway,
+    missing_servers,
+)
+
+
+class ProtectionCheck:
+    """Finds what keeps Remit from protecting a workspace, or a server from reaching an agent."""
+
+    def __init__(self, scanner: Scanner, listings: Listings) -> None:
+        self._scanner = scanner
+        self._listings = listings
+
+    def notices(self, context: Context) -> list[InstallNotice]:
+        """List all that is missing: weakened protection, and servers that no agent gets."""
+        found = self.weakened(context)
+        if not context.starts_servers:
+            return found
+        listed = self._listings.list(context)[1]
+        return [*found, *missing_servers(listed, self._scanner.obstacles(context), context)]
+
+    def weakened(self, context: Context) -> list[InstallNotice]:
+        """List what keeps an installed Remit from enforcing decisions."""
+        found: list[InstallNotice] = []
+        for reading, resolved in self._scanner.readings(context).values():
+            own = [item for item in resolved if item.declaration.is_remit]
+            client = InstalledClient(
+                context, resolved, reading.rules, reading.own_rules, self._scanner.line_of
+            )
+            if own:
+                found += lost_programs(own, self._scanner.facts(own, context).absent, client.option)
+            if context.starts_servers:
+                found += missing_gateway(client)
+                found += disabled_hooks(client)
+        return found
