@@ -287,7 +287,7 @@ class Registry:
         """The log of calls."""
         from remit.policy.audit import AuditLog
 
-        return AuditLog(self._store, self._clock)
+        return AuditLog(self._store.audit, self._clock)
 
     @cached_property
     def catalog(self) -> CatalogSource:

@@ -9,6 +9,7 @@ import pytest
 
 from remit.errors import AgentError, UnknownRoomError, UpstreamError
 from remit.gateway.inventory import Inventory
+from remit.policy.audit import CallQuery
 from remit.presentation.plan import EndpointChoice
 from remit.protocol.json_rpc import Answer, JsonRpcError, Params
 from remit.upstream.ports import ServerLists
@@ -558,7 +559,7 @@ async def test_each_call_is_counted_once_and_audited_without_what_was_said(
         at = registry.at(str(shop))
         assert registry.usage.record("mcp__git__status", at, session_id="s", call_id="toolu_1") is False
         used = {tool.name: (tool.usage_count, tool.outcomes) for tool, _ in registry.tools(at)}
-        audit = registry.audit.last(at)
+        audit = registry.audit.find(CallQuery(), at).entries
     assert used["mcp__git__status"] == (2, "+-")
     assert used["mcp__git__push"][0] == 0
     outcomes = [(entry.tool, entry.verdict, entry.gate, entry.outcome) for entry in reversed(audit)]
@@ -588,7 +589,7 @@ async def test_a_made_up_name_that_its_server_refuses_becomes_no_tool(
         known = {tool.name for tool, _ in registry.tools(at)}
         assert "mcp__git__made_up" not in known
         assert "mcp__git__unlisted" in known
-        assert "mcp__git__made_up" in {entry.tool for entry in registry.audit.last(at)}
+        assert "mcp__git__made_up" in {entry.tool for entry in registry.audit.find(CallQuery(), at).entries}
 
 
 async def test_what_was_answered_is_recorded_when_the_endpoint_is_cancelled(
@@ -601,7 +602,9 @@ async def test_what_was_answered_is_recorded_when_the_endpoint_is_cancelled(
             scope.cancel()
             await anyio.sleep_forever()
     with sandbox.registry() as registry:
-        assert [entry.tool for entry in registry.audit.last(registry.at(str(shop)))] == ["mcp__git__status"]
+        assert [entry.tool for entry in registry.audit.find(CallQuery(), registry.at(str(shop))).entries] == [
+            "mcp__git__status"
+        ]
 
 
 async def test_a_success_that_changes_a_state_counts_for_the_very_next_call(

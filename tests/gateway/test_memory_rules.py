@@ -14,6 +14,7 @@ from remit.gateway.open_endpoint import EndpointResources, serve_endpoint
 from remit.gateway.ports import EndpointSpec
 from remit.memory.project_memory import Memory
 from remit.memory.scope_gate import TOOLS, memory_id
+from remit.policy.audit import CallQuery
 from remit.protocol.json_rpc import Answer, JsonRpcError
 from remit.upstream.offer_reader import read_offer
 from remit.upstream.ports import ServerLists
@@ -272,7 +273,7 @@ async def test_calls_of_it_are_counted_and_kept_in_the_audit(
         await call(served, "remit-memory__save_decision", {"decision": decision("Use X"), "project_id": "q"})
     with sandbox.registry() as registry:
         here = registry.at(str(shop))
-        audit = registry.audit.last(here)
+        audit = registry.audit.find(CallQuery(), here).entries
         assert [(entry.tool, entry.outcome) for entry in reversed(audit)] == [
             ("mcp__remit-memory__save_session", "done"),
             ("mcp__remit-memory__save_decision", "failed"),

@@ -247,6 +247,25 @@ def test_what_is_blocked_is_denied_with_the_reason(sandbox: Sandbox, shop: Path)
     assert run_sql(sandbox.database, "select count(*) from usage_events") == [(0,)]
 
 
+def test_a_call_that_the_client_made_itself_is_in_the_log_once_and_without_its_content(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    call = told(
+        "PostToolUse", shop, tool_name="Bash", tool_use_id="t1", agent_type="reviewer", duration_ms=30
+    )
+    call |= {"tool_input": {"command": "echo secret"}, "tool_response": {"stdout": "secret"}}
+    sandbox.hook(call)
+    sandbox.hook(call)
+    failed = {**call, "hook_event_name": "PostToolUseFailure", "tool_use_id": "t2"}
+    sandbox.hook(failed)
+    sandbox.hook({**failed, "tool_use_id": "t3", "is_interrupt": True})
+    logged = "select endpoint, agent, tool, verdict, outcome, duration_ms, bytes_in from audit"
+    assert run_sql(sandbox.database, logged) == [
+        ("hook", "reviewer", "Bash", "visible", outcome, 30, 25)
+        for outcome in ("done", "failed", "cancelled")
+    ]
+
+
 def test_what_cannot_be_kept_of_a_refusal_is_refused_all_the_same(sandbox: Sandbox, shop: Path) -> None:
     sandbox.write(shop / "remit.toml", 'block = ["mcp__ledger__*"]\n')
     call = told("PreToolUse", shop, tool_name="mcp__ledger__search")

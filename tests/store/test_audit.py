@@ -10,7 +10,7 @@ from remit.decision.declarations import ClientReading, Declaration, Resolved
 from remit.decision.kinds import Authority, ConfigStatus
 from remit.decision.projects import View
 from remit.decision.tools import Definition
-from remit.policy.audit import AuditEntry
+from remit.policy.audit import AuditEntry, CallQuery
 from remit.store.definition_rows import define
 from remit.store.sqlite_store import SqliteStore
 from remit.upstream.upstream_model import Failure, Offer, ServerExtras
@@ -97,10 +97,36 @@ def test_many_uses_are_counted_at_once_each_call_once(store: SqliteStore) -> Non
 
 def test_the_audit_is_a_projects_own_and_bounded(store: SqliteStore) -> None:
     entries = [ENTRY._replace(called_at=at) for at in range(5)]
-    store.add_audit(entries, SHOP, at=9)
-    assert store.audit(SHOP, limit=2) == [entries[4], entries[3]]
-    assert store.audit(BLOG, limit=9) == []
-    store.prune_audit(before=1, most=3)
-    assert store.audit(SHOP, limit=9) == entries[:1:-1]
+    audit = store.audit
+    audit.add(entries, SHOP, at=9)
+    assert audit.find(CallQuery(limit=2), SHOP) == [entries[4], entries[3]]
+    assert audit.find(CallQuery(limit=2, offset=2), SHOP) == [entries[2], entries[1]]
+    assert audit.find(CallQuery(), BLOG) == []
+    audit.prune(before=1, most=3)
+    assert audit.find(CallQuery(), SHOP) == entries[:1:-1]
     store.forget(SHOP.project)
-    assert store.audit(SHOP, limit=9) == []
+    assert audit.find(CallQuery(), SHOP) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "times"),
+    [
+        (CallQuery(text="PUSH"), [2]),
+        (CallQuery(text="%"), []),
+        (CallQuery(agent="reviewer"), [3]),
+        (CallQuery(agent=""), [2, 1]),
+        (CallQuery(outcome="refused"), [3]),
+        (CallQuery(since=2), [3, 2]),
+        (CallQuery(until=2), [1]),
+        (CallQuery(since=2, until=3, text="git"), [2]),
+    ],
+    ids=str,
+)
+def test_a_query_selects_calls_by_name_agent_outcome_and_time(
+    store: SqliteStore, query: CallQuery, times: list[int]
+) -> None:
+    refused = ENTRY._replace(called_at=3, agent="reviewer", outcome="refused")
+    entries = [ENTRY._replace(called_at=1), ENTRY._replace(called_at=2, tool="mcp__git__push"), refused]
+    store.audit.add(entries, SHOP, at=9)
+    assert [entry.called_at for entry in store.audit.find(query, SHOP)] == times
+    assert store.audit.span(query, SHOP)[0] == len(times)

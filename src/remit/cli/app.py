@@ -29,6 +29,7 @@ COMMANDS = {  # in the order of the help and the reference: location and summary
     "why": ("tool_commands.why", "Explain why a tool is available or hidden."),
     "search": ("search_commands.search", "Find tools by what they do."),
     "usage": ("usage_commands.usage", "Show which tools were used here, and which never were."),
+    "calls": ("listing.calls_command.calls", "Show what agents called here, and what was refused."),
     "states": ("state_commands.states", "List the states and their values; set or clear one."),
     "clients": ("scan_commands.clients", "List the clients on this machine, with their files."),
     "doctor": ("scan_commands.doctor", "Find problems in the configuration, with fixes."),
@@ -61,7 +62,7 @@ COMMANDS = {  # in the order of the help and the reference: location and summary
     "hook": ("usage_commands.hook", "Answer one hook event of Claude Code."),
 }
 GROUPS = {  # headings of the help
-    "Look": ("scan", "tools", "why", "search", "usage", "states", "clients", "doctor", "status"),
+    "Look": ("scan", "tools", "why", "search", "usage", "calls", "states", "clients", "doctor", "status"),
     "Set up": (
         *("init", "install", "uninstall", "add", "enable", "disable", "prune", "undo"),
         *("trust", "policy", "login", "logout", "completion"),

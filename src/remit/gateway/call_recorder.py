@@ -2,9 +2,9 @@
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import anyio
 
@@ -12,7 +12,7 @@ from remit.decision.client_reports import CallOutcome
 from remit.decision.declarations import Key
 from remit.gateway.inventory import Inventory
 from remit.gateway.registry_worker import RegistryWorker
-from remit.policy.audit import AuditEntry, AuditOutcome
+from remit.policy.audit import AuditEntry, AuditOutcome, estimated_size
 
 _PAUSE = 0.2  # seconds to collect calls for a batch
 _ENOUGH = 64  # calls that fill a batch
@@ -83,7 +83,8 @@ class CallRecorder:
         if used:
             registry.usage.record_all(used, context)
         entries = [
-            each.entry._replace(bytes_in=_size(each.asked), bytes_out=_size(each.answer)) for each in done
+            each.entry._replace(bytes_in=estimated_size(each.asked), bytes_out=estimated_size(each.answer))
+            for each in done
         ]
         registry.audit.add(entries, context)
 
@@ -100,16 +101,3 @@ class CallRecorder:
             mark = sha256(f"{self._run} {session}".encode("utf-8", "replace"))
             self._sessions[session] = mark.hexdigest()[:16]
         return self._sessions[session]
-
-
-def _size(message: object) -> int:
-    """Estimate the JSON length of a message without encoding it, since it may be very long."""
-    if isinstance(message, str):
-        return len(message) + 2
-    if isinstance(message, Mapping):
-        members = cast("Mapping[str, object]", message)
-        return 2 + sum(len(key) + 4 + _size(value) for key, value in members.items()) - bool(members)
-    if isinstance(message, list | tuple):
-        items = cast("Sequence[object]", message)
-        return 2 + sum(1 + _size(item) for item in items) - bool(items)
-    return len(str(message))

@@ -11,7 +11,7 @@ from remit.hooks.decision_cache import CallDecision, decide_call
 from remit.hooks.event import Answer, Event, permission_decision
 from remit.hooks.hook_context import CLIENT, HookEnvironment, open_context
 from remit.hooks.hook_log import log_failure
-from remit.policy.audit import AuditEntry, AuditOutcome
+from remit.policy.audit import HOOK, AuditEntry, AuditOutcome, estimated_size
 from remit.text.foreign import one_line
 
 _PERMISSIONS = {"hidden": "deny", "ask": "ask"}
@@ -95,7 +95,7 @@ def _audit(call: ClientCall, decided: CallDecision, event: Event, environment: H
     """Record a refused call in the audit; if that fails, the call is still refused."""
     at, verdict, gate = environment.now(), decided.verdict, decided.gate
     entry = AuditEntry(
-        at, "hook", CLIENT, call.agent, None, call.tool, verdict, gate, AuditOutcome.REFUSED, 0, 0, 0
+        at, HOOK, CLIENT, call.agent, None, call.tool, verdict, gate, AuditOutcome.REFUSED, 0, 0, 0
     )
     try:
         with open_context(event.directory, environment) as context:
@@ -128,7 +128,7 @@ def _record(event: Event, environment: HookEnvironment, *, succeeded: bool | Non
     if (own := served_name(name)) is not None:
         return _report(event, environment, _trace(MCP + own, event, succeeded=succeeded))
     with open_context(event.directory, environment) as context:
-        context.record_use(
+        is_new = context.record_use(
             name,
             server=event.server,
             source=event.source,
@@ -141,7 +141,31 @@ def _record(event: Event, environment: HookEnvironment, *, succeeded: bool | Non
             trace=_trace(name, event, succeeded=succeeded),
             cwd=event.text("cwd", _MAX_PATH) or "",
         )
+        if is_new:
+            context.store.add_audit(_completed(name, event, environment, succeeded=succeeded))
     return None
+
+
+def _completed(
+    name: str, event: Event, environment: HookEnvironment, *, succeeded: bool | None
+) -> AuditEntry:
+    """Return the audit entry of a call that the client made itself."""
+    outcomes = {True: AuditOutcome.DONE, False: AuditOutcome.FAILED, None: AuditOutcome.CANCELLED}
+    answer = event.fields.get("tool_response" if succeeded else "error")
+    return AuditEntry(
+        called_at=environment.now() if event.at is None else event.at,
+        endpoint=HOOK,
+        client=CLIENT,
+        agent=event.text("agent_type"),
+        principal=None,
+        tool=name,
+        verdict="visible",  # it ran, so the client or its user allowed it
+        gate=None,
+        outcome=outcomes[succeeded],
+        duration_ms=event.number("duration_ms") or 0,
+        bytes_in=estimated_size(event.arguments.fields),
+        bytes_out=0 if answer is None else estimated_size(answer),
+    )
 
 
 def _report(event: Event, environment: HookEnvironment, trace: "Trace | None" = None) -> Answer:

@@ -1,22 +1,24 @@
-"""The audit log: one entry per call through the gateway, and per call that a hook denied.
+"""The audit log: one entry per call through the gateway, and per call that a hook reported or denied.
 
 Entries never contain arguments or results.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from remit.decision.context import Context
-    from remit.store.ports import Clock, Store
+    from remit.store.ports import AuditStore, Clock
 
 AUDIT_LIFETIME = 90 * 86_400_000  # milliseconds
 MOST_AUDITED = 100_000  # entries
+HOOK = "hook"  # the endpoint of calls that a client made itself
 _PRUNE_EVERY = 60_000  # milliseconds
+MOST_BARS = 60  # intervals in a timeline
+_STEPS = (60_000, 300_000, 900_000, 3_600_000, 6 * 3_600_000, 86_400_000, 7 * 86_400_000)  # milliseconds
 
 
 class AuditOutcome(StrEnum):
@@ -50,10 +52,45 @@ class AuditEntry(NamedTuple):
     bytes_out: int
 
 
+class CallQuery(NamedTuple):
+    """Selects calls; None and empty values select all."""
+
+    text: str = ""  # part of a tool's name, in any case
+    agent: str | None = None  # empty: the main session
+    outcome: str | None = None
+    since: int | None = None  # Unix milliseconds
+    until: int | None = None
+    offset: int = 0
+    limit: int = 100
+
+
+class FoundCalls(NamedTuple):
+    """The selected calls, newest first, and how many there are without the limit."""
+
+    entries: Sequence[AuditEntry]
+    total: int
+
+
+class TimelineBar(NamedTuple):
+    """The calls of one interval."""
+
+    start: int  # Unix milliseconds
+    calls: int
+    failures: int  # failed, or did not reach the server
+    refused: int
+
+
+class Timeline(NamedTuple):
+    """The selected calls over time, without gaps."""
+
+    step: int  # milliseconds
+    bars: Sequence[TimelineBar]
+
+
 class AuditLog:
     """Stores and lists audit entries, and drops old ones."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: AuditStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
         self._pruned_at = 0
@@ -61,11 +98,36 @@ class AuditLog:
     def add(self, entries: Sequence[AuditEntry], context: Context) -> None:
         """Store entries, and drop old ones beyond the limits of age and number."""
         at = self._clock()
-        self._store.add_audit(entries, context.workspace, at)
+        self._store.add(entries, context.workspace, at)
         if at - self._pruned_at > _PRUNE_EVERY:
-            self._store.prune_audit(at - AUDIT_LIFETIME, MOST_AUDITED)
+            self._store.prune(at - AUDIT_LIFETIME, MOST_AUDITED)
             self._pruned_at = at
 
-    def last(self, context: Context, *, limit: int = 100) -> Sequence[AuditEntry]:
-        """List the last calls in the project, newest first."""
-        return self._store.audit(context.workspace, limit)
+    def find(self, query: CallQuery, context: Context) -> FoundCalls:
+        """Find the calls in the project that a query selects, newest first."""
+        entries = self._store.find(query, context.workspace)
+        return FoundCalls(entries, self._store.span(query, context.workspace)[0])
+
+    def timeline(self, query: CallQuery, context: Context) -> Timeline:
+        """Count the selected calls by intervals, without gaps, up to the last; limits do not count."""
+        _, first, last = self._store.span(query, context.workspace)
+        step = next((each for each in _STEPS if last // each - first // each < MOST_BARS), _STEPS[-1])
+        bars = {bar.start: bar for bar in self._store.bars(query, context.workspace, step)}
+        if not bars:
+            return Timeline(step, ())
+        end = last - last % step
+        start = max(first - first % step, end - (MOST_BARS - 1) * step)
+        return Timeline(step, [bars.get(at, TimelineBar(at, 0, 0, 0)) for at in range(start, end + 1, step)])
+
+
+def estimated_size(message: object) -> int:
+    """Estimate the JSON length of a message without encoding it, since it may be very long."""
+    if isinstance(message, str):
+        return len(message) + 2
+    if isinstance(message, Mapping):
+        members = cast("Mapping[str, object]", message)
+        return 2 + sum(len(key) + 4 + estimated_size(value) for key, value in members.items()) - bool(members)
+    if isinstance(message, list | tuple):
+        items = cast("Sequence[object]", message)
+        return 2 + sum(1 + estimated_size(item) for item in items) - bool(items)
+    return len(str(message))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from remit.memory.ports import MemoryStore
     from remit.memory.traces import StoredTrace
     from remit.policy.approvals import Approval, Binding, PromptedCall
-    from remit.policy.audit import AuditEntry
+    from remit.policy.audit import AuditEntry, CallQuery, TimelineBar
     from remit.search.documents import Document
     from remit.search.ports import Index, IndexEntry, Vector
     from remit.sessions.suggestions import Candidate, PastSuggestion, ToolCall
@@ -131,6 +131,20 @@ class ApprovalStore(Protocol):
     def use_prompt(self, call: PromptedCall, workspace: Workspace, since: int) -> bool: ...
 
 
+class AuditStore(Protocol):
+    """Stores the audit log, by project."""
+
+    def add(self, entries: Iterable[AuditEntry], workspace: Workspace, at: int) -> None: ...
+
+    def find(self, query: CallQuery, workspace: Workspace) -> Sequence[AuditEntry]: ...
+
+    def span(self, query: CallQuery, workspace: Workspace) -> tuple[int, int, int]: ...
+
+    def bars(self, query: CallQuery, workspace: Workspace, step: int) -> Sequence[TimelineBar]: ...
+
+    def prune(self, before: int, most: int) -> None: ...
+
+
 class SessionStore(Protocol):
     """Stores sessions, their calls and suggestions, by project."""
 
@@ -169,6 +183,9 @@ class Store(Protocol):
 
     @property
     def approvals(self) -> ApprovalStore: ...
+
+    @property
+    def audit(self) -> AuditStore: ...
 
     @property
     def documents(self) -> DocumentStore: ...
@@ -211,12 +228,6 @@ class Store(Protocol):
     def uses_here(self, workspace: Workspace) -> Mapping[Key, tuple[int, int]]: ...
 
     def catalog_revision(self) -> int: ...  # changes with the data of catalogs
-
-    def add_audit(self, entries: Iterable[AuditEntry], workspace: Workspace, at: int) -> None: ...
-
-    def audit(self, workspace: Workspace, limit: int) -> Sequence[AuditEntry]: ...
-
-    def prune_audit(self, before: int, most: int) -> None: ...
 
     def find_project(self, name: str) -> Project | None: ...
 

@@ -10,7 +10,6 @@ from remit.decision.kinds import Authority
 from remit.decision.permissions.client_permissions import NO_PERMISSIONS, ClientPermissions
 from remit.decision.problems import Problem
 from remit.decision.projects import Project, Workspace
-from remit.policy.audit import AuditEntry
 from remit.store import row_values, usage_store
 from remit.store.database import Database, scope_parameters, view_parameters
 from remit.store.state_store import SqliteStates
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from remit.decision.scopes import Scope
     from remit.decision.tools import Definition, Tool
     from remit.store.approval_store import SqliteApprovals
+    from remit.store.audit_store import SqliteAudit
     from remit.store.document_store import SqliteDocuments
     from remit.store.memory_store import SqliteMemory
     from remit.store.scan_store import SqliteScans
@@ -47,6 +47,13 @@ class SqliteStore:
         from remit.store.approval_store import SqliteApprovals
 
         return SqliteApprovals(self.database)
+
+    @property
+    def audit(self) -> SqliteAudit:
+        """The audit log."""
+        from remit.store.audit_store import SqliteAudit
+
+        return SqliteAudit(self.database)
 
     @property
     def documents(self) -> SqliteDocuments:
@@ -160,24 +167,6 @@ class SqliteStore:
     def catalog_revision(self) -> int:
         """Return a number that changes with the data of catalogs, whichever process writes it."""
         return self.database.rows("catalog_revision")[0][0]
-
-    def add_audit(self, entries: Iterable[AuditEntry], workspace: Workspace, at: int) -> None:
-        """Store audit entries."""
-        project = workspace.project
-        with self.database.transaction():
-            self.database.run("see_project", hash=project.hash, path=project.path, at=at)
-            self.database.run_each(
-                "add_audit", [{"project": project.hash, **entry._asdict()} for entry in entries]
-            )
-
-    def audit(self, workspace: Workspace, limit: int) -> list[AuditEntry]:
-        """List the last audit entries of a project, newest first."""
-        found = self.database.rows("audit", project=workspace.project.hash, limit=limit)
-        return [AuditEntry(*row) for row in found]
-
-    def prune_audit(self, before: int, most: int) -> None:
-        """Delete entries older than a time, and all but the newest `most`."""
-        self.database.run("prune_audit", before=before, most=most)
 
     def find_project(self, name: str) -> Project | None:
         """Find a stored project by its hash or path."""

@@ -1,4 +1,4 @@
--- Named queries for usage: rows of tools, calls, traces and the audit.
+-- Named queries for usage: rows of tools, calls and traces.
 
 -- name: active_server
 select t.scope, t.project_hash, t.dir, t.server, t.id, r.source
@@ -159,24 +159,3 @@ where project_hash = :project and sort = :sort and subject = :subject and verb <
 select id, sort, subject, verb, times, left_at, artifact from traces
 where project_hash = :project and is_news
 order by left_at, id
-
--- name: add_audit
-insert into audit (
-    project_hash, called_at, endpoint, client, agent, principal, tool, verdict, gate, outcome, duration_ms, bytes_in,
-    bytes_out
-) values (
-    :project, :called_at, :endpoint, :client, :agent, :principal, :tool, :verdict, :gate, :outcome, :duration_ms,
-    :bytes_in, :bytes_out
-)
-
--- name: audit
-select
-    called_at, endpoint, client, agent, principal, tool, verdict, gate, outcome, duration_ms, bytes_in, bytes_out
-from audit
-where project_hash = :project
-order by id desc
-limit :limit
-
--- name: prune_audit
-delete from audit
-where called_at < :before or id <= (select max(id) from audit) - :most

@@ -1,0 +1,44 @@
+-- Named queries for the audit log.
+
+-- fragment: selected_calls
+    project_hash = :project
+    and (:text = '' or instr(lower(tool), lower(:text)))
+    and (:agent is null or ifnull(agent, '') = :agent)
+    and (:outcome is null or outcome = :outcome)
+    and (:since is null or called_at >= :since)
+    and (:until is null or called_at < :until)
+
+-- name: add_audit
+insert into audit (
+    project_hash, called_at, endpoint, client, agent, principal, tool, verdict, gate, outcome, duration_ms, bytes_in,
+    bytes_out
+) values (
+    :project, :called_at, :endpoint, :client, :agent, :principal, :tool, :verdict, :gate, :outcome, :duration_ms,
+    :bytes_in, :bytes_out
+)
+
+-- name: audit
+select
+    called_at, endpoint, client, agent, principal, tool, verdict, gate, outcome, duration_ms, bytes_in, bytes_out
+from audit
+where {selected_calls}
+order by called_at desc, id desc
+limit :limit offset :offset
+
+-- name: audit_span
+select count(*), min(called_at), max(called_at) from audit where {selected_calls}
+
+-- name: audit_bars
+select
+    called_at - called_at % :step as start,
+    count(*),
+    count(*) filter (where outcome in ('failed', 'error', 'unreachable')),
+    count(*) filter (where outcome = 'refused')
+from audit
+where {selected_calls}
+group by start
+order by start
+
+-- name: prune_audit
+delete from audit
+where called_at < :before or id <= (select max(id) from audit) - :most

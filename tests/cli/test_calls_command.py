@@ -1,0 +1,119 @@
+"""`remit calls`, as a person who wants to know what an agent did uses it."""
+
+import csv
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from remit.policy.audit import AuditEntry
+from support.sandbox import Sandbox
+
+HOUR = 3_600_000
+
+
+@pytest.fixture
+def shop(sandbox: Sandbox) -> Path:
+    path = sandbox.project("shop")
+    now = int(1000 * time.time())
+    entries = [
+        AuditEntry(
+            now - 50 * HOUR,
+            "",
+            "claude-code",
+            None,
+            None,
+            "mcp__git__log",
+            "visible",
+            None,
+            "done",
+            12,
+            40,
+            900,
+        ),
+        AuditEntry(
+            now - 2 * HOUR,
+            "hook",
+            "claude-code",
+            "reviewer",
+            None,
+            "Bash",
+            "hidden",
+            "policy",
+            "refused",
+            0,
+            0,
+            0,
+        ),
+        AuditEntry(
+            now - HOUR,
+            "",
+            "claude-code",
+            None,
+            None,
+            "=cmd|' /C calc'!A0",
+            "visible",
+            None,
+            "failed",
+            3,
+            5,
+            7,
+        ),
+    ]
+    with sandbox.registry() as registry:
+        registry.audit.add(entries, registry.at(str(path)))
+    return path
+
+
+def listed(sandbox: Sandbox, shop: Path, *arguments: str) -> list[dict[str, Any]]:
+    told = json.loads(sandbox.remit("calls", *arguments, "--json", cwd=shop).stdout)
+    assert told["total"] >= len(told["calls"])
+    return told["calls"]
+
+
+def test_calls_are_listed_newest_first_with_outcome_and_gate(sandbox: Sandbox, shop: Path) -> None:
+    lines = sandbox.remit("calls", cwd=shop).stdout.splitlines()
+    assert [line.split()[2] for line in lines[-3:]] == ["=cmd|'", "Bash", "mcp__git__log"]
+    assert "reviewer  refused (policy)" in lines[-2]
+    assert lines[-1].split()[-2:] == ["12", "900"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "tools"),
+    [
+        (["LOG"], ["mcp__git__log"]),
+        (["--agent", "reviewer"], ["Bash"]),
+        (["--agent", "main", "--since", "2d"], ["=cmd|' /C calc'!A0"]),
+        (["--outcome", "done"], ["mcp__git__log"]),
+        (["--until", "2d"], ["mcp__git__log"]),
+        (["--since", "2000-01-01", "--limit", "1"], ["=cmd|' /C calc'!A0"]),
+        (["--since", "2999-01-01T10:00"], []),
+    ],
+    ids=" ".join,
+)
+def test_options_select_calls(sandbox: Sandbox, shop: Path, arguments: list[str], tools: list[str]) -> None:
+    assert [call["tool"] for call in listed(sandbox, shop, *arguments)] == tools
+
+
+def test_an_export_has_every_call_and_no_cell_that_a_spreadsheet_computes(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    lines = sandbox.remit("calls", "--jsonl", cwd=shop).stdout.splitlines()
+    assert [json.loads(line) for line in lines] == listed(sandbox, shop)
+    titles, *rows = csv.reader(sandbox.remit("calls", "--csv", cwd=shop).stdout.splitlines())
+    assert [row[titles.index("tool")] for row in rows] == ["'=cmd|' /C calc'!A0", "Bash", "mcp__git__log"]
+
+
+def test_a_project_shows_only_its_own_calls(sandbox: Sandbox, shop: Path) -> None:
+    assert "No calls recorded." in sandbox.remit("calls", cwd=sandbox.project("blog")).stdout
+    assert "3 calls" not in sandbox.remit("calls", "--limit", "3", cwd=shop).stdout
+    assert "2 of 3 calls; `--limit` shows more" in sandbox.remit("calls", "--limit", "2", cwd=shop).stdout
+
+
+def test_a_time_that_cannot_be_read_is_refused_with_an_example(sandbox: Sandbox, shop: Path) -> None:
+    done = sandbox.remit("calls", "--since", "yesterday", cwd=shop)
+    assert done.returncode == 2
+    assert "`yesterday` must be so long ago, such as `90m`" in done.stderr
+    assert "one of --json" in sandbox.remit("calls", "--csv", "--json", cwd=shop).stderr
