@@ -29,7 +29,7 @@ COMMANDS = {  # in the order of the help and the reference: location and summary
     "why": ("tool_commands.why", "Explain why a tool is available or hidden."),
     "search": ("search_commands.search", "Find tools by what they do."),
     "usage": ("usage_commands.usage", "Show which tools were used here, and which never were."),
-    "calls": ("listing.calls_command.calls", "Show what agents called here, and what was refused."),
+    "calls": ("listing.calls_command.calls", "Show what agents called here, newest first."),
     "states": ("state_commands.states", "List the states and their values; set or clear one."),
     "clients": ("scan_commands.clients", "List the clients on this machine, with their files."),
     "doctor": ("scan_commands.doctor", "Find problems in the configuration, with fixes."),
