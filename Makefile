@@ -45,7 +45,7 @@ $(VENV)/.check: $(VENV)/.test
 test: $(VENV)/.test ## Run all tests, with a bounded slice of each proof
 	$(BIN)/python -m pytest --numprocesses 3 --ignore tests/real_clients --ignore tests/servers
 
-RULES := catalog clients conditions configuration decision doctor inspection policy presentation python_tools scanning sessions states text trust usage \
+RULES := catalog clients conditions configuration decision doctor inspection policy presentation python_tools scanning sessions simulation states text trust usage \
 	hooks/test_event.py cli/test_usage_commands.py cli/test_switch_commands.py gateway/test_endpoint.py test_registry.py
 
 cover: $(VENV)/.test ## Run the tests of the rules, which must cover them branch by branch

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from remit.search.search_service import Searcher, SearchService
     from remit.sessions.protection_check import ProtectionCheck
     from remit.sessions.session_service import SessionService
+    from remit.simulation.simulator import Simulator
     from remit.states.location import Location
     from remit.states.state_service import StateService
     from remit.states.state_watch import StateWatch
@@ -334,6 +335,13 @@ class Registry:
             find_news=self.trust.pins.news,
             open_searcher=lambda context: self.searcher(context, is_hurried=True),
         )
+
+    @cached_property
+    def simulator(self) -> Simulator:
+        """What a draft of the rules would change."""
+        from remit.simulation.simulator import Simulator
+
+        return Simulator(self.states, self._listings, self.audit, self.refresh)
 
     @cached_property
     def trust(self) -> TrustService:

@@ -16,6 +16,7 @@ from remit.configuration.config_model import (
     OF_A_PROJECT,
     ConfigurationContent,
     ConfigurationFile,
+    ConfigurationLayer,
     ConfigurationMistake,
     LoadedFile,
     StoredConfiguration,
@@ -84,6 +85,14 @@ class ConfigurationFinding(NamedTuple):
         return (int(found[1]), int(found[2] or 1)) if found else (0, 0)
 
 
+class DraftConfiguration(NamedTuple):
+    """What the configuration would be with another text of one file."""
+
+    file: ConfigurationFile
+    configuration: CurrentConfiguration | None  # None: the draft is invalid
+    problems: Sequence[Problem] = ()  # of this file
+
+
 class ConfigurationService:
     """Loads, merges and stores the configuration of workspaces."""
 
@@ -149,6 +158,40 @@ class ConfigurationService:
             source, place, reason = _problem_row(file, places.get(file.path, {}), mistake)
             found.append(ConfigurationFinding(severity, Problem(source=source, place=place, reason=reason)))
         return sorted(found, key=lambda each: (files.get(each.problem.source, -1), each.position))
+
+    def draft(self, text: str, layer: ConfigurationLayer, workspace: Workspace) -> DraftConfiguration:
+        """Tell what the configuration would be if a file had another text; store nothing.
+
+        The file is the user's, or one of the two at the root of the checkout.
+        """
+        from remit.configuration.rule_drafts import forbidden_changes, parse_draft  # only drafts need it
+
+        current = self.current(workspace)
+        files = self._files.files(workspace)
+        file = next(each for each in files if each.layer is layer and each.dir in (None, workspace.checkout))
+        document = parse_draft(text)
+        rows = self._problems_in(file, document)
+        loaded = {each.file.path: each for each in current.loaded}
+        if not rows:
+            content = read(document.content)[0]
+            before = loaded[file.path].content if file.path in loaded else ConfigurationContent()
+            rows = [_problem_row(file, document.places, each) for each in forbidden_changes(content, before)]
+            loaded[file.path] = LoadedFile(file, content, document.places)
+        if rows:
+            return DraftConfiguration(file, None, [Problem(*row) for row in rows])
+        merged = [loaded[each.path] for each in files if each.path in loaded]
+        configuration = combine(merged, current.trusted)
+        drafted = CurrentConfiguration(
+            current.inputs,
+            current.trusted,
+            configuration,
+            self._needed(configuration),
+            compile_policy(merged, current.trusted),
+            merged,
+            current.filters,
+        )
+        found = self._problems(configuration, merged, current.trusted, broken=())
+        return DraftConfiguration(file, drafted, [Problem(*row) for row in found if row[0] == file.path])
 
     def trust_requests(self, workspace: Workspace, names: Collection[str] = ()) -> list[TrustRequest]:
         """List the parts of the configuration, or those with these names, that need the user's trust."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from hashlib import sha256
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from remit.configuration.config_model import StateEntry, base_dirs
 from remit.configuration.detector_kinds import Detector
@@ -19,15 +19,25 @@ if TYPE_CHECKING:
     from remit.configuration.merged_configuration import Configuration, DeclaredState
     from remit.decision.projects import Workspace
     from remit.states.detectors.local_detectors import LocalDetectors, LocalLook
-    from remit.store.ports import Clock, StateStore
+    from remit.store.ports import Clock
 
 _CLAIM_MARGIN = 1_000  # milliseconds that a claim lasts beyond its detector's timeout
+
+
+class ObservedStates(Protocol):
+    """Stores what detectors find."""
+
+    def known(self, workspace: Workspace) -> StoredStates: ...
+
+    def claim(self, name: str, mark: str, workspace: Workspace, at: int, until: int) -> bool: ...
+
+    def keep_observation(self, name: str, kept: StoredObservation, workspace: Workspace) -> None: ...
 
 
 class SnapshotReader:
     """Reads the states of a workspace from the store and from detectors, and stores detectors' results."""
 
-    def __init__(self, store: StateStore, detectors: LocalDetectors, clock: Clock) -> None:
+    def __init__(self, store: ObservedStates, detectors: LocalDetectors, clock: Clock) -> None:
         self._store = store
         self._detectors = detectors
         self._clock = clock

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,12 +22,13 @@ from remit.text.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from remit.configuration.config_model import ConfigurationLayer, StateEntry
-    from remit.configuration.configuration_service import ConfigurationService
+    from remit.configuration.configuration_service import ConfigurationService, CurrentConfiguration
     from remit.configuration.merged_configuration import Configuration, DeclaredState
     from remit.decision.context import Context
     from remit.decision.projects import Workspace
     from remit.decision.state_snapshot import StateValue
     from remit.states.detectors.local_detectors import LocalDetectors
+    from remit.states.observations import StoredObservation
     from remit.store.ports import Clock, StateStore
 
 LOCATION_SECONDS = 60.0  # how long a pushed location counts
@@ -74,6 +75,15 @@ class StateService:
             current.configuration, context.workspace, client=context.client, agent=agent
         )
         return replace(current.applied_to(context), snapshot=snapshot)
+
+    def with_draft(self, drafted: CurrentConfiguration, context: Context) -> Context:
+        """Add the rules and the snapshot of a draft to a context; nothing is run or stored for it."""
+        self.snapshot(context)  # values of states that run something are those of today
+        runs = {name for name, state in drafted.configuration.states.items() if _runs(state)}
+        reader = SnapshotReader(_DraftStates(self._store, runs), self._detectors, self._clock)
+        agent = None if context.agent is None else context.agent.name
+        snapshot = reader.read(drafted.configuration, context.workspace, client=context.client, agent=agent)
+        return replace(drafted.applied_to(context), snapshot=snapshot)
 
     def snapshot(self, context: Context) -> Snapshot:
         """Return the snapshot of a context, taking one if it has none."""
@@ -229,6 +239,24 @@ def _implies(name: str, other: str, configuration: Configuration) -> bool:
             state = configuration.states.get(each)
             waiting.extend((*([parent] if parent else ()), *(state.entry.implies if state else ())))
     return False
+
+
+class _DraftStates:
+    """The stored states for the snapshot of a draft, which stores nothing and runs nothing."""
+
+    def __init__(self, store: StateStore, runs: Collection[str]) -> None:
+        self.known = store.known
+        self._runs = runs
+
+    def claim(self, name: str, mark: str, workspace: Workspace, at: int, until: int) -> bool:  # noqa: ARG002
+        return name not in self._runs
+
+    def keep_observation(self, name: str, kept: StoredObservation, workspace: Workspace) -> None:
+        pass
+
+
+def _runs(state: DeclaredState) -> bool:
+    return state.entry.detector is not None and state.entry.detector.runs
 
 
 def _report(name: str, snapshot: Snapshot, state: DeclaredState | None) -> StateReport:

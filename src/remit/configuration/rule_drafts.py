@@ -1,0 +1,55 @@
+"""Drafts of configuration files: what would hold if a file had another text, without writing it.
+
+A draft can change rules, and states that only look at this machine. It cannot hold anything new that runs.
+"""
+
+from collections.abc import Iterator
+
+from remit.configuration.config_model import (
+    ConfigurationContent,
+    ConfigurationMistake,
+    TomlDocument,
+)
+from remit.configuration.toml_positions import positions
+from remit.files.bounded_reader import FileError
+from remit.files.formats import parse_toml
+
+LONGEST = 2**18  # characters
+_FREE = frozenset(  # sections that can change in any way
+    {
+        *("agents", "ask_from", "everyone", "mode", "namespaces", "pinned", "rooms", "servers", "states"),
+        *("strategy", "token_budget", "tools"),
+    }
+)
+_IN_FILE = {"memory_projects": ("memory", "projects"), "session": ("suggestions",), "changes": ("trust",)}
+_EDIT = "edit the file itself"
+
+
+def parse_draft(text: str) -> TomlDocument:
+    """Parse a draft as the file would be parsed."""
+    if len(text) > LONGEST:
+        return TomlDocument(problem=f"longer than {LONGEST:,} characters")
+    try:
+        return TomlDocument(parse_toml(text), positions(text))
+    except FileError as error:
+        return TomlDocument(problem=error.reason, place=error.place)
+
+
+def forbidden_changes(
+    draft: ConfigurationContent, before: ConfigurationContent
+) -> Iterator[ConfigurationMistake]:
+    """List the changes that a draft cannot try out."""
+    for name in ConfigurationContent._fields:
+        if name not in _FREE and getattr(draft, name) != getattr(before, name):
+            path = _IN_FILE.get(name, (name,))
+            yield ConfigurationMistake(path, f"a draft cannot change `{'.'.join(path)}`", _EDIT)
+    known = {entry.name: entry for entry in before.states}
+    for entry in draft.states:
+        if entry.detector is not None and entry.detector.runs and known.get(entry.name) != entry:
+            message = "a draft cannot hold a new state that runs a program or asks a server"
+            yield ConfigurationMistake(("states", entry.name), message, _EDIT)
+    options = {entry.name: entry.options for entry in before.servers}
+    for entry in draft.servers:
+        if entry.options is not None and options.get(entry.name) != entry.options:
+            message = "a draft cannot change how a server runs"
+            yield ConfigurationMistake(("servers", entry.name), message, _EDIT)
