@@ -13,7 +13,8 @@ from remit.gateway.ports import EndpointSpec
 from remit.gateway.transports.endpoint_pool import EndpointPool
 from remit.gateway.transports.host_check import HostCheck
 from remit.gateway.transports.http_routes import GatewayApp, GatewaySite
-from remit.gateway.transports.http_server import Address, allow_origins, bind_socket, serve_http
+from remit.gateway.transports.http_server import allow_origins, serve_http
+from remit.gateway.transports.socket_server import Address, bind_socket
 from remit.gateway.transports.token_grants import Grant
 from support.stub_endpoint import StubEndpoint, opened
 

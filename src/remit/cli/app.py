@@ -34,6 +34,7 @@ COMMANDS = {  # in the order of the help and the reference: location and summary
     "clients": ("scan_commands.clients", "List the clients on this machine, with their files."),
     "doctor": ("scan_commands.doctor", "Find problems in the configuration, with fixes."),
     "status": ("status_command.status", "Show the running gateways and their servers."),
+    "web": ("remit.web.web_command.web", "Look at tools, approvals, calls and costs in the browser."),
     "init": ("onboarding.init_command.init", "Set up Remit, step by step."),
     "install": ("install_commands.install", "Install Remit in a client."),
     "uninstall": ("install_commands.uninstall", "Remove Remit from a client."),
@@ -62,7 +63,10 @@ COMMANDS = {  # in the order of the help and the reference: location and summary
     "hook": ("usage_commands.hook", "Answer one hook event of Claude Code."),
 }
 GROUPS = {  # headings of the help
-    "Look": ("scan", "tools", "why", "search", "usage", "calls", "states", "clients", "doctor", "status"),
+    "Look": (
+        *("scan", "tools", "why", "search", "usage", "calls"),
+        *("states", "clients", "doctor", "status", "web"),
+    ),
     "Set up": (
         *("init", "install", "uninstall", "add", "enable", "disable", "prune", "undo"),
         *("trust", "policy", "login", "logout", "completion"),
@@ -83,7 +87,8 @@ class _Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, _, name = COMMANDS[cmd_name][0].rpartition(".")
-        return getattr(import_module(f"remit.cli.{module}"), name)
+        # The page is built on the command line, so the command that serves it is in a package above this one.
+        return getattr(import_module(module if module.startswith("remit.") else f"remit.cli.{module}"), name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -8,7 +8,7 @@ import anyio
 
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.requests.dispatcher import open_dispatcher
-from remit.gateway.transports.http_server import Address, bind_socket
+from remit.gateway.transports.socket_server import Address, bind_socket
 from remit.gateway.transports.status_monitor import StatusMonitor
 from remit.protocol.traffic import CallStatistics
 from remit.upstream.ports import Health, UpstreamStatus

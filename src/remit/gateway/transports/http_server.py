@@ -1,14 +1,11 @@
 """Serves many clients on HTTP, each endpoint at its own URL."""
 
 import socket
-import sys
 import time
-from collections.abc import Collection, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import anyio
-import uvicorn
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
@@ -19,25 +16,11 @@ from remit.gateway.transports.endpoint_pool import EndpointPool
 from remit.gateway.transports.host_check import HostCheck, is_loopback
 from remit.gateway.transports.http_routes import GatewayApp, GatewaySite
 from remit.gateway.transports.lifecycle import GatewayOpeners, Print, describe_endpoint, run_until_stopped
+from remit.gateway.transports.socket_server import Address, bind_socket, serve_until_cancelled
 
-GRACE = 2  # seconds for requests to finish
-
-_BACKLOG = 1024
 _EXPOSED_HEADERS = ("Mcp-Session-Id", "WWW-Authenticate")  # readable by web pages
 
 _PROJECTS_SECONDS = 2.0  # lifetime of the cached project list
-
-
-class Address(NamedTuple):
-    """The address that a gateway listens on."""
-
-    host: str
-    port: int
-
-    def url(self, path: str) -> str:
-        """Return the URL of a path."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.port}{path}"
 
 
 class AllowedOrigins(NamedTuple):
@@ -92,24 +75,7 @@ def serve(
 
 async def serve_http(app: ASGIApp, endpoints: EndpointPool, listener: socket.socket) -> None:
     """Serve clients until cancelled, then give requests a moment to finish."""
-    config = uvicorn.Config(
-        app,
-        log_config=None,
-        access_log=False,
-        lifespan="off",
-        ws="none",
-        server_header=False,
-        timeout_keep_alive=75,  # longer than clients keep an unused connection
-        timeout_graceful_shutdown=GRACE,
-    )
-    server = _Server(config)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(server.serve_shielded, listener)
-        try:
-            await anyio.sleep_forever()
-        finally:
-            endpoints.end()
-            server.should_exit = True
+    await serve_until_cancelled(app, listener, on_stop=endpoints.end)
 
 
 def allow_origins(app: ASGIApp, origins: Collection[str]) -> ASGIApp:
@@ -128,50 +94,6 @@ def allow_origins(app: ASGIApp, origins: Collection[str]) -> ASGIApp:
         allow_private_network=True,
         expose_headers=_EXPOSED_HEADERS,
     )
-
-
-def bind_socket(address: Address) -> socket.socket:
-    """Listen on an address.
-
-    Raises:
-        ServingError: it is not available.
-    """
-    try:
-        found = socket.getaddrinfo(*address, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, kind, _, _, place = found[0]
-        # Send answers at once instead of collecting them for 40 ms. The event loop sets TCP_NODELAY only on
-        # sockets with an explicit protocol, and connections inherit it from here.
-        listener = socket.socket(family, kind, socket.IPPROTO_TCP)
-        try:
-            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if sys.platform != "win32":
-                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind(place)
-            listener.listen(_BACKLOG)
-        except BaseException:
-            listener.close()
-            raise
-        return listener
-    except (OSError, UnicodeError) as error:
-        words = error.strerror if isinstance(error, OSError) else None
-        raise ServingError(
-            f"cannot listen on {address.host}:{address.port}: {words or error}",
-            hint="choose another address or port",
-        ) from error
-
-
-class _Server(uvicorn.Server):
-    """Uvicorn without its signal handlers: `run_until_stopped` handles signals."""
-
-    @contextmanager
-    def capture_signals(self) -> Generator[None]:
-        """Leave signals alone."""
-        yield
-
-    async def serve_shielded(self, listener: socket.socket) -> None:
-        """Serve until `should_exit`, even when cancelled."""
-        with anyio.CancelScope(shield=True):
-            await self.serve([listener])
 
 
 class _Projects:

@@ -2,7 +2,7 @@
 
 import socket
 
-from remit.gateway.transports.http_server import Address, bind_socket
+from remit.gateway.transports.socket_server import Address, bind_socket
 
 
 def test_connections_are_known_for_tcp_so_that_the_event_loop_sends_at_once() -> None:

@@ -1,0 +1,246 @@
+"""The application: each page at its path, each also as JSON, and the forms that change something."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from remit.cli.options import WorkspaceOptions
+from remit.errors import RemitError
+from remit.gateway.registry_worker import RegistryWorker
+from remit.web import templating
+from remit.web.browser_sessions import BrowserSession, BrowserSessions, CodeAnswer, is_same
+from remit.web.page_model import CHOICES, Action, Page, PageAnswer, PageRequest, PageSources
+from remit.web.request_guard import COOKIE, SESSION
+from remit.web.site_pages import ACTIONS, PAGES
+
+if TYPE_CHECKING:
+    from remit.web.live_feed import LiveFeed
+
+MAX_FORM_BYTES = 2**18
+CODE_PATH = "/code"
+SIGN_OUT_PATH = "/sign-out"
+EVENTS_PATH = "/events"
+
+_FOREIGN_FORM = "The form is not one of this session. Load the page again."
+_FORM = "application/x-www-form-urlencoded"
+_ANSWERS = {
+    CodeAnswer.RIGHT: "You can decide now, until you sign out or close the browser.",
+    CodeAnswer.WRONG: "Wrong code. The terminal that runs `remit web` shows the right one.",
+    CodeAnswer.TOO_MANY: "Too many wrong codes. Wait a minute, then try again.",
+    CodeAnswer.NO_CODE: "`remit web` runs without a terminal, so this page only shows.",
+}
+
+
+class WebSite(NamedTuple):
+    """The parts of one `remit web`."""
+
+    options: WorkspaceOptions  # directory and client that it was started with
+    sources: RegistryWorker[PageSources]
+    sessions: BrowserSessions
+    feed: LiveFeed
+    tell: Callable[[str], None]  # in the terminal
+    pages: Sequence[Page] = PAGES
+    actions: Sequence[Action] = ACTIONS
+
+
+def web_app(site: WebSite) -> Starlette:
+    """Make the application, to be wrapped in the guard."""
+    answers = _Answers(site)
+    routes = [Route("/", answers.page(site.pages[0], "/"))]
+    for page in site.pages:
+        if page.takes_name:
+            routes.append(Route(f"{page.path}/{{name:path}}", answers.page(page)))
+        else:
+            routes += [Route(path, answers.page(page)) for path in (page.path, f"{page.path}.json")]
+    routes += [Route(action.path, answers.action(action), methods=["POST"]) for action in site.actions]
+    routes += [
+        Route(CODE_PATH, answers.enter_code, methods=["POST"]),
+        Route(SIGN_OUT_PATH, answers.sign_out, methods=["POST"]),
+        Route(EVENTS_PATH, answers.events),
+        Route("/static/{name}", answers.static),
+        Route("/{rest:path}", answers.unknown, methods=["GET", "POST"]),
+    ]
+    return Starlette(routes=routes)
+
+
+class _Answers:
+    """Answers requests that passed the guard."""
+
+    def __init__(self, site: WebSite) -> None:
+        self._site = site
+
+    def page(self, page: Page, path: str | None = None) -> Callable[[Request], object]:
+        async def answer(request: Request) -> Response:
+            return await self._answer(page, request, path)
+
+        return answer
+
+    def action(self, action: Action) -> Callable[[Request], object]:
+        async def answer(request: Request) -> Response:
+            return await self._act(action, request)
+
+        return answer
+
+    async def _answer(self, page: Page, request: Request, path: str | None) -> Response:
+        name, is_json = _split(request, page, path)
+        params = dict(request.query_params)
+        asked = PageRequest(self._options(params), params, name)
+        is_part = "hx-request" in request.headers and "hx-history-restore-request" not in request.headers
+
+        def produce(sources: PageSources) -> Response:
+            try:
+                answer = page.read(sources, asked)
+            except (RemitError, ValueError) as error:
+                return self._failed(request, error, is_json=is_json)
+            if is_json:
+                return _json(answer.shape(), answer.status)
+            if is_part and answer.fragment is not None:
+                return HTMLResponse(templating.render(answer.fragment, {**answer.values(), "asked": asked}))
+            return self._page(request, page, answer, asked)
+
+        return await self._site.sources.run(produce)
+
+    async def _act(self, action: Action, request: Request) -> Response:
+        session: BrowserSession = request.scope[SESSION]
+        form = await _own_form(request)
+        if form is None:
+            return self._refused(request, 403, _FOREIGN_FORM)
+        if not session.may_decide:
+            return self._refused(request, 403, "Enter the code that the terminal shows before you decide.")
+        asked = PageRequest(self._options(form), form)
+
+        def perform(sources: PageSources) -> Response:
+            try:
+                done = action.act(sources, asked)
+            except (RemitError, ValueError) as error:
+                return self._failed(request, error, is_json=False)
+            finally:
+                sources.listings.clear()
+            session.notices.append(done.notice)
+            return RedirectResponse(done.location, status_code=303)
+
+        try:
+            return await self._site.sources.run(perform)
+        finally:
+            self._site.feed.announce()
+
+    async def enter_code(self, request: Request) -> Response:
+        """Let the session decide if the code of the form is right."""
+        session: BrowserSession = request.scope[SESSION]
+        form = await _own_form(request)
+        if form is None:
+            return self._refused(request, 403, _FOREIGN_FORM)
+        answer = self._site.sessions.enter_code(session, form.get("code", ""))
+        if answer is CodeAnswer.RIGHT:
+            self._site.tell("the code was entered in the browser; it can decide now")
+        elif answer is not CodeAnswer.NO_CODE:
+            self._site.tell("a wrong code was entered in the browser")
+        if answer is not CodeAnswer.RIGHT:
+            status = 429 if answer is CodeAnswer.TOO_MANY else 403
+            return self._refused(request, status, _ANSWERS[answer])
+        session.notices.append(_ANSWERS[answer])
+        return RedirectResponse(_local(form.get("next", "/")), status_code=303)
+
+    async def sign_out(self, request: Request) -> Response:
+        """End the session."""
+        session: BrowserSession = request.scope[SESSION]
+        form = await _own_form(request)
+        if form is None:
+            return self._refused(request, 403, _FOREIGN_FORM)
+        self._site.sessions.close(session)
+        self._site.tell("the browser signed out; press Enter for a new link")
+        answer = HTMLResponse(templating.render("signed_out.html", {}))
+        answer.delete_cookie(request.scope[COOKIE], httponly=True, samesite="strict")
+        return answer
+
+    async def events(self, request: Request) -> Response:  # noqa: ARG002 - the same for all
+        """Stream the changes."""
+        return StreamingResponse(self._site.feed.events(), media_type="text/event-stream")
+
+    async def static(self, request: Request) -> Response:
+        """Return a static file."""
+        path = templating.STATIC / request.path_params["name"]
+        if path.parent != templating.STATIC or not path.is_file():
+            return await self.unknown(request)
+        return FileResponse(path, headers={"Cache-Control": "private, max-age=31536000, immutable"})
+
+    async def unknown(self, request: Request) -> Response:
+        """Answer for a page that does not exist."""
+        return self._refused(request, 404, "There is no such page.")
+
+    def _options(self, params: Mapping[str, str]) -> WorkspaceOptions:
+        given = {name: params[name] for name in CHOICES if params.get(name)}
+        return self._site.options._replace(**given)
+
+    def _page(self, request: Request, page: Page, answer: PageAnswer, asked: PageRequest) -> Response:
+        values = {**answer.values(), **self._frame(request, page.title, page.path), "asked": asked}
+        return HTMLResponse(templating.render(answer.template, values), status_code=answer.status)
+
+    def _failed(self, request: Request, error: Exception, *, is_json: bool) -> Response:
+        hint = error.hint if isinstance(error, RemitError) else None
+        if is_json:
+            return _json({"error": str(error), "hint": hint}, 400)
+        return self._refused(request, 400, str(error), hint)
+
+    def _refused(self, request: Request, status: int, words: str, hint: str | None = None) -> Response:
+        values = {**self._frame(request, "Not possible", ""), "words": words, "hint": hint}
+        return HTMLResponse(templating.render("refused.html", values), status_code=status)
+
+    def _frame(self, request: Request, title: str, path: str) -> dict[str, object]:
+        session: BrowserSession = request.scope[SESSION]
+        kept = {name: request.query_params[name] for name in CHOICES if request.query_params.get(name)}
+        return {
+            "title": title,
+            "path": path,
+            "pages": [page for page in self._site.pages if page.is_listed],
+            "kept": kept,
+            "directory": self._site.options.project,
+            "session": session,
+            "has_code": self._site.sessions.has_code,
+            "notices": session.take_notices(),
+            "here_url": request.url.path + (f"?{request.url.query}" if request.url.query else ""),
+        }
+
+
+def _split(request: Request, page: Page, path: str | None) -> tuple[str, bool]:
+    """Return the name in a path, and whether it asks for JSON."""
+    if not page.takes_name:
+        return "", path is None and request.url.path.endswith(".json")
+    name: str = request.path_params["name"]
+    return name.removesuffix(".json"), name.endswith(".json")
+
+
+async def _own_form(request: Request) -> dict[str, str] | None:
+    """Read a form that a page of the session sent; None if another page did, or it is too long."""
+    if request.headers.get("content-type", "").partition(";")[0].strip() != _FORM:
+        return None
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_FORM_BYTES:
+            return None
+    try:
+        form = dict(parse_qsl(body.decode(), keep_blank_values=True))
+    except ValueError:
+        return None
+    session: BrowserSession = request.scope[SESSION]
+    return form if is_same(session.csrf, form.pop("csrf", "")) else None
+
+
+def _json(shape: object, status: int) -> Response:
+    return Response(json.dumps(shape), status_code=status, media_type="application/json")
+
+
+def _local(location: str) -> str:
+    """Return a location on this site, or the first page."""
+    parts = urlsplit(location)
+    is_local = location.startswith("/") and not location.startswith(("//", "/\\"))
+    return location if is_local and not parts.netloc and not parts.scheme else "/"

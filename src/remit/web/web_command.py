@@ -1,0 +1,94 @@
+"""`remit web`: the page, on loopback."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import time
+import webbrowser
+
+import click
+
+from remit.bootstrap import open_notifier, open_registry
+from remit.bootstrap_gateway import open_status_files
+from remit.cli import render
+from remit.cli.options import CLIENT, PROJECT, WorkspaceOptions
+from remit.errors import ApprovalError
+from remit.policy.agent_processes import require_person
+
+_WAIT_SECONDS = 1.0
+_LOOK_ONLY = "no code, because this is not a terminal of a person: the page shows, but cannot decide"
+
+
+@click.command()
+@PROJECT
+@CLIENT
+@click.option(
+    "--port", type=click.IntRange(1, 65535), metavar="NUMBER", help="The port; default: the first free one."
+)
+@click.option("--no-open", is_flag=True, help="Print the link, but do not open a browser.")
+def web(*, project: str, client: str | None, port: int | None, no_open: bool) -> None:
+    """Look at tools, approvals, calls and costs in the browser.
+
+    Prints a link that works once, and opens it. The page can be reached from this machine only. Accepting
+    anything there takes a code, which only the terminal that runs this command shows. Ctrl-C ends it.
+    """
+    # Imported late: the list of commands loads this module.
+    from remit.web.browser_sessions import new_code
+    from remit.web.web_server import WebOpeners, WebTerminal, listen, serve
+
+    with open_registry() as registry:
+        options = WorkspaceOptions(os.path.abspath(project), client or registry.usual_client)
+        options.context(registry)  # so a mistake shows before anything listens
+    listener = listen(port)
+    code = new_code() if _is_person_here() else None
+    if code is None:
+        _tell(_LOOK_ONLY)
+    else:
+        _tell(f"code for deciding in the browser: {code}")
+        _tell("press Enter for another link, Ctrl-C to stop")
+
+    def show_link(url: str) -> None:
+        render.out(url)
+        sys.stdout.flush()
+        if not no_open and not webbrowser.open(url):
+            _tell("no browser could be opened: open the link yourself")
+
+    openers = WebOpeners(open_registry, open_notifier, open_status_files)
+    wants_link = _wants_link if code is not None and sys.platform != "win32" else None
+    serve(options, listener, openers, WebTerminal(code, show_link, _tell, wants_link))
+
+
+def _is_person_here() -> bool:
+    """Whether a person can read what is told here, and no agent can."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    try:
+        require_person(os.environ, "decide in the browser")
+    except ApprovalError:
+        return False
+    return True
+
+
+def _wants_link() -> bool:
+    """Wait a moment, and tell whether the person pressed Enter."""
+    readable, _, _ = select.select([sys.stdin], [], [], _WAIT_SECONDS)
+    if not readable:
+        return False
+    if _is_in_background():  # where reading would stop the process
+        time.sleep(_WAIT_SECONDS)
+        return False
+    return b"\n" in os.read(sys.stdin.fileno(), 4096)
+
+
+def _is_in_background() -> bool:
+    try:
+        return os.tcgetpgrp(sys.stdin.fileno()) != os.getpgrp()
+    except OSError:  # the terminal does not control this process
+        return False
+
+
+def _tell(words: str) -> None:
+    sys.stderr.write(f"remit: {render.printable(words)}\n")
+    sys.stderr.flush()

@@ -1,0 +1,125 @@
+"""Serves the page on loopback until it is stopped."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import anyio
+import anyio.to_thread
+
+from remit.catalog.contexts import ALL_CLIENTS
+from remit.errors import ServingError
+from remit.gateway.registry_worker import RegistryWorker
+from remit.gateway.transports.lifecycle import run_until_stopped
+from remit.gateway.transports.socket_server import Address, bind_socket, serve_until_cancelled
+from remit.web.browser_sessions import BrowserSessions
+from remit.web.listing_cache import ListingCache
+from remit.web.live_feed import LiveFeed
+from remit.web.page_model import PageSources
+from remit.web.request_guard import LINK_PATH, RequestGuard
+from remit.web.web_app import WebSite, web_app
+
+if TYPE_CHECKING:
+    from remit.cli.options import WorkspaceOptions
+    from remit.gateway.transports.status_files import StatusFiles
+    from remit.registry import Registry
+    from remit.scanning.ports import Notifier
+
+HOST = "127.0.0.1"
+PORT = 4280  # the first one that is tried
+TRIED = 20  # ports, from the first one
+
+
+class WebOpeners(NamedTuple):
+    """Opens the resources of the page."""
+
+    registry: Callable[[], Registry]
+    notifier: Callable[[], Notifier]
+    status_files: Callable[[], StatusFiles]
+
+
+class WebTerminal(NamedTuple):
+    """What the command does with the page's link, and how it talks."""
+
+    code: str | None  # that lets a browser decide; None: there is no terminal to show it on
+    show_link: Callable[[str], None]
+    tell: Callable[[str], None]
+    wants_link: Callable[[], bool] | None  # waits a moment; whether the person asks for another link
+
+
+def listen(port: int | None) -> socket.socket:
+    """Listen on a port, or without one on the first that is free.
+
+    Raises:
+        ServingError: the port is taken.
+    """
+    if port is not None:
+        return bind_socket(Address(HOST, port))
+    for each in range(PORT, PORT + TRIED):
+        with suppress(ServingError):
+            return bind_socket(Address(HOST, each))
+    return listen_anywhere()
+
+
+def listen_anywhere() -> socket.socket:
+    """Listen on any free port."""
+    return bind_socket(Address(HOST, 0))
+
+
+def serve(
+    options: WorkspaceOptions, listener: socket.socket, openers: WebOpeners, terminal: WebTerminal
+) -> None:
+    """Serve the page until a signal arrives.
+
+    Raises:
+        RemitError: the directory or client cannot be used.
+    """
+    with listener:
+        run_until_stopped(partial(serve_pages, options, listener, openers, terminal))
+
+
+async def serve_pages(
+    options: WorkspaceOptions, listener: socket.socket, openers: WebOpeners, terminal: WebTerminal
+) -> None:
+    """Serve the page until cancelled.
+
+    Raises:
+        RemitError: the directory or client cannot be used.
+    """
+    address = Address(HOST, listener.getsockname()[1])
+    sessions = BrowserSessions(code=terminal.code, clock=time.monotonic)
+    feed = LiveFeed(openers.registry, options._replace(client=ALL_CLIENTS).context, openers.notifier)
+
+    def show_link() -> None:
+        terminal.show_link(address.url(f"{LINK_PATH}{sessions.new_link()}"))
+
+    with openers.registry() as registry:
+        sources = RegistryWorker(PageSources(registry, ListingCache(registry), openers.status_files()))
+        await sources.run(_prepare, options)
+        site = WebSite(options, sources, sessions, feed, terminal.tell)
+        guard = RequestGuard(web_app(site), sessions, address.port)
+        async with anyio.create_task_group() as tasks:
+            if terminal.wants_link is not None:
+                tasks.start_soon(_offer_links, terminal.wants_link, show_link, terminal.tell)
+            show_link()  # the socket listens already
+            await serve_until_cancelled(guard, listener, on_stop=feed.end)
+
+
+def _prepare(sources: PageSources, options: WorkspaceOptions) -> None:
+    """Read the listing, so the first page is quick and an error shows in the terminal."""
+    sources.listings.read(options)
+
+
+async def _offer_links(
+    wants_link: Callable[[], bool], show_link: Callable[[], None], tell: Callable[[str], None]
+) -> None:
+    """Show a new link whenever the person asks for one: the browser may be closed."""
+    while True:
+        if await anyio.to_thread.run_sync(wants_link, abandon_on_cancel=True):
+            show_link()
+            tell("this is another link; an earlier one that was not opened no longer works")

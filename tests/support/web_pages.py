@@ -1,0 +1,95 @@
+"""`remit web` of a test: the real server in a thread, on a real socket, with a sandbox behind it."""
+
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from queue import Queue
+from typing import Any
+
+import anyio
+import httpx2
+
+from remit.bootstrap import open_notifier
+from remit.cli.options import WorkspaceOptions
+from remit.gateway.transports.status_files import StatusFiles
+from remit.web.web_server import WebOpeners, WebTerminal, listen_anywhere, serve_pages
+from support.sandbox import Sandbox
+
+CODE = "ABCD-2345"
+SECONDS = 30
+
+
+class WebPages:
+    """A running page, and what its terminal showed."""
+
+    def __init__(self, port: int) -> None:
+        self.url = f"http://127.0.0.1:{port}"
+        self.links: Queue[str] = Queue()
+        self.told: list[str] = []
+        self.wants_link = threading.Event()
+
+    def link(self) -> str:
+        """Return the next one-time link."""
+        return self.links.get(timeout=SECONDS)
+
+    def another_link(self) -> str:
+        """Press Enter in the terminal, and return the link that it shows then."""
+        self.wants_link.set()
+        return self.link()
+
+    @contextmanager
+    def browser(self, link: str | None = None) -> Generator[httpx2.Client]:
+        """Open a link, and yield a client with its session, as a browser has it."""
+        with httpx2.Client(base_url=self.url, timeout=SECONDS) as client:
+            assert client.get(link or self.link()).status_code == 303
+            yield client
+
+    def asked(self) -> bool:
+        """Wait a moment, and tell whether somebody pressed Enter."""
+        if self.wants_link.wait(0.05):
+            self.wants_link.clear()
+            return True
+        return False
+
+
+@contextmanager
+def web_pages(
+    sandbox: Sandbox, directory: Path, *, code: str | None = CODE, client: str = "claude-code"
+) -> Generator[WebPages]:
+    listener = listen_anywhere()
+    pages = WebPages(listener.getsockname()[1])
+    openers = WebOpeners(sandbox.registry, open_notifier, lambda: StatusFiles(str(sandbox.root / "data")))
+    terminal = WebTerminal(code, pages.links.put, pages.told.append, pages.asked)
+    options = WorkspaceOptions(str(directory), client)
+    stop = threading.Event()
+    failed: list[BaseException] = []
+
+    async def work() -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(serve_pages, options, listener, openers, terminal)
+            await anyio.to_thread.run_sync(stop.wait)
+            tasks.cancel_scope.cancel()
+
+    def run() -> None:
+        try:
+            anyio.run(work)
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run)
+    with listener:
+        thread.start()
+        try:
+            yield pages
+        finally:
+            stop.set()
+            thread.join(SECONDS)
+    assert not failed, failed
+
+
+def form(client: httpx2.Client, path: str = "/here", **fields: str) -> dict[str, Any]:
+    """Return what a form of a page sends: its fields, the session's token, and the origin."""
+    page = client.get(path).text
+    token = page.split('name="csrf" value="', 1)[1].split('"', 1)[0]
+    return {"data": {"csrf": token, **fields}, "headers": {"origin": str(client.base_url).rstrip("/")}}
