@@ -4,13 +4,8 @@ import pytest
 
 from remit.decision.definitions.definition_changes import ChangeVerdict, DefinitionChange
 from remit.inspection.surroundings import Surroundings
-from remit.trust.change_judgement import (
-    Inspections,
-    judge_change,
-    judge_first_sight,
-    judge_new,
-    judge_same_pin,
-)
+from remit.trust.change_judgement import judge_change, judge_first_sight, judge_new, judge_same_pin
+from remit.trust.inspections import Inspections
 from support.definition_mutations import ACCEPTED, BESIDE, DO_NOT_MATTER, MATTER, Mutation, Tool, changed
 from support.listed_tools import defined, tool
 

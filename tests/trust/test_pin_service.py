@@ -221,7 +221,10 @@ def test_a_session_reports_what_is_held_and_what_was_accepted(sandbox: Sandbox, 
         list_tools(registry, shop, SAFE, tool("look", "Looks at notes."))
         start = registry.sessions.start(registry.at(str(shop)))
     reasons = [notice.reason for notice in start.notices]
-    assert "1 definition of `notes` held: changed since accepted, or suspicious (mcp__notes__tidy)" in reasons
+    assert (
+        "1 definition of `notes` held: changed since accepted, suspicious or too large to inspect (mcp__notes__tidy)"
+        in reasons
+    )
     assert "1 definition of `notes` changed and accepted (`trust.changes`) (mcp__notes__look)" in reasons
     assert "mcp__notes__tidy" in start.text
     assert "mcp__notes__look)" not in start.text

@@ -205,6 +205,7 @@ _VERDICTS = {
     ChangeVerdict.HARMLESS: "changed, harmless",
     ChangeVerdict.MATTERS: "changed",
     ChangeVerdict.FLAGGED: "suspicious",
+    ChangeVerdict.UNINSPECTED: "too large to inspect",
     ChangeVerdict.REJECTED: "rejected",
 }
 

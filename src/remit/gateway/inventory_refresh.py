@@ -1,7 +1,6 @@
 """Refreshes the inventory from servers that are new or report changed lists."""
 
 import logging
-from collections.abc import Callable
 from dataclasses import replace
 
 import anyio
@@ -13,6 +12,7 @@ from remit.errors import RemitError, UpstreamError
 from remit.gateway.change_tracker import ChangeSignal
 from remit.gateway.endpoint_catalog import EndpointCatalog
 from remit.gateway.inventory import Inventory
+from remit.gateway.listing_keeper import MOST_AT_ONCE, ListingKeeper
 from remit.gateway.memory_upstream import MemoryUpstream
 from remit.gateway.published_lists import PublishedLists
 from remit.gateway.registry_worker import RegistryWorker
@@ -20,11 +20,8 @@ from remit.protocol.traffic import TokenBucket
 from remit.upstream.ports import RequestContext, ServerLists, UpstreamPool
 from remit.upstream.upstream_model import Failure, Offer, Upstream
 
-OfferReader = Callable[[ServerLists, Upstream], Offer]
-
 PARTS = frozenset({"tools", "resources", "templates", "prompts"})
 FIRST_LIST = 1.5  # seconds that a first list waits for servers; clients give up after 5
-_MOST_AT_ONCE = 16
 _FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0  # seconds before a failed server is asked again
 _BURST, _PER_SECOND = 20.0, 0.5  # tokens of a server's bucket, and how fast it refills
 _log = logging.getLogger("remit.gateway")
@@ -38,18 +35,18 @@ class InventoryRefresher:
         worker: RegistryWorker[Inventory],
         pool: UpstreamPool,
         memory: MemoryUpstream,
-        read: OfferReader,
+        keeper: ListingKeeper,
         group: anyio.abc.TaskGroup,
         signal: ChangeSignal,
     ) -> None:
         self._worker = worker
         self._pool = pool
         self._memory = memory
-        self._read = read
+        self._keeper = keeper
         self._group = group
         self._signal = signal
         self._patient_until = anyio.current_time() + FIRST_LIST
-        self._slots = anyio.CapacityLimiter(_MOST_AT_ONCE)
+        self._slots = anyio.CapacityLimiter(MOST_AT_ONCE)
         self._tried: set[tuple[Key, str | None]] = set()  # with the digests of their entries
         self._followed_up: set[Key] = set()
         self._asking: dict[Key, bool] = {}  # whether to ask again afterwards
@@ -102,9 +99,9 @@ class InventoryRefresher:
         found = await self._pool.list_first(upstream, caller)
         if found is None:
             return False
-        offer = self._read(found, upstream)
+        offer = await self._keeper.read(found, upstream)
         self._warn_of(offer, upstream)
-        await self._worker.run(_keep, catalog, upstream.key, replace(offer, extras=None))
+        await self._keeper.keep(replace(offer, extras=None), upstream.key, catalog)
         found.note_kept()
         self._signal.set()
         return True
@@ -154,7 +151,7 @@ class InventoryRefresher:
         found = ServerLists()
         try:
             found = await source.list_all(upstream, parts=PARTS)
-            offer = self._read(found, upstream)
+            offer = await self._keeper.read(found, upstream)
         except UpstreamError as error:
             self._warn(key, upstream, error)
             offer = Offer(failure=Failure(reason=str(error), hint=error.hint))
@@ -164,7 +161,7 @@ class InventoryRefresher:
             self._warned.pop(key, None)
             self._warn_of(offer, upstream)
         try:
-            await self._worker.run(_keep, catalog, key, offer)
+            await self._keeper.keep(offer, key, catalog)
             found.note_kept()
         except RemitError as error:
             _log.warning("could not store the tools of %s: %s", upstream.label, error)
@@ -194,7 +191,3 @@ class InventoryRefresher:
         self._resting.discard(key)
         if key in self._askable:
             self.ask(key)
-
-
-def _keep(inventory: Inventory, catalog: EndpointCatalog, key: Key, offer: Offer) -> None:
-    inventory.registry.catalog.keep(catalog.declarations[key], offer, catalog.context)

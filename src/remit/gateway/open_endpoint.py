@@ -21,7 +21,8 @@ from remit.gateway.current_lists import CurrentLists
 from remit.gateway.discover_tools import ToolDiscovery
 from remit.gateway.endpoint import LiveEndpoint
 from remit.gateway.inventory import Inventory
-from remit.gateway.inventory_refresh import InventoryRefresher, OfferReader
+from remit.gateway.inventory_refresh import InventoryRefresher
+from remit.gateway.listing_keeper import ListingKeeper, OfferReader
 from remit.gateway.memory_upstream import MemoryUpstream
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.registry_worker import RegistryWorker
@@ -93,7 +94,8 @@ async def _live(
     error: Exception | None = None
     try:
         async with anyio.create_task_group() as group:
-            refresher = InventoryRefresher(worker, pool, memory, resources.read_offer, group, signal)
+            keeper = ListingKeeper(worker, resources.read_offer)
+            refresher = InventoryRefresher(worker, pool, memory, keeper, group, signal)
             lists = CurrentLists(worker, pool, refresher, first)
             own_tools = OwnToolHandler(worker, lists, discovery)
             calls = CallHandler(

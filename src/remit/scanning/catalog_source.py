@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from remit.scanning.scanner import Scanner
     from remit.states.state_service import StateService
     from remit.store.ports import Clock, Store
+    from remit.store.prepared_listing import PreparedListing
     from remit.upstream.upstream_model import Offer, ServerExtras
 
 
@@ -118,3 +119,11 @@ class CatalogSource:
     def keep(self, declaration: Declaration, offer: Offer, context: Context) -> None:
         """Store a server's offer."""
         self._store.servers.keep(declaration, offer, context.workspace, self._clock())
+
+    def compare(self, listing: PreparedListing, context: Context) -> None:
+        """Tell a listing what is stored; then it can be judged in any thread."""
+        self._store.servers.compare(listing, context.workspace)
+
+    def keep_judged(self, listing: PreparedListing, context: Context) -> None:
+        """Store a listing that was judged."""
+        self._store.servers.keep_judged(listing, context.workspace, self._clock())

@@ -15,7 +15,11 @@ def held_notices(items: Iterable[HeldDefinition], policy: ChangePolicy) -> list[
     """Tell which definitions wait for the user, by server."""
     waiting = [item for item in items if item.is_held(policy) and not item.is_rejected]
     return [
-        _notice(server, f"{_counted(group)} of `{server}` held: changed since accepted, or suspicious", group)
+        _notice(
+            server,
+            f"{_counted(group)} of `{server}` held: changed since accepted, suspicious or too large to inspect",
+            group,
+        )
         for server, group in _by_server(waiting)
     ]
 

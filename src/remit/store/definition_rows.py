@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import fields
+from functools import cached_property
 from hashlib import sha256
 from typing import NamedTuple
 
 from remit.decision.danger import by_annotations
 from remit.decision.definitions.described_danger import by_definition
 from remit.decision.tools import Definition
-from remit.store.database import Database
+from remit.store.database import Database, Value
 from remit.text.token_estimate import definition_tokens
 from remit.trust.definition_pin import pin_of
 
@@ -18,11 +20,33 @@ from remit.trust.definition_pin import pin_of
 _FIELDS = tuple(field.name for field in fields(Definition))
 
 
-class PreparedDefinition(NamedTuple):
-    """A definition with the digest of its content."""
+class PreparedDefinition:
+    """A definition with the digest of its content, and the rest of its row once that is needed."""
 
-    definition: Definition
-    digest: str
+    def __init__(self, definition: Definition) -> None:
+        self.definition = definition
+        content = _content(definition)
+        # Some servers change the order of keys each time; the first stored version stays.
+        told = {**content, "raw": None if definition.raw is None else json.loads(definition.raw)}
+        self.digest = sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+    @cached_property
+    def pin(self) -> str:
+        """The digest of what matters in the definition."""
+        return pin_of(self.definition)
+
+    @cached_property
+    def row(self) -> Mapping[str, Value]:
+        """The values of the row, which take most of the time to store it."""
+        definition = self.definition
+        return {
+            "digest": self.digest,
+            "danger": by_annotations(definition.annotations),
+            "described": _written(definition),
+            "pin": self.pin,
+            "tokens": definition_tokens(definition.name, definition.description, definition.input_schema),
+            **_content(definition),
+        }
 
 
 class StoredDefinition(NamedTuple):
@@ -32,17 +56,9 @@ class StoredDefinition(NamedTuple):
     pin: str
 
 
-def prepare(definition: Definition) -> PreparedDefinition:
-    """Digest a definition, which takes most of the time to store it."""
-    content = _content(definition)
-    # Some servers change the order of keys each time; the first stored version stays.
-    told = {**content, "raw": None if definition.raw is None else json.loads(definition.raw)}
-    return PreparedDefinition(definition, sha256(json.dumps(told, sort_keys=True).encode()).hexdigest())
-
-
 def define(database: Database, definition: Definition) -> int:
     """Find or add the row of a definition, which is stored once by content."""
-    return store_definition(database, prepare(definition)).id
+    return store_definition(database, PreparedDefinition(definition)).id
 
 
 def find_definition(database: Database, prepared: PreparedDefinition) -> StoredDefinition | None:
@@ -55,14 +71,7 @@ def store_definition(database: Database, prepared: PreparedDefinition) -> Stored
     """Find or add the row of a definition, and return it with its pin."""
     if (found := find_definition(database, prepared)) is not None:
         return found
-    definition = prepared.definition
-    pin, described = pin_of(definition), _written(definition)
-    danger = by_annotations(definition.annotations)
-    tokens = definition_tokens(definition.name, definition.description, definition.input_schema)
-    values = {"digest": prepared.digest, "danger": danger, "described": described, "pin": pin}
-    return StoredDefinition(
-        database.rows("define", **values, tokens=tokens, **_content(definition))[0][0], pin
-    )
+    return StoredDefinition(database.rows("define", **prepared.row)[0][0], prepared.pin)
 
 
 def _content(definition: Definition) -> dict[str, str | None]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from remit.search.ports import Index, IndexEntry, Vector
     from remit.sessions.suggestions import Candidate, PastSuggestion, ToolCall
     from remit.states.observations import StoredObservation, StoredStates
+    from remit.store.prepared_listing import PreparedListing
     from remit.trust.held_definitions import HeldDefinition
     from remit.upstream.upstream_model import Offer, ServerExtras
     from remit.usage.familiarity import HourlyUse
@@ -60,6 +61,10 @@ class ServerStore(Protocol):
     """Stores the listings of servers, and which servers the user trusts."""
 
     def keep(self, declaration: Declaration, offer: Offer, workspace: Workspace, at: int) -> None: ...
+
+    def compare(self, listing: PreparedListing, workspace: Workspace) -> None: ...
+
+    def keep_judged(self, listing: PreparedListing, workspace: Workspace, at: int) -> None: ...
 
     def extras(self, workspace: Workspace) -> Mapping[Key, ServerExtras]: ...
 

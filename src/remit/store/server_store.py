@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from functools import cache
 from typing import TYPE_CHECKING
 
 from remit.decision.declarations import Declaration, Key
 from remit.decision.kinds import Authority, Kind
 from remit.decision.projects import Workspace
-from remit.decision.tool_names import REMIT, storable
+from remit.store import row_values
 from remit.store.database import Database, Row, scope_parameters
-from remit.store.definition_rows import PreparedDefinition, find_definition, prepare, store_definition
-from remit.store.pin_store import (
-    ListedDefinition,
-    SqlitePins,
-    inspections_beside,
-    list_instructions,
-    pin_listing,
-)
-from remit.store.tool_rows import Placement, place_tool
+from remit.store.definition_rows import find_definition, store_definition
+from remit.store.listing_pins import pin_listing, read_pins
+from remit.store.pin_store import SqlitePins, definition_of
+from remit.store.prepared_listing import PreparedListing
+from remit.store.tool_rows import Placement, place_tool, undeclared_names, upsert_tool
+from remit.trust.listing_comparison import ListedDefinition
 from remit.upstream.upstream_model import Offer, ServerExtras
 
 if TYPE_CHECKING:
-    from remit.trust.change_judgement import Inspections
+    from remit.decision.tools import Definition
 
 
 class SqliteServers:
@@ -35,18 +30,28 @@ class SqliteServers:
 
     def keep(self, declaration: Declaration, offer: Offer, workspace: Workspace, at: int) -> None:
         """Store a server's listing; tools missing from it become stale."""
-        tools = [prepare(definition) for definition in offer.tools]
+        listing = PreparedListing(declaration, offer)
+        self.compare(listing, workspace)
+        listing.judge()
+        self.keep_judged(listing, workspace, at)
 
-        @cache
-        def inspections() -> Inspections:
-            return inspections_beside(self._database, declaration, offer.tools, workspace)
+    def compare(self, listing: PreparedListing, workspace: Workspace) -> None:
+        """Tell a listing what is stored, so that it can be judged without the store."""
+        database, declaration = self._database, listing.declaration
+        known = {each.digest: find_definition(database, each) for each in listing.definitions}
+        stored = {digest: each for digest, each in known.items() if each is not None}
+        server = _row_of(database, declaration, workspace)
+        pins = {} if server is None else read_pins(database, server, workspace)
+        if waiting := listing.learn(stored, pins):
+            ids = {pins[name].accepted_id for name in waiting if name in pins}
+            accepted = {id: definition_of(database, id) for id in ids if id is not None}
+            found = {id: each for id, each in accepted.items() if each is not None}
+            listing.learn_more(found, definitions_beside(database, declaration, workspace))
 
-        # Outside the transaction: inspection takes a millisecond for each new tool, and others want to write.
-        for each in tools:
-            if declaration.source != REMIT and find_definition(self._database, each) is None:
-                inspections().of(each.definition)
+    def keep_judged(self, listing: PreparedListing, workspace: Workspace, at: int) -> None:
+        """Store a listing that was compared and judged."""
         with self._database.transaction():
-            _keep(self._database, declaration, offer, tools, inspections, workspace, at)
+            _keep(self._database, listing, workspace, at)
 
     def extras(self, workspace: Workspace) -> dict[Key, ServerExtras]:
         """Return what servers offer besides tools, by key, except servers whose entry has changed."""
@@ -77,15 +82,8 @@ class SqliteServers:
             self._database.run("revoke", tool=_row_of(self._database, declaration, workspace))
 
 
-def _keep(
-    database: Database,
-    declaration: Declaration,
-    offer: Offer,
-    tools: Sequence[PreparedDefinition],
-    inspections: Callable[[], Inspections],
-    workspace: Workspace,
-    at: int,
-) -> None:
+def _keep(database: Database, listing: PreparedListing, workspace: Workspace, at: int) -> None:
+    declaration, offer = listing.declaration, listing.offer
     server = _row_of(database, declaration, workspace)
     if server is None:
         return
@@ -103,46 +101,43 @@ def _keep(
         authority=Authority.CONFIG,
         agent=declaration.agent,
     )
-    listed: list[ListedDefinition] = []
-    for each in tools:
-        tool = place_tool(database, each.definition.name, declaration.client, placement, workspace, at)
+    listed: dict[int, ListedDefinition] = {}
+    seen = undeclared_names(database, declaration.client, workspace)
+    for each in listing.tools:
+        name, client = each.definition.name, declaration.client
+        if name in seen:
+            tool = place_tool(database, name, client, placement, workspace, at)
+        else:  # nothing to merge, and a list may have thousands of tools
+            tool = upsert_tool(database, name, client, placement, at)
         stored = store_definition(database, each)
-        database.run("define_tool", tool=tool, definition=stored.id, at=at)
-        database.run("mark_tool_listed", tool=tool)
-        listed.append(ListedDefinition(tool, each.definition, *stored))
-    database.run("mark_unlisted", server_id=server, listed=json.dumps([each.tool for each in listed]), at=at)
-    if offer.extras is not None:
-        text = storable(offer.extras.instructions or "")
-        listed.append(list_instructions(database, server, declaration, text))
-    if declaration.source != REMIT:  # Remit's own tools change with Remit
-        pin_listing(database, server, declaration, listed, inspections, workspace, at)
-    database.run(
-        "mark_listed",
-        server_id=server,
-        digest=declaration.digest,
-        protocol_version=offer.protocol_version,
-        at=at,
-    )
-    if offer.extras is not None:
-        _keep_extras(database, server, declaration, offer.extras, at)
+        database.run("list_tool", tool=tool, definition=stored.id, at=at)
+        listed[tool] = ListedDefinition(each.definition, *stored)
+    database.run("mark_unlisted", server_id=server, listed=json.dumps(list(listed)), at=at)
+    if listing.instructions is not None:
+        stored = store_definition(database, listing.instructions)
+        listed[server] = ListedDefinition(listing.instructions.definition, *stored)
+    if listing.is_pinned:
+        pin_listing(database, server, declaration, listed, listing.judgement, workspace, at)
+    digest = declaration.digest
+    version = offer.protocol_version
+    database.run("mark_listed", server_id=server, digest=digest, protocol_version=version, at=at)
+    if listing.extras is not None:
+        database.run("keep_server_extras", server_id=server, digest=digest, at=at, **listing.extras)
     database.run("forget_unused_definitions")
     database.run("forget_unused_documents")
 
 
-def _keep_extras(
-    database: Database, server: int, declaration: Declaration, extras: ServerExtras, at: int
-) -> None:
-    database.run(
-        "keep_server_extras",
-        server_id=server,
-        digest=declaration.digest,
-        resources=json.dumps(extras.resources),
-        templates=json.dumps(extras.templates),
-        prompts=json.dumps(extras.prompts),
-        capabilities=json.dumps(extras.capabilities),
-        instructions=None if extras.instructions is None else storable(extras.instructions),
-        at=at,
+def definitions_beside(
+    database: Database, declaration: Declaration, workspace: Workspace
+) -> list[Definition]:
+    """Read the definitions of the tools of all other servers."""
+    found = database.rows(
+        "definitions_beside",
+        client=declaration.client,
+        server=declaration.server,
+        **scope_parameters(workspace),
     )
+    return [row_values.definition(row) for row in found]
 
 
 def _row_of(database: Database, declaration: Declaration, workspace: Workspace) -> int | None:

@@ -91,7 +91,7 @@ def _answering_tool(database: Database, reported: ReportedTool) -> int | None:
             authority=reported.authority,
             agent=agent,
         )
-        return _upsert(database, name or "", reported.client, placement, reported.at)
+        return upsert_tool(database, name or "", reported.client, placement, reported.at)
     return None
 
 
@@ -99,7 +99,7 @@ def place_tool(
     database: Database, name: str, client: str, placement: Placement, workspace: Workspace, at: int
 ) -> int:
     """Find or add the row of a tool at its placement, and merge the workspace's undeclared rows into it."""
-    tool = _upsert(database, name, client, placement, at)
+    tool = upsert_tool(database, name, client, placement, at)
     if placement.agent is not None:  # others may have used another server of this name
         return tool
     for row in _undeclared_of_name(database, client, workspace, name, placement.server):
@@ -112,7 +112,7 @@ def assign_to_servers(database: Database, client: str, workspace: Workspace, at:
     for row in _undeclared(database, client, workspace):
         placement = _placement_of(database, client, workspace, row)
         if placement is not None and _WIDTH[placement.scope] >= _WIDTH[row.scope]:
-            tool = _upsert(database, row.name, client, placement, at)
+            tool = upsert_tool(database, row.name, client, placement, at)
             _merge(database, row, into=tool, scope=placement.scope)
 
 
@@ -131,11 +131,16 @@ def _undeclared(database: Database, client: str, workspace: Workspace) -> list[_
     return [_UndeclaredTool(*row) for row in found]
 
 
+def undeclared_names(database: Database, client: str, workspace: Workspace) -> frozenset[str]:
+    """Return the names of the tools in a workspace that no configuration declares."""
+    return frozenset(row.name for row in _undeclared(database, client, workspace))
+
+
 def _undeclared_of_name(
     database: Database, client: str, workspace: Workspace, name: str, server: str | None
 ) -> list[_UndeclaredTool]:
     """List a workspace's undeclared rows of one name that do not belong to another server."""
-    # A separate query, because it runs for each listed tool and needs the index on names.
+    # A separate query, because it needs the index on names.
     found = database.rows("undeclared_tools_of_name", client=client, name=name, **scope_parameters(workspace))
     parsed = classify(name).server
     return [
@@ -233,7 +238,8 @@ def _default_placement(name: str, reported: ReportedTool) -> Placement:
     )
 
 
-def _upsert(database: Database, name: str, client: str, placement: Placement, at: int) -> int:
+def upsert_tool(database: Database, name: str, client: str, placement: Placement, at: int) -> int:
+    """Find or add the row of a tool at its placement."""
     if placement.kind is Kind.MCP_SERVER and placement.server_id is not None:
         return placement.server_id
     return database.rows("add_tool", name=name, client=client, at=at, **placement._asdict())[0][0]

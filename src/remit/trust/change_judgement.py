@@ -15,11 +15,12 @@ from remit.decision.kinds import Authority, Kind
 from remit.decision.scopes import Scope
 from remit.decision.tools import Definition, Tool
 from remit.inspection.inspection_findings import InspectionFinding, Suspicion, worst
-from remit.inspection.inspector import inspect, is_prose
+from remit.inspection.inspector import is_prose
 from remit.inspection.passages import passages
 from remit.inspection.surroundings import Surroundings
 from remit.inspection.tool_mentions import InspectedDefinition
 from remit.trust.definition_pin import canonical, canonical_text
+from remit.trust.inspections import Inspections
 from remit.trust.schema_change import SchemaChange
 from remit.trust.text_change import ChangePoint, commanding_sentence, mentions_secret, text_points
 
@@ -31,31 +32,22 @@ _UNIMPORTANT = ("icons",)
 _CHANGED = "its definition changed after it was accepted"
 _NEW = "its server added it after the others were accepted"
 _FLAGGED = "its definition looks like an attack on the model, and no one has accepted it"
+_TOO_LARGE = "its definition is too large to inspect, and no one has accepted it"
 _MOST = 3  # points and findings to tell
-
-
-class Inspections:
-    """What inspection finds in definitions, each inspected once."""
-
-    def __init__(self, others: Surroundings) -> None:
-        self.others = others
-        self._found: dict[Definition, list[InspectionFinding]] = {}
-
-    def of(self, definition: Definition) -> list[InspectionFinding]:
-        """Return the findings about a definition."""
-        if definition not in self._found:
-            self._found[definition] = inspect(definition, self.others)
-        return self._found[definition]
 
 
 def judge_first_sight(definition: Definition, inspections: Inspections) -> DefinitionChange | None:
     """Judge a definition of a server that is new; None if it can be accepted."""
+    if (omission := inspections.omission(definition)) is not None:
+        return _not_inspected(omission)
     found = [each for each in inspections.of(definition) if each.severity is Suspicion.HIGH]
     return _flagged(found) if found else None
 
 
 def judge_new(definition: Definition, inspections: Inspections) -> DefinitionChange:
     """Judge a tool that an accepted server adds."""
+    if (omission := inspections.omission(definition)) is not None:
+        return _not_inspected(omission)
     found = inspections.of(definition)
     if worst(found) is Suspicion.HIGH:
         return _flagged(found)
@@ -75,6 +67,8 @@ def judge_new(definition: Definition, inspections: Inspections) -> DefinitionCha
 
 def judge_change(accepted: Definition, current: Definition, inspections: Inspections) -> DefinitionChange:
     """Judge a definition that differs from the accepted one."""
+    if (omission := inspections.omission(current)) is not None:
+        return _not_inspected(omission)
     points = list(points_of(accepted, current, inspections.others))
     found = _new_findings(accepted, current, inspections)
     if worst(found) is Suspicion.HIGH:
@@ -95,6 +89,8 @@ def judge_same_pin(
     accepted: Definition, current: Definition, inspections: Inspections
 ) -> DefinitionChange | None:
     """Judge a definition that differs only in what its pin leaves out; None if that is no change."""
+    if (omission := inspections.omission(current)) is not None:
+        return _not_inspected(omission)
     found = _new_findings(accepted, current, inspections)
     return _flagged(found) if worst(found) is Suspicion.HIGH else None
 
@@ -175,6 +171,10 @@ def _new_findings(
 
 def _flagged(found: list[InspectionFinding]) -> DefinitionChange:
     return DefinitionChange(ChangeVerdict.FLAGGED, _FLAGGED, f"inspection flags it: {_told(found)}")
+
+
+def _not_inspected(omission: str) -> DefinitionChange:
+    return DefinitionChange(ChangeVerdict.UNINSPECTED, _TOO_LARGE, f"{_TOO_LARGE}: {omission}")
 
 
 def _told(found: list[InspectionFinding]) -> str:

@@ -8,7 +8,7 @@ from remit.inspection.concepts import Concept
 from remit.inspection.imperatives import is_order
 from remit.inspection.inspector import read
 from remit.inspection.passages import Passage
-from remit.inspection.sentences import sentences
+from remit.inspection.sentences import MAX_LENGTH, sentences
 from remit.inspection.tool_mentions import InspectedDefinition
 from remit.text.foreign import one_line
 from remit.text.words import split
@@ -28,6 +28,7 @@ _MOST_FOLDERS = 8  # words of a path: a longer one may be a sentence
 _KEPT = 0.6  # share of the accepted words that the new text still has
 _LONGER = 400  # characters by which a text may grow
 _EXCERPT = 120
+_OVERLAP = 200  # characters
 
 
 class ChangePoint(NamedTuple):
@@ -56,7 +57,7 @@ def addressing_points(
 ) -> Iterator[ChangePoint]:
     """Find the first new sentence that addresses the model: by a signal, a secret, an order or an address."""
     old = canonical_text(before)
-    known = f" {_plain(old)} "
+    known, words = f" {_plain(old)} ", set(_plain(old, masks_paths=False).split())
     for reading in read(Passage(place=place, text=after), subject):
         if f" {_plain(reading.text)} " in known:
             continue
@@ -67,7 +68,7 @@ def addressing_points(
             why = "has a path that reads like a sentence"
         if why is None and any(word not in old for word in _RUN_TOGETHER.findall(reading.text)):
             why = "runs words together"
-        if why is None and not _is_reworded(old, reading.text):
+        if why is None and not words.issuperset(_plain(reading.text, masks_paths=False).split()):
             why = "gives orders" if is_order(reading.text) else None
             why = "names an address" if _ADDRESS.search(reading.text) else why
         if why is not None:
@@ -100,8 +101,14 @@ def mentions_secret(text: str) -> bool:
 
 def commanding_sentence(text: str) -> str | None:
     """Find an order in a new description that is more than a hint about the tool's use."""
-    sentences = (part for part in re.split(r"(?<=[.!?:;])\s|\n", text) if _COMMAND.search(part))
-    return next((one_line(part, _EXCERPT) for part in sentences if is_order(part)), None)
+    parts = (part for part in re.split(r"(?<=[.!?:;])\s|\n", text) if _COMMAND.search(part))
+    orders = (piece for part in parts for piece in _pieces(part) if is_order(piece))
+    return next((one_line(piece, _EXCERPT) for piece in orders), None)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Cut a long text into pieces that overlap: finding an order takes quadratic time."""
+    return (text[at : at + MAX_LENGTH] for at in range(0, len(text), MAX_LENGTH - _OVERLAP))
 
 
 def _similarity(label: str, old: str, new: str) -> tuple[bool, str]:
@@ -116,11 +123,6 @@ def _similarity(label: str, old: str, new: str) -> tuple[bool, str]:
     if len(new) > len(old) + max(_LONGER, len(old)):
         return True, f"{label} is much longer"
     return False, f"{label} is worded differently"
-
-
-def _is_reworded(old: str, sentence: str) -> bool:
-    """Return whether a sentence has only words, addresses included, that the accepted text has."""
-    return set(_plain(sentence, masks_paths=False).split()) <= set(_plain(old, masks_paths=False).split())
 
 
 def _plain(text: str, *, masks_paths: bool = True) -> str:

@@ -18,6 +18,7 @@ class ChangeVerdict(StrEnum):
     HARMLESS = "harmless"
     MATTERS = "matters"
     FLAGGED = "flagged"  # inspection holds it, whatever the policy
+    UNINSPECTED = "uninspected"  # too large to inspect, and held like a flagged one
     REJECTED = "rejected"  # by a person
 
 

@@ -1,7 +1,7 @@
 -- Named queries for pins: which definitions were accepted, and which were not.
 
 -- name: pins_of_server
-select p.tool_id, p.definition_id, p.entry, p.verdict, a.pin, c.pin, p.changed_id
+select t.name, p.definition_id, p.entry, p.verdict, a.pin, c.pin, p.changed_id
 from pins p
 join tools t on t.id = p.tool_id
 left join definitions a on a.id = p.definition_id

@@ -18,9 +18,11 @@ update tools set is_unlisted = 1, updated_at = :at
 where server_id = :server_id and kind = 'mcp_tool' and is_unlisted = 0
     and id not in (select value from json_each(:listed))
 
--- name: define_tool
-update tools set definition_id = :definition, updated_at = iif(definition_id is :definition, updated_at, :at)
-where id = :tool
+-- name: list_tool
+update tools set
+    definition_id = :definition, is_unlisted = 0,
+    updated_at = iif(definition_id is :definition, updated_at, :at)
+where id = :tool and (definition_id is not :definition or is_unlisted = 1)
 
 -- name: trusts
 select t.client, t.kind, t.scope, t.project_hash, t.dir, t.agent, t.server, t.name, k.digest

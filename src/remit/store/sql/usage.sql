@@ -81,9 +81,6 @@ do update set
     authority = max(authority, excluded.authority)
 returning id
 
--- name: mark_tool_listed
-update tools set is_unlisted = 0 where id = :tool and is_unlisted = 1
-
 -- name: add_sighting
 insert into sightings (tool_id, project_hash) values (:tool, :project)
 on conflict do nothing

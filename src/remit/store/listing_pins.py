@@ -1,0 +1,95 @@
+"""Accepts and holds the definitions of a server's list, in the transaction that stores the list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from remit.store.database import Database, scope_parameters
+from remit.store.pin_store import definition_of
+from remit.trust.held_definitions import AcceptedBy
+from remit.trust.listing_comparison import (
+    Known,
+    ListedDefinition,
+    ListingComparison,
+    Pin,
+    Sight,
+    Sighting,
+)
+
+if TYPE_CHECKING:
+    from remit.decision.declarations import Declaration
+    from remit.decision.definitions.definition_changes import DefinitionChange
+    from remit.decision.projects import Workspace
+
+Judge = Callable[[Sighting], "DefinitionChange | None"]
+
+
+def read_pins(database: Database, server: int, workspace: Workspace) -> dict[str, Pin]:
+    """Read the pins of a server, by the names of its tools; its instructions have its own name."""
+    found = database.rows("pins_of_server", server_id=server, **scope_parameters(workspace))
+    return {row[0]: Pin(*row[1:]) for row in found}
+
+
+def pin_listing(
+    database: Database,
+    server: int,
+    declaration: Declaration,
+    listed: Mapping[int, ListedDefinition],
+    judge: Judge,
+    workspace: Workspace,
+    at: int,
+) -> None:
+    """Accept what is new, and hold what changed; `listed` has the rows of the tools."""
+    pins = read_pins(database, server, workspace)
+    comparison = ListingComparison(pins, declaration, partial(definition_of, database))
+    rows = {item.definition.name: row for row, item in listed.items()}
+    settling = _Settling(database, declaration.digest, at)
+    for item in comparison.unsettled(listed.values()):
+        row, seen = rows[item.definition.name], comparison.sight(item)
+        if seen is Known.ACCEPTED:
+            settling.keep(row, item)
+        elif seen is Known.HELD:
+            settling.follow(row, item)
+        elif (change := judge(seen)) is not None:
+            settling.hold(row, item, change)
+        elif seen.sight is Sight.FIRST:
+            settling.accept(row, item, is_known=item.definition.name in pins)
+        else:
+            settling.keep(row, item)
+
+
+class _Settling(NamedTuple):
+    """Writes pins."""
+
+    database: Database
+    entry: str | None
+    at: int
+
+    def accept(self, row: int, item: ListedDefinition, *, is_known: bool) -> None:
+        """Accept a definition of a new server, or of one whose entry the user changed."""
+        self.database.run(
+            "accept_definition",
+            tool=row,
+            definition=item.id,
+            by=AcceptedBy.ENTRY if is_known else AcceptedBy.FIRST_SIGHT,
+            at=self.at,
+            entry=self.entry,
+            is_news=int(is_known),
+        )
+
+    def keep(self, row: int, item: ListedDefinition) -> None:
+        """Go on with what was accepted."""
+        self.database.run("unchange_definition", tool=row, definition=item.id, entry=self.entry)
+
+    def follow(self, row: int, item: ListedDefinition) -> None:
+        """Go on with the judgement about a definition that is held."""
+        self.database.run("follow_change", tool=row, definition=item.id, entry=self.entry)
+
+    def hold(self, row: int, item: ListedDefinition, change: DefinitionChange) -> None:
+        """Hold a definition until a person accepts it."""
+        values = change._asdict()
+        self.database.run(
+            "hold_definition", tool=row, entry=self.entry, definition=item.id, at=self.at, **values
+        )
