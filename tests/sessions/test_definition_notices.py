@@ -18,8 +18,8 @@ def test_what_is_held_is_told_by_server_and_each_tool_once() -> None:
     items = [item("a", ChangeVerdict.MATTERS), item("a", ChangeVerdict.MATTERS, client="cursor")]
     items += [item("b", ChangeVerdict.FLAGGED, server="mail"), item("c", ChangeVerdict.REJECTED)]
     assert [notice.reason for notice in held_notices(items, ChangePolicy.HARMLESS)] == [
-        "1 definition of `notes` held: changed since accepted, suspicious or too large to inspect (mcp__notes__a)",
-        "1 definition of `mail` held: changed since accepted, suspicious or too large to inspect (mcp__mail__b)",
+        "1 definition of `notes` held: changed, suspicious or too large to inspect (mcp__notes__a)",
+        "1 definition of `mail` held: changed, suspicious or too large to inspect (mcp__mail__b)",
     ]
 
 

@@ -222,7 +222,7 @@ def test_a_session_reports_what_is_held_and_what_was_accepted(sandbox: Sandbox, 
         start = registry.sessions.start(registry.at(str(shop)))
     reasons = [notice.reason for notice in start.notices]
     assert (
-        "1 definition of `notes` held: changed since accepted, suspicious or too large to inspect (mcp__notes__tidy)"
+        "1 definition of `notes` held: changed, suspicious or too large to inspect (mcp__notes__tidy)"
         in reasons
     )
     assert "1 definition of `notes` changed and accepted (`trust.changes`) (mcp__notes__look)" in reasons

@@ -17,7 +17,7 @@ def held_notices(items: Iterable[HeldDefinition], policy: ChangePolicy) -> list[
     return [
         _notice(
             server,
-            f"{_counted(group)} of `{server}` held: changed since accepted, suspicious or too large to inspect",
+            f"{_counted(group)} of `{server}` held: changed, suspicious or too large to inspect",
             group,
         )
         for server, group in _by_server(waiting)
