@@ -1,11 +1,9 @@
 """The package: its public names, and the distributions that it depends on."""
 
-import ast
 import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -14,7 +12,7 @@ import pytest
 import remit
 from support.builders import servers
 from support.sandbox import Sandbox
-from support.source_trees import source_trees
+from support.source_trees import source_modules
 
 
 def test_the_public_names_are_few_sorted_and_there() -> None:
@@ -52,20 +50,11 @@ def test_a_use_can_be_recorded_from_a_process_that_lives_only_for_it(sandbox: Sa
 ROOT = Path(__file__).parent.parent
 
 
-def imported(tree: ast.Module) -> Iterator[str]:
-    """List the top-level modules that a module imports, at its top or later."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (each.name.partition(".")[0] for each in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module.partition(".")[0]
-
-
 def test_every_module_that_is_imported_belongs_to_a_declared_dependency() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras: dict[str, list[str]] = project["optional-dependencies"]
     declared = {plain(each) for group in (project["dependencies"], *extras.values()) for each in group}
-    modules = {name for tree in source_trees().values() for name in imported(tree)}
+    modules = {name.partition(".")[0] for module in source_modules().values() for name in module.imported}
     distributions = packages_distributions()
     for module in sorted(modules - sys.stdlib_module_names - {"remit"}):
         assert {plain(each) for each in distributions[module]} & declared, module

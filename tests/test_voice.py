@@ -1,6 +1,5 @@
 """Help, messages and docs stay free of phrases that readers stumble over."""
 
-import ast
 import inspect
 import re
 from collections.abc import Callable, Iterator
@@ -9,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import remit
+from support.source_trees import source_modules
 
 ROOT = Path(__file__).parent.parent
-SRC = ROOT / "src" / "remit"
 
 # Each phrase, with what to write instead.
 PHRASES = {
@@ -61,20 +60,11 @@ def pages() -> Iterator[tuple[str, str]]:
 
 def messages() -> Iterator[tuple[str, str]]:
     """Yield the texts in the code that are neither docstrings nor patterns nor lists of words."""
-    for path in sorted(SRC.rglob("*.py")):
-        if "inspection" in path.parts:
-            continue
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        docstrings = {
-            id(node.value)
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        }
-        for node in ast.walk(tree):
-            if not isinstance(node, ast.Constant) or id(node) in docstrings:
-                continue
-            if isinstance(node.value, str) and not node.value.startswith("(?"):
-                yield f"{path.relative_to(ROOT)}:{node.lineno}", node.value
+    for path, module in source_modules().items():
+        if not path.startswith("inspection/"):
+            for line, text in module.texts:
+                if not text.startswith("(?"):
+                    yield f"{path}:{line}", text
 
 
 def docstrings_of_the_api() -> Iterator[tuple[str, str]]:

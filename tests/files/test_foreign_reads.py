@@ -1,9 +1,8 @@
 """Files and folders that others write are read by the bounded reader and the bounded walk alone."""
 
-import ast
 from collections.abc import Iterator
 
-from support.source_trees import source_trees
+from support.source_trees import SourceModule, source_modules
 
 CALLS = {"open", "io.open", "os.open", "os.walk", "os.scandir", "os.listdir", "os.fwalk", "glob.glob"}
 METHODS = {"read_text", "read_bytes", "iterdir", "glob", "rglob", "walk"}  # of paths
@@ -38,26 +37,18 @@ OWN = {
 }
 
 
-def reads(tree: ast.Module) -> Iterator[str]:
+def reads(module: SourceModule) -> Iterator[str]:
     """List what a module opens, lists or parses by itself."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.Import(names=names):
-                yield from (each.name for each in names if each.name in LIBRARIES)
-            case ast.ImportFrom(module=str(module)) if module in LIBRARIES:
-                yield module
-            case ast.Call(func=ast.Name(id=name)) if name in CALLS:
-                yield name
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=name)):
-                if f"{owner}.{name}" in CALLS:
-                    yield f"{owner}.{name}"
-                elif name in METHODS and owner not in ("ast", "self"):
-                    yield f".{name}"
-            case _:
-                pass
+    yield from LIBRARIES & module.imported
+    for owner, name in module.calls:
+        full = name if owner is None else f"{owner}.{name}"
+        if full in CALLS:
+            yield full
+        elif owner and name in METHODS and owner not in ("ast", "self"):
+            yield f".{name}"
 
 
 def test_nothing_but_the_readers_opens_lists_or_parses_foreign_files() -> None:
-    found = {name: sorted({*reads(tree)}) for name, tree in source_trees().items()}
+    found = {name: sorted({*reads(module)}) for name, module in source_modules().items()}
     assert {name: read for name, read in found.items() if read and name not in {*READERS, *OWN}} == {}
     assert [name for name in OWN if not found.get(name)] == []

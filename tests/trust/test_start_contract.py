@@ -1,9 +1,6 @@
 """Nothing in the tree starts or reaches a server except with a permit, in the one place that spends it."""
 
-import ast
-from collections.abc import Iterator
-
-from support.source_trees import source_trees
+from support.source_trees import SourceModule, source_modules
 
 # Who may make, spend and use each step on the way from an entry to an open server.
 STEPS = {
@@ -51,50 +48,34 @@ CALLS = {
 }
 
 
-def called(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            yield node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-
-
-def imported(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (each.name for each in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield node.module or ""
-            yield from (f"{node.module}.{each.name}" for each in node.names)
-
-
-def runs_or_connects(tree: ast.Module) -> bool:
+def runs_or_connects(module: SourceModule) -> bool:
     runs = any(
-        name in CALLS or name.startswith(("execv", "execl", "spawnv", "spawnl")) for name in called(tree)
+        name in CALLS or name.startswith(("execv", "execl", "spawnv", "spawnl")) for name in module.called
     )
-    return runs or not MODULES.isdisjoint(imported(tree))
+    return runs or not MODULES.isdisjoint(module.imported)
 
 
 def test_each_step_to_an_open_server_is_taken_only_where_it_belongs() -> None:
-    found = {step: {path for path, tree in source_trees().items() if step in called(tree)} for step in STEPS}
-    assert found == STEPS
+    called = {path: module.called for path, module in source_modules().items()}
+    assert {step: {path for path, names in called.items() if step in names} for step in STEPS} == STEPS
 
 
 def test_the_seal_of_permits_is_known_in_one_module() -> None:
     using = [
         path
-        for path, tree in source_trees().items()
-        if any(isinstance(node, ast.Name) and node.id == "_SEAL" for node in ast.walk(tree))
-        or any(name.endswith("._SEAL") for name in imported(tree))
+        for path, module in source_modules().items()
+        if "_SEAL" in module.names or any(name.endswith("._SEAL") for name in module.imported)
     ]
     assert using == ["trust/start_permit.py"]
 
 
 def test_nothing_else_runs_programs_or_connects() -> None:
-    assert {path for path, tree in source_trees().items() if runs_or_connects(tree)} == OTHERS.keys()
+    assert {path for path, module in source_modules().items() if runs_or_connects(module)} == OTHERS.keys()
 
 
 def test_permits_are_not_made_around_their_constructor() -> None:
     tricks = {"__new__", "__setstate__", "__reduce__"}
-    for path, tree in source_trees().items():
-        names = {name for name in imported(tree) if name.endswith(("StartPermit", "ReadyServer"))}
+    for path, module in source_modules().items():
+        names = {name for name in module.imported if name.endswith(("StartPermit", "ReadyServer"))}
         if names and path != "trust/start_permit.py":
-            assert tricks.isdisjoint(called(tree)), path
+            assert tricks.isdisjoint(module.called), path
