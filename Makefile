@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE  # compiling the tests again takes every worker 15 s
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help run install setup test cover attack test-clients test-servers test-servers-slice conformance check prove prove-conditions prove-gateway bench bench-gateway bench-install bench-search bench-tokens docs site smoke constraints clean
+.PHONY: help run install setup test cover attack test-clients test-servers test-servers-slice conformance check prove prove-conditions prove-gateway bench bench-gateway bench-install bench-search bench-tokens docs site smoke constraints schema clean
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -179,6 +179,9 @@ docs: $(VENV)/.installed ## Write the reference pages and memory's tool definiti
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/demo_picture.py
 	$(BIN)/python -m remit.memory.tool_schema
+
+schema: $(VENV)/.test ## Write the schema of a new database, after a new migration
+	$(BIN)/python tests/support/databases.py
 
 SITE := build/site-env
 

@@ -34,6 +34,7 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+        gc.set_threshold(50_000, 20, 100)  # tests make much, and drop it all at their end
 
 
 @pytest.fixture

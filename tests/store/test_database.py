@@ -10,7 +10,7 @@ import pytest
 from remit.errors import StoreCorruptError, StoreTooNewError, StoreUnavailableError
 from remit.store import database
 from remit.store.database import APPLICATION_ID, SCHEMA_VERSION, Database
-from support.databases import run_sql
+from support.databases import MIGRATIONS, SCHEMA, migrated_schema, older_database, run_sql
 from support.processes import run_together
 
 SQL = Path(database.__file__).parent / "sql"
@@ -21,8 +21,29 @@ def open_and_close(path: Path) -> None:
 
 
 def test_migrations_are_numbered_without_gaps_up_to_the_schema_version() -> None:
-    numbers = sorted(int(file.name[:4]) for file in (SQL / "migrations").glob("*.sql"))
+    numbers = sorted(int(file.name[:4]) for file in MIGRATIONS.glob("[0-9]*.sql"))
     assert numbers == list(range(1, SCHEMA_VERSION + 1))
+
+
+def test_a_new_database_starts_from_the_schema_that_all_migrations_make() -> None:
+    assert SCHEMA.read_text(encoding="utf-8") == migrated_schema()  # else run `make schema`
+
+
+def test_a_new_database_is_as_one_that_was_migrated_from_the_first_version(tmp_path: Path) -> None:
+    new, old = tmp_path / "new.db", tmp_path / "old.db"
+    open_and_close(new)
+    older_database(old, 1)
+    open_and_close(old)
+    assert everything_in(new) == everything_in(old)
+
+
+def everything_in(path: Path) -> dict[str, list[tuple[object, ...]]]:
+    """The tables, indexes and triggers of a database, and the rows of each table."""
+    names = [name for (name,) in run_sql(path, "select name from sqlite_schema where type = 'table'")]
+    numbers = run_sql(path, "pragma application_id") + run_sql(path, "pragma user_version")
+    schema = run_sql(path, "select type, name, tbl_name, sql from sqlite_schema order by name")
+    rows = {name: run_sql(path, f"select * from {name}") for name in names}  # noqa: S608 - names of ours
+    return {"numbers": numbers, "schema": schema, **rows}
 
 
 def test_each_query_and_each_fragment_has_a_name_of_its_own() -> None:

@@ -1,5 +1,9 @@
-"""Databases behind the store: direct SQL, and databases of older versions."""
+"""Databases behind the store: direct SQL, databases of older versions, and the schema that migrations make.
 
+Run as a program, this module writes `migrations/schema.sql`, which a new database starts from.
+"""
+
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +12,15 @@ import apsw
 from remit.store import database as storage
 from remit.store.sqlite_store import SqliteStore
 
+MIGRATIONS = Path(storage.__file__).parent / "sql" / "migrations"
+SCHEMA = MIGRATIONS / "schema.sql"
+_HEAD = "-- All migrations in one, for a new database; written by `make schema`."
+_INTERNAL = ("sqlite_", "documents_by_word_", "memory_by_word_")  # tables that SQLite makes by itself
+
 
 def older_database(path: Path, version: int) -> None:
     """Make a database with the schema of an older version."""
-    scripts = sorted((Path(storage.__file__).parent / "sql" / "migrations").glob("*.sql"))
-    for script in scripts[:version]:
+    for script in sorted(MIGRATIONS.glob("[0-9]*.sql"))[:version]:
         run_sql(path, script.read_text(encoding="utf-8"))
     run_sql(path, f"pragma user_version = {version}")
 
@@ -24,3 +32,23 @@ def run_sql(database: Path | SqliteStore, statement: str) -> list[tuple[Any, ...
     else:
         connection = database.database._connection  # pyright: ignore[reportPrivateUsage]
     return connection.execute(statement).fetchall()
+
+
+def migrated_schema() -> str:
+    """Write the statements that make a database as all migrations leave it."""
+    scripts = [path.read_text(encoding="utf-8") for path in sorted(MIGRATIONS.glob("[0-9]*.sql"))]
+    connection: Any = apsw.Connection(":memory:")
+    for script in scripts:
+        connection.execute(script)
+    made = connection.execute("select name, sql from sqlite_schema where sql is not null").fetchall()
+    statements = [
+        f"pragma application_id = {storage.APPLICATION_ID:#x}",
+        f"pragma user_version = {storage.SCHEMA_VERSION}",
+        *(sql for name, sql in made if not name.startswith(_INTERNAL)),
+        *(row for script in scripts for row in re.findall(r"^(insert into .+?);$", script, re.M | re.S)),
+    ]
+    return "\n".join([_HEAD, *(f"{statement};" for statement in statements), ""])
+
+
+if __name__ == "__main__":
+    SCHEMA.write_text(migrated_schema(), encoding="utf-8")

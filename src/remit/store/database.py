@@ -26,6 +26,7 @@ BUSY_SECONDS = 30
 _STEPS = 1_000  # SQLite VM instructions between two checks of the time limit
 
 _SQL = os.path.join(os.path.dirname(__file__), "sql")
+_MIGRATIONS = os.path.join(_SQL, "migrations")
 _DAMAGED = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
 _MOVE_AWAY = "move the file away and run `remit scan`: the tools are found again, usage starts from zero"
 
@@ -158,17 +159,23 @@ class Database:
             self._migrate()
 
     def _check_application_id(self, version: int) -> None:
-        is_new = version == 0 and not self._connection.execute("select 1 from sqlite_schema").fetchall()
+        is_new = version == 0 and self._is_empty()
         if not is_new and self._number("application_id") != APPLICATION_ID:
             raise StoreCorruptError(
                 f"`{self.path}` is another program's database", hint="set REMIT_HOME to another directory"
             )
 
     def _migrate(self) -> None:
-        for number, script in _migrations():
+        with self.transaction():
+            if self._is_empty():
+                self._connection.execute(_text(os.path.join(_MIGRATIONS, "schema.sql")))
+        for number, script in _migrations(after=self._number("user_version")):
             with self.transaction():
                 if self._number("user_version") < number:  # another process may have migrated it meanwhile
                     self._connection.execute(f"{script}; pragma user_version = {number}")
+
+    def _is_empty(self) -> bool:
+        return not self._connection.execute("select 1 from sqlite_schema").fetchall()
 
     def _number(self, pragma: str) -> int:
         return self._connection.pragma(pragma)
@@ -222,10 +229,11 @@ def _retry_while_busy(step: Callable[[], object]) -> None:
             attempt += 1
 
 
-def _migrations() -> list[tuple[int, str]]:
-    folder = os.path.join(_SQL, "migrations")
-    names = [name for name in sorted(os.listdir(folder)) if name.endswith(".sql")]
-    return [(int(name.partition("_")[0]), _text(os.path.join(folder, name))) for name in names]
+def _migrations(after: int) -> list[tuple[int, str]]:
+    """List the migrations that come after a version of the schema."""
+    numbers = {int(name[:4]): name for name in sorted(os.listdir(_MIGRATIONS)) if name[:4].isdecimal()}
+    paths = {number: os.path.join(_MIGRATIONS, name) for number, name in numbers.items() if number > after}
+    return [(number, _text(path)) for number, path in paths.items()]
 
 
 @cache
