@@ -11,9 +11,11 @@ from remit.conditions.check import LOCATION, Vocabulary
 from remit.conditions.syntax import CelType
 from remit.configuration.condition_rules import ENTITIES, VARIABLES
 from remit.decision.context import Context
-from remit.decision.decide import Decision
+from remit.decision.decide import UNKNOWN, Decision, decide
+from remit.decision.kinds import Kind
 from remit.decision.projects import Workspace, identify
 from remit.decision.state_snapshot import Implications, Snapshot, StateValue
+from remit.decision.tool_lookup import closest_to_being_visible, find
 from remit.errors import UnknownStateError
 from remit.policy.approval_service import Permit
 from remit.policy.approvals import Binding
@@ -94,6 +96,22 @@ class ToolContextSource:
             return self._context
         with self._lock:
             return self._registry.states.with_snapshot(self._context)
+
+    def declared(self, name: str, context: Context) -> Decision | None:
+        """Decide about a tool of an MCP server that the project knows; None without a project.
+
+        A tool that its server has not listed yet is decided like its server, with the rules for its own name.
+        """
+        if self._registry is None:
+            return None
+        with self._lock:
+            listed = self._registry.tools(self._context)
+        nearest = min(find(name, listed), key=closest_to_being_visible, default=None)
+        if nearest is None:
+            return UNKNOWN
+        if nearest.tool.kind is Kind.MCP_SERVER and nearest.decision.is_available:
+            return decide(nearest.tool._replace(name=name, kind=Kind.MCP_TOOL), context)
+        return nearest.decision
 
     def succeeded(self, tool: str) -> None:
         """Update the project's workflow states after a tool succeeded."""

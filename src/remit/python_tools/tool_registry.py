@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from inspect import getmembers_static, isawaitable
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from remit.catalog.explanation import Explanation
 from remit.conditions.check import check
@@ -18,6 +19,7 @@ from remit.decision.policy import Policy
 from remit.decision.requirements import Requirements
 from remit.decision.state_snapshot import Snapshot
 from remit.decision.tool_lookup import suggest
+from remit.decision.tool_names import MCP
 from remit.errors import HiddenToolError, NotApprovedError, ToolError
 from remit.policy.approval_service import Permit
 from remit.policy.approvals import Approval, Binding, digest_of_arguments, digest_of_definition
@@ -154,8 +156,16 @@ class ToolRegistry:
 
     def listed(self, location: Location | None = None) -> list[ListedTool]:
         """List every tool with its current decision, including hidden tools."""
+        return self.decided(self._tools.values(), location)
+
+    def decided(self, tools: Iterable[DefinedTool], location: Location | None = None) -> list[ListedTool]:
+        """Decide about tools, registered or not.
+
+        A tool that is not registered is decided by its name. If this is a name of an MCP tool
+        (`mcp__github__create_issue`), the project's declarations of its server count.
+        """
         context = self._with_tool_rules(self._context_source.now(location))
-        return [_decided(tool, context) for tool in self._tools.values()]
+        return [self._decided(tool, context) for tool in tools]
 
     def tools(self, location: Location | None = None) -> list[DefinedTool]:
         """List the tools that are available now."""
@@ -172,7 +182,7 @@ class ToolRegistry:
         if states is None:
             return self.tools(location)
         context = self._with_tool_rules(self._context_source.given(states, location))
-        listed = [_decided(tool, context) for tool in self._tools.values()]
+        listed = [self._decided(tool, context) for tool in self._tools.values()]
         return [item.tool for item in listed if item.is_there]
 
     def by_namespace(self, tools: Iterable[DefinedTool] | None = None) -> dict[str | None, list[DefinedTool]]:
@@ -194,7 +204,7 @@ class ToolRegistry:
             )
         found = row(tool)
         gates = list(explain(found, context))
-        return Explanation(name=name, tool=found, decision=_decided(tool, context).decision, gates=gates)
+        return Explanation(name=name, tool=found, decision=self._decided(tool, context).decision, gates=gates)
 
     async def call(
         self,
@@ -221,38 +231,79 @@ class ToolRegistry:
         """
         given = arguments or {}
 
+        tool = self._tools.get(name)
+        if tool is None:
+            raise _refused(Permit(False, UNKNOWN), name)
+
         def permit_now() -> Permit:
-            return self._permit(name, given, location, principal)
+            return self.permit(tool, given, location, principal=principal)
 
         permit = await asyncio.to_thread(permit_now)
         if permit.is_pending and permit.approval is not None and ask is not None:
             word = await ask(permit.approval)
-            settle = self._context_source.settle
-            permit = await asyncio.to_thread(settle, permit, permit_now, approve=word)
-        _require(permit, name)
-        tool = self._tools[name]
+            permit = await asyncio.to_thread(self.settle, permit, permit_now, approve=word)
+        if not permit.is_allowed:
+            raise _refused(permit, name)
         made = tool.run(given) if tool.is_async else await asyncio.to_thread(tool.run, given)
         answer = await made if isawaitable(made) else made
-        await asyncio.to_thread(self._context_source.succeeded, name)
+        await asyncio.to_thread(self.succeeded, name)
         return answer
+
+    def as_langchain(self) -> list[Any]:
+        """Return all tools as LangChain tools, each of which decides about its own calls."""
+        return _integration("langchain").as_langchain(self)
+
+    def definitions(self) -> list[DefinedTool]:
+        """List every registered tool, whether it is available or not."""
+        return list(self._tools.values())
 
     def definition(self, name: str) -> DefinedTool | None:
         """Find a tool by name, whether it is available or not."""
         return self._tools.get(name)
 
-    def _permit(
-        self, name: str, arguments: Mapping[str, object], location: Location | None, principal: str
+    def permit(
+        self,
+        tool: DefinedTool,
+        arguments: Mapping[str, object],
+        location: Location | None = None,
+        *,
+        principal: str = CLIENT,
     ) -> Permit:
-        tool = self._tools.get(name)
-        if tool is None:
-            return Permit(False, UNKNOWN)
-        decision = _decided(tool, self._with_tool_rules(self._context_source.now(location))).decision
+        """Tell whether a call of a tool, registered or not, may run now; consume or request its approval.
+
+        Raises:
+            ApprovalError: the call cannot be approved.
+            StoreError: the database cannot be used.
+        """
+        found, decision = self.decided([tool], location)[0]
         if decision.verdict is not Verdict.ASK:
             return Permit(decision.is_available, decision)
         binding = Binding(
-            principal, name, digest_of_definition(definition(tool)), digest_of_arguments(arguments)
+            principal, found.name, digest_of_definition(definition(found)), digest_of_arguments(arguments)
         )
         return self._context_source.permit(binding, decision, arguments)
+
+    def settle(self, asked: Permit, permit_again: Callable[[], Permit], *, approve: bool | None) -> Permit:
+        """Record the answer to a question about a call, and decide about the call anew.
+
+        Raises:
+            ApprovalError: the call cannot be approved.
+            StoreError: the database cannot be used.
+        """
+        return self._context_source.settle(asked, permit_again, approve=approve)
+
+    def succeeded(self, name: str) -> None:
+        """Update the project's workflow states after a call of a tool succeeded."""
+        self._context_source.succeeded(name)
+
+    def _decided(self, tool: DefinedTool, context: Context) -> ListedTool:
+        registered = self._tools.get(tool.name)
+        if registered is None and tool.name.startswith(MCP):
+            declared = self._context_source.declared(tool.name, context)
+            if declared is not None:
+                return ListedTool(tool, declared)
+        found = registered or tool
+        return ListedTool(found, decide(row(found), context))
 
     def _with_tool_rules(self, context: Context) -> Context:
         """Add the conditions and labels of the tools to a context."""
@@ -276,26 +327,20 @@ class ToolRegistry:
             raise mistake.as_error()
 
 
-def _decided(tool: DefinedTool, context: Context) -> ListedTool:
-    return ListedTool(tool, decide(row(tool), context))
+def _integration(framework: str) -> Any:
+    """Import the integration of a framework by its name: it depends on this package, not the reverse."""
+    return import_module(f"remit.integrations.{framework}")
 
 
-def _require(permit: Permit, name: str) -> None:
-    """Check that a call may go ahead.
-
-    Raises:
-        HiddenToolError: the tool is hidden or unknown.
-        NotApprovedError: the call waits for approval, or a person said no.
-    """
-    if permit.is_allowed:
-        return
+def _refused(permit: Permit, name: str) -> HiddenToolError | NotApprovedError:
+    """Return the error for a call that may not run."""
     if permit.approval is None:
-        raise HiddenToolError(f"`{name}`: {permit.decision.reason}", hint=permit.decision.unlock)
+        return HiddenToolError(f"`{name}`: {permit.decision.reason}", hint=permit.decision.unlock)
     reason = f"`{name}` {permit.decision.reason}"
     if permit.is_denied:
-        raise NotApprovedError(f"{reason}, and a person said no", approval_id=None)
+        return NotApprovedError(f"{reason}, and a person said no", approval_id=None)
     id = permit.approval.id
-    raise NotApprovedError(reason, approval_id=id, hint=f"run `remit approve {id}`, then call it again")
+    return NotApprovedError(reason, approval_id=id, hint=f"run `remit approve {id}`, then call it again")
 
 
 def _namespace(container: object) -> str | None:

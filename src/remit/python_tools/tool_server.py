@@ -14,15 +14,12 @@ from mcp.shared.exceptions import MCPError
 from remit.decision.gates import ASK_THE_USER
 from remit.errors import HiddenToolError, NotApprovedError, RemitError
 from remit.gateway.desktop_notification import ApprovalNotifier
-from remit.policy.approvals import Approval
 from remit.presentation import refusals
-from remit.presentation.approval_question import can_elicit, question, read_answer
-from remit.protocol.era import Era
+from remit.python_tools.client_question import InputRequiredError, asking
 from remit.python_tools.decorators import DefinedTool
-from remit.python_tools.tool_registry import Ask, ToolRegistry
+from remit.python_tools.tool_registry import ToolRegistry
 
 _READ_ONLY = frozenset({"safe"})
-_QUESTION = "approval"
 _DESTRUCTIVE = frozenset({"destructive", "critical"})
 
 
@@ -69,7 +66,7 @@ class _RequestHandlers:
     async def call_tool(
         self, context: ServerRequestContext[Any], asked: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        ask = _asking(context, asked)
+        ask = asking(context, asked)
         try:
             made = await self._registry.call(
                 asked.name, asked.arguments, ask=ask, principal=self._server_name
@@ -80,7 +77,7 @@ class _RequestHandlers:
             return _answer(f"{error}\n{ASK_THE_USER}", is_error=True)  # its hint is for people
         except NotApprovedError as error:
             return await self._not_approved(asked.name, error.approval_id)
-        except _InputRequiredError as error:
+        except InputRequiredError as error:
             return error.result
         except Exception as error:  # a failing tool must not stop the server
             return _failed(error)
@@ -108,41 +105,6 @@ class _RequestHandlers:
         if names != self._listed_names:
             self._listed_names = names
             await context.session.send_tool_list_changed()
-
-
-class _InputRequiredError(Exception):
-    """A client without a session must be asked: it repeats its call with the answer."""
-
-    def __init__(self, name: str, approval: Approval) -> None:
-        asked = types.ElicitRequest(
-            params=types.ElicitRequestFormParams.model_validate(question(name, approval))
-        )
-        self.result = types.InputRequiredResult(input_requests={_QUESTION: asked}, request_state=approval.id)
-
-
-def _asking(context: ServerRequestContext[Any], asked: types.CallToolRequestParams) -> Ask | None:
-    """Return how to ask the user of this client; None if the client cannot."""
-    capabilities = context.session.client_capabilities
-    if capabilities is None or not can_elicit(capabilities.model_dump(by_alias=True, exclude_none=True)):
-        return None
-
-    async def ask(approval: Approval) -> bool | None:
-        params = question(asked.name, approval)
-        try:
-            answer = await context.session.elicit_form(
-                params["message"], params["requestedSchema"], context.request_id
-            )
-        except MCPError:  # the client refuses
-            return None
-        return read_answer(answer.model_dump(), approval)
-
-    async def ask_by_answer(approval: Approval) -> bool | None:
-        answer = (asked.input_responses or {}).get(_QUESTION)
-        if asked.request_state != approval.id or not isinstance(answer, types.ElicitResult):
-            raise _InputRequiredError(asked.name, approval)
-        return read_answer(answer.model_dump(), approval)
-
-    return ask_by_answer if Era.of(context.protocol_version) is Era.STATELESS else ask
 
 
 def _described(tool: DefinedTool) -> types.Tool:

@@ -1,0 +1,203 @@
+"""Holds the tools of a LangChain agent to Remit's decisions, and exports a registry's tools to LangChain."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from inspect import isawaitable
+from typing import Annotated, Any, cast
+
+from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
+from langchain.agents.middleware.human_in_the_loop import ApproveDecision, RejectDecision, ToolApprovalRequest
+from langchain.agents.middleware.types import ToolCallRequest
+from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
+from langchain_core.tools import BaseTool, StructuredTool, ToolException
+from langchain_core.utils.function_calling import convert_to_openai_function
+from langgraph.config import get_config
+from langgraph.constants import CONFIG_KEY_CHECKPOINTER
+from langgraph.types import Command, interrupt
+from pydantic import Discriminator
+
+from remit.decision.decide import Verdict
+from remit.integrations.exported_tools import exported_tools
+from remit.integrations.tool_guard import GuardedCall, Rename, ToolGuard, framework_tool
+from remit.python_tools.decorators import DefinedTool
+from remit.python_tools.tool_registry import ToolRegistry
+from remit.search.given_tools import read_tool
+
+_FRAMEWORK = "langchain"
+_EXPORTED = "remit"  # key in the metadata of an exported tool, which decides about its own calls
+_ANSWERS = cast("type[Any]", Annotated[ApproveDecision | RejectDecision, Discriminator("type")])
+
+Handled = ToolMessage | Command[Any]
+
+
+class RemitMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Shows a model only the tools that a registry allows, and decides again about each call.
+
+    A call that needs approval interrupts the graph, like LangChain's own `HumanInTheLoopMiddleware` with
+    `interrupt_mode="per_call"`: resume with `{"type": "approve"}` or `{"type": "reject"}`. Without a
+    checkpointer, the model reads that a person must approve the call first.
+    """
+
+    def __init__(
+        self,
+        registry: ToolRegistry,
+        *,
+        names: Rename | None = None,
+        top_k: int | None = None,
+        min_score: float | None = 0.0,
+        always_include: str | Iterable[str] = (),
+    ) -> None:
+        super().__init__()
+        self._guard = ToolGuard(
+            registry,
+            principal=_FRAMEWORK,
+            names=names,
+            top_k=top_k,
+            min_score=min_score,
+            always_include=always_include,
+        )
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any]:
+        """Offer the model the tools that are available and relevant now."""
+        return handler(request.override(tools=self._choose(request)))
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> ModelResponse[Any]:
+        """Offer the model the tools that are available and relevant now."""
+        return await handler(request.override(tools=await asyncio.to_thread(self._choose, request)))
+
+    def wrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Handled]
+    ) -> Handled:
+        """Run a call if the decision allows it now."""
+        if _decides_itself(request.tool):
+            return handler(request)
+        call = self._begin(request)
+        return _refused(request, call.refusal) if call.refusal else _finished(call, handler(request))
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Handled]]
+    ) -> Handled:
+        """Run a call if the decision allows it now."""
+        if _decides_itself(request.tool):
+            return await handler(request)
+        call = await asyncio.to_thread(self._begin, request)
+        if call.refusal:
+            return _refused(request, call.refusal)
+        return await asyncio.to_thread(_finished, call, await handler(request))
+
+    def _choose(self, request: ModelRequest[Any]) -> list[BaseTool | dict[str, Any]]:
+        decisions = self._guard.decide([_described(tool) for tool in request.tools])
+        # The provider runs a tool that is a dictionary, so nobody could be asked about its calls.
+        available = [
+            tool
+            for tool, decision in zip(request.tools, decisions, strict=True)
+            if decision.verdict is Verdict.VISIBLE
+            or (decision.verdict is Verdict.ASK and isinstance(tool, BaseTool))
+        ]
+        return self._guard.relevant(available, request.messages, _used(request.messages))
+
+    def _begin(self, request: ToolCallRequest) -> GuardedCall:
+        called, tool = request.tool_call, request.tool
+        described = framework_tool(called["name"], None, {}, _FRAMEWORK) if tool is None else _described(tool)
+        return _settled(self._guard.call(described, called["args"]), called)
+
+
+def as_langchain(registry: ToolRegistry) -> list[BaseTool]:
+    """Return the tools of a registry as LangChain tools, hidden ones too: each call is decided when it runs.
+
+    Add `RemitMiddleware(registry)` to the agent, so a model sees only the tools that are available.
+    """
+    guard = ToolGuard(registry, principal=_FRAMEWORK)
+    return [_exported(name, tool, guard) for name, tool in exported_tools(registry).items()]
+
+
+def _exported(name: str, tool: DefinedTool, guard: ToolGuard) -> BaseTool:
+    named = framework_tool(name, tool.description, tool.input_schema, _FRAMEWORK)
+
+    def begin(arguments: dict[str, Any]) -> GuardedCall:
+        called = ToolCall(name=name, args=arguments, id=None)
+        call = _settled(guard.call(named, arguments), called)
+        if call.refusal:
+            raise ToolException(call.refusal)
+        return call
+
+    def run(**arguments: Any) -> object:
+        call = begin(arguments)
+        result = tool.run(arguments)
+        call.succeeded()
+        return result
+
+    async def run_async(**arguments: Any) -> object:
+        call = await asyncio.to_thread(begin, arguments)
+        made = tool.run(arguments) if tool.is_async else await asyncio.to_thread(tool.run, arguments)
+        result = await made if isawaitable(made) else made
+        await asyncio.to_thread(call.succeeded)
+        return result
+
+    return StructuredTool(
+        name=name,
+        description=tool.description or name,
+        args_schema=tool.input_schema,
+        func=None if tool.is_async else run,
+        coroutine=run_async,
+        handle_tool_error=True,
+        metadata={_EXPORTED: True},
+    )
+
+
+def _described(tool: BaseTool | dict[str, Any]) -> DefinedTool:
+    if not isinstance(tool, BaseTool):
+        return framework_tool(read_tool(tool).name, None, tool, _FRAMEWORK)
+    parameters = convert_to_openai_function(tool).get("parameters", {})
+    return framework_tool(tool.name, tool.description, parameters, _FRAMEWORK)
+
+
+def _decides_itself(tool: BaseTool | None) -> bool:
+    return tool is not None and _EXPORTED in (tool.metadata or {})
+
+
+def _used(messages: Sequence[AnyMessage]) -> set[str]:
+    return {
+        call["name"] for message in messages if isinstance(message, AIMessage) for call in message.tool_calls
+    }
+
+
+def _settled(call: GuardedCall, called: ToolCall) -> GuardedCall:
+    """Interrupt the graph if the call waits for approval, and record the answer when it resumes."""
+    if call.pending is None or not _can_interrupt():
+        return call
+    value = ToolApprovalRequest(
+        type="tool_approval",
+        tool_call_id=called["id"] or "",
+        name=called["name"],
+        args=called["args"],
+        description=call.pending.reason,
+    )
+    answer = interrupt(value, response_schema=_ANSWERS)
+    call.settle(approve=answer["type"] == "approve")
+    return call
+
+
+def _can_interrupt() -> bool:
+    """Tell whether the graph can be resumed later; outside of a graph, it cannot."""
+    try:
+        return bool(get_config().get("configurable", {}).get(CONFIG_KEY_CHECKPOINTER))
+    except RuntimeError:
+        return False
+
+
+def _refused(request: ToolCallRequest, text: str) -> ToolMessage:
+    called = request.tool_call
+    return ToolMessage(text, name=called["name"], tool_call_id=called["id"] or "", status="error")
+
+
+def _finished(call: GuardedCall, result: Handled) -> Handled:
+    if not isinstance(result, ToolMessage) or result.status != "error":
+        call.succeeded()
+    return result

@@ -1,0 +1,160 @@
+"""Decides about the tools of an agent framework: which ones a model sees, and whether a call may run."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from remit.decision.decide import Decision
+from remit.integrations.exported_tools import exported_names
+from remit.policy.approval_service import Permit
+from remit.policy.approvals import Approval
+from remit.presentation import refusals
+from remit.presentation.strategies import VisibleTool
+from remit.python_tools.decorators import DefinedTool
+from remit.python_tools.tool_registry import ToolRegistry
+from remit.python_tools.tool_rules import row
+from remit.search.conversation import weighted_texts
+from remit.search.tool_filter import ToolFilter
+
+AnyTool = TypeVar("AnyTool")
+Rename = Callable[[str], str | None]  # None: the name stays
+
+
+def framework_tool(
+    name: str, description: str | None, input_schema: Mapping[str, object], framework: str
+) -> DefinedTool:
+    """Describe a framework's tool; the framework runs it."""
+    return DefinedTool(
+        name=name,
+        description=description or "",
+        input_schema=dict(input_schema),
+        run=_run_elsewhere,
+        source=framework,
+    )
+
+
+class ToolGuard:
+    """Holds the tools of one agent to the decisions of a registry.
+
+    `names` maps a name in the framework to the name in Remit's rules, where they differ: a tool loaded from
+    an MCP server may be `create_issue` in the framework and `mcp__github__create_issue` in Remit. `top_k`
+    limits what a model sees to the tools that match the conversation.
+    """
+
+    def __init__(
+        self,
+        registry: ToolRegistry,
+        *,
+        principal: str,
+        names: Rename | None = None,
+        top_k: int | None = None,
+        min_score: float | None = 0.0,
+        always_include: str | Iterable[str] = (),
+    ) -> None:
+        self.registry = registry
+        self._principal = principal
+        self._names = names
+        self._top_k = top_k
+        self._min_score = min_score
+        self._always_include = (always_include,) if isinstance(always_include, str) else tuple(always_include)
+        self._available: Sequence[tuple[str, DefinedTool]] = ()  # of the last list, for the next step
+
+    def decide(self, tools: Sequence[DefinedTool]) -> list[Decision]:
+        """Decide about tools under the framework's names, in their order."""
+        decided = self.registry.decided([self._renamed(tool) for tool in tools])
+        self._available = [
+            (tool.name, item.tool) for tool, item in zip(tools, decided, strict=True) if item.is_there
+        ]
+        return [item.decision for item in decided]
+
+    def available(
+        self, tools: Sequence[AnyTool], describe: Callable[[AnyTool], DefinedTool]
+    ) -> list[AnyTool]:
+        """Return the tools that may be called now, perhaps after approval."""
+        decisions = self.decide([describe(tool) for tool in tools])
+        return [tool for tool, decision in zip(tools, decisions, strict=True) if decision.is_available]
+
+    def relevant(
+        self, tools: Sequence[AnyTool], messages: Iterable[object], used: Collection[str] = ()
+    ) -> list[AnyTool]:
+        """Return the tools that match a conversation best, in their order, and those it already `used`.
+
+        Without a limit, or without text to choose by, all of them.
+        """
+        said = list(messages)
+        if self._top_k is None or len(tools) <= self._top_k or not weighted_texts(said):
+            return list(tools)
+        choose = ToolFilter(tools)
+        best = choose(said, self._top_k, self._min_score, self._always_include)
+        kept = [*best, *(tool for tool in tools if getattr(tool, "name", None) in used)]
+        chosen = set(map(id, kept))
+        return [tool for tool in tools if id(tool) in chosen]
+
+    def search(self, tools: Sequence[AnyTool], query: str, limit: int) -> list[AnyTool]:
+        """Return the tools that match a query, best first."""
+        return ToolFilter(tools)(query, limit, None) if tools and query.strip() else []
+
+    def call(self, tool: DefinedTool, arguments: Mapping[str, object]) -> "GuardedCall":
+        """Decide about a call; consume or request its approval.
+
+        Raises:
+            ApprovalError: the call cannot be approved.
+            StoreError: the database cannot be used.
+        """
+        renamed = self._renamed(tool)
+
+        def permit() -> Permit:
+            return self.registry.permit(renamed, arguments, principal=self._principal)
+
+        return GuardedCall(self, tool.name, renamed.name, permit)
+
+    def refusal(self, name: str, permit: Permit) -> str:
+        """Word the answer to a model for a call that may not run."""
+        decision = permit.decision
+        if permit.is_denied:
+            return _text(refusals.denied(name, decision))
+        if permit.approval is not None:
+            return _text(refusals.approval_required(name, decision, permit.approval.id))
+        visible = [VisibleTool(row(tool), {"name": shown}) for shown, tool in self._available]
+        return _text(refusals.refusal(name, decision, visible))
+
+    def _renamed(self, tool: DefinedTool) -> DefinedTool:
+        given = None if self._names is None else self._names(tool.name)
+        return replace(tool, name=given or exported_names(self.registry).get(tool.name, tool.name))
+
+
+class GuardedCall:
+    """One call of a tool: first decided about, then perhaps approved, then run by the framework."""
+
+    def __init__(self, guard: ToolGuard, name: str, ruled_name: str, permit: Callable[[], Permit]) -> None:
+        self._guard = guard
+        self._name = name
+        self._ruled_name = ruled_name
+        self._permit_again = permit
+        self._permit = permit()
+
+    @property
+    def pending(self) -> Approval | None:
+        """The approval that the call waits for, if any."""
+        return self._permit.approval if self._permit.is_pending else None
+
+    @property
+    def refusal(self) -> str | None:
+        """The answer to the model if the call may not run now; None if it may."""
+        return None if self._permit.is_allowed else self._guard.refusal(self._name, self._permit)
+
+    def settle(self, *, approve: bool | None) -> None:
+        """Record what a person answered; without an answer (None), one given in a terminal counts."""
+        self._permit = self._guard.registry.settle(self._permit, self._permit_again, approve=approve)
+
+    def succeeded(self) -> None:
+        """Update the project's workflow states after the call succeeded."""
+        self._guard.registry.succeeded(self._ruled_name)
+
+
+def _run_elsewhere(_: Mapping[str, object]) -> object:
+    raise RuntimeError("the framework runs this tool")
+
+
+def _text(answer: Mapping[str, list[dict[str, str]]]) -> str:
+    return answer["content"][0]["text"]

@@ -1,0 +1,60 @@
+"""The program of each framework's guide, run as it stands with a scripted model."""
+
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from support.openai_model import offered, openai_model, turns
+from support.sandbox import Sandbox
+from support.scripted_model import Request, ToolCall
+
+GUIDES = Path(__file__).parents[2] / "docs/guides"
+
+
+def block(page: str, language: str) -> str:
+    """Return the first block of code in a language on a page."""
+    text = (GUIDES / page).read_text(encoding="utf-8")
+    found = re.search(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    assert found is not None, f"{page} has no block of {language}"
+    return found[1]
+
+
+@pytest.mark.parametrize(
+    ("framework", "page"),
+    [("langchain", "langchain.md")],
+)
+@pytest.mark.parametrize(("answer", "said"), [("y", "Published Hello"), ("n", "said no")])
+def test_the_guides_program_publishes_only_after_a_yes(
+    sandbox: Sandbox, framework: str, page: str, answer: str, said: str
+) -> None:
+    if find_spec(framework) is None:
+        pytest.skip(f"{framework} is not installed; `make test-frameworks` installs it")
+    root = sandbox.project("blog")
+    sandbox.write(root / "remit.toml", block(page, "toml"))
+    program = sandbox.write(root / "program.py", block(page, "python"))
+    heard: list[Request] = []
+
+    def script(asked: Request) -> ToolCall | None:
+        heard.append(asked)
+        return ToolCall("publish", {"title": "Hello"}) if turns(asked) == 0 else None
+
+    with openai_model(script, said="I am done.") as url:
+        ran = subprocess.run(
+            [sys.executable, program],
+            cwd=root,
+            env={**sandbox.environment, "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"},
+            input=f"{answer}\n",
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert ran.returncode == 0, ran.stderr
+    assert "publish" in ran.stdout
+    assert ran.stdout.rstrip().endswith("I am done.")
+    assert [offered(asked) for asked in heard] == [["publish"], ["publish"]]
+    assert said in str(heard[-1])
