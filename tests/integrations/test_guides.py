@@ -58,3 +58,29 @@ def test_the_guides_program_publishes_only_after_a_yes(
     assert ran.stdout.rstrip().endswith("I am done.")
     assert [offered(asked) for asked in heard] == [["publish"], ["publish"]]
     assert said in str(heard[-1])
+
+
+@pytest.mark.anyio
+async def test_the_guides_fastmcp_server_asks_before_it_publishes(sandbox: Sandbox) -> None:
+    fastmcp = pytest.importorskip("fastmcp", reason="FastMCP is not installed")
+    from fastmcp.client.transports import StdioTransport
+
+    root = sandbox.project("blog")
+    sandbox.write(root / "remit.toml", block("fastmcp.md", "toml"))
+    sandbox.write(root / "server.py", block("fastmcp.md", "python"))
+
+    async def answer(message: str, *_: object) -> dict[str, bool]:
+        assert "publish" in message
+        return {"approve": True}
+
+    environment = {**sandbox.environment, "FASTMCP_SHOW_SERVER_BANNER": "false"}
+    transport = StdioTransport(sys.executable, ["server.py"], cwd=str(root), env=environment)
+    async with fastmcp.Client(transport, elicitation_handler=answer) as client:
+        assert {tool.name for tool in await client.list_tools()} == {"search_tools", "call_tool"}
+        found = await client.call_tool("search_tools", {"query": "put an article online"})
+        assert [each["name"] for each in found.structured_content["result"]] == ["publish"]
+        called = {"name": "publish", "arguments": {"title": "Hello"}}
+        assert (await client.call_tool("call_tool", called)).content[0].text == "Published Hello"
+        hidden = await client.call_tool("delete_blog", {}, raise_on_error=False)
+        assert hidden.is_error
+        assert "by policy" in hidden.content[0].text

@@ -49,9 +49,10 @@ def offered(asked: Request) -> list[str]:
 
 def turns(asked: Request) -> int:
     """Count the calls that the model made so far in the conversation of a request."""
-    calls = sum(len(each.get("tool_calls") or ()) for each in asked.get("messages", []))
-    items = asked.get("input") or []
-    return calls + sum(isinstance(item, dict) and item.get("type") == "function_call" for item in items)
+    messages: list[Request] = asked.get("messages", [])
+    items: list[Request] = asked.get("input", [])
+    calls = sum(len(each.get("tool_calls") or ()) for each in messages)
+    return calls + sum(item.get("type") == "function_call" for item in items)
 
 
 def _completion(asked: Request, call: ToolCall | None, number: int, said: str) -> dict[str, Any]:
@@ -73,8 +74,13 @@ def _completion(asked: Request, call: ToolCall | None, number: int, said: str) -
 
 def _response(asked: Request, call: ToolCall | None, number: int, said: str) -> dict[str, Any]:
     if call is None:
-        text = {"type": "output_text", "text": said, "annotations": []}
-        output = {"type": "message", "id": f"msg_{number}", "role": "assistant", "content": [text]}
+        text: dict[str, Any] = {"type": "output_text", "text": said, "annotations": []}
+        output: dict[str, Any] = {
+            "type": "message",
+            "id": f"msg_{number}",
+            "role": "assistant",
+            "content": [text],
+        }
     else:
         output = {
             "type": "function_call",

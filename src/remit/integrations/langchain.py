@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from inspect import isawaitable
 from typing import Annotated, Any, cast
 
 from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
@@ -17,7 +16,7 @@ from langgraph.types import Command, interrupt
 from pydantic import Discriminator
 
 from remit.decision.decide import Verdict
-from remit.integrations.exported_tools import exported_tools
+from remit.integrations.exported_tools import exported_tools, run_defined
 from remit.integrations.tool_guard import GuardedCall, Rename, ToolGuard, framework_tool
 from remit.python_tools.decorators import DefinedTool
 from remit.python_tools.tool_registry import ToolRegistry
@@ -135,8 +134,7 @@ def _exported(name: str, tool: DefinedTool, guard: ToolGuard) -> BaseTool:
 
     async def run_async(**arguments: Any) -> object:
         call = await asyncio.to_thread(begin, arguments)
-        made = tool.run(arguments) if tool.is_async else await asyncio.to_thread(tool.run, arguments)
-        result = await made if isawaitable(made) else made
+        result = await run_defined(tool, arguments)
         await asyncio.to_thread(call.succeeded)
         return result
 

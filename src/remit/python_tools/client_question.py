@@ -1,9 +1,9 @@
 """Asks the user of an MCP client to approve a call, in the session or by an answer that repeats the call."""
 
-from typing import Any
+from typing import Protocol
 
 import mcp_types as types
-from mcp.server.context import ServerRequestContext
+from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 
 from remit.policy.approvals import Approval
@@ -24,7 +24,20 @@ class InputRequiredError(Exception):
         self.result = types.InputRequiredResult(input_requests={_QUESTION: asked}, request_state=approval.id)
 
 
-def asking(context: ServerRequestContext[Any], asked: types.CallToolRequestParams) -> Ask | None:
+class ClientRequest(Protocol):
+    """The request of a client, as any server on the SDK knows it."""
+
+    @property
+    def session(self) -> ServerSession: ...
+
+    @property
+    def request_id(self) -> int | str | None: ...
+
+    @property
+    def protocol_version(self) -> str: ...
+
+
+def asking(context: ClientRequest, asked: types.CallToolRequestParams) -> Ask | None:
     """Return how to ask the user of this client; None if the client cannot."""
     capabilities = context.session.client_capabilities
     if capabilities is None or not can_elicit(capabilities.model_dump(by_alias=True, exclude_none=True)):

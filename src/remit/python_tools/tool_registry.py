@@ -253,6 +253,10 @@ class ToolRegistry:
         """Return all tools as LangChain tools, each of which decides about its own calls."""
         return _integration("langchain").as_langchain(self)
 
+    def as_fastmcp(self) -> list[Any]:
+        """Return all tools as FastMCP tools, each of which decides about its own calls."""
+        return _integration("fastmcp").as_fastmcp(self)
+
     def definitions(self) -> list[DefinedTool]:
         """List every registered tool, whether it is available or not."""
         return list(self._tools.values())

@@ -1,0 +1,175 @@
+"""Holds the tools of a FastMCP server to Remit's decisions, and searches them by meaning."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import mcp_types as types
+from fastmcp.exceptions import ToolError
+from fastmcp.server.context import Context
+from fastmcp.server.dependencies import get_context
+from fastmcp.server.transforms import GetToolNext, Transform
+from fastmcp.server.transforms.search import BM25SearchTransform
+from fastmcp.tools.base import InputRequiredToolResult, Tool, ToolResult
+from fastmcp.utilities.versions import VersionSpec
+from pydantic import PrivateAttr
+
+from remit.integrations.exported_tools import exported_tools, run_defined
+from remit.integrations.tool_guard import GuardedCall, Rename, ToolGuard, framework_tool
+from remit.python_tools.client_question import InputRequiredError, asking
+from remit.python_tools.decorators import DefinedTool
+from remit.python_tools.tool_registry import Ask, ToolRegistry
+from remit.search.tool_filter import ToolFilter
+
+_FRAMEWORK = "fastmcp"
+
+
+class RemitTransform(Transform):
+    """Applies a registry's rules and states to a server's tools: hidden ones are not listed, and do not run.
+
+    A call that needs approval asks the user through the client. If the client cannot ask, the call fails, and
+    the model reads that a person must approve it first.
+    """
+
+    def __init__(self, registry: ToolRegistry, *, names: Rename | None = None) -> None:
+        self._guard = ToolGuard(registry, principal=_FRAMEWORK, names=names)
+        self._listed: tuple[Sequence[Tool], list[str]] | None = (
+            None  # the last list: all tools, the available
+        )
+
+    async def list_tools(self, tools: Sequence[Tool]) -> Sequence[Tool]:
+        """List the tools that are available now."""
+        available = await self._available(tools)
+        self._listed = tools, [tool.name for tool in available]
+        return available
+
+    async def get_tool(
+        self, name: str, call_next: GetToolNext, *, version: VersionSpec | None = None
+    ) -> Tool | None:
+        """Find a tool; its calls are decided when they run."""
+        tool = await call_next(name, version=version)
+        return tool if tool is None or isinstance(tool, _ExportedTool) else _GuardedTool.around(tool, self)
+
+    async def run(self, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
+        """Run a call of a tool if the decision allows it now."""
+        try:
+            call = await _permitted(self._guard, _described(tool), arguments)
+        except InputRequiredError as error:
+            return InputRequiredToolResult(error.result)
+        result = await tool._run(arguments)  # pyright: ignore[reportPrivateUsage] - as the server calls it
+        if not isinstance(result, InputRequiredToolResult) and not result.is_error:
+            await asyncio.to_thread(call.succeeded)
+            await self._notify_of_changes()
+        return result
+
+    async def _available(self, tools: Sequence[Tool]) -> list[Tool]:
+        return await asyncio.to_thread(self._guard.available, tools, _described)
+
+    async def _notify_of_changes(self) -> None:
+        """Notify the client if a call changed the available tools."""
+        if self._listed is None or (context := _context()) is None or context.request_context is None:
+            return
+        tools, before = self._listed
+        names = [tool.name for tool in await self._available(tools)]
+        if names != before:
+            self._listed = tools, names
+            await context.send_notification(types.ToolListChangedNotification())
+
+
+class RemitSearchTransform(BM25SearchTransform):
+    """Lists a search tool and a call tool instead of all tools, and searches by name, word and meaning."""
+
+    async def _search(self, tools: Sequence[Tool], query: str) -> Sequence[Tool]:
+        if not tools or not query.strip():
+            return []
+        return await asyncio.to_thread(ToolFilter(tools), query, self._max_results, None)
+
+
+def as_fastmcp(registry: ToolRegistry) -> list[Tool]:
+    """Return the tools of a registry as FastMCP tools, hidden ones too: each call is decided when it runs.
+
+    Add them with `add_tool`, and `RemitTransform(registry)`, so that only available tools are listed.
+    """
+    guard = ToolGuard(registry, principal=_FRAMEWORK)
+    return [_ExportedTool.of(name, tool, guard) for name, tool in exported_tools(registry).items()]
+
+
+class _GuardedTool(Tool):
+    """A tool of the server whose calls are decided when they run."""
+
+    _inner: Tool = PrivateAttr()
+    _transform: RemitTransform = PrivateAttr()
+
+    @classmethod
+    def around(cls, tool: Tool, transform: RemitTransform) -> "_GuardedTool":
+        fields = {name: getattr(tool, name) for name in Tool.model_fields if name != "execution"}
+        made = cls(**fields)
+        made._inner, made._transform = tool, transform
+        return made
+
+    async def run(self, arguments: dict[str, Any]) -> ToolResult:
+        return await self._transform.run(self._inner, arguments)
+
+
+class _ExportedTool(Tool):
+    """A tool of a registry."""
+
+    _tool: DefinedTool = PrivateAttr()
+    _guard: ToolGuard = PrivateAttr()
+
+    @classmethod
+    def of(cls, name: str, tool: DefinedTool, guard: ToolGuard) -> "_ExportedTool":
+        made = cls(name=name, description=tool.description or None, parameters=tool.input_schema)
+        made._tool, made._guard = tool, guard
+        return made
+
+    async def run(self, arguments: dict[str, Any]) -> ToolResult:
+        try:
+            call = await _permitted(self._guard, _described(self), arguments)
+        except InputRequiredError as error:
+            return InputRequiredToolResult(error.result)
+        result = await run_defined(self._tool, arguments)
+        await asyncio.to_thread(call.succeeded)
+        return self.convert_result(result)
+
+
+async def _permitted(guard: ToolGuard, tool: DefinedTool, arguments: dict[str, Any]) -> GuardedCall:
+    """Decide about a call, and ask the client's user if that is needed and possible.
+
+    Raises:
+        InputRequiredError: the client must repeat its call with the answer.
+        ToolError: the call may not run.
+    """
+    call = await asyncio.to_thread(guard.call, tool, arguments)
+    ask = _asking(tool.name, arguments)
+    if call.pending is not None and ask is not None:
+        answer = await ask(call.pending)
+        await asyncio.to_thread(call.settle, approve=answer)
+    if call.refusal is not None:
+        raise ToolError(call.refusal)
+    return call
+
+
+def _asking(name: str, arguments: dict[str, Any]) -> Ask | None:
+    """Return how to ask the user of the client whose request this is; None without a client that can."""
+    context = _context()
+    if context is None or context.request_context is None:
+        return None
+    asked = types.CallToolRequestParams(
+        name=name,
+        arguments=arguments,
+        input_responses=context.input_responses,
+        request_state=context.request_state,
+    )
+    return asking(context.request_context, asked)
+
+
+def _context() -> Context | None:
+    try:
+        return get_context()
+    except RuntimeError:  # called outside of a server
+        return None
+
+
+def _described(tool: Tool) -> DefinedTool:
+    return framework_tool(tool.name, tool.description, tool.parameters, _FRAMEWORK)
