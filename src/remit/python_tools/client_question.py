@@ -24,7 +24,7 @@ class InputRequiredError(Exception):
         self.result = types.InputRequiredResult(input_requests={_QUESTION: asked}, request_state=approval.id)
 
 
-class ClientRequest(Protocol):
+class _ClientRequest(Protocol):
     """The request of a client, as any server on the SDK knows it."""
 
     @property
@@ -37,7 +37,7 @@ class ClientRequest(Protocol):
     def protocol_version(self) -> str: ...
 
 
-def asking(context: ClientRequest, asked: types.CallToolRequestParams) -> Ask | None:
+def asking(context: _ClientRequest, asked: types.CallToolRequestParams) -> Ask | None:
     """Return how to ask the user of this client; None if the client cannot."""
     capabilities = context.session.client_capabilities
     if capabilities is None or not can_elicit(capabilities.model_dump(by_alias=True, exclude_none=True)):
