@@ -23,7 +23,6 @@ from remit.python_tools.tool_registry import ToolRegistry
 from remit.search.given_tools import read_tool
 
 _FRAMEWORK = "langchain"
-_EXPORTED = "remit"  # key in the metadata of an exported tool, which decides about its own calls
 _ANSWERS = cast("type[Any]", Annotated[ApproveDecision | RejectDecision, Discriminator("type")])
 
 Handled = ToolMessage | Command[Any]
@@ -74,7 +73,7 @@ class RemitMiddleware(AgentMiddleware[Any, Any, Any]):
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Handled]
     ) -> Handled:
         """Run a call if the decision allows it now."""
-        if _decides_itself(request.tool):
+        if isinstance(request.tool, _ExportedTool):
             return handler(request)
         call = self._begin(request)
         return _refused(request, call.refusal) if call.refusal else _finished(call, handler(request))
@@ -83,7 +82,7 @@ class RemitMiddleware(AgentMiddleware[Any, Any, Any]):
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Handled]]
     ) -> Handled:
         """Run a call if the decision allows it now."""
-        if _decides_itself(request.tool):
+        if isinstance(request.tool, _ExportedTool):
             return await handler(request)
         call = await asyncio.to_thread(self._begin, request)
         if call.refusal:
@@ -116,6 +115,10 @@ def as_langchain(registry: ToolRegistry) -> list[BaseTool]:
     return [_exported(name, tool, guard) for name, tool in exported_tools(registry).items()]
 
 
+class _ExportedTool(StructuredTool):
+    """A tool of a registry, which decides about its own calls."""
+
+
 def _exported(name: str, tool: DefinedTool, guard: ToolGuard) -> BaseTool:
     named = framework_tool(name, tool.description, tool.input_schema, _FRAMEWORK)
 
@@ -138,14 +141,13 @@ def _exported(name: str, tool: DefinedTool, guard: ToolGuard) -> BaseTool:
         await asyncio.to_thread(call.succeeded)
         return result
 
-    return StructuredTool(
+    return _ExportedTool(
         name=name,
         description=tool.description or name,
         args_schema=tool.input_schema,
         func=None if tool.is_async else run,
         coroutine=run_async,
         handle_tool_error=True,
-        metadata={_EXPORTED: True},
     )
 
 
@@ -154,10 +156,6 @@ def _described(tool: BaseTool | dict[str, Any]) -> DefinedTool:
         return framework_tool(read_tool(tool).name, None, tool, _FRAMEWORK)
     parameters = convert_to_openai_function(tool).get("parameters", {})
     return framework_tool(tool.name, tool.description, parameters, _FRAMEWORK)
-
-
-def _decides_itself(tool: BaseTool | None) -> bool:
-    return tool is not None and _EXPORTED in (tool.metadata or {})
 
 
 def _used(messages: Sequence[AnyMessage]) -> set[str]:

@@ -257,6 +257,10 @@ class ToolRegistry:
         """Return all tools as FastMCP tools, each of which decides about its own calls."""
         return _integration("fastmcp").as_fastmcp(self)
 
+    def as_pydantic_ai(self) -> Any:
+        """Return the tools as a Pydantic AI toolset, which offers those that are available at each step."""
+        return _integration("pydantic_ai").RemitToolset(self)
+
     def definitions(self) -> list[DefinedTool]:
         """List every registered tool, whether it is available or not."""
         return list(self._tools.values())

@@ -1,0 +1,179 @@
+"""Holds the tools of a Pydantic AI agent to Remit's decisions, and offers a registry as a toolset."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pydantic_ai import ModelRetry, RunContext
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.capabilities.abstract import WrapToolExecuteHandler
+from pydantic_ai.exceptions import ApprovalRequired, ToolFailed
+from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
+from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+from pydantic_core import SchemaValidator, core_schema
+
+from remit.errors import ArgumentsError
+from remit.integrations.exported_tools import error_text, exported_tools, run_defined
+from remit.integrations.tool_guard import GuardedCall, Rename, ToolGuard, framework_tool
+from remit.python_tools.decorators import DefinedTool
+from remit.python_tools.tool_registry import ToolRegistry
+from remit.search.tool_filter import filter_tools
+from remit.settings import MAX_LIMIT
+
+_FRAMEWORK = "pydantic-ai"
+_EXPORTED = "remit"  # key in the metadata of an exported tool, which decides about its own calls
+_MARK = object()  # its value: nothing that a server sends can be this object
+_ANY_ARGUMENTS = SchemaValidator(core_schema.dict_schema(core_schema.str_schema()))  # the tool checks them
+
+
+class RemitTools(AbstractCapability[Any]):
+    """Offers a model at each step only the tools that a registry allows, and decides again about each call.
+
+    A call that needs approval is deferred: the run ends with `DeferredToolRequests`, or a
+    `HandleDeferredToolCalls` capability answers. Without either, pass `defer_approvals=False`: then the model
+    reads that a person must approve the call first.
+    """
+
+    def __init__(
+        self,
+        registry: ToolRegistry,
+        *,
+        names: Rename | None = None,
+        top_k: int | None = None,
+        min_score: float | None = 0.0,
+        always_include: str | Iterable[str] = (),
+        defer_approvals: bool = True,
+    ) -> None:
+        self._defer_approvals = defer_approvals
+        self._guard = ToolGuard(
+            registry,
+            principal=_FRAMEWORK,
+            names=names,
+            top_k=top_k,
+            min_score=min_score,
+            always_include=always_include,
+        )
+
+    async def prepare_tools(
+        self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]
+    ) -> list[ToolDefinition]:
+        """Return the tools that are available and relevant at this step."""
+
+        def choose() -> list[ToolDefinition]:
+            available = self._guard.available(tool_defs, _described)
+            return self._guard.relevant(available, ctx.messages, _used(ctx.messages))
+
+        return await asyncio.to_thread(choose)
+
+    async def wrap_tool_execute(
+        self,
+        ctx: RunContext[Any],
+        *,
+        call: ToolCallPart,  # noqa: ARG002 - of the base class
+        tool_def: ToolDefinition,
+        args: dict[str, Any],
+        handler: WrapToolExecuteHandler,
+    ) -> Any:
+        """Run a call if the decision allows it now."""
+        if (tool_def.metadata or {}).get(_EXPORTED) is _MARK:
+            return await handler(args)
+        guarded = await _permitted(self._guard, _described(tool_def), args, ctx, self._defer_approvals)
+        result = await handler(args)
+        await asyncio.to_thread(guarded.succeeded)
+        return result
+
+
+class RemitToolset(AbstractToolset[Any]):
+    """The tools of a registry that are available at each step."""
+
+    def __init__(
+        self, registry: ToolRegistry, *, id: str | None = None, defer_approvals: bool = True
+    ) -> None:
+        self._id = id
+        self._defer_approvals = defer_approvals
+        self._guard = ToolGuard(registry, principal=_FRAMEWORK)
+
+    @property
+    def id(self) -> str | None:
+        """The id that durable execution needs."""
+        return self._id
+
+    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
+        """Return the available tools."""
+        every = exported_tools(self._guard.registry)
+        definitions = [_definition(name, tool) for name, tool in every.items()]
+        available = await asyncio.to_thread(self._guard.available, definitions, _described)
+        return {
+            each.name: ToolsetTool(
+                toolset=self, tool_def=each, max_retries=ctx.max_retries, args_validator=_ANY_ARGUMENTS
+            )
+            for each in available
+        }
+
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
+    ) -> Any:
+        """Run a call if the decision allows it now."""
+        guarded = await _permitted(
+            self._guard, _described(tool.tool_def), tool_args, ctx, self._defer_approvals
+        )
+        try:
+            result = await run_defined(exported_tools(self._guard.registry)[name], tool_args)
+        except ArgumentsError as error:
+            raise ModelRetry(error_text(error)) from error
+        await asyncio.to_thread(guarded.succeeded)
+        return result
+
+
+async def search_tools(
+    _: RunContext[Any], queries: Sequence[str], tools: Sequence[ToolDefinition]
+) -> list[str]:
+    """Find tools by name, word and meaning; a strategy for Pydantic AI's `ToolSearch`."""
+    asked = [query for query in queries if query.strip()]
+    if not tools or not asked:
+        return []
+    found = await asyncio.to_thread(filter_tools, tools, asked, min(len(tools), MAX_LIMIT), None)
+    return [tool.name for tool in found]
+
+
+async def _permitted(
+    guard: ToolGuard, tool: DefinedTool, arguments: dict[str, Any], ctx: RunContext[Any], defers: bool
+) -> GuardedCall:
+    """Decide about a call.
+
+    Raises:
+        ApprovalRequired: a person must approve the call first.
+        ToolFailed: the call may not run.
+    """
+    call = await asyncio.to_thread(guard.call, tool, arguments)
+    if call.pending is not None and ctx.tool_call_approved:
+        await asyncio.to_thread(call.settle, approve=True)
+    if call.pending is not None and defers:
+        raise ApprovalRequired({"reason": call.pending.reason, "approval": call.pending.id})
+    if call.refusal is not None:
+        raise ToolFailed(call.refusal)
+    return call
+
+
+def _described(tool: ToolDefinition) -> DefinedTool:
+    return framework_tool(tool.name, tool.description, tool.parameters_json_schema, _FRAMEWORK)
+
+
+def _definition(name: str, tool: DefinedTool) -> ToolDefinition:
+    return ToolDefinition(
+        name=name,
+        description=tool.description or None,
+        parameters_json_schema=tool.input_schema,
+        metadata={_EXPORTED: _MARK},
+    )
+
+
+def _used(messages: Sequence[ModelMessage]) -> set[str]:
+    return {
+        part.tool_name
+        for message in messages
+        if isinstance(message, ModelResponse)
+        for part in message.parts
+        if isinstance(part, ToolCallPart)
+    }
