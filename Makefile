@@ -42,7 +42,12 @@ $(VENV)/.check: $(VENV)/.test
 	$(PIP) --group check
 	@touch $@
 
-test: $(VENV)/.test ## Run all tests, with a bounded slice of each proof
+.PHONY: sandbox
+sandbox:
+	@command -v bwrap >/dev/null || { test "$$(id -u)" = 0 && apt-get install --quiet=2 --yes bubblewrap >/dev/null; } \
+		|| echo "skipped: tests of sandboxes need bubblewrap, which is not installed"
+
+test: $(VENV)/.test sandbox ## Run all tests, with a bounded slice of each proof
 	$(BIN)/python -m pytest --numprocesses 3 --ignore tests/real_clients --ignore tests/servers
 
 RULES := catalog clients conditions configuration decision doctor inspection policy presentation python_tools scanning sessions simulation states text trust usage \

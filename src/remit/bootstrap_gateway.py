@@ -93,6 +93,7 @@ def open_status_files() -> "StatusFiles":
 
 def _launch_resources() -> "LaunchResources":
     from remit import __version__
+    from remit.configuration.file_paths import machine_path
     from remit.upstream.launch.launch_resources import LaunchResources
     from remit.upstream.transports.watchdog import Watchdog
 
@@ -103,6 +104,7 @@ def _launch_resources() -> "LaunchResources":
         client={"name": "remit", "version": __version__},
         watchdog=Watchdog(),
         remote=lambda: _open_remote(data_directory(machine)),
+        own=(data_directory(machine), machine_path(machine)),
     )
 
 

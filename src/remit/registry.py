@@ -62,7 +62,7 @@ class Registry:
         self._engine = engine
         self._clock = clock
         self._contexts = Contexts(sources)
-        self._scanner = Scanner(store, sources, clock)
+        self._scanner = Scanner(store, sources, clock, states.configuration)
         self._listings = Listings(store, states, clock, sources.clients, sources.is_on_machine)
         self.states = states
 

@@ -15,6 +15,7 @@ from remit.configuration.config_model import (
     RequiredLocation,
     RequiredStates,
     Room,
+    SandboxOptions,
     ServerOptions,
     ToolEntry,
 )
@@ -98,6 +99,30 @@ def test_a_file_says_what_is_always_listed_and_how_servers_are_run() -> None:
         agents=(AccessLists("scout", presentation=PresentationOptions("search")),),
         rooms=(Room("git", presentation=PresentationOptions(token_budget=7)),),
     )
+
+
+def test_a_sandbox_denies_everything_that_it_does_not_name() -> None:
+    content, mistakes = read(
+        {
+            "servers": {
+                "git": {"sandbox": {"network": True, "read": ["."], "write": ["out"]}},
+                "web": {"sandbox": {}},
+                "own": {"sandbox": False},
+            }
+        }
+    )
+    assert not mistakes
+    assert [each.sandbox for each in content.servers] == [
+        SandboxOptions(True, (".",), ("out",)),
+        SandboxOptions(),
+        False,
+    ]
+    found = wrong("servers.a.sandbox = true\nservers.b.sandbox = 1\nservers.c.sandbox = { net = true }")
+    assert [(path, message) for path, message, _ in found] == [
+        ("servers.a.sandbox", "expected a table, or false for no sandbox"),
+        ("servers.b.sandbox", "expected true or false, found a number"),
+        ("servers.c.sandbox.net", "`net` is not a known key"),
+    ]
 
 
 def test_what_is_wrong_about_how_servers_are_run_is_said_with_what_was_perhaps_meant() -> None:

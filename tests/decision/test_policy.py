@@ -425,6 +425,16 @@ def test_a_project_cannot_say_how_servers_are_run_nor_ignore_what_tools_need() -
     assert messages(project('strategy = "state"\n[servers.git]\nblock = ["x"]')) == []
 
 
+def test_a_project_can_add_a_sandbox_for_its_own_files_but_remove_none() -> None:
+    assert messages(project('[servers.git]\nsandbox = { read = [".", "a/../b"] }')) == []
+    outside = "a project's sandbox can only contain its own files"
+    text = '[servers.git]\nsandbox = { read = ["..", "/etc"], write = ["~/x", "a/../../b"] }'
+    assert messages(project(text)) == [(PROJECT.path, outside)] * 4
+    removed = "[servers.git]\nsandbox = false"
+    assert messages(project(removed)) == [(PROJECT.path, "a project cannot remove a sandbox")]
+    assert messages(machine(text), managed(removed)) == []
+
+
 def test_a_policy_can_be_narrowed_by_one_list_more() -> None:
     at = here(machine('block = ["mcp__git__push"]\nask_from = "low"'))
     allowed = ToolList(

@@ -1,6 +1,6 @@
 import pytest
 
-from remit.doctor.package_commands import unpinned
+from remit.trust.package_commands import unpinned
 
 COMMIT = "4b1f0c9d5e6a7788990011223344556677889900"
 

@@ -7,11 +7,19 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from remit.configuration.config_model import (
+    AccessLists,
+    ConfigurationFile,
+    ConfigurationLayer,
+    SandboxOptions,
+)
 from remit.decision.declarations import Resolved
 from remit.decision.kinds import ConfigStatus
 from remit.decision.launch import Launch, VariableSyntax
+from remit.decision.projects import Workspace, identify
 from remit.decision.scopes import Scope
 from remit.protocol.json_rpc import Answer, JsonRpcError, Params
+from remit.trust.server_sandbox import ServerSandboxes
 from remit.trust.start_permit import StartPermit, permit_start
 from remit.upstream.launch.launch_resources import LaunchResources
 from remit.upstream.oauth.token_store import FileTokenStore, TokenStore
@@ -30,18 +38,28 @@ def two_era_launch(era: str, *arguments: str, env: Mapping[str, str] | None = No
     return Launch(command=sys.executable, args=args, env=env or {}, syntaxes=(VariableSyntax.DEFAULTS,))
 
 
-def permit(launch: Launch, directory: str = "/") -> StartPermit:
-    """Permit a launch, as for an entry in the user's own file."""
+def permit(
+    launch: Launch,
+    directory: str = "/",
+    sandbox: SandboxOptions | None = None,
+    root: str = "/",
+    home: str = "/",
+) -> StartPermit:
+    """Permit a launch, as for an entry in the user's own file, with a sandbox for the project at `root`."""
     entry = replace(declared("small", Scope.GLOBAL), launch=launch)
     item = Resolved(declaration=entry, config_status=ConfigStatus.ENABLED)
-    made = permit_start(item, SHOP, home=directory, trusts={})
+    file = ConfigurationFile(ConfigurationLayer.MACHINE, "/home/ada/.config/remit/remit.toml")
+    servers = [] if sandbox is None else [(file, AccessLists("small", sandbox=sandbox))]
+    sandboxes = ServerSandboxes(servers, {}, Workspace(root, root, identify(root)), home)
+    made = permit_start(item, SHOP, home=directory, trusts={}, sandboxes=sandboxes)
     assert made is not None
     return made
 
 
 def upstream(launch: Launch, label: str = "speaking", *, directory: str = "/", **others: Any) -> Upstream:
+    sandboxed = {name: others.pop(name) for name in ("sandbox", "root", "home") if name in others}
+    permitted = permit(launch, directory, **sandboxed)
     given: dict[str, Any] = {"client": "claude-code", "deadline": 60.0, **others}
-    permitted = permit(launch, directory)
     return Upstream(key=(label,), label=label, permit=permitted, source="/files/.mcp.json", **given)
 
 

@@ -1,5 +1,13 @@
+from dataclasses import replace
+from typing import Any
+
+from remit.decision.kinds import ConfigStatus
 from remit.decision.launch import Launch, Transport, VariableSyntax
+from remit.decision.scopes import Scope
 from remit.trust.entry_text import EntryText
+from remit.trust.server_sandbox import Sandbox
+from remit.trust.trust_rule import ServerTrust
+from support.builders import declared
 
 TOKEN = "9f86d081884c7d659a2f"  # noqa: S105 - made up
 
@@ -23,6 +31,27 @@ def test_a_process_is_shown_with_all_that_it_gets() -> None:
         "          NODE_OPTIONS=--x (can change which code runs)",
         "          USER=${ADA} from your ADA",
     ]
+
+
+def test_a_process_is_shown_with_its_sandbox_and_the_variables_it_gets() -> None:
+    launch = Launch(command="serve")
+
+    def told(**others: Any) -> list[str]:
+        entry = replace(declared("git", Scope.PROJECT), launch=launch, digest="x")
+        item = ServerTrust(entry, ConfigStatus.ENABLED, "x", **others)
+        return list(EntryText(launch, ()).lines(item))[1:]
+
+    few = "and the like; none of your other environment variables"
+    assert told() == ["  sandbox none", f"  inherits PATH, HOME {few}"]
+    assert told(inherits=("TOKEN",))[-1] == f"  inherits PATH, HOME, TOKEN {few}"
+    assert told(inherits=True)[-1] == "  inherits all your environment variables"
+    box, wider = Sandbox("/code/shop"), Sandbox("/code/shop", network=True)
+    assert told(sandbox=box, projects_sandbox=box, trusted_sandbox=box)[0] == "  sandbox no network; no files"
+    for now, words in ((None, "no sandbox"), (wider, "`network; no files`")):
+        assert told(sandbox=box, projects_sandbox=now, trusted_sandbox=box)[:2] == [
+            "  sandbox no network; no files",
+            f"          its project now declares {words}; trust it again to allow that",
+        ]
 
 
 def test_a_remote_server_is_shown_with_its_headers_and_the_command_that_prints_more() -> None:

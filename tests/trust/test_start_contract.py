@@ -26,6 +26,7 @@ OTHERS = {
     "search/embeddings/endpoint_connection.py": "the endpoint that the user's environment names",
     "states/detectors/command_exit.py": "a state's command, which has a trust of its own",
     "states/detectors/http_status.py": "a state's URL, which has a trust of its own",
+    "upstream/launch/bubblewrap.py": "asks bubblewrap whether it works here",
     "upstream/transports/http_client.py": "`open_http_client`",
     "upstream/transports/process.py": "`start_process`",
     "upstream/transports/watchdog.py": "a script of Remit's, which ends the processes it is told of",

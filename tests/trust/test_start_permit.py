@@ -9,6 +9,7 @@ from remit.decision.declarations import Declaration, Key, Resolved
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.launch import Launch, Transport
 from remit.decision.scopes import Scope
+from remit.trust.server_sandbox import ServerSandboxes
 from remit.trust.start_permit import StartPermit, permit_start
 from support.builders import SHOP, declared
 
@@ -25,7 +26,13 @@ def permitted(
     status: ConfigStatus = ConfigStatus.ENABLED,
 ) -> StartPermit | None:
     item = Resolved(declaration=declaration, config_status=status)
-    return permit_start(item, SHOP, home="/home/ada", trusts=trusts or {})
+    return permit_start(
+        item,
+        SHOP,
+        home="/home/ada",
+        trusts=trusts or {},
+        sandboxes=ServerSandboxes([], {}, SHOP, "/home/ada"),
+    )
 
 
 def test_a_projects_server_needs_trust_in_this_very_entry() -> None:
@@ -102,7 +109,7 @@ def test_a_plugin_that_only_the_project_switched_on_starts_in_the_workspace() ->
 
 def test_nobody_else_makes_a_permit() -> None:
     with pytest.raises(TypeError, match="only `permit_start`"):
-        StartPermit(RUN, "/", object())
+        StartPermit(RUN, "/", object(), sandbox=None)
 
 
 def test_a_permit_cannot_be_changed_stored_or_copied_with_changes() -> None:

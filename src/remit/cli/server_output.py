@@ -136,5 +136,5 @@ def _entry(item: ServerTrust, context: Context) -> list[str]:
     if launch is None:
         lines.append("  its file cannot be read now")
     else:
-        lines += EntryText(launch, environment_secrets(os.environ)).lines()
+        lines += EntryText(launch, environment_secrets(os.environ)).lines(item)
     return [render.printable(line) for line in lines]

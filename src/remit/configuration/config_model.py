@@ -5,7 +5,7 @@ Named tuples, because every command loads these and dataclasses are ten times sl
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from remit.configuration.detector_kinds import Detector
 from remit.decision.projects import Workspace
@@ -101,6 +101,14 @@ class ServerOptions(NamedTuple):
     deadline: float | None = None  # seconds per request
 
 
+class SandboxOptions(NamedTuple):
+    """What a server may reach when Remit starts it in a sandbox."""
+
+    network: bool = False
+    read: tuple[str, ...] = ()  # paths, relative to the project
+    write: tuple[str, ...] = ()
+
+
 class PresentationOptions(NamedTuple):
     """How visible tools are presented; None means not set."""
 
@@ -116,6 +124,7 @@ class AccessLists(NamedTuple):
     block: tuple[str, ...] = ()
     trusted: bool | None = None  # for a server: whether its annotations are trusted
     options: ServerOptions | None = None  # for a server: how the gateway runs it
+    sandbox: SandboxOptions | Literal[False] | None = None  # for a server; False: none by this file
     presentation: PresentationOptions = PresentationOptions()  # for an agent
 
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+from typing import Literal
 
 from remit.configuration.config_model import (
     AccessLists,
@@ -12,6 +13,7 @@ from remit.configuration.config_model import (
     RequiredLocation,
     RequiredStates,
     Room,
+    SandboxOptions,
     ServerOptions,
     SessionOptions,
     StateEntry,
@@ -63,6 +65,7 @@ _SECTIONS = (
     *_TABLES,
 )
 _SERVER_OPTIONS = ("prefix", "sessions", "inherit_env", "deadline")
+_SANDBOX_EXAMPLE = 'for example `{ network = false, read = ["."], write = ["out"] }`'
 _STATE = ("kind", "description", "implies", "on", "off")
 _TOOL = ("states", "when", "location", "namespace", "danger", "approval", "ai_enabled")
 _NAME = r"[a-z0-9]+([-_][a-z0-9]+)*(\.[a-z0-9]+([-_][a-z0-9]+)*)*"
@@ -203,9 +206,24 @@ def _agent(name: str, fields: TableFields) -> AccessLists:
 
 
 def _server(name: str, fields: TableFields) -> AccessLists:
-    fields.only(("allow", "block", "trusted", *_SERVER_OPTIONS))
+    fields.only(("allow", "block", "trusted", "sandbox", *_SERVER_OPTIONS))
     options = _server_options(fields) if fields.given(_SERVER_OPTIONS) else None
-    return _both(name, fields)._replace(trusted=fields.flag("trusted"), options=options)
+    return _both(name, fields)._replace(
+        trusted=fields.flag("trusted"), options=options, sandbox=_sandbox(fields)
+    )
+
+
+def _sandbox(fields: TableFields) -> SandboxOptions | Literal[False] | None:
+    if "sandbox" not in fields:
+        return None
+    if not fields.is_table("sandbox"):
+        if fields.flag("sandbox"):
+            fields.note("sandbox", "expected a table, or false for no sandbox", _SANDBOX_EXAMPLE)
+        return False
+    table = fields.table("sandbox")
+    table.only(SandboxOptions._fields)
+    read, write = (table.texts(key) or () for key in ("read", "write"))
+    return SandboxOptions(table.flag("network") or False, read, write)
 
 
 def _server_options(fields: TableFields) -> ServerOptions:

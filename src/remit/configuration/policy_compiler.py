@@ -5,6 +5,7 @@ a mode.
 """
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import NamedTuple
@@ -87,7 +88,7 @@ def _says_anything(loaded: LoadedFile) -> bool:
         return True
     if content.memory == OFF or content.changes is not None:
         return True
-    is_run = any(each.options is not None for each in content.servers)
+    is_run = any(each.options is not None or each.sandbox is not None for each in content.servers)
     is_not_its = is_run or bool(content.filters) or any(True for _ in _unpresentable(content))
     return loaded.file.layer in OF_A_PROJECT and is_not_its
 
@@ -231,10 +232,29 @@ def _given(loaded: LoadedFile, all_loaded: Sequence[LoadedFile]) -> Iterator[Con
             if getattr(each.options, key) is not None:
                 message = "a project cannot set how servers run"
                 yield ConfigurationMistake(("servers", each.name, key), message, hint)
+        yield from _outside(each, hint)
     for path in _unpresentable(loaded.content):
         yield ConfigurationMistake(
             path, f"a project cannot choose `{Strategy.FLAT}`, which ignores required states", hint
         )
+
+
+def _outside(each: AccessLists, hint: str | None) -> Iterator[ConfigurationMistake]:
+    """List what a project may not say about a sandbox: it can add one for its own files, or narrow one."""
+    where = ("servers", each.name, "sandbox")
+    if each.sandbox is False:
+        yield ConfigurationMistake(where, "a project cannot remove a sandbox", hint)
+    for key in ("read", "write") if each.sandbox else ():
+        for path in getattr(each.sandbox, key):
+            if not is_inside(path):
+                message = "a project's sandbox can only contain its own files"
+                yield ConfigurationMistake((*where, key), message, "use a path inside the project")
+
+
+def is_inside(path: str) -> bool:
+    """Return whether a path of a sandbox is relative, and stays inside the project."""
+    is_relative = not (os.path.isabs(path) or path.startswith("~"))
+    return is_relative and os.path.normpath(path).split(os.sep)[0] != os.pardir
 
 
 def _unpresentable(content: ConfigurationContent) -> Iterator[KeyPath]:

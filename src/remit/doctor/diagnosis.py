@@ -21,6 +21,7 @@ from remit.doctor.checks.install_health import (
 )
 from remit.doctor.checks.name_collisions import colliding_names, long_names
 from remit.doctor.checks.project_code import project_code
+from remit.doctor.checks.sandboxes import unavailable_sandboxes
 from remit.doctor.checks.unpinned_packages import unpinned_packages
 from remit.doctor.checks.upkeep import failed_servers, unused_servers, waiting_servers
 from remit.doctor.findings import ClientSetup, Finding
@@ -39,6 +40,7 @@ CHECKS: tuple[Check, ...] = (
     project_code,
     exposed_secrets,
     missing_programs,
+    unavailable_sandboxes,
     failed_servers,
     unset_variables,
     relative_commands,

@@ -20,8 +20,9 @@ from remit.presentation.served_names import NameClaim, ServedNames, claim_name, 
 from remit.presentation.tool_items import Item, item
 from remit.settings import DEADLINE
 from remit.text.foreign import clean_item
+from remit.trust.server_sandbox import ServerSandboxes
 from remit.trust.start_permit import permit_start
-from remit.upstream.upstream_model import PATIENCE, ServerExtras, Sharing, Upstream, upstream
+from remit.upstream.upstream_model import ServerExtras, Upstream, upstream, with_options
 
 
 class CatalogSources(NamedTuple):
@@ -34,6 +35,7 @@ class CatalogSources(NamedTuple):
     extras: Mapping[Key, ServerExtras]
     resolved: Mapping[Key, Resolved]
     trusts: Mapping[Key, str]  # digests of trusted entries
+    sandboxes: ServerSandboxes
     transitions: Iterable[Transition] = ()
     items: Mapping[tuple[str, Definition], Item] = {}  # from the previous catalog, for reuse
     sent: EndpointCatalog | None = None  # the last one that a client got lists of, whose names stay
@@ -142,17 +144,9 @@ def _upstreams(servers: Mapping[Key, Tool], sources: CatalogSources) -> Iterator
         if is_own(item.declaration):
             yield key, own_upstream(item.declaration)
             continue
-        permit = permit_start(item, context.workspace, home=context.home, trusts=sources.trusts)
-        if permit is None:
-            continue
-        made = upstream(item.declaration, permit, deadline=DEADLINE)
-        run = sources.plan.run(row.server or "", row.plugin)
-        yield (
-            key,
-            replace(
-                made,
-                sharing=None if run.sessions is None else Sharing(run.sessions),
-                inherits=True if run.inherit_env is None else run.inherit_env,
-                patience=run.deadline or PATIENCE,
-            ),
+        permit = permit_start(
+            item, context.workspace, home=context.home, trusts=sources.trusts, sandboxes=sources.sandboxes
         )
+        if permit is not None:
+            made = upstream(item.declaration, permit, deadline=DEADLINE)
+            yield key, with_options(made, sources.plan.run(row.server or "", row.plugin))

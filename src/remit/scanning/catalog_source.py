@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from remit.states.state_service import StateService
     from remit.store.ports import Clock, Store
     from remit.store.prepared_listing import PreparedListing
+    from remit.trust.server_sandbox import ServerSandboxes
     from remit.upstream.upstream_model import Offer, ServerExtras
 
 
@@ -115,6 +116,10 @@ class CatalogSource:
     def trusts(self, context: Context) -> Mapping[Key, str]:
         """Map the keys of servers to the digests of the entries that the user trusts."""
         return self._store.servers.trusts(context.workspace)
+
+    def sandboxes(self, context: Context) -> ServerSandboxes:
+        """Return the sandboxes that servers start in."""
+        return self._scanner.sandboxes(context)
 
     def keep(self, declaration: Declaration, offer: Offer, context: Context) -> None:
         """Store a server's offer."""

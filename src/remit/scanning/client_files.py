@@ -14,8 +14,9 @@ from remit.files.file_stamps import FileStamps
 from remit.install.install_record_path import record_paths
 
 if TYPE_CHECKING:
-    from remit.decision.declarations import ClientReading, Declaration
+    from remit.decision.declarations import ClientReading, Declaration, Key
     from remit.decision.projects import View, Workspace
+    from remit.trust.server_sandbox import Sandbox
     from remit.upstream.launch.launch_facts import LaunchFacts
 
 
@@ -62,6 +63,12 @@ class ClientFiles:
         from remit.upstream.launch.machine_facts import collect_launch_facts
 
         return collect_launch_facts(declarations, workspace, self._machine)
+
+    def examine_sandboxes(self, facts: LaunchFacts, sandboxes: Mapping[Key, Sandbox | None]) -> LaunchFacts:
+        """Add which of these sandboxes are not possible on this machine."""
+        from remit.upstream.launch.machine_facts import add_sandboxes
+
+        return add_sandboxes(facts, sandboxes, self._machine.home)
 
     def line_of(self, path: str, *keys: str) -> int:
         """Find the line of the member that keys lead to in a JSON file; 0 if it is not there."""

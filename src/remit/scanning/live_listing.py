@@ -15,7 +15,7 @@ from remit.errors import UnknownServerError, UpstreamError
 from remit.scanning.scanner import Progress
 from remit.settings import DEADLINE
 from remit.trust.start_permit import permit_start
-from remit.upstream.upstream_model import Offer, Upstream, upstream
+from remit.upstream.upstream_model import Offer, Upstream, upstream, with_options
 
 if TYPE_CHECKING:
     from remit.catalog.listing import Listings
@@ -108,9 +108,17 @@ class LiveListing:
         found = _as_decided(item, declared)
         if found is None:
             return None
-        trusts = self._store.servers.trusts(context.workspace)
-        permit = permit_start(found, context.workspace, home=context.home, trusts=trusts)
-        return None if permit is None else upstream(found.declaration, permit, deadline=deadline)
+        permit = permit_start(
+            found,
+            context.workspace,
+            home=context.home,
+            trusts=self._store.servers.trusts(context.workspace),
+            sandboxes=self._scanner.sandboxes(context),
+        )
+        if permit is None:
+            return None
+        options = self._scanner.server_options(found.declaration, context)
+        return with_options(upstream(found.declaration, permit, deadline=deadline), options)
 
 
 def _as_decided(item: ToolDecision, declared: Mapping[Key, Resolved]) -> Resolved | None:

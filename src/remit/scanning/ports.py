@@ -6,9 +6,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from remit.decision.declarations import ClientReading, Declaration
+    from remit.decision.declarations import ClientReading, Declaration, Key
     from remit.decision.projects import View, Workspace
     from remit.files.file_stamps import FileStamps
+    from remit.trust.server_sandbox import Sandbox
     from remit.upstream.launch.launch_facts import LaunchFacts
     from remit.upstream.upstream_model import Offer, Upstream
 
@@ -32,6 +33,10 @@ class Sources(Protocol):
     def read(self, view: View) -> ClientReading: ...
 
     def examine(self, declarations: Sequence[Declaration], workspace: Workspace) -> LaunchFacts: ...
+
+    def examine_sandboxes(
+        self, facts: LaunchFacts, sandboxes: Mapping[Key, Sandbox | None]
+    ) -> LaunchFacts: ...
 
     def line_of(self, path: str, *keys: str) -> int: ...  # of a member in a file; 0: not there
 

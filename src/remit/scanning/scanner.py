@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
+    from remit.configuration.config_model import ServerOptions
+    from remit.configuration.configuration_service import ConfigurationService
     from remit.decision.context import Context
     from remit.decision.decide import ToolDecision
-    from remit.decision.declarations import Changes, ClientReading, Key, Resolved
+    from remit.decision.declarations import Changes, ClientReading, Declaration, Key, Resolved
     from remit.decision.problems import Problem
     from remit.decision.projects import View
     from remit.scanning.ports import Sources
     from remit.scanning.source_reader import SourceReader
     from remit.store.ports import Clock, Store
+    from remit.trust.server_sandbox import ServerSandboxes
     from remit.upstream.launch.launch_facts import LaunchFacts
     from remit.upstream.upstream_model import Offer
 
@@ -55,7 +58,10 @@ class Progress(NamedTuple):
 class Scanner:
     """Reads the clients' files for a workspace, and stores their declarations."""
 
-    def __init__(self, store: Store, sources: Sources, clock: Clock) -> None:
+    def __init__(
+        self, store: Store, sources: Sources, clock: Clock, configuration: ConfigurationService
+    ) -> None:
+        self._configuration = configuration
         self._store = store
         self._sources = sources
         self._clock = clock
@@ -110,9 +116,30 @@ class Scanner:
         """List the clients with their files here; store nothing."""
         return self._reader.presences(self._views(context))
 
+    def sandboxes(self, context: Context) -> ServerSandboxes:
+        """Return the sandboxes that servers start in."""
+        from remit.trust.server_sandbox import ServerSandboxes
+
+        current = self._configuration.current(context.workspace)
+        trusted = self._store.trusted_sandboxes(context.workspace)
+        return ServerSandboxes(current.configuration.servers, trusted, context.workspace, context.home)
+
+    def server_options(self, declaration: Declaration, context: Context) -> ServerOptions:
+        """Return how the gateway runs a server."""
+        from remit.presentation.plan import EndpointChoice, make_plan
+
+        plan = make_plan(self._configuration.current(context.workspace).configuration, EndpointChoice())
+        return plan.run(declaration.server or "", declaration.plugin)
+
     def facts(self, resolved: Sequence[Resolved], context: Context) -> LaunchFacts:
         """Collect the facts about this machine that the launch of servers depends on."""
-        return self._sources.examine([item.declaration for item in resolved], context.workspace)
+        declarations = [item.declaration for item in resolved]
+        found = self._sources.examine(declarations, context.workspace)
+        sandboxes = self.sandboxes(context)
+        if sandboxes.is_empty:
+            return found
+        made = {each.key: sandboxes.of(each) for each in declarations}
+        return self._sources.examine_sandboxes(found, made)
 
     def obstacles(self, context: Context, servers: Collection[Key] | None = None) -> Mapping[Key, str]:
         """Explain which servers cannot start here, without starting any."""

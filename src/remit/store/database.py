@@ -20,7 +20,7 @@ from remit.errors import StoreCorruptError, StoreTimeoutError, StoreTooNewError,
 Value = str | int | bytes | None
 Row = tuple[Any, ...]  # each caller knows the columns of its query
 
-SCHEMA_VERSION = 13
+SCHEMA_VERSION = 14
 APPLICATION_ID = 0x52656D69
 BUSY_SECONDS = 30
 _STEPS = 1_000  # SQLite VM instructions between two checks of the time limit

@@ -69,12 +69,12 @@ class SqliteServers:
             tuple(row[:-1]): row[-1] for row in self._database.rows("trusts", **scope_parameters(workspace))
         }
 
-    def trust(self, declaration: Declaration, workspace: Workspace, at: int) -> None:
-        """Store that the user trusts a server in its current form."""
+    def trust(self, declaration: Declaration, workspace: Workspace, at: int, *, sandbox: str | None) -> None:
+        """Store that the user trusts a server in its current form and, if its project says so, sandbox."""
         with self._database.transaction():
             tool = _row_of(self._database, declaration, workspace)
             if tool is not None:
-                self._database.run("trust", tool=tool, digest=declaration.digest, at=at)
+                self._database.run("trust", tool=tool, digest=declaration.digest, sandbox=sandbox, at=at)
 
     def revoke(self, declaration: Declaration, workspace: Workspace) -> None:
         """Revoke the trust in a server."""

@@ -159,6 +159,11 @@ class SqliteStore:
                     definition=define(self.database, complete),
                 )
 
+    def trusted_sandboxes(self, workspace: Workspace) -> dict[Key, str]:
+        """Return the sandboxes that projects declared for their servers when the user trusted these."""
+        rows = self.database.rows("trusted_sandboxes", **scope_parameters(workspace))
+        return {tuple(row[:-1]): row[-1] for row in rows}
+
     def uses_here(self, workspace: Workspace) -> dict[Key, tuple[int, int]]:
         """Return the number of uses of each tool in a project and the time of the last, by key."""
         found = self.database.rows("uses_here", **scope_parameters(workspace))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from remit.decision.launch import Launch
+    from remit.trust.trust_rule import ServerTrust
 
 
 class EntryText:
@@ -57,8 +58,8 @@ class EntryText:
         """The headers."""
         return self._values(self._launch.headers)
 
-    def lines(self) -> Iterator[str]:
-        """Write everything that it starts or reaches, line by line."""
+    def lines(self, item: ServerTrust | None = None) -> Iterator[str]:
+        """Write everything that it starts or reaches, line by line; with `item`, also what it is given."""
         launch = self._launch
         if launch.is_remote:
             yield f"  reaches {self.url}"
@@ -68,6 +69,10 @@ class EntryText:
             yield f"  runs    {self.headers_helper} (for its headers)"
         if self.cwd is not None:
             yield f"  in      {self.cwd}"
+        if item is not None and not launch.is_remote:
+            yield f"  sandbox {item.sandbox or 'none'}"
+            yield from (f"  {line}" for line in _limits(item))
+            yield f"  inherits {_inherited(item.inherits)}"
         for at, (name, value) in enumerate(self.env.items()):
             steers = " (can change which code runs)" if steers_code(name) else ""
             yield f"  {'' if at else 'env':<7} {name}={value}{steers}{self._handed(launch.env[name])}"
@@ -92,3 +97,18 @@ class EntryText:
         for secret in self._secrets:
             text = text.replace(secret, hidden(secret))
         return text
+
+
+def _limits(item: ServerTrust) -> Iterator[str]:
+    """Write how the sandbox of a trusted server differs from what its project declares now."""
+    if item.is_limited:
+        now = "no sandbox" if item.projects_sandbox is None else f"`{item.projects_sandbox}`"
+        yield f"        its project now declares {now}; trust it again to allow that"
+
+
+def _inherited(inherits: bool | tuple[str, ...]) -> str:
+    """Write which of the user's variables a server gets besides those of its entry."""
+    if inherits is True:
+        return "all your environment variables"
+    names = ", ".join(("PATH", "HOME", *(inherits or ())))
+    return f"{names} and the like; none of your other environment variables"

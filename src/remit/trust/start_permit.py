@@ -1,5 +1,7 @@
 """The permit to start a server: only the trust check makes one, from the exact entry about to be started.
 
+It contains the sandbox to start the server in, so nobody can start it without.
+
 Whoever opens a process or a connection for a server takes a permit, and starts what it contains. So no list,
 no name and no stored row leads to a program or an address that the trust check did not see.
 """
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from remit.decision.declarations import Key, Resolved
     from remit.decision.launch import Launch
     from remit.decision.projects import Workspace
+    from remit.trust.server_sandbox import Sandbox, ServerSandboxes
 
 _SEAL = object()  # known in this module only
 
@@ -27,18 +30,28 @@ _SEAL = object()  # known in this module only
 class StartPermit:
     """Proof that a server may be started: its launch and its directory, which nobody can change."""
 
-    __slots__ = ("_directory", "_is_projects", "_launch")
+    __slots__ = ("_directory", "_is_projects", "_launch", "_sandbox")
 
     _launch: Launch
     _directory: str
     _is_projects: bool
+    _sandbox: Sandbox | None
 
-    def __init__(self, launch: Launch, directory: str, seal: object, *, is_projects: bool = False) -> None:
+    def __init__(
+        self,
+        launch: Launch,
+        directory: str,
+        seal: object,
+        *,
+        sandbox: Sandbox | None,
+        is_projects: bool = False,
+    ) -> None:
         if seal is not _SEAL:
             raise TypeError("only `permit_start` makes permits")
         object.__setattr__(self, "_launch", _frozen(launch))
         object.__setattr__(self, "_directory", directory)
         object.__setattr__(self, "_is_projects", is_projects)
+        object.__setattr__(self, "_sandbox", sandbox)
 
     @property
     def launch(self) -> Launch:
@@ -55,6 +68,11 @@ class StartPermit:
         """Whether the server comes from a project, with the user's trust."""
         return self._is_projects
 
+    @property
+    def sandbox(self) -> Sandbox | None:
+        """The sandbox that its processes start in; None: none is configured."""
+        return self._sandbox
+
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError("a permit cannot be changed")
 
@@ -69,14 +87,19 @@ class StartPermit:
 
     @property
     def _parts(self) -> tuple[object, ...]:
-        return self._launch, self._directory, self._is_projects
+        return self._launch, self._directory, self._is_projects, self._sandbox
 
     def __repr__(self) -> str:
         return "StartPermit()"  # the launch may contain secrets
 
 
 def permit_start(
-    item: Resolved, workspace: Workspace, *, home: str, trusts: Mapping[Key, str]
+    item: Resolved,
+    workspace: Workspace,
+    *,
+    home: str,
+    trusts: Mapping[Key, str],
+    sandboxes: ServerSandboxes,
 ) -> StartPermit | None:
     """Permit starting a declared server; None if it may not start, or its entry is unavailable.
 
@@ -95,7 +118,13 @@ def permit_start(
         return None
     is_everywhere = declaration.scope is Scope.PLUGIN and declaration.project_hash is None
     is_everywhere |= declaration.scope in (Scope.GLOBAL, Scope.MANAGED)
-    return StartPermit(launch, home if is_everywhere else workspace.dir, _SEAL, is_projects=is_projects)
+    return StartPermit(
+        launch,
+        home if is_everywhere else workspace.dir,
+        _SEAL,
+        sandbox=sandboxes.of(declaration),
+        is_projects=is_projects,
+    )
 
 
 def _frozen(launch: Launch) -> Launch:

@@ -11,6 +11,7 @@ from remit.decision.scopes import Scope, is_at_or_below
 if TYPE_CHECKING:
     from remit.decision.declarations import Declaration
     from remit.decision.projects import Workspace
+    from remit.trust.server_sandbox import Sandbox
 
 
 class ServerTrust(NamedTuple):
@@ -19,6 +20,15 @@ class ServerTrust(NamedTuple):
     declaration: Declaration  # includes the launch if its file is readable
     config_status: ConfigStatus
     trusted_digest: str | None  # of the last trusted entry
+    inherits: bool | tuple[str, ...] = False  # the user's variables: all, the minimum, or also these
+    sandbox: Sandbox | None = None  # that it starts in
+    projects_sandbox: Sandbox | None = None  # that the project declares now
+    trusted_sandbox: Sandbox | None = None  # that the project declared when the user trusted it
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether the sandbox that the user trusted keeps it from what its project declares now."""
+        return self.is_trusted and self.trusted_sandbox not in (None, self.projects_sandbox)
 
     @property
     def is_trusted(self) -> bool:

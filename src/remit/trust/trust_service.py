@@ -11,6 +11,7 @@ from remit.trust.pin_service import PinService
 from remit.trust.trust_rule import ServerTrust, declaration_needs_trust
 
 if TYPE_CHECKING:
+    from remit.decision.declarations import Declaration
     from remit.scanning.scanner import Scanner
     from remit.store.ports import Clock, Store
 
@@ -31,11 +32,16 @@ class TrustService:
             UnknownServerError: a name matches none of these servers.
         """
         trusts = self._store.servers.trusts(context.workspace)
+        sandboxes = self._scanner.sandboxes(context)
         found = [
             ServerTrust(
                 declaration=item.declaration,
                 config_status=item.config_status,
                 trusted_digest=trusts.get(item.declaration.key),
+                inherits=self._inherited(item.declaration, context),
+                sandbox=sandboxes.of(item.declaration),
+                projects_sandbox=sandboxes.of_project(item.declaration),
+                trusted_sandbox=sandboxes.trusted(item.declaration),
             )
             for item in self._scanner.resolved(context)
             if declaration_needs_trust(item.declaration, context.workspace)
@@ -51,9 +57,14 @@ class TrustService:
         """Trust servers, as declared when they were listed."""
         for item in servers:
             if item.declaration.launch is not None:  # else the user could not see what it would run
-                self._store.servers.trust(item.declaration, context.workspace, self._clock())
+                sandbox = None if item.projects_sandbox is None else item.projects_sandbox.text
+                self._store.servers.trust(item.declaration, context.workspace, self._clock(), sandbox=sandbox)
 
     def revoke(self, servers: Iterable[ServerTrust], context: Context) -> None:
         """Revoke the trust of servers."""
         for item in servers:
             self._store.servers.revoke(item.declaration, context.workspace)
+
+    def _inherited(self, declaration: Declaration, context: Context) -> bool | tuple[str, ...]:
+        """Return which of the user's variables a server gets: all, the minimum, or the minimum and these."""
+        return self._scanner.server_options(declaration, context).inherit_env or False

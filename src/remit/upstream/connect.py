@@ -68,7 +68,9 @@ async def open_stdio_transport(
         OSError: it cannot be started.
     """
     words = (ready.launch.command, *ready.launch.args)
-    async with start_process(words, env=ready.environment, cwd=ready.place, watchdog=watchdog) as process:
+    async with start_process(
+        words, env=ready.environment, cwd=ready.place, sandbox=ready.sandbox, watchdog=watchdog
+    ) as process:
         record.process = process
 
         async def make_transport(receiver: MessageReceiver, tasks: TaskGroup) -> MessageTransport:

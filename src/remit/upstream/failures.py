@@ -17,6 +17,7 @@ from remit.upstream.upstream_model import Failure, Upstream
 
 MAX_LINES = 5  # of the server's last output
 MAX_REASON = 500  # characters
+_BUBBLEWRAP = "bwrap: "  # its messages on stderr
 WAIT = "wait a moment, then call it again"
 
 
@@ -108,8 +109,7 @@ def _reason(error: BaseException, record: ProcessRecord, upstream: Upstream) -> 
                 f"check that it runs, and its `url` in {upstream.source}",
             )
         case LostError():
-            reason = str(error) or "ended before it answered"
-            return f"{reason}{_end(record)}", f"look at its entry in {upstream.source}"
+            return _lost(error, record, upstream)
         case JsonRpcError():
             return f"answers with an error: {error}", None
         case FileNotFoundError() | NotADirectoryError():
@@ -132,6 +132,21 @@ def _reason(error: BaseException, record: ProcessRecord, upstream: Upstream) -> 
             )
         case _:
             return f"failed: {type(error).__name__}", f"look at its entry in {upstream.source}"
+
+
+def _lost(error: LostError, record: ProcessRecord, upstream: Upstream) -> tuple[str, str]:
+    """Explain the end of a process; in a sandbox, it may miss what the sandbox does not show."""
+    sandbox = None if upstream.permit is None else upstream.permit.sandbox
+    reason, hint = (
+        f"{str(error) or 'ended before it answered'}{_end(record)}",
+        f"look at its entry in {upstream.source}",
+    )
+    if sandbox is None:
+        return reason, hint
+    last = "" if record.process is None else record.process.tail.text.strip().rpartition("\n")[2]
+    if last.startswith(_BUBBLEWRAP):
+        return f"cannot be started in its sandbox: {last.removeprefix(_BUBBLEWRAP)}", hint
+    return reason, f"it runs in a sandbox ({sandbox}): allow what it needs, or {hint}"
 
 
 def _refusal_hint(error: RefusedError, upstream: Upstream) -> str:

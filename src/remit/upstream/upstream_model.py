@@ -1,10 +1,11 @@
 """Models of upstream servers, and of the lists that they return."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from remit.configuration.config_model import ServerOptions
 from remit.decision.declarations import Declaration, Key
 from remit.decision.launch import Launch
 from remit.decision.tool_names import tool_name
@@ -35,7 +36,9 @@ class Upstream:
     deadline: float = DEADLINE  # seconds to start and connect
     patience: float = PATIENCE  # seconds for one call without progress
     sharing: Sharing | None = None  # None: depends on whether the server keeps state
-    inherits: bool | tuple[str, ...] = True  # variables: all, the minimum, or the minimum and these
+    # Variables: all, the minimum, or the minimum and these. A project's server gets the minimum by default,
+    # and so does a sandboxed one.
+    inherits: bool | tuple[str, ...] = True
 
     @property
     def launch(self) -> Launch:
@@ -57,6 +60,17 @@ def upstream(declaration: Declaration, permit: StartPermit, *, deadline: float) 
         plugin=declaration.plugin,
         source=declaration.source,
         deadline=deadline,
+        inherits=not (permit.is_projects or permit.sandbox is not None),
+    )
+
+
+def with_options(made: Upstream, options: ServerOptions) -> Upstream:
+    """Apply the options of Remit's configuration to an upstream."""
+    return replace(
+        made,
+        sharing=None if options.sessions is None else Sharing(options.sessions),
+        inherits=made.inherits if options.inherit_env is None else options.inherit_env,
+        patience=options.deadline or PATIENCE,
     )
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from remit.decision.kinds import COULD_RUN
 from remit.decision.problems import Severity
 from remit.doctor.findings import ClientSetup, Finding, finding_about, fix_for_owner
-from remit.doctor.package_commands import UnpinnedPackage, unpinned
 from remit.text.secrets import shown
+from remit.trust.package_commands import UnpinnedPackage, unpinned
 
 
 def unpinned_packages(setup: ClientSetup) -> Iterator[Finding]:

@@ -29,9 +29,15 @@ select t.client, t.kind, t.scope, t.project_hash, t.dir, t.agent, t.server, t.na
 from trust k join tools t on t.id = k.tool_id
 where {in_scope}
 
+-- name: trusted_sandboxes
+select t.client, t.kind, t.scope, t.project_hash, t.dir, t.agent, t.server, t.name, k.sandbox
+from trust k join tools t on t.id = k.tool_id
+where k.sandbox is not null and {in_scope}
+
 -- name: trust
-insert into trust (tool_id, digest, trusted_at) values (:tool, :digest, :at)
-on conflict (tool_id) do update set digest = excluded.digest, trusted_at = excluded.trusted_at
+insert into trust (tool_id, digest, sandbox, trusted_at) values (:tool, :digest, :sandbox, :at)
+on conflict (tool_id) do update
+set digest = excluded.digest, sandbox = excluded.sandbox, trusted_at = excluded.trusted_at
 
 -- name: revoke
 delete from trust where tool_id = :tool

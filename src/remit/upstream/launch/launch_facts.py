@@ -17,6 +17,8 @@ class LaunchFacts:
     # Members of entries (`command`, `args[0]`) that name missing programs and files.
     absent: Mapping[Key, Sequence[str]] = field(default_factory=dict[Key, Sequence[str]])
     tracked: frozenset[str] = frozenset()  # files in a git index
+    sandboxed: frozenset[Key] = frozenset()  # servers with a sandbox
+    sandbox_obstacles: Mapping[Key, str] = field(default_factory=dict[Key, str])  # why one is not possible
 
 
 class LaunchValue(NamedTuple):

@@ -1,6 +1,6 @@
 """The resources that all server launches share."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -27,14 +27,15 @@ class LaunchResources:
     client: Params  # Remit's `clientInfo`
     watchdog: Watchdog
     remote: "Callable[[], RemoteConnector]"  # loaded on first use
+    own: Sequence[str] = ()  # Remit's own directories, which no sandbox shows
 
     def ready(self, upstream: Upstream) -> ReadyServer:
         """Spend the permit of a server.
 
         Raises:
-            NotReadyError: the server has no permit, or variables are missing.
+            NotReadyError: the server has no permit, its sandbox is not possible, or variables are missing.
         """
-        return make_ready(upstream, self.variables, self.home)
+        return make_ready(upstream, self.variables, self.home, self.own)
 
     def open_transport(
         self, ready: ReadyServer, record: ProcessRecord

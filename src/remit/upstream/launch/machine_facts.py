@@ -2,15 +2,20 @@
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from remit.decision.declarations import Declaration
+from remit.decision.declarations import Declaration, Key
 from remit.decision.launch import Launch, program
 from remit.decision.projects import Workspace
 from remit.decision.scopes import Scope
 from remit.files.bounded_reader import Machine
 from remit.files.git_index import is_tracked
 from remit.upstream.launch.launch_facts import LaunchFacts
+
+if TYPE_CHECKING:
+    from remit.trust.server_sandbox import Sandbox
 
 _INTERPRETERS = re.compile(r"(?:node|nodejs|bun|tsx|ruby|perl|php|sh|bash|python[\d.]*)")
 _EXTENSIONS = ".COM;.EXE;.BAT;.CMD"
@@ -30,6 +35,19 @@ def collect_launch_facts(
         variables=frozenset(machine.variables),
         absent=absent,
         tracked=frozenset(source for source in shared if is_tracked(source)),
+    )
+
+
+def add_sandboxes(facts: LaunchFacts, sandboxes: "Mapping[Key, Sandbox | None]", home: str) -> LaunchFacts:
+    """Add the sandboxes of servers, and why some are not possible here."""
+    from remit.upstream.launch.bubblewrap import sandbox_obstacle  # imported late: few servers have one
+
+    made = {key: each for key, each in sandboxes.items() if each is not None}
+    obstacles = {key: sandbox_obstacle(each, home) for key, each in made.items()}
+    return replace(
+        facts,
+        sandboxed=frozenset(made),
+        sandbox_obstacles={key: reason for key, reason in obstacles.items() if reason is not None},
     )
 
 

@@ -4,18 +4,20 @@ Processes, connections, header commands and sign-ins all take a `ReadyServer`, a
 """
 
 import os
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from remit.decision.launch import Launch
 from remit.upstream.failures import missing, secrets_of
+from remit.upstream.launch.bubblewrap import SandboxBuilder, SandboxedCommand, SandboxError
 from remit.upstream.launch.server_environment import environment, users_variables
 from remit.upstream.launch.variable_expansion import Expanded, expand
 from remit.upstream.upstream_model import Failure, Upstream
 
 
 class NotReadyError(Exception):
-    """A server cannot be started: it has no permit, or variables are missing."""
+    """A server cannot be started: it has no permit, no sandbox is possible, or variables are missing."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.reason)
@@ -30,6 +32,7 @@ class ReadyServer:
     expanded: Expanded
     place: str  # the working directory
     environment: Mapping[str, str]
+    sandbox: SandboxedCommand | None = None  # the command to run instead of the launch's own
 
     @property
     def launch(self) -> Launch:
@@ -46,11 +49,13 @@ class ReadyServer:
         return frozenset(secrets_of(self.expanded, self.upstream.launch, self.environment))
 
 
-def make_ready(upstream: Upstream, variables: Mapping[str, str], home: str) -> ReadyServer:
-    """Expand exactly what the permit of a server contains.
+def make_ready(
+    upstream: Upstream, variables: Mapping[str, str], home: str, own: Sequence[str] = ()
+) -> ReadyServer:
+    """Expand exactly what the permit of a server contains; no sandbox shows Remit's `own` directories.
 
     Raises:
-        NotReadyError: the server has no permit, or variables are missing.
+        NotReadyError: the server has no permit, its sandbox is not possible, or variables are missing.
     """
     permit = upstream.permit
     if permit is None:
@@ -64,4 +69,27 @@ def make_ready(upstream: Upstream, variables: Mapping[str, str], home: str) -> R
     given = environment(
         upstream, expanded.launch, directory=permit.directory, place=place, variables=variables
     )
-    return ReadyServer(upstream=upstream, expanded=expanded, place=place, environment=given)
+    sandbox = None
+    if permit.sandbox is not None:
+        try:
+            sandbox = _sandboxed(SandboxBuilder(permit.sandbox, home, own), expanded.launch, place, given)
+        except SandboxError as error:
+            reason = f"cannot be started in its sandbox: {error.reason}"
+            raise NotReadyError(Failure(reason=reason, hint=error.hint)) from None
+    return ReadyServer(upstream=upstream, expanded=expanded, place=place, environment=given, sandbox=sandbox)
+
+
+def _sandboxed(
+    builder: SandboxBuilder, launch: Launch, place: str, variables: Mapping[str, str]
+) -> SandboxedCommand | None:
+    """Return the process of a server in its sandbox; None for a remote server that needs none."""
+    if not launch.is_remote:
+        return builder.command((launch.command, *launch.args), place, variables)
+    if launch.headers_helper is None:
+        return None
+    return builder.command(helper_words(launch.headers_helper), place, variables)
+
+
+def helper_words(command: str) -> tuple[str, ...]:
+    """Return the words that run a command which prints headers."""
+    return ("cmd", "/c", command) if sys.platform == "win32" else ("/bin/sh", "-c", command)

@@ -24,13 +24,14 @@ def started_servers(resolved: Iterable[Resolved]) -> list[Declaration]:
 def start_obstacles(resolved: Iterable[Resolved], facts: LaunchFacts, *, by_remit: bool) -> dict[Key, str]:
     """Explain why servers cannot start here.
 
-    Missing variables count only if Remit starts the servers: clients start them anyway.
+    Missing variables and sandboxes count only if Remit starts the servers: clients start them anyway.
     """
     found = {
         item.key: ", ".join(
             [
                 *(describe_absence(item.launch, place) for place in facts.absent.get(item.key, ())),
                 *(_unset(item.launch, facts) if by_remit else ()),
+                *filter(None, (facts.sandbox_obstacles.get(item.key) if by_remit else None,)),
             ]
         )
         for item in started_servers(resolved)

@@ -1,11 +1,9 @@
 """Runs the `headersHelper` command of a trusted entry, which prints HTTP headers."""
 
-import sys
-
 import anyio
 
 from remit.protocol.json_rpc import as_object
-from remit.upstream.launch.ready_server import ReadyServer
+from remit.upstream.launch.ready_server import ReadyServer, helper_words
 from remit.upstream.messaging.messages import ProtocolError, decode
 from remit.upstream.transports.process import ServerProcess, start_process
 
@@ -20,13 +18,16 @@ async def run_headers_helper(ready: ReadyServer) -> dict[str, str]:
         ProtocolError: it fails, takes too long, or prints something other than headers.
     """
     launch = ready.launch
-    command = launch.headers_helper or ""
-    words = ("cmd", "/c", command) if sys.platform == "win32" else ("/bin/sh", "-c", command)
+    words = helper_words(launch.headers_helper or "")
     about = {"CLAUDE_CODE_MCP_SERVER_NAME": ready.label, "CLAUDE_CODE_MCP_SERVER_URL": launch.url}
-    given = {**ready.environment, **(about if ready.upstream.client == "claude-code" else {})}
+    about = about if ready.upstream.client == "claude-code" else {}
+    given = {**ready.environment, **about}
     try:
         with anyio.fail_after(TIME_LIMIT):
-            async with start_process(words, env=given, cwd=ready.place) as process:
+            sandbox = ready.sandbox
+            if sandbox is not None:
+                sandbox = sandbox._replace(variables={**sandbox.variables, **about})
+            async with start_process(words, env=given, cwd=ready.place, sandbox=sandbox) as process:
                 output = await _output(process)
     except TimeoutError:
         raise ProtocolError(f"its `headersHelper` did not end within {TIME_LIMIT:g} s") from None

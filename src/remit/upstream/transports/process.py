@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import anyio
 from anyio.abc import ByteReceiveStream, Process
 
+from remit.upstream.launch.bubblewrap import SandboxedCommand, options_text
 from remit.upstream.transports.watchdog import Watchdog
 
 MAX_TAIL = 4_096  # bytes of stderr to keep
@@ -96,8 +97,7 @@ class ServerProcess:
             self.was_forced = True
             await self._wait(GRACE)
             self.kill()
-            with anyio.move_on_after(GRACE):
-                await self._process.wait()
+            await self._wait(GRACE)
         with anyio.move_on_after(GRACE):
             async for _ in _chunks(self._process.stdout):  # an undrained pipe stays open
                 pass
@@ -147,14 +147,22 @@ class ProcessRecord:
 
 @asynccontextmanager
 async def start_process(
-    words: Sequence[str], *, env: Mapping[str, str], cwd: str, watchdog: Watchdog | None = None
+    words: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: str,
+    sandbox: SandboxedCommand | None = None,
+    watchdog: Watchdog | None = None,
 ) -> AsyncGenerator[ServerProcess]:
-    """Start a process; end it and its children when the block ends.
+    """Start a process, or the command of a sandbox instead; end it and its children when the block ends.
 
     Raises:
         OSError: it cannot be started.
     """
-    process = await anyio.open_process(list(words), env=dict(env), cwd=cwd, start_new_session=True)
+    if sandbox is not None:
+        process = await _open_sandbox(sandbox)
+    else:
+        process = await anyio.open_process(list(words), env=dict(env), cwd=cwd, start_new_session=True)
     if watchdog is not None:
         watchdog.add(process.pid)
     started = ServerProcess(process)
@@ -168,6 +176,21 @@ async def start_process(
             if watchdog is not None:
                 watchdog.remove(process.pid)
             tasks.cancel_scope.cancel()
+
+
+async def _open_sandbox(command: SandboxedCommand) -> Process:
+    """Start `bwrap`; its options, with the command's variables, come from a file without a name.
+
+    `bwrap` itself gets no variables: a loader's would run code outside the sandbox.
+    """
+    options = os.memfd_create("bwrap-options")
+    try:
+        os.write(options, options_text(command))
+        os.lseek(options, 0, os.SEEK_SET)
+        words = [command.program, "--args", str(options), "--", *command.words]
+        return await anyio.open_process(words, env={}, cwd="/", start_new_session=True, pass_fds=(options,))
+    finally:
+        os.close(options)
 
 
 async def _chunks(stream: ByteReceiveStream | None) -> AsyncGenerator[bytes]:

@@ -1,7 +1,8 @@
-"""Parses commands that fetch and run a package, and tells whether its version is pinned."""
+"""Parses commands that fetch and run a package: which one, and whether its version is pinned."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from enum import StrEnum
 from typing import NamedTuple
 
 from remit.decision.launch import program
@@ -15,10 +16,61 @@ class UnpinnedPackage(NamedTuple):
     lookup: str = ""  # a command that lists its versions
 
 
+class PackageKind(StrEnum):
+    """A kind of package."""
+
+    NPM = "npm"
+    PYPI = "pypi"
+    OCI = "oci"
+
+
+class PackageCommand(NamedTuple):
+    """A command that fetches and runs a package."""
+
+    kind: PackageKind
+    package: str  # as written
+    option: str  # that names it; empty: the first word does
+    rest: tuple[str, ...]  # the words after it
+    judge: "Callable[[str, str], UnpinnedPackage | None]"
+
+    @property
+    def name(self) -> str:
+        """The package without its version."""
+        return self._split[0]
+
+    @property
+    def version(self) -> str | None:
+        """The version as written; None if there is none."""
+        return self._split[1] or None
+
+    @property
+    def _split(self) -> tuple[str, str]:
+        if self.kind is PackageKind.NPM:
+            name, _, version = self.package[1:].partition("@")
+            return self.package[:1] + name, version
+        if self.kind is PackageKind.PYPI:
+            match = _PYPI_PACKAGE.fullmatch(self.package)
+            return (match[1], match[3] or "") if match else (self.package, "")
+        path, sign, digest = self.package.partition("@")
+        if sign:
+            return path, digest
+        before, slash, last = path.rpartition("/")
+        name, _, tag = last.partition(":")
+        return f"{before}{slash}{name}", tag
+
+    @property
+    def is_of_registry(self) -> bool:
+        """Whether it comes from a registry, not from a repository, a URL or a file."""
+        package = self.package.removeprefix("npm:")
+        is_elsewhere = "://" in package or "git+" in package or _LOCAL.match(package)
+        return not is_elsewhere and not (self.kind is PackageKind.NPM and _NPM_REPOSITORY.match(package))
+
+
 class PackageRunner(NamedTuple):
     """A program that fetches and runs packages."""
 
     words: tuple[str, ...]
+    kind: PackageKind
     judge: Callable[[str, str], UnpinnedPackage | None]  # given a package and the option that named it
     naming: tuple[str, ...]  # options that name the package, else the first word does
     takes_value: Callable[[str], bool]
@@ -48,12 +100,18 @@ _DOCKER_FLAGS = re.compile(
 
 def unpinned(words: Sequence[str]) -> UnpinnedPackage | None:
     """Find the unpinned package that a command runs; None without one."""
+    found = package_command(words)
+    return None if found is None else found.judge(found.package, found.option)
+
+
+def package_command(words: Sequence[str]) -> PackageCommand | None:
+    """Find the package that a command fetches and runs; None if there is none, or a variable names it."""
     words = list(_unwrapped(words))
     for runner in _RUNNERS:
         if tuple(words[: len(runner.words)]) == runner.words:
-            option, package = _package(words[len(runner.words) :], runner)
+            option, package, rest = _package(words[len(runner.words) :], runner)
             is_known = package and "$" not in package and "{" not in package
-            return runner.judge(package, option) if is_known else None
+            return PackageCommand(runner.kind, package, option, rest, runner.judge) if is_known else None
     return None
 
 
@@ -74,18 +132,18 @@ def _unwrapped(words: Sequence[str]) -> Iterator[str]:
         yield from _unwrapped(rest)
 
 
-def _package(words: Sequence[str], runner: PackageRunner) -> tuple[str, str]:
+def _package(words: Sequence[str], runner: PackageRunner) -> tuple[str, str, tuple[str, ...]]:
     """Find the package among a runner's arguments, with the option that names it; empty without one."""
     rest = iter(words)
     for word in rest:
         if not word.startswith("-"):
-            return "", word
+            return "", word, tuple(rest)
         option, equals, value = word.partition("=")
         if not equals and runner.takes_value(option):
             value = next(rest, "")
         if option in runner.naming:
-            return option, value
-    return "", ""
+            return option, value, tuple(rest)
+    return "", "", ()
 
 
 def _of_npm(package: str, _option: str) -> UnpinnedPackage | None:
@@ -141,15 +199,15 @@ def _takes_value_in_docker(option: str) -> bool:
 
 
 def _npm(*words: str) -> PackageRunner:
-    return PackageRunner(words, _of_npm, ("-p", "--package"), _takes_value_in_npm)
+    return PackageRunner(words, PackageKind.NPM, _of_npm, ("-p", "--package"), _takes_value_in_npm)
 
 
 def _pypi(*words: str) -> PackageRunner:
-    return PackageRunner(words, _of_pypi, ("--from", "--spec"), _takes_value_in_uv)
+    return PackageRunner(words, PackageKind.PYPI, _of_pypi, ("--from", "--spec"), _takes_value_in_uv)
 
 
 def _docker(*words: str) -> PackageRunner:
-    return PackageRunner(words, _of_docker, (), _takes_value_in_docker)
+    return PackageRunner(words, PackageKind.OCI, _of_docker, (), _takes_value_in_docker)
 
 
 _RUNNERS = (

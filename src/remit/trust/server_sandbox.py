@@ -1,0 +1,142 @@
+"""The sandbox of a server: what it may reach when Remit starts it, as Remit's configuration says.
+
+Each file can only narrow what another file says, so a repository can add a sandbox but neither widen nor
+remove the user's. A project's own sandbox is remembered with the user's trust, and stays a limit until the
+user trusts the server again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from remit.configuration.config_model import OF_A_PROJECT, SandboxOptions
+from remit.configuration.policy_compiler import is_inside
+from remit.decision.globs import glob
+from remit.decision.scopes import is_at_or_below
+from remit.decision.tool_names import full_label
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from remit.configuration.config_model import AccessLists, ConfigurationFile
+    from remit.decision.declarations import Declaration, Key
+    from remit.decision.projects import Workspace
+
+
+class Sandbox(NamedTuple):
+    """What a sandboxed server may reach besides the programs and libraries it needs to run."""
+
+    root: str  # of the project, inside which links are refused
+    network: bool = False
+    read: tuple[str, ...] = ()  # absolute paths
+    write: tuple[str, ...] = ()
+
+    def narrowed(self, other: Sandbox) -> Sandbox:
+        """Return what both sandboxes allow."""
+        readable, theirs = (*self.read, *self.write), (*other.read, *other.write)
+        write = _common(self.write, other.write)
+        read = (path for path in _common(readable, theirs) if path not in write)
+        return Sandbox(self.root, self.network and other.network, tuple(read), write)
+
+    @property
+    def options(self) -> SandboxOptions:
+        """What it allows, with short paths: relative to the project where they are inside."""
+        return SandboxOptions(
+            self.network, tuple(map(self._short, self.read)), tuple(map(self._short, self.write))
+        )
+
+    @property
+    def text(self) -> str:
+        """A text to store, which also counts for another checkout of the project."""
+        return json.dumps(self.options)
+
+    def __str__(self) -> str:
+        network, read, write = self.options
+        parts = ["network" if network else "no network"]
+        parts += [f"reads {', '.join(read)}"] if read else []
+        parts += [f"writes {', '.join(write)}"] if write else []
+        return "; ".join(parts if read or write else [*parts, "no files"])
+
+    def _short(self, path: str) -> str:
+        return os.path.relpath(path, self.root) if is_at_or_below(path, self.root) else path
+
+
+def _common(some: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
+    """Return the paths of either side that the other side covers."""
+    both = [path for path in some if any(is_at_or_below(path, other) for other in others)]
+    both += [path for path in others if any(is_at_or_below(path, one) for one in some)]
+    return tuple(sorted(dict.fromkeys(both)))
+
+
+class ServerSandboxes:
+    """Finds the sandbox that a server starts in."""
+
+    def __init__(
+        self,
+        servers: Sequence[tuple[ConfigurationFile, AccessLists]],
+        trusted: Mapping[Key, str],
+        workspace: Workspace,
+        home: str,
+    ) -> None:
+        self._servers = [(file, each) for file, each in servers if each.sandbox is not None]
+        self._trusted = trusted  # texts of the sandboxes that projects declared when they were trusted
+        self._root = workspace.checkout
+        self._home = home
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no server has a sandbox."""
+        return not (self._servers or self._trusted)
+
+    def of(self, declaration: Declaration) -> Sandbox | None:
+        """Return the sandbox of a server; None if it runs without one."""
+        found = [each for of_project in (False, True) for each in self._declared(declaration, of_project)]
+        trusted = self.trusted(declaration)
+        return _narrowest([*found, *([] if trusted is None else [trusted])])
+
+    def of_project(self, declaration: Declaration) -> Sandbox | None:
+        """Return the sandbox that the project's own files declare for a server now."""
+        return _narrowest(self._declared(declaration, True))
+
+    def trusted(self, declaration: Declaration) -> Sandbox | None:
+        """Return the sandbox that the project declared when the user trusted the server."""
+        text = self._trusted.get(declaration.key)
+        if text is None:
+            return None
+        network, read, write = json.loads(text)
+        return self._made(SandboxOptions(network, tuple(read), tuple(write)), of_project=True)
+
+    def _declared(self, declaration: Declaration, of_project: bool) -> Iterator[Sandbox]:
+        """Yield what each file says: the last of its tables that match."""
+        label = declaration.server or declaration.name
+        labels = (label, full_label(label, declaration.plugin))
+        said = {
+            file.path: each.sandbox
+            for file, each in self._servers
+            if (file.layer in OF_A_PROJECT) is of_project and any(map(glob(each.name).matches, labels))
+        }
+        yield from (
+            self._made(each, of_project=of_project) for each in said.values() if isinstance(each, tuple)
+        )
+
+    def _made(self, options: SandboxOptions, *, of_project: bool) -> Sandbox:
+        """Make the paths absolute; a project can name only its own."""
+        read, write = (
+            tuple(self._absolute(path) for path in paths if not of_project or is_inside(path))
+            for paths in (options.read, options.write)
+        )
+        return Sandbox(self._root, options.network, read, write)
+
+    def _absolute(self, path: str) -> str:
+        if path == "~" or path.startswith("~/"):
+            path = self._home + path[1:]
+        return os.path.normpath(os.path.join(self._root, path))
+
+
+def _narrowest(found: Iterable[Sandbox]) -> Sandbox | None:
+    made: Sandbox | None = None
+    for each in found:
+        made = each if made is None else made.narrowed(each)
+    return made

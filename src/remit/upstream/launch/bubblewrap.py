@@ -1,0 +1,242 @@
+"""Starts servers under bubblewrap: what a sandbox shows them, as options of `bwrap`.
+
+The sandbox is empty, except for the system's programs and libraries, what the server needs to run, and what
+its configuration allows. It has its own processes, devices, temporary files, home directory and, without
+`network`, its own loopback. If any of this is not possible, the server is not started.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from remit.decision.launch import program
+from remit.decision.scopes import is_at_or_below
+from remit.upstream.launch.npx_packages import find_installed, npx_command
+from remit.upstream.launch.private_places import protected_within, secret_places, secrets_within
+from remit.upstream.launch.runtime_paths import SYSTEM, RuntimeContext, RuntimePaths, package_caches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from remit.trust.server_sandbox import Sandbox
+
+# Never looked up on `PATH`, which a repository may set.
+PROGRAMS = ("/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap")
+INSTALL = "install bubblewrap, for example with `apt install bubblewrap`"
+_PROBE_SECONDS = 5.0
+# Files of `/etc` that programs need; others may hold secrets.
+_ETC = (
+    *("alternatives", "ca-certificates", "fonts", "group", "host.conf", "hosts", "ld.so.cache", "ld.so.conf"),
+    *("ld.so.conf.d", "localtime", "mime.types", "nsswitch.conf", "os-release", "passwd", "pki", "protocols"),
+    *("resolv.conf", "services", "ssl", "timezone"),
+)
+# They lead out of the sandbox, to sockets that are not there.
+_UNSET = frozenset(
+    (
+        *("SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY"),
+        *("DBUS_SYSTEM_BUS_ADDRESS", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "ICEAUTHORITY"),
+        *("DOCKER_HOST", "TMPDIR", "TMP", "TEMP"),
+    )
+)
+# Package runners use only what is installed: a sandbox cannot change their caches.
+_OFFLINE = {"uv": {"UV_OFFLINE": "1"}, "uvx": {"UV_OFFLINE": "1"}}
+
+
+class SandboxError(Exception):
+    """A server cannot be started in its sandbox."""
+
+    def __init__(self, reason: str, hint: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.hint = hint
+
+
+class SandboxedCommand(NamedTuple):
+    """A command to run under `bwrap`."""
+
+    program: str  # `bwrap`
+    options: tuple[str, ...]
+    words: tuple[str, ...]
+    variables: Mapping[str, str]  # of the command; `bwrap` itself gets none
+
+
+class SandboxBuilder(NamedTuple):
+    """Builds the commands of one sandboxed server."""
+
+    sandbox: Sandbox
+    home: str
+    own: Sequence[str]  # Remit's own directories, which no server may see
+
+    def check(self) -> str:
+        """Return the path of `bwrap`, if the sandbox is possible.
+
+        Raises:
+            SandboxError: it is not.
+        """
+        found = bubblewrap_program()
+        for path in (*self.sandbox.read, *self.sandbox.write):
+            self._check_path(path)
+        return found
+
+    def command(self, words: Sequence[str], place: str, variables: Mapping[str, str]) -> SandboxedCommand:
+        """Return the command that runs a program in the sandbox.
+
+        Raises:
+            SandboxError: the sandbox is not possible, or the program cannot run in it.
+        """
+        bwrap = self.check()
+        npx = npx_command(words)
+        if npx is not None:
+            installed = find_installed(npx, place, variables, self.home)
+            if installed is None:
+                hint = f"run `npx -y {npx.package}` once without the sandbox, which installs it"
+                raise SandboxError(f"`{npx.name}` is not installed, and a sandbox installs nothing", hint)
+            words = installed
+        secrets = secret_places(self.home, self.own)
+        around = RuntimeContext(
+            place, self.home, self.sandbox.root, secrets, variables.get("PATH", os.defpath)
+        )
+        runtime = RuntimePaths(around)
+        if not runtime.add_command(words):
+            raise SandboxError("its command was not found", "install it, or write its whole path")
+        for path in package_caches(words, variables, self.home):
+            runtime.add_directory(path)
+        if program(words[0]) in ("uv", "uvx"):
+            runtime.add_command(("python3",))
+        mounts = Mounts()
+        mounts.add_system()
+        mounts.add(self.home, "--tmpfs")
+        mounts.add(place, "--dir")
+        for path, target in runtime.found.items():
+            if target is None:
+                mounts.bind(path, path)
+            else:
+                mounts.add(path, "--symlink", target)
+        self._grant(mounts)
+        granted = (*self.sandbox.read, *self.sandbox.write, *runtime.found)
+        for path in secrets_within(granted, secrets):
+            mounts.mask(path)
+        options = ["--unshare-all", *(["--share-net"] if self.sandbox.network else []), "--cap-drop", "ALL"]
+        options += [*mounts.options(), "--remount-ro", "/", "--chdir", place]
+        kept = {name: value for name, value in variables.items() if name not in _UNSET}
+        return SandboxedCommand(
+            bwrap, tuple(options), tuple(words), {**kept, **_OFFLINE.get(program(words[0]), {})}
+        )
+
+    def _check_path(self, path: str) -> None:
+        """Refuse links inside the project: a repository could point one anywhere."""
+        root = self.sandbox.root
+        if is_at_or_below(path, root) and os.path.realpath(path) != path:
+            short = os.path.relpath(path, root)
+            raise SandboxError(f"`{short}` is or contains a link", "name the directory that it points to")
+
+    def _grant(self, mounts: Mounts) -> None:
+        write = self.sandbox.write
+        for path in self.sandbox.read:
+            if not any(is_at_or_below(path, each) for each in write):
+                mounts.bind(path, path)
+        for path in write:
+            if is_at_or_below(path, self.sandbox.root):
+                os.makedirs(path, exist_ok=True)
+            elif not os.path.exists(path):
+                raise SandboxError(f"`{path}` does not exist", "create it, or remove it from `write`")
+            mounts.add(path, "--bind", os.path.realpath(path))
+            mounts.drop_below(path)
+        for path in protected_within(write):
+            mounts.bind(path, path)
+
+
+class Mounts:
+    """The mounts of a sandbox, which `bwrap` makes from the root down."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, tuple[str, ...]] = {}
+
+    def add(self, path: str, *option: str) -> None:
+        """Make a path with an option such as `--tmpfs` or, with its source, `--bind`."""
+        self._made[path] = option
+
+    def bind(self, path: str, source: str) -> None:
+        """Show a path read-only; a missing one is left out."""
+        self.add(path, "--ro-bind-try", os.path.realpath(source))
+
+    def mask(self, path: str) -> None:
+        """Show an empty directory or file instead of the real one."""
+        self.add(path, *(("--tmpfs",) if os.path.isdir(path) else ("--ro-bind", "/dev/null")))
+
+    def drop_below(self, path: str) -> None:
+        """Forget what else is shown below a path, which shows it already."""
+        for each in [each for each in self._made if each != path and is_at_or_below(each, path)]:
+            del self._made[each]
+
+    def add_system(self) -> None:
+        """Show the system's programs and libraries, and empty places for everything else."""
+        for path in SYSTEM:
+            if os.path.islink(path):
+                self.add(path, "--symlink", os.readlink(path))
+            elif os.path.isdir(path):
+                self.bind(path, path)
+        for name in _ETC:
+            self.bind(f"/etc/{name}", f"/etc/{name}")
+        self.add("/proc", "--proc")
+        self.add("/dev", "--dev")
+        self.add("/tmp", "--tmpfs")  # noqa: S108 - its own
+        self.add("/var/tmp", "--tmpfs")  # noqa: S108 - its own
+
+    def options(self) -> Iterator[str]:
+        """Yield the options, a directory before what is in it."""
+        for path in sorted(self._made, key=lambda path: path.rstrip(os.sep).split(os.sep)):
+            name, *source = self._made[path]
+            yield from (name, *source, path)
+
+
+@cache
+def bubblewrap_program() -> str:
+    """Return the path of `bwrap`.
+
+    Raises:
+        SandboxError: it is not installed, or not allowed here.
+    """
+    if sys.platform != "linux":
+        raise SandboxError("sandboxes need bubblewrap, which runs on Linux only", "remove its `sandbox`")
+    found = next((path for path in PROGRAMS if os.access(path, os.X_OK)), None)
+    if found is None:
+        raise SandboxError("bubblewrap is not installed", INSTALL)
+    problem = _probe(found)
+    if problem is not None:
+        raise SandboxError(
+            f"bubblewrap does not work here: {problem}", "allow unprivileged user namespaces on this machine"
+        )
+    return found
+
+
+def _probe(bwrap: str) -> str | None:
+    """Ask bubblewrap for an empty sandbox; return what it says if it cannot make one."""
+    words = [bwrap, "--unshare-all", "--ro-bind", "/", "/", bwrap, "--version"]
+    try:
+        done = subprocess.run(  # noqa: S603 - it runs nothing but itself
+            words, env={}, capture_output=True, timeout=_PROBE_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return type(error).__name__
+    lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["unknown error"]
+    return lines[-1][:200] if done.returncode else None
+
+
+def sandbox_obstacle(sandbox: Sandbox, home: str) -> str | None:
+    """Explain why a sandbox is not possible here; None if it is."""
+    try:
+        SandboxBuilder(sandbox, home, ()).check()
+    except SandboxError as error:
+        return f"its sandbox is not possible: {error.reason}"
+    return None
+
+
+def options_text(command: SandboxedCommand) -> bytes:
+    """Return the options for `--args`, so that no variable shows in the list of processes."""
+    given = (word for name, value in command.variables.items() for word in ("--setenv", name, value))
+    return b"".join(os.fsencode(word) + b"\0" for word in (*command.options, "--clearenv", *given))

@@ -1,0 +1,89 @@
+"""Finds a package that `npx` has already installed, to run it in a sandbox without `npx`.
+
+`npx` writes to its cache even if it installs nothing, and a sandboxed server must not change packages that
+other servers run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any, cast
+
+from remit.decision.launch import program
+from remit.decision.scopes import ancestors
+from remit.files.bounded_reader import FileError, read_text
+from remit.files.bounded_walk import WalkBudget, WalkLimitError, entries
+from remit.files.formats import parse_json
+from remit.trust.package_commands import package_command
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from remit.trust.package_commands import PackageCommand
+
+_MANIFEST_LIMIT = 1_000_000  # bytes
+_EXACT = re.compile(r"v?(\d+\.\d+\.\d+(?:[-+][\w.+-]+)?)")
+
+
+def npx_command(words: Sequence[str]) -> PackageCommand | None:
+    """Parse a call of `npx` that runs a package of a registry; None for any other command."""
+    found = package_command(words) if program(words[0]) == "npx" else None
+    return found if found is not None and found.is_of_registry else None
+
+
+def find_installed(
+    command: PackageCommand, place: str, environment: Mapping[str, str], home: str
+) -> list[str] | None:
+    """Find the program of an installed package, with its arguments: in the project, else in the cache."""
+    rest = [word for at, word in enumerate(command.rest) if at or word != "--"]
+    for modules in _installations(place, environment, home):
+        manifest = manifest_of(os.path.join(modules, command.name))
+        if manifest is None or not _is_wanted(command.version, str(manifest.get("version"))):
+            continue
+        named = command.option and rest
+        found = os.path.join(modules, ".bin", rest[0] if named else _binary(manifest, command.name))
+        if os.path.isfile(found):
+            return [found, *(rest[1:] if named else rest)]
+    return None
+
+
+def _installations(place: str, environment: Mapping[str, str], home: str) -> Iterator[str]:
+    """Yield directories of packages: those of the project, then the newest ones of the cache."""
+    yield from (os.path.join(directory, "node_modules") for directory in ancestors(place))
+    yield from npx_cache(environment, home)
+
+
+def npx_cache(environment: Mapping[str, str], home: str) -> list[str]:
+    """List the directories of packages that `npx` keeps, newest first."""
+    cache = environment.get("npm_config_cache") or os.path.join(home, ".npm")
+    try:
+        found = [each.path for each in entries(os.path.join(cache, "_npx"), WalkBudget(10_000, 1.0))]
+        found.sort(key=os.path.getmtime, reverse=True)
+    except (OSError, WalkLimitError):
+        return []
+    return [os.path.join(path, "node_modules") for path in found]
+
+
+def manifest_of(directory: str) -> Mapping[str, Any] | None:
+    """Read the `package.json` of a package; None if there is none."""
+    try:
+        text = read_text(os.path.join(directory, "package.json"), limit=_MANIFEST_LIMIT)
+        found = parse_json(text or "null")
+    except (FileError, ValueError):
+        return None
+    return cast("Mapping[str, Any]", found) if isinstance(found, dict) else None
+
+
+def _is_wanted(wanted: str | None, version: str) -> bool:
+    """Check a version; of a range or a tag, any installed version counts."""
+    exact = _EXACT.fullmatch(wanted or "")
+    return exact is None or exact[1] == version
+
+
+def _binary(manifest: Mapping[str, Any], package: str) -> str:
+    """Return the program of a package as `npx` chooses it: the only one, or the one of the same name."""
+    own = package.rpartition("/")[2]
+    given = manifest.get("bin")
+    names = [str(name) for name in cast("dict[object, object]", given)] if isinstance(given, dict) else []
+    return names[0] if len(names) == 1 else own

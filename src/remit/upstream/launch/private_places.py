@@ -1,0 +1,63 @@
+"""Places that no sandbox opens by accident: credentials, clients' own files, and what runs code later.
+
+A sandbox that contains one of them shows it empty, or read-only. Only the user's own file opens one, by name.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from remit.decision.scopes import is_at_or_below
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+_HOME = (
+    # keys and logins
+    *(".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".pgpass", ".my.cnf", ".vault-token"),
+    *(".git-credentials", ".npmrc", ".yarnrc.yml", ".pypirc", ".cargo/credentials.toml", ".gem/credentials"),
+    *(".m2/settings.xml", ".terraform.d", ".password-store", ".local/share/keyrings", ".config/gcloud"),
+    *(".config/gh", ".config/hub", ".config/op", ".config/rclone", ".config/pip", ".config/uv"),
+    *(".config/git/credentials", ".Xauthority", ".ICEauthority"),
+    # browsers and mail
+    *(".mozilla", ".thunderbird", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware"),
+    # clients of MCP
+    *(".claude", ".claude.json", ".codex", ".cursor", ".gemini", ".copilot", ".config/Claude"),
+    *(".config/goose", ".config/opencode", ".config/zed", ".continue", ".codeium", ".config/Code"),
+    # what was typed
+    *(".bash_history", ".zsh_history", ".python_history", ".node_repl_history", ".psql_history"),
+)
+# In a directory that a server may write: files that git, an editor or a client runs code from.
+_RUNS_CODE = (
+    *(".git/hooks", ".git/config", ".husky", ".envrc", ".mcp.json", ".claude", ".cursor", ".vscode"),
+    *(".codex", ".gemini", ".zed", ".idea", "remit.toml", "remit.local.toml", "remit.lock"),
+)
+
+
+def secret_places(home: str, own: Iterable[str]) -> tuple[str, ...]:
+    """List the places in a home directory that may hold secrets, and Remit's own directories."""
+    return (*(os.path.join(home, name) for name in _HOME), *own)
+
+
+def is_secret(path: str, secrets: Iterable[str]) -> bool:
+    """Check whether a path is one of the secret places, or inside one."""
+    return any(is_at_or_below(path, each) for each in secrets)
+
+
+def secrets_within(granted: Sequence[str], secrets: Iterable[str]) -> Iterator[str]:
+    """Yield the existing secret places that granted directories contain, unless they are granted by name."""
+    for each in secrets:
+        is_within = any(each != path and is_at_or_below(each, path) for path in granted)
+        if is_within and each not in granted and os.path.lexists(each):
+            yield each
+
+
+def protected_within(writable: Sequence[str]) -> Iterator[str]:
+    """Yield the files in writable directories that run code later, unless they are granted by name."""
+    for path in writable:
+        for name in _RUNS_CODE:
+            each = os.path.join(path, name)
+            is_link = os.path.realpath(each) != each  # to show its target could open a secret
+            if each not in writable and os.path.exists(each) and not is_link:
+                yield each

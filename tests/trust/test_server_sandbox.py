@@ -1,0 +1,109 @@
+from dataclasses import replace
+
+import pytest
+
+from remit.configuration.config_model import (
+    AccessLists,
+    ConfigurationFile,
+    ConfigurationLayer,
+    SandboxOptions,
+)
+from remit.decision.scopes import Scope
+from remit.trust.server_sandbox import Sandbox, ServerSandboxes
+from support.builders import SHOP, declared
+
+ROOT = SHOP.checkout
+GIT = declared("git", Scope.PROJECT)
+MACHINE, PROJECT, LOCAL, MANAGED = (
+    ConfigurationFile(layer, f"/files/{layer}.toml")
+    for layer in (
+        ConfigurationLayer.MACHINE,
+        ConfigurationLayer.PROJECT,
+        ConfigurationLayer.LOCAL,
+        ConfigurationLayer.MANAGED,
+    )
+)
+Said = tuple[ConfigurationFile, str, SandboxOptions | bool]
+
+
+def sandboxes(*said: Said, trusted: str | None = None) -> ServerSandboxes:
+    servers = [(file, AccessLists(name, sandbox=box or False)) for file, name, box in said if box is not True]
+    kept = {} if trusted is None else {GIT.key: trusted}
+    return ServerSandboxes(servers, kept, SHOP, "/home/ada")
+
+
+def box(*, network: bool = False, read: tuple[str, ...] = (), write: tuple[str, ...] = ()) -> SandboxOptions:
+    return SandboxOptions(network, read, write)
+
+
+def test_a_server_without_a_sandbox_has_none() -> None:
+    assert sandboxes().is_empty
+    assert sandboxes().of(GIT) is None
+    assert sandboxes((MACHINE, "web", box())).of(GIT) is None
+
+
+def test_paths_are_relative_to_the_project_and_the_users_may_lead_out_of_it() -> None:
+    said = box(read=(".", "~/data", "~"), write=("out/", "/srv/x", "../other"))
+    found = sandboxes((MACHINE, "g*", said)).of(GIT)
+    assert found == Sandbox(
+        ROOT, False, (ROOT, "/home/ada/data", "/home/ada"), (f"{ROOT}/out", "/srv/x", "/code/other")
+    )
+
+
+def test_a_projects_paths_stay_inside_it() -> None:
+    said = box(read=("docs", "..", "/etc", "~/x"), write=("a/../../b", "out"))
+    assert sandboxes((PROJECT, "git", said)).of(GIT) == Sandbox(
+        ROOT, False, (f"{ROOT}/docs",), (f"{ROOT}/out",)
+    )
+
+
+def test_a_repository_cannot_widen_or_remove_what_the_user_set() -> None:
+    own = (MACHINE, "git", box(read=("docs",)))
+    wide = box(network=True, read=(".",), write=(".",))
+    for file in (PROJECT, LOCAL):
+        assert sandboxes(own, (file, "git", wide)).of(GIT) == Sandbox(ROOT, False, (f"{ROOT}/docs",))
+        assert sandboxes(own, (file, "git", False)).of(GIT) == Sandbox(ROOT, False, (f"{ROOT}/docs",))
+
+
+def test_every_file_narrows_the_others() -> None:
+    said = (
+        (MACHINE, "*", box(network=True, read=(".",), write=("out", "log"))),
+        (PROJECT, "git", box(network=True, read=("docs", "log"), write=("out/a",))),
+        (MANAGED, "git", box(read=("docs", "out"), write=("out",))),
+    )
+    assert sandboxes(*said).of(GIT) == Sandbox(ROOT, False, (f"{ROOT}/docs",), (f"{ROOT}/out/a",))
+
+
+def test_the_last_matching_table_of_a_file_counts_and_may_lift_its_own_sandbox() -> None:
+    everyone = (MACHINE, "*", box())
+    assert sandboxes(everyone, (MACHINE, "git", box(network=True))).of(GIT) == Sandbox(ROOT, True)
+    assert sandboxes(everyone, (MACHINE, "git", False)).of(GIT) is None
+    assert sandboxes((MACHINE, "git", False), (PROJECT, "git", box())).of(GIT) == Sandbox(ROOT)
+
+
+def test_a_plugins_server_is_found_by_its_full_label() -> None:
+    plugin = replace(GIT, plugin="acme")
+    assert sandboxes((MACHINE, "plugin:acme:git", box())).of(plugin) == Sandbox(ROOT)
+
+
+def test_the_sandbox_that_was_trusted_stays_a_limit() -> None:
+    before = sandboxes((PROJECT, "git", box(read=("docs",)))).of_project(GIT)
+    assert before is not None
+    removed = sandboxes(trusted=before.text)
+    assert not removed.is_empty
+    assert (removed.of(GIT), removed.of_project(GIT), removed.trusted(GIT)) == (before, None, before)
+    wider = sandboxes((PROJECT, "git", box(network=True, read=(".",))), trusted=before.text)
+    assert wider.of(GIT) == before
+    assert sandboxes().trusted(GIT) is None
+
+
+@pytest.mark.parametrize(
+    ("sandbox", "text"),
+    [
+        (Sandbox(ROOT), "no network; no files"),
+        (Sandbox(ROOT, True, (ROOT,)), "network; reads ."),
+        (Sandbox(ROOT, False, ("/srv",), (f"{ROOT}/out",)), "no network; reads /srv; writes out"),
+    ],
+)
+def test_a_sandbox_is_described_in_few_words(sandbox: Sandbox, text: str) -> None:
+    assert str(sandbox) == text

@@ -1,0 +1,114 @@
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from remit.trust.server_sandbox import Sandbox
+from remit.upstream.launch import bubblewrap
+from remit.upstream.launch.bubblewrap import (
+    Mounts,
+    SandboxBuilder,
+    SandboxError,
+    bubblewrap_program,
+    options_text,
+    sandbox_obstacle,
+)
+
+
+@pytest.fixture
+def bwrap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Path]:
+    """A `bwrap` that does nothing, and says what the test writes into it."""
+    made = tmp_path / "bwrap"
+    made.write_text("#!/bin/sh\nexit 0\n")
+    made.chmod(0o755)
+    monkeypatch.setattr(bubblewrap, "PROGRAMS", (str(made),))
+    bubblewrap_program.cache_clear()
+    yield made
+    bubblewrap_program.cache_clear()
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    made = tmp_path.resolve() / "home" / "shop"
+    made.mkdir(parents=True)
+    return made
+
+
+def build(shop: Path, **options: tuple[str, ...]) -> SandboxBuilder:
+    return SandboxBuilder(Sandbox(str(shop), **options), str(shop.parent), ())
+
+
+def test_without_bubblewrap_there_is_a_reason_and_a_hint(bwrap: Path, shop: Path) -> None:
+    bwrap.unlink()
+    with pytest.raises(SandboxError, match="bubblewrap is not installed") as raised:
+        build(shop).command(("sh",), str(shop), {})
+    assert "apt install bubblewrap" in (raised.value.hint or "")
+    assert (
+        sandbox_obstacle(Sandbox(str(shop)), "/")
+        == "its sandbox is not possible: bubblewrap is not installed"
+    )
+
+
+def test_a_machine_that_allows_no_sandbox_says_why(bwrap: Path, shop: Path) -> None:
+    bwrap.write_text("#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n")
+    with pytest.raises(
+        SandboxError, match="does not work here: bwrap: setting up uid map: Permission denied"
+    ):
+        build(shop).check()
+    bubblewrap_program.cache_clear()
+    bwrap.write_text("no script")
+    with pytest.raises(SandboxError, match="does not work here: OSError"):
+        build(shop).check()
+
+
+def test_other_systems_have_no_sandbox(bwrap: Path, shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert bwrap.exists()
+    monkeypatch.setattr("sys.platform", "darwin")
+    with pytest.raises(SandboxError, match="Linux only"):
+        build(shop).check()
+
+
+def test_what_cannot_run_in_a_sandbox_is_refused_with_the_reason(bwrap: Path, shop: Path) -> None:
+    assert bwrap.exists()
+    with pytest.raises(SandboxError, match="its command was not found"):
+        build(shop).command(("absent",), str(shop), {})
+    with pytest.raises(SandboxError, match="`files` is not installed") as raised:
+        build(shop).command(("npx", "-y", "files@1.0.0"), str(shop), {})
+    assert raised.value.hint == "run `npx -y files@1.0.0` once without the sandbox, which installs it"
+    with pytest.raises(SandboxError, match="`/nowhere/else` does not exist"):
+        build(shop, write=("/nowhere/else",)).command(("sh",), str(shop), {"PATH": "/bin"})
+    (shop / "link").symlink_to("/etc")
+    with pytest.raises(SandboxError, match="`link/ssl` is or contains a link"):
+        build(shop, read=(f"{shop}/link/ssl",)).command(("sh",), str(shop), {"PATH": "/bin"})
+
+
+def test_what_is_writable_shows_everything_in_it(bwrap: Path, shop: Path) -> None:
+    assert bwrap.exists()
+    made = build(shop, read=(f"{shop}/docs", "/srv"), write=(str(shop),)).command(
+        ("sh",), str(shop), {"PATH": "/bin", "A": "b", "TMPDIR": "/x"}
+    )
+    assert f"{shop}/docs" not in made.options
+    assert made.options[made.options.index("--bind") :][:3] == ("--bind", str(shop), str(shop))
+    assert made.words == ("sh",)
+    assert b"--clearenv\0--setenv\0PATH\0/bin\0--setenv\0A\0b\0" in options_text(made)
+
+
+def test_uv_works_offline_with_the_python_it_finds(bwrap: Path, shop: Path) -> None:
+    for name in ("uvx", "python3"):
+        program = shop.parent / "tools" / name
+        program.parent.mkdir(exist_ok=True)
+        program.write_text("")
+        program.chmod(0o755)
+    assert bwrap.exists()
+    made = build(shop).command(("uvx", "time"), str(shop), {"PATH": f"{shop.parent}/tools"})
+    assert made.variables["UV_OFFLINE"] == "1"
+    assert f"{shop.parent}/tools/python3" in made.options
+
+
+def test_directories_are_made_before_what_is_in_them() -> None:
+    mounts = Mounts()
+    for path in ("/home/ada/shop/out", "/home/ada-b", "/home/ada", "/home/ada/shop"):
+        mounts.add(path, "--dir")
+    assert [word for word in mounts.options() if word != "--dir"] == [
+        *("/home/ada", "/home/ada/shop", "/home/ada/shop/out", "/home/ada-b")
+    ]

@@ -1,0 +1,122 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from remit.upstream.launch.private_places import secret_places
+from remit.upstream.launch.runtime_paths import RuntimeContext, RuntimePaths, package_caches
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    made = tmp_path.resolve() / "home"
+    (made / "shop").mkdir(parents=True)
+    return made
+
+
+def program(path: Path, text: str = "") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def needed(home: Path, *words: str, search_path: str = "/usr/bin:/bin") -> list[str] | None:
+    root = str(home / "shop")
+    paths = RuntimePaths(RuntimeContext(root, str(home), root, secret_places(str(home), ()), search_path))
+    if not paths.add_command(words):
+        return None
+    return sorted(os.path.relpath(path, home) for path in paths.found)
+
+
+def test_a_program_of_the_system_needs_nothing_else(home: Path) -> None:
+    assert needed(home, "sh", "-c", "true") == []
+    assert needed(home, "/bin/sh") == []
+    assert needed(home, "no-such-program") is None
+
+
+def test_a_single_program_of_the_users_does_not_open_its_directory(home: Path) -> None:
+    for place in ("bin", ".local/bin", ".cargo/bin", "tools"):
+        (home / ".local/lib/python3.11").mkdir(parents=True, exist_ok=True)
+        made = program(home / place / "serve")
+        assert needed(home, str(made)) == [f"{place}/serve"]
+
+
+def test_a_virtual_environment_comes_with_its_interpreter_and_the_places_it_names(home: Path) -> None:
+    base = program(home / "python/3.12/bin/python3").parent.parent
+    (base / "lib/python3.12").mkdir(parents=True)
+    own = home / "shop/.venv"
+    (own / "lib/python3.12/site-packages").mkdir(parents=True)
+    (own / "lib/python3.12/site-packages/x.pth").write_text(
+        f"{home}/lib/src\nimport x\n{home}\n{home}/.ssh\n"
+    )
+    (home / "lib/src").mkdir(parents=True)
+    (own / "pyvenv.cfg").write_text("")
+    (own / "bin").mkdir()
+    (own / "bin/python").symlink_to(base / "bin/python3")
+    program(own / "bin/serve", f"#!{own}/bin/python\n")
+    assert needed(home, ".venv/bin/serve") == ["lib/src", "python/3.12", "shop/.venv"]
+
+
+def test_a_version_manager_comes_whole_and_a_tool_behind_a_link_with_it(home: Path) -> None:
+    (home / ".pyenv/shims").mkdir(parents=True)
+    program(home / ".pyenv/shims/python3", "#!/usr/bin/env bash\n")
+    assert needed(home, "python3", search_path=f"{home}/.pyenv/shims:/usr/bin:/bin") == [".pyenv"]
+    tool = program(home / ".local/share/uv/tools/time/bin/serve").parent.parent
+    (tool / "pyvenv.cfg").write_text("")
+    (home / ".local/bin").mkdir(parents=True)
+    (home / ".local/bin/serve").symlink_to("../share/uv/tools/time/bin/serve")
+    found = needed(home, "serve", search_path=f"{home}/.local/bin")
+    assert found == [".local/bin/serve", ".local/share/uv/tools/time"]
+
+
+def test_a_script_comes_with_its_directory_and_its_packages(home: Path) -> None:
+    program(home / "shop/tools/dist/server.js")
+    (home / "shop/tools/package.json").write_text("{}")
+    (home / "shop/tools/node_modules/left").mkdir(parents=True)
+    node = f"{program(home / 'n/bin/node').parent}"
+    found = needed(home, "node", "--no-warnings", "tools/dist/server.js", search_path=node)
+    assert found == [
+        *("n/bin/node", "shop/tools/dist", "shop/tools/dist/server.js"),
+        *("shop/tools/node_modules", "shop/tools/package.json"),
+    ]
+    program(home / "shop/server.py")  # next to everything else
+    assert needed(home, "node", "server.py", search_path=node) == ["n/bin/node", "shop/server.py"]
+    assert needed(home, "node", "missing.js", search_path=node) == ["n/bin/node"]
+
+
+def test_packages_come_with_all_they_may_import(home: Path) -> None:
+    made = program(home / "apps/node_modules/serve/dist/index.js")
+    (home / "apps/node_modules/.bin").mkdir()
+    (home / "apps/node_modules/.bin/serve").symlink_to("../serve/dist/index.js")
+    assert needed(home, str(home / "apps/node_modules/.bin/serve")) == ["apps/node_modules"]
+    assert needed(home, str(made)) == ["apps/node_modules"]
+
+
+def test_links_in_the_project_open_nothing_outside_of_it(home: Path) -> None:
+    program(home / ".aws/credentials")
+    program(home / "other/plan.js")
+    (home / "shop/node_modules").symlink_to(home / ".aws")
+    (home / "shop/lib").symlink_to(home / "other")
+    node = f"{program(home / 'n/bin/node').parent}"
+    assert needed(home, "node", "node_modules/credentials", search_path=node) == ["n/bin/node"]
+    found = needed(home, "node", "lib/plan.js", search_path=node)
+    assert found == ["n/bin/node", "other/plan.js"]  # the file that the user's entry runs, and nothing else
+    assert needed(home, "node", f"{home}/.aws/credentials", search_path=node) == ["n/bin/node"]
+
+
+def test_package_runners_get_their_caches(home: Path) -> None:
+    for name in ("archive-v0", "interpreter-v4", "wheels-v7", ".tmp"):
+        (home / ".cache/uv" / name).mkdir(parents=True)
+    for name in ("python/cpython", "tools/time", "tools/.lock"):
+        (home / ".local/share/uv" / name).mkdir(parents=True)
+    (home / ".local/lib/python3.11").mkdir(parents=True)
+    browsers = [".cache/ms-playwright", ".cache/puppeteer"]
+
+    def caches(*words: str, **variables: str) -> list[str]:
+        return [os.path.relpath(path, home) for path in package_caches(words, variables, str(home))]
+
+    tools = [".local/share/uv/python/cpython", ".local/share/uv/tools/time"]
+    assert caches("uvx", "time") == [".cache/uv/archive-v0", ".cache/uv/wheels-v7", *tools, *browsers]
+    assert caches("uv", UV_CACHE_DIR="/nowhere") == [*tools, *browsers]
+    assert caches("python3.11") == [".local/lib/python3.11", *browsers]
