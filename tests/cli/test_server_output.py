@@ -111,6 +111,8 @@ def test_trust_shows_what_would_run_and_no_secret_of_the_user(sandbox: Sandbox, 
     assert ran.stdout.splitlines() == [
         "till (project, .mcp.json): not trusted",
         f"  runs    {sys.executable} {SMALL_SERVER} bad --token '***(8 characters)'",
+        "  sandbox none",
+        "  inherits PATH, HOME and the like; none of your other environment variables",
         "  env     NODE_OPTIONS=--x (can change which code runs)",
         "          PASSWORD=***(8 characters)",
         "          USER=${ADA:-ada} from your ADA",

@@ -34,8 +34,8 @@ def shop(tmp_path: Path) -> Path:
     return made
 
 
-def build(shop: Path, **options: tuple[str, ...]) -> SandboxBuilder:
-    return SandboxBuilder(Sandbox(str(shop), **options), str(shop.parent), ())
+def build(shop: Path, read: tuple[str, ...] = (), write: tuple[str, ...] = ()) -> SandboxBuilder:
+    return SandboxBuilder(Sandbox(str(shop), False, read, write), str(shop.parent), ())
 
 
 def test_without_bubblewrap_there_is_a_reason_and_a_hint(bwrap: Path, shop: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from remit.upstream.launch.npx_packages import find_installed, manifest_of, npx_command
 
 
-def install(modules: Path, name: str, version: str, bins: object = None) -> None:
+def install(modules: Path, name: str, version: str, bins: dict[str, str] | str | None = None) -> None:
     package = modules / name
     package.mkdir(parents=True)
     manifest = {"version": version, "bin": bins if bins is not None else {name.rpartition("/")[2]: "x.js"}}
