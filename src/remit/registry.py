@@ -18,7 +18,7 @@ from remit.scanning.scanner import ClientPresence, Progress, Scanner, ScanResult
 from remit.settings import DEFAULT_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from remit.configuration.configuration_service import ConfigurationFinding, ConfigurationService
     from remit.decision.client_reports import ClientCall
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from remit.decision.declarations import Key
     from remit.decision.problems import Problem
     from remit.decision.scopes import Scope
+    from remit.decision.tools import Tool
     from remit.doctor.findings import ClientSetup, Finding
     from remit.policy.approval_service import ApprovalService
     from remit.policy.audit import AuditLog
@@ -161,6 +162,13 @@ class Registry:
         obstacles = self._scanner.obstacles(context, servers)
         found = (obstacles[key] for key in servers if key in obstacles)
         return explained._replace(obstacle=next(found, None))
+
+    def declaration_lines(self, tools: Iterable[Tool], context: Context) -> dict[Key, int]:
+        """Find the lines of the files that declare tools; a tool whose file is its declaration has none."""
+        from remit.scanning.declaration_lines import declaration_line
+
+        found = ((tool.key, declaration_line(tool, context, self._scanner.line_of)) for tool in tools)
+        return {key: line for key, line in found if line is not None}
 
     def problems(self, context: Context) -> list[Problem]:
         """List the problems in Remit's configuration and in the clients' files."""

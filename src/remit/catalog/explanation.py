@@ -35,6 +35,11 @@ class Explanation(NamedTuple):
     ratings: Sequence[Rating] = ()  # of a server's tool: what its name, words, annotations and history say
     obstacle: str | None = None  # if visible: why its server cannot be started here
 
+    @property
+    def declared(self) -> Sequence[Tool]:
+        """The tool and the others of its name."""
+        return [*filter(None, (self.tool,)), *(item.tool for item in self.shadowed)]
+
 
 def explain_name(name: str, listed: Sequence[ToolDecision], context: Context) -> Explanation:
     """Explain a name among the tools listed in a context."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from remit.catalog.contexts import ALL_CLIENTS
@@ -22,16 +23,18 @@ if TYPE_CHECKING:
     from remit.catalog.explanation import Explanation
     from remit.catalog.list_changes import ListDifference
     from remit.catalog.summary import ScopeSummary, Summary
-    from remit.decision.declarations import Declaration
+    from remit.decision.declarations import Declaration, Key
     from remit.decision.problems import Problem
     from remit.decision.tools import Tool
     from remit.doctor.findings import Finding
     from remit.presentation.discovery_text import DiscoveryText
     from remit.scanning.live_listing import ServerListing
     from remit.scanning.scanner import ClientPresence, ScanResult
+    from remit.search.ranking import RankedTool, SearchResults
     from remit.trust.trust_rule import ServerTrust
 
 Shape = dict[str, object]
+NO_LINES: Mapping[Key, int] = MappingProxyType({})
 
 
 def listing(listed: Sequence[ToolDecision], summary: Summary, context: Context) -> Shape:
@@ -60,13 +63,14 @@ def change(
     }
 
 
-def explanation(explained: Explanation) -> Shape:
-    """Return the JSON of `remit why`."""
+def explanation(explained: Explanation, lines: Mapping[Key, int] = NO_LINES) -> Shape:
+    """Return the JSON of `remit why`, with the lines of the files that declare the tools."""
     decision = explained.decision
     subject: Shape = {"name": explained.name}
     if explained.tool is not None:
         listed_at = explained.tool.listed_at
         subject = _listed(ToolDecision(explained.tool, decision))
+        subject["line"] = lines.get(explained.tool.key)
         subject["listed_at"] = None if listed_at is None else moment(listed_at)
     return {
         **subject,
@@ -81,7 +85,7 @@ def explanation(explained: Explanation) -> Shape:
         "known": explained.tool is not None and not explained.is_assumed,
         "danger_sources": [{"level": each.level.word, "origin": each.origin} for each in explained.ratings],
         "obstacle": explained.obstacle,
-        "shadowed": [_listed(item) for item in explained.shadowed],
+        "shadowed": [{**_listed(item), "line": lines.get(item.tool.key)} for item in explained.shadowed],
         "suggestions": list(explained.suggestions),
     }
 
@@ -111,9 +115,15 @@ def scan(
     }
 
 
-def search(shown: DiscoveryText, context: Context) -> Shape:
+def search(shown: DiscoveryText, found: SearchResults, context: Context) -> Shape:
     """Return the JSON of `remit search`."""
-    return {**asked_for(context), **shown.content}
+    return {**asked_for(context), **shown.content, "matches": [_match(item, found) for item in found.results]}
+
+
+def _match(item: RankedTool, found: SearchResults) -> Shape:
+    hit = found.hit(item)
+    meaning = None if hit is None or hit.meaning is None else round(hit.meaning, 3)
+    return {"name": item.tool.name, "words": 0.0 if hit is None else round(hit.words, 3), "meaning": meaning}
 
 
 def trust(

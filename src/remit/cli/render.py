@@ -22,6 +22,7 @@ from remit.text.foreign import is_invisible
 if TYPE_CHECKING:
     from remit.catalog.explanation import Explanation
     from remit.catalog.summary import Summary
+    from remit.decision.declarations import Key
     from remit.decision.problems import Problem
     from remit.decision.tools import Tool
     from remit.doctor.findings import Finding
@@ -130,8 +131,8 @@ def error(failure: RemitError) -> None:
         sys.stderr.write(f"hint: {printable(failure.hint)}\n")
 
 
-def explanation(explained: Explanation, context: Context) -> None:
-    """Show a decision, every gate, and the other declarations of the name."""
+def explanation(explained: Explanation, context: Context, lines: Mapping[Key, int]) -> None:
+    """Show a decision, every gate, and the other declarations of the name, with their lines."""
     decision = explained.decision
     if explained.tool is None:
         out(f"{printable(explained.name)}: not known here")
@@ -143,14 +144,20 @@ def explanation(explained: Explanation, context: Context) -> None:
     out()
     gates = [(gate, _answer(result), result.full_reason) for gate, result in explained.gates]
     table("", ("gate", "answer", "reason"), gates)
-    for line in _facts(explained):
+    for line in facts(explained):
         out(printable(line))
     if explained.shadowed:
         out()
         others = [
-            (tool.scope, shorten(tool.source, context), why.full_reason) for tool, why in explained.shadowed
+            (tool.scope, source(tool, context, lines), why.full_reason) for tool, why in explained.shadowed
         ]
         table("other declarations of this name", ("scope", "source", "reason"), others)
+
+
+def source(tool: Tool, context: Context, lines: Mapping[Key, int]) -> str:
+    """Name the file of a declaration, with its line if it has one."""
+    line = lines.get(tool.key)
+    return shorten(tool.source, context) + (f" line {line}" if line else "")
 
 
 def _hint_at_others(explained: Explanation) -> None:
@@ -166,7 +173,7 @@ def _answer(result: GateResult) -> str:
     return "passed" if result.passed else "hidden"
 
 
-def _facts(explained: Explanation) -> Iterator[str]:
+def facts(explained: Explanation) -> Iterator[str]:
     """Describe the tool: its purpose, contents, cost and last connection."""
     tool = explained.tool
     if tool is None:

@@ -62,7 +62,7 @@ def search(
         problems = registry.configuration.problems(context.workspace)
     render.problems(problems, context)
     if as_json:
-        render.data(json_output.search(shown, context))
+        render.data(json_output.search(shown, found, context))
     else:
         render.lines(shown.text)
     if searcher.missing:

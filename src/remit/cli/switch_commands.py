@@ -147,7 +147,7 @@ def prune(*, options: WorkspaceOptions, yes: bool, as_json: bool) -> None:
         found = registry.usage.proposals(context)
     file = open_configuration_file(ConfigurationLayer.LOCAL, context.workspace)
     if as_json:
-        render.data(_pruning(found, file.path, context))
+        render.data({**pruning_shape(found, context), "file": file.path})
     else:
         _show_proposals(found, context)
     if not found or (not yes and (as_json or not sys.stdin.isatty())):
@@ -326,10 +326,11 @@ def chosen_numbers(answer: str, count: int) -> list[int]:
     return sorted(numbers)
 
 
-def _pruning(found: Iterable[PruneProposal], path: str, context: Context) -> Shape:
+def pruning_shape(found: Iterable[PruneProposal], context: Context) -> Shape:
+    """Return the JSON of `remit prune`, except for the file that it would write."""
     proposals = [each._asdict() for each in found]
     names = [each["name"] for each in proposals]
-    return {**asked_for(context), "file": path, "names": names, "proposals": proposals}
+    return {**asked_for(context), "names": names, "proposals": proposals}
 
 
 def _place(path: str, context: Context) -> str:

@@ -89,14 +89,15 @@ def why(*, name: str, options: WorkspaceOptions, as_json: bool) -> None:
         explained = explained_name(name, registry, context)
         problems = registry.problems(context)
         weakened = [] if explained.decision.is_available else registry.protection.weakened(context)
+        lines = registry.declaration_lines(explained.declared, context)
     if not (explained.tool is None or explained.decision.is_available or context.starts_servers):
         weakened += _missing_install(explained, explained.tool.client)
     render.problems(problems, context)
     render.notices(weakened)  # hidden does not mean blocked where nothing enforces it
     if as_json:
-        render.data(json_output.explanation(explained))
+        render.data(json_output.explanation(explained, lines))
     else:
-        render.explanation(explained, context)
+        render.explanation(explained, context, lines)
     if explained.tool is None:
         sys.exit(NOTHING_DONE)
 

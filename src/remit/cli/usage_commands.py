@@ -13,6 +13,7 @@ from remit.decision.context import Context
 from remit.hooks.hook_command import main as answer_event
 from remit.install.ground import OPTION
 from remit.presentation.discovery_text import LOWEST_SHOWN
+from remit.presentation.request_cost import RequestCost
 from remit.sessions.session_service import Suggestions
 from remit.usage.reports import ProjectUse, SessionUse, ToolUse, UsageReport
 
@@ -52,12 +53,13 @@ def usage(*, options: WorkspaceOptions, by_project: bool, as_json: bool) -> None
         projects = registry.usage.by_project() if by_project else ()
         found = None if by_project else registry.usage.report(context)
         is_part = registry.sends_a_part(registry.tools(context), context)
+        request = registry.sessions.request_cost(context)
         problems = registry.problems(context)
     render.problems(problems, context)
     if found is None:
         _show_projects(projects, as_json=as_json)
     elif as_json:
-        render.data(_usage(found, context))
+        render.data(usage_shape(found, request, context))
     else:
         _show_usage(found, context, sends_a_part=is_part)
 
@@ -192,9 +194,11 @@ def _show_suggested(found: Suggestions, context: Context) -> None:
         render.table("not suggested", ("tool", "by", "likely", "because"), rows, numbers=("likely",))
 
 
-def _usage(found: UsageReport, context: Context) -> Shape:
+def usage_shape(found: UsageReport, request: RequestCost, context: Context) -> Shape:
+    """Return the JSON of `remit usage`."""
     return {
         **asked_for(context),
+        "request_tokens": {"without_remit": request.direct, "with_remit": request.served},
         "used": [_tool_use(each) for each in found.used],
         "unused": [_tool_use(each) for each in found.unused],
         "unused_tokens": found.unused_tokens,

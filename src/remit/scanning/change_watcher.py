@@ -52,7 +52,7 @@ class ChangeWatcher:
                     yield
                     self._watch()  # the new decisions may depend on other paths
                 for _ in range(STEPS):
-                    if self._notifier.wait(STEP_SECONDS) or self._is_written:
+                    if self._notifier.wait(STEP_SECONDS) or self.is_written:
                         break
         finally:
             self.stop()
@@ -66,7 +66,7 @@ class ChangeWatcher:
                     yield
                     self._watch()  # the new decisions may depend on other paths
                 for _ in range(STEPS):
-                    if await asyncio.to_thread(self._notifier.wait, STEP_SECONDS) or self._is_written:
+                    if await asyncio.to_thread(self._notifier.wait, STEP_SECONDS) or self.is_written:
                         break
         finally:
             self.stop()
@@ -86,5 +86,6 @@ class ChangeWatcher:
         self._notifier.watch((*self._scanner.paths(self._context), *self._states.paths(self._context)))
 
     @property
-    def _is_written(self) -> bool:
+    def is_written(self) -> bool:
+        """Whether another registry wrote to the store since the last check; takes microseconds."""
         return self._seen is not None and self._store.revision() != self._seen.revision

@@ -71,11 +71,14 @@ class ClientFiles:
         return add_sandboxes(facts, sandboxes, self._machine.home)
 
     def line_of(self, path: str, *keys: str) -> int:
-        """Find the line of the member that keys lead to in a JSON file; 0 if it is not there."""
+        """Find the line of the member that keys lead to in a JSON or TOML file; 0 if it is not there."""
         from remit.files.json_positions import JsonText, position  # imported late: only warnings need it
 
         try:
-            document = JsonText(read_text(path, limit=_LINES_LIMIT) or "", lenient=True)
+            text = read_text(path, limit=_LINES_LIMIT) or ""
+            if path.endswith(".toml"):
+                return _toml_line(text, keys)
+            document = JsonText(text, lenient=True)
         except (FileError, ValueError):
             return 0
         found = document.find(keys)
@@ -92,3 +95,13 @@ class ClientFiles:
         # Without an install record, the client's module need not be loaded.
         has_record = any(map(self.exists, record_paths(client, self._machine)))
         return has_record and load(client).leaves_servers(self._machine)
+
+
+def _toml_line(text: str, keys: Sequence[str]) -> int:
+    import tomllib  # imported late, as above
+
+    from remit.configuration.config_model import KEY_SEPARATOR
+    from remit.configuration.toml_positions import positions
+
+    tomllib.loads(text)  # positions are only found in valid text
+    return positions(text).get(KEY_SEPARATOR.join(keys), [0])[0]

@@ -7,7 +7,7 @@ query names comes first, whatever else the query contains.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from remit.decision.decide import Decision, ToolDecision
@@ -51,6 +51,11 @@ class SearchResults:
     nearest: Sequence[str] = ()  # the closest names, if no result is good enough
     note: str | None = None  # why search used words alone, if it did
     is_failure: bool = False  # whether it did because embedding the query failed
+    hits: Mapping[int, Hit] = field(default_factory=dict[int, Hit])  # of the results, by document
+
+    def hit(self, item: RankedTool) -> Hit | None:
+        """Return what the index found of a result; None if only its name was found."""
+        return None if item.tool.document_id is None else self.hits.get(item.tool.document_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,8 +80,14 @@ class Searcher:
             good = [item for item in ranked if item.score >= min_score]
         is_asked = bool(asked.strip())  # an empty query has no nearest tools
         nearest = [item.tool.name for item in ranked[:_NEAREST]] if is_asked and not good else []
+        shown = {item.tool.document_id for item in good[:limit]}
         return SearchResults(
-            query=query, results=good[:limit], nearest=nearest, note=note, is_failure=is_failure
+            query=query,
+            results=good[:limit],
+            nearest=nearest,
+            note=note,
+            is_failure=is_failure,
+            hits={hit.document_id: hit for hit in hits if hit.document_id in shown},
         )
 
     def close(self) -> None:

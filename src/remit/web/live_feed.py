@@ -1,26 +1,31 @@
 """Tells pages that something may have changed, as server-sent events.
 
-One thread watches the workspace for all pages, with a registry of its own, and only while a page listens.
+The workspace is watched once for all pages, and only while a page listens. It is watched through the registry
+that the pages use: what they write themselves is no news, or a page that stores what it reads would be
+fetched again and again.
 """
 
 from __future__ import annotations
 
-import asyncio
-import threading
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.to_thread
 
+from remit.catalog.contexts import ALL_CLIENTS
 from remit.errors import RemitError
+from remit.scanning.change_watcher import STEP_SECONDS, STEPS, ChangeWatcher
 
 if TYPE_CHECKING:
-    from remit.decision.context import Context
-    from remit.registry import Registry
+    from remit.cli.options import WorkspaceOptions
+    from remit.gateway.registry_worker import RegistryWorker
     from remit.scanning.ports import Notifier
+    from remit.web.page_model import PageSources
 
 KEEP_ALIVE_SECONDS = 15.0  # between two events; also how soon a closed page is noticed
-_RETRY_SECONDS = 1.0  # after watching failed, for example because the database was locked
+PAUSE_SECONDS = 0.3  # between two changes: each makes every open page ask again
 
 
 class LiveFeed:
@@ -28,22 +33,23 @@ class LiveFeed:
 
     def __init__(
         self,
-        open_registry: Callable[[], Registry],
-        locate: Callable[[Registry], Context],
+        sources: RegistryWorker[PageSources],
+        options: WorkspaceOptions,
         open_notifier: Callable[[], Notifier],
     ) -> None:
-        self.open_registry = open_registry
-        self.locate = locate
-        self.open_notifier = open_notifier
-        self._watch: _Watch | None = None
+        self._sources = sources
+        self._options = options._replace(client=ALL_CLIENTS)
+        self._open_notifier = open_notifier
         self._pages = 0
+        self._joined = anyio.Event()
         self._revision = 0
         self._changed = anyio.Event()
         self._is_ended = False
 
     async def events(self) -> AsyncIterator[bytes]:
         """Yield an event after each change, until the page is closed."""
-        self._join()
+        self._pages += 1
+        self._joined.set()
         try:
             yield b"retry: 1000\n\n"
             seen = self._revision
@@ -57,7 +63,7 @@ class LiveFeed:
                     seen = self._revision
                     yield f"event: change\ndata: {seen}\n\n".encode()
         finally:
-            self._leave()
+            self._pages -= 1
 
     def announce(self) -> None:
         """Tell all pages that something changed."""
@@ -70,49 +76,40 @@ class LiveFeed:
         self._is_ended = True
         self.announce()
 
-    def _join(self) -> None:
-        self._pages += 1
-        if self._watch is None:
-            self._watch = _Watch(self, asyncio.get_running_loop())
-            self._watch.start()
-
-    def _leave(self) -> None:
-        self._pages -= 1
-        if self._pages == 0 and self._watch is not None:
-            self._watch.stop()
-            self._watch = None
-
-
-class _Watch:
-    """A thread that announces changes until it is stopped."""
-
-    def __init__(self, feed: LiveFeed, loop: asyncio.AbstractEventLoop) -> None:
-        self._feed = feed
-        self._loop = loop
-        self._stopped = threading.Event()
-        self._notifier: Notifier | None = None
-
-    def start(self) -> None:
-        threading.Thread(target=self._run, name="remit-web-watch", daemon=True).start()
-
-    def stop(self) -> None:
-        self._stopped.set()
-        if self._notifier is not None:
-            self._notifier.stop()
-
-    def _run(self) -> None:
-        while not self._stopped.is_set():
+    async def watch(self) -> None:
+        """Announce changes while pages listen, until cancelled."""
+        while True:
+            self._joined = anyio.Event()
+            if not self._pages:
+                await self._joined.wait()
+            notifier = self._open_notifier()
             try:
-                with self._feed.open_registry() as registry:
-                    self._notifier = self._feed.open_notifier()  # one that ended cannot watch again
-                    if not self._stopped.is_set():
-                        self._follow(registry, self._notifier)
+                await self._follow(notifier)
             except RemitError:  # for example a locked database
-                self._stopped.wait(_RETRY_SECONDS)
+                await anyio.sleep(1)
+            finally:
+                notifier.stop()
 
-    def _follow(self, registry: Registry, notifier: Notifier) -> None:
-        for _ in registry.follow(self._feed.locate(registry), notifier):
-            try:
-                self._loop.call_soon_threadsafe(self._feed.announce)
-            except RuntimeError:  # the loop is closed, because the process ends
-                self.stop()
+    async def _follow(self, notifier: Notifier) -> None:
+        watcher = await self._sources.run(self._watcher, notifier)
+        while self._pages:
+            if await self._sources.run(_look, watcher):
+                self.announce()
+                await anyio.sleep(PAUSE_SECONDS)
+            for _ in range(STEPS):
+                wait = partial(notifier.wait, STEP_SECONDS)
+                if await anyio.to_thread.run_sync(wait, abandon_on_cancel=True):
+                    break
+                if self._sources.run_now(_is_written, watcher):
+                    break
+
+    def _watcher(self, sources: PageSources, notifier: Notifier) -> ChangeWatcher:
+        return sources.registry.follow(self._options.context(sources.registry), notifier)
+
+
+def _look(_: PageSources, watcher: ChangeWatcher) -> bool:
+    return watcher.look()
+
+
+def _is_written(_: PageSources, watcher: ChangeWatcher) -> bool:
+    return watcher.is_written

@@ -56,10 +56,9 @@ def web_app(site: WebSite) -> Starlette:
     answers = _Answers(site)
     routes = [Route("/", answers.page(site.pages[0], "/"))]
     for page in site.pages:
+        routes += [Route(path, answers.page(page)) for path in (page.path, f"{page.path}.json")]
         if page.takes_name:
             routes.append(Route(f"{page.path}/{{name:path}}", answers.page(page)))
-        else:
-            routes += [Route(path, answers.page(page)) for path in (page.path, f"{page.path}.json")]
     routes += [Route(action.path, answers.action(action), methods=["POST"]) for action in site.actions]
     routes += [
         Route(CODE_PATH, answers.enter_code, methods=["POST"]),
@@ -212,9 +211,10 @@ class _Answers:
 
 def _split(request: Request, page: Page, path: str | None) -> tuple[str, bool]:
     """Return the name in a path, and whether it asks for JSON."""
-    if not page.takes_name:
-        return "", path is None and request.url.path.endswith(".json")
-    name: str = request.path_params["name"]
+    name: str | None = request.path_params.get("name")
+    if name is None:
+        given = request.query_params.get("name", "") if page.takes_name else ""
+        return given, path is None and request.url.path.endswith(".json")
     return name.removesuffix(".json"), name.endswith(".json")
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import anyio
 import anyio.to_thread
 
-from remit.catalog.contexts import ALL_CLIENTS
 from remit.errors import ServingError
 from remit.gateway.registry_worker import RegistryWorker
 from remit.gateway.transports.lifecycle import run_until_stopped
@@ -93,7 +92,6 @@ async def serve_pages(
     """
     address = Address(HOST, listener.getsockname()[1])
     sessions = BrowserSessions(code=terminal.code, clock=time.monotonic)
-    feed = LiveFeed(openers.registry, options._replace(client=ALL_CLIENTS).context, openers.notifier)
 
     def show_link() -> None:
         terminal.show_link(address.url(f"{LINK_PATH}{sessions.new_link()}"))
@@ -101,9 +99,11 @@ async def serve_pages(
     with openers.registry() as registry:
         sources = RegistryWorker(PageSources(registry, ListingCache(registry), openers.status_files()))
         await sources.run(_prepare, options)
+        feed = LiveFeed(sources, options, openers.notifier)
         site = WebSite(options, sources, sessions, feed, terminal.tell)
         guard = RequestGuard(web_app(site), sessions, address.port)
         async with anyio.create_task_group() as tasks:
+            tasks.start_soon(feed.watch)
             if terminal.wants_link is not None:
                 tasks.start_soon(_offer_links, terminal.wants_link, show_link, terminal.tell)
             show_link()  # the socket listens already

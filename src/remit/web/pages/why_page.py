@@ -1,0 +1,83 @@
+"""Why: one tool's gates as a path, the declarations that compete for its name, and what would change it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from remit.catalog.explanation import Explanation
+from remit.cli import json_output
+from remit.cli.options import explained_name
+from remit.cli.render import WORDS, facts, source
+from remit.decision.decide import Decision
+from remit.decision.gate_rules import GateResult
+from remit.decision.gates import Gate
+from remit.decision.tools import Tool
+from remit.sessions.install_notices import InstallNotice
+from remit.web.page_model import PageAnswer, PageRequest, PageSources, Values
+
+
+class GateStep(NamedTuple):
+    """One gate on the path of a tool."""
+
+    gate: Gate
+    result: GateResult
+    sign: str  # `passed`, `asks`, `stopped`, or `later`: after the gate that stopped it
+
+
+class CompetingDeclaration(NamedTuple):
+    """One of the declarations of a name."""
+
+    tool: Tool
+    place: str
+    decision: Decision
+    is_winner: bool
+
+
+def read(sources: PageSources, asked: PageRequest) -> PageAnswer:
+    """Explain a name as `remit why` does."""
+    if not asked.name:
+        return PageAnswer("why.html", dict[str, object], dict[str, object])
+    registry, listing = sources.registry, sources.listings.read(asked.options)
+    context = listing.context
+    explained = explained_name(asked.name, registry, context)
+    lines = registry.declaration_lines(explained.declared, context)
+
+    def weaknesses() -> Sequence[InstallNotice]:
+        """List why hidden does not mean blocked; this stores what it reads, so live updates leave it out."""
+        return [] if explained.decision.is_available else registry.protection.weakened(context)
+
+    def values() -> Values:
+        found = explained.tool
+        winner = [] if found is None else [(found, explained.decision)]
+        return {
+            "explained": explained,
+            "decision": explained.decision,
+            "kind": "" if found is None else WORDS[found.kind],
+            "steps": _steps(explained),
+            "facts": list(facts(explained)),
+            "weaknesses": weaknesses,
+            "declarations": [
+                CompetingDeclaration(tool, source(tool, context, lines), decision, tool is found)
+                for tool, decision in (*winner, *explained.shadowed)
+            ],
+        }
+
+    return PageAnswer(
+        "why.html",
+        lambda: json_output.explanation(explained, lines),
+        values,
+        fragment="why_answer.html",
+        status=404 if explained.tool is None else 200,
+    )
+
+
+def _steps(explained: Explanation) -> list[GateStep]:
+    stopping = explained.decision.gate if not explained.decision.is_available else None
+    steps: list[GateStep] = []
+    is_later = False
+    for gate, result in explained.gates:
+        sign = "later" if is_later else "asks" if result.asks else "passed" if result.passed else "stopped"
+        steps.append(GateStep(gate, result, sign))
+        is_later = is_later or gate is stopping
+    return steps
