@@ -13,6 +13,8 @@ import httpx2
 from remit.bootstrap import open_notifier
 from remit.cli.options import WorkspaceOptions
 from remit.gateway.transports.status_files import StatusFiles
+from remit.upstream.oauth.server_login import ServerLogin
+from remit.upstream.oauth.token_store import FileTokenStore
 from remit.web.web_server import WebOpeners, WebTerminal, listen_anywhere, serve_pages
 from support.sandbox import Sandbox
 
@@ -59,7 +61,9 @@ def web_pages(
 ) -> Generator[WebPages]:
     listener = listen_anywhere()
     pages = WebPages(listener.getsockname()[1])
-    openers = WebOpeners(sandbox.registry, open_notifier, lambda: StatusFiles(str(sandbox.root / "data")))
+    data = str(sandbox.root / "data")
+    login = ServerLogin(FileTokenStore(data), sandbox.variables, str(sandbox.home))
+    openers = WebOpeners(sandbox.registry, open_notifier, lambda: StatusFiles(data), lambda: login)
     terminal = WebTerminal(code, pages.links.put, pages.told.append, pages.asked)
     options = WorkspaceOptions(str(directory), client)
     stop = threading.Event()

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from remit.bootstrap import open_registry
-from remit.bootstrap_gateway import open_status_files
-from remit.catalog.contexts import ALL_CLIENTS
+from remit.bootstrap_gateway import open_login, open_status_files
 from remit.cli import render
+from remit.cli.listing.server_status import server_statuses, sign_in_states, status_notices, status_shape
 from remit.cli.options import JSON, PROJECT
-from remit.sessions.definition_notices import held_notices
 
 if TYPE_CHECKING:
-    from remit.sessions.install_notices import InstallNotice
+    from remit.cli.listing.server_status import ServerStatus
+    from remit.decision.context import Context
+    from remit.registry import Registry
 
 NONE = "No gateway is running.\nhint: run `remit serve`, or start a client that has Remit installed"
 
@@ -31,14 +32,10 @@ def status(*, project: str, as_json: bool) -> None:
     """
     running = open_status_files().running()
     with open_registry() as registry:
-        contexts = (registry.at(project), registry.at(project, ALL_CLIENTS))  # all: only lost programs count
-        missing = [it for here in contexts for it in registry.protection.notices(here)]
-        changes = registry.states.with_rules(contexts[1]).policy.changes
-        held = held_notices(registry.trust.pins.changed(contexts[1]), changes)
-        notices = list(dict.fromkeys([*missing, *held]))
+        notices = status_notices(registry, project)
+        servers = _servers(registry, registry.at(project)) if as_json else ()
     if as_json:
-        found = [_shape(notice) for notice in notices]
-        render.data({"gateways": [*running], "notices": found})
+        render.data(status_shape(running, servers, notices))
         return
     render.notices(notices)
     if not running:
@@ -49,10 +46,9 @@ def status(*, project: str, as_json: bool) -> None:
         _show(gateway)
 
 
-def _shape(notice: "InstallNotice") -> dict[str, object]:
-    named = ("source", "place", "fix", "scope")
-    told = {name: getattr(notice, name) for name in named}
-    return {"kind": notice.kind.value, "reason": notice.full_reason, **told}
+def _servers(registry: "Registry", context: "Context") -> "list[ServerStatus]":
+    sign_ins = sign_in_states(registry, context, open_login())
+    return server_statuses(registry.tools(context), context, sign_ins)
 
 
 def _show(gateway: Mapping[str, Any]) -> None:

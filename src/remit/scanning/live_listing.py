@@ -84,6 +84,13 @@ class LiveListing:
             upstreams.ask(asked, keep)
         return [ServerListing(tool, decision, offers.get(tool.key)) for tool, decision in chosen]
 
+    def upstreams(self, context: Context) -> list[Upstream]:
+        """List the servers that may be started here, without starting any; store nothing."""
+        declared = {item.declaration.key: item for item in self._scanner.last_resolved(context)}
+        context, listed = self._listings.list(replace(context, starts_servers=True))
+        made = (self._permitted(item, declared, context, DEADLINE) for item in _servers(listed))
+        return [each for each in made if each is not None]
+
     def find(self, name: str, context: Context) -> Upstream:
         """Find a server by name, ready to connect to.
 
@@ -129,17 +136,21 @@ def _as_decided(item: ToolDecision, declared: Mapping[Key, Resolved]) -> Resolve
 
 def _to_connect(listed: Sequence[ToolDecision], names: Sequence[str], context: Context) -> list[ToolDecision]:
     """Choose the servers to list: the named ones, else all active ones and those that only need trust."""
-    # The client starts the servers that an agent declares, and Remit knows its own tools.
-    servers = [
-        item
-        for item in listed
-        if item.tool.kind is Kind.MCP_SERVER and item.tool.agent is None and item.tool.source != REMIT
-    ]
+    servers = _servers(listed)
     if names:
         return list(_chosen(servers, names))
     as_client = replace(context, starts_servers=False)
     return [
         item for item in servers if item.decision.is_available or decide(item.tool, as_client).is_available
+    ]
+
+
+def _servers(listed: Sequence[ToolDecision]) -> list[ToolDecision]:
+    """Leave out what agents declare, which the client starts, and Remit, which knows its own tools."""
+    return [
+        item
+        for item in listed
+        if item.tool.kind is Kind.MCP_SERVER and item.tool.agent is None and item.tool.source != REMIT
     ]
 
 

@@ -100,6 +100,10 @@ class Scanner:
         """Read, resolve and store everything again, and return it with launches, which are never stored."""
         return self._reader.scan(self._views(context), is_served=context.starts_servers)[1]
 
+    def last_resolved(self, context: Context) -> list[Resolved]:
+        """Return the resolved declarations of the last scan, with launches; store nothing."""
+        return self._reader.last_resolved(self._views(context))
+
     def readings(self, context: Context) -> Mapping[str, tuple[ClientReading, list[Resolved]]]:
         """Read everything again, then store it; return the readings by client."""
         return self._reader.readings(self._views(context))
@@ -145,7 +149,7 @@ class Scanner:
         """Explain which servers cannot start here, without starting any."""
         from remit.upstream.launch.start_obstacles import start_obstacles
 
-        declared = self._reader.last_resolved(self._views(context))
+        declared = self.last_resolved(context)
         chosen = [item for item in declared if servers is None or item.declaration.key in servers]
         return start_obstacles(chosen, self.facts(chosen, context), by_remit=context.starts_servers)
 

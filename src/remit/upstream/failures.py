@@ -27,14 +27,18 @@ def explain(
     """Explain an error, and suggest what to do."""
     values = frozenset(hidden)
     reason, hint = _reason(_leaf(error), record, upstream)
-    text = "" if record.process is None else redact(record.process.tail.text, values)
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
     return Failure(
         reason=one_line(redact(reason, values), MAX_REASON),
         hint=hint,
         next_step=_next_step(_leaf(error), upstream),
-        output=lines[-MAX_LINES:],
+        output=last_output(record, values)[-MAX_LINES:],
     )
+
+
+def last_output(record: ProcessRecord, hidden: Iterable[str]) -> list[str]:
+    """Return the last lines that a process wrote to stderr, without secrets."""
+    text = "" if record.process is None else redact(record.process.tail.text, hidden)
+    return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 def missing(names: Sequence[str], upstream: Upstream) -> Failure:

@@ -75,6 +75,8 @@ class UpstreamStatus(NamedTuple):
     p95_ms: float | None = None
     failure: Failure | None = None
     protocol_version: str | None = None
+    restarts: int = 0  # after a failure
+    output: Sequence[str] = ()  # the last lines of stderr, without secrets
 
 
 class ServerLists(NamedTuple):

@@ -1,7 +1,7 @@
 """Supervises one server: assigns sessions to callers, starts them, and backs off after failures."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import anyio
@@ -52,6 +52,9 @@ class Supervisor:
         self._failure: Failure | None = None
         self._version: str | None = None
         self._failed_starts = 0
+        self._was_lost = False  # the last session failed
+        self._restarts = 0
+        self._last_output: Sequence[str] = ()  # of the session that ended last
         self._lost_subscriptions: dict[SessionKey, set[str]] = {}
 
     def open_session(self, caller: RequestContext | None) -> UpstreamSession | None:
@@ -137,7 +140,13 @@ class Supervisor:
             p95_ms=p95,
             failure=self._failure,
             protocol_version=self._version,
+            restarts=self._restarts,
+            output=self._output(),
         )
+
+    def _output(self) -> Sequence[str]:
+        lines = [line for session in self._sessions.values() for line in session.output()]
+        return lines or self._last_output
 
     async def end(self, is_meant: Callable[[SessionKey], bool] = lambda _: True) -> None:
         """End all or some sessions, and wait until they are over."""
@@ -180,6 +189,8 @@ class Supervisor:
         key = self._key(caller)
         capabilities: Params = {} if caller is None else caller.capabilities
         request = HandshakeRequest(self._resources.client, dict(capabilities), self._era)
+        self._restarts += self._was_lost
+        self._was_lost = False
         session = self._sessions[key] = UpstreamSession(self.upstream, key, request)
         self._tasks.start_soon(self._run, session)
         return session
@@ -190,6 +201,8 @@ class Supervisor:
         if self._sessions.get(session.key) is session:
             del self._sessions[session.key]
         self._freed.set()
+        self._was_lost = session.error is not None
+        self._last_output = session.output()
         if session.error is not None and session.subscriptions:
             self._lost_subscriptions[session.key] = session.subscriptions
         if session.error is not None and session.failure is not None:

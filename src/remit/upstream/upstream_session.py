@@ -8,7 +8,7 @@ import anyio
 from remit.protocol.json_rpc import Params
 from remit.upstream.connect import HandshakeRequest, connect
 from remit.upstream.connection import Connection
-from remit.upstream.failures import explain
+from remit.upstream.failures import explain, last_output
 from remit.upstream.launch.launch_resources import LaunchResources
 from remit.upstream.launch.ready_server import NotReadyError
 from remit.upstream.messaging.change_streams import ChangeStreams
@@ -38,6 +38,7 @@ class UpstreamSession:
         self._record = ProcessRecord()
         self._secrets: Callable[[], frozenset[str]] = frozenset
         self._is_dismissed = False
+        self._output: tuple[str, list[str]] = "", []  # what it wrote last, and the lines without secrets
         self.key = key
         self.connection: Connection | None = None
         self.change_streams: ChangeStreams | None = None
@@ -95,6 +96,14 @@ class UpstreamSession:
     def explain(self, error: BaseException) -> Failure:
         """Explain an error, without secrets."""
         return explain(error, self._record, self._upstream, self._secrets())
+
+    def output(self) -> list[str]:
+        """Return the last lines that its process wrote to stderr, without secrets."""
+        process = self._record.process
+        text = "" if process is None else process.tail.text
+        if text != self._output[0]:  # hiding secrets takes longer than comparing, and this is asked often
+            self._output = text, last_output(self._record, self._secrets())
+        return self._output[1]
 
     async def run(self, resources: LaunchResources, on_notification: OnNotification, idle: float) -> None:
         """Open, keep and close the connection in one task."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from remit.cli.json_output import Shape
     from remit.gateway.transports.status_files import StatusFiles
     from remit.registry import Registry
+    from remit.upstream.oauth.server_login import ServerLogin
     from remit.web.listing_cache import ListingCache
 
 CHOICES = ("client", "agent", "mode")  # parameters that every page takes
@@ -28,6 +29,7 @@ class PageSources(NamedTuple):
     registry: Registry
     listings: ListingCache
     status_files: StatusFiles
+    login: ServerLogin
 
 
 class PageRequest(NamedTuple):

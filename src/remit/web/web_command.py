@@ -11,7 +11,7 @@ import webbrowser
 import click
 
 from remit.bootstrap import open_notifier, open_registry
-from remit.bootstrap_gateway import open_status_files
+from remit.bootstrap_gateway import open_login, open_status_files
 from remit.cli import render
 from remit.cli.options import CLIENT, PROJECT, WorkspaceOptions
 from remit.errors import ApprovalError
@@ -55,7 +55,7 @@ def web(*, project: str, client: str | None, port: int | None, no_open: bool) ->
         if not no_open and not webbrowser.open(url):
             _tell("no browser could be opened: open the link yourself")
 
-    openers = WebOpeners(open_registry, open_notifier, open_status_files)
+    openers = WebOpeners(open_registry, open_notifier, open_status_files, open_login)
     wants_link = _wants_link if code is not None and sys.platform != "win32" else None
     serve(options, listener, openers, WebTerminal(code, show_link, _tell, wants_link))
 

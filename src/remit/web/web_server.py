@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from remit.gateway.transports.status_files import StatusFiles
     from remit.registry import Registry
     from remit.scanning.ports import Notifier
+    from remit.upstream.oauth.server_login import ServerLogin
 
 HOST = "127.0.0.1"
 PORT = 4280  # the first one that is tried
@@ -40,6 +41,7 @@ class WebOpeners(NamedTuple):
     registry: Callable[[], Registry]
     notifier: Callable[[], Notifier]
     status_files: Callable[[], StatusFiles]
+    login: Callable[[], ServerLogin]
 
 
 class WebTerminal(NamedTuple):
@@ -97,7 +99,8 @@ async def serve_pages(
         terminal.show_link(address.url(f"{LINK_PATH}{sessions.new_link()}"))
 
     with openers.registry() as registry:
-        sources = RegistryWorker(PageSources(registry, ListingCache(registry), openers.status_files()))
+        listings = ListingCache(registry)
+        sources = RegistryWorker(PageSources(registry, listings, openers.status_files(), openers.login()))
         await sources.run(_prepare, options)
         feed = LiveFeed(sources, options, openers.notifier)
         site = WebSite(options, sources, sessions, feed, terminal.tell)

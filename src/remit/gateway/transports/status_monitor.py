@@ -88,4 +88,6 @@ def _upstream(status: UpstreamStatus) -> dict[str, Any]:
         "p95_ms": None if status.p95_ms is None else round(status.p95_ms, 2),
         "failure": None if failure is None else failure.reason,
         "hint": None if failure is None else failure.hint,
+        "restarts": status.restarts,
+        "output": list(status.output),
     }

@@ -11,7 +11,7 @@ from remit.search.ranking import SearchResults
 from remit.settings import DEFAULT_LIMIT, MAX_LIMIT
 from remit.web.page_model import PageAnswer, PageRequest, PageSources, Values
 
-LIMITS = (DEFAULT_LIMIT, 10, 20, MAX_LIMIT)
+LIMITS = sorted({5, 10, DEFAULT_LIMIT, MAX_LIMIT})
 
 
 def read(sources: PageSources, asked: PageRequest) -> PageAnswer:
@@ -33,6 +33,7 @@ def read(sources: PageSources, asked: PageRequest) -> PageAnswer:
             "found": found,
             "missing": missing,
             "limits": LIMITS,
+            "limit": asked.number("limit", DEFAULT_LIMIT),
             "rows": list(zip(found.results, hits, strict=True)),
             "most_words": max((hit.words for hit in hits if hit is not None), default=0.0),
         }
