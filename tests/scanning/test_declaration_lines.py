@@ -45,7 +45,10 @@ def test_a_broken_file_has_no_lines(sandbox: Sandbox) -> None:
 
 def test_a_local_server_is_found_below_its_project(sandbox: Sandbox) -> None:
     shop = context().workspace.project.path
-    content: dict[str, object] = {"mcpServers": {"git": {}}, "projects": {shop: {"mcpServers": {"git": ENTRY}}}}
+    content: dict[str, object] = {
+        "mcpServers": {"git": {}},
+        "projects": {shop: {"mcpServers": {"git": ENTRY}}},
+    }
     path = sandbox.write(sandbox.root / "state.json", json.dumps(content, indent=1))
     assert line_in(sandbox, path, Scope.LOCAL) == 8
 

@@ -310,6 +310,30 @@ async def test_a_server_is_up_after_an_answer_and_has_statistics() -> None:
     assert 0 < condition.p50_ms <= condition.p95_ms
 
 
+async def test_a_start_after_a_crash_counts_as_a_restart_and_the_first_does_not() -> None:
+    server, caller = upstream(two_era_launch("old")), RecordingCaller()
+    async with open_pool() as made:
+        await made.request(server, "tools/call", tool("echo"), caller)
+        assert made.statuses()[0].restarts == 0
+        with pytest.raises(UpstreamError):
+            await made.request(server, "tools/call", tool("crash"), caller)
+        await made.request(server, "tools/call", tool("echo"), caller)
+        assert made.statuses()[0].restarts == 1
+
+
+async def test_the_status_has_the_last_lines_of_a_server_without_secrets() -> None:
+    says = (
+        "import sys; print('my token is s3cr3t-t0k3n-value', file=sys.stderr, flush=True); sys.stdin.read(1)"
+    )
+    secret = {"TOKEN": "s3cr3t-t0k3n-value"}
+    launch = Launch(command=sys.executable, args=("-c", says), env=secret)
+    async with open_pool() as made:
+        with pytest.raises(UpstreamError):
+            await made.request(upstream(launch), "tools/list", NONE, RecordingCaller())
+        (status,) = made.statuses()
+    assert status.output == ["my token is ***"]
+
+
 @eras
 async def test_subscriptions_survive_a_crash(era: str) -> None:
     server, caller = upstream(two_era_launch(era)), RecordingCaller()
