@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 
@@ -94,7 +94,7 @@ def list_artifacts(
         which = _which(opened, project_id, is_global=is_global)
         found = opened.artifacts(which, limit, everything=everything)
     if as_json:
-        render.data({"project_id": which, "artifacts": [_shape(each) for each in found]})
+        render.data({"project_id": which, "artifacts": [artifact_shape(each) for each in found]})
     elif found:
         render.table("memory", ("id", "status", "scope", "saved", "name"), [_cells(each) for each in found])
     else:
@@ -126,11 +126,7 @@ def show(id: str, *, project: str, project_id: str | None, is_global: bool, as_j
         found = opened.find(id, _which(opened, project_id, is_global=is_global))
         relations = opened.relations(found.id)
     if as_json:
-        edges = [
-            {"source": one, "relation": what, "target": other, "properties": dict(more)}
-            for one, what, other, more in relations
-        ]
-        render.data({**_shape(found), "relations": edges})
+        render.data({**artifact_shape(found), "relations": [relation_shape(each) for each in relations]})
         return
     lines = [f"{found.id} ({found.kind}, {found.scope}, {found.status})"]
     lines += [f"  {key:10} {_value(value)}" for key, value in found.content.items()]
@@ -314,7 +310,14 @@ def _cells(kept: StoredArtifact) -> tuple[str, ...]:
     return kept.id, kept.status, scope, _time(kept.created_at), name[:_NAME]
 
 
-def _shape(kept: StoredArtifact) -> Shape:
+def relation_shape(relation: tuple[str, str, str, Mapping[str, object]]) -> Shape:
+    """Return a relation of an artifact as JSON."""
+    source, name, target, properties = relation
+    return {"source": source, "relation": name, "target": target, "properties": dict(properties)}
+
+
+def artifact_shape(kept: StoredArtifact) -> Shape:
+    """Return an artifact as JSON."""
     return {
         "id": kept.id,
         "kind": kept.kind,

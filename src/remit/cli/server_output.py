@@ -80,7 +80,7 @@ def connected(servers: Sequence[ServerListing]) -> None:
 
 def entries(found: Sequence[ServerTrust], context: Context, *, to_stderr: bool = False) -> None:
     """Show what servers would run."""
-    lines = [line for item in found for line in (*_entry(item, context), "")] or [_NOTHING_TO_TRUST, ""]
+    lines = [line for item in found for line in (*entry_lines(item, context), "")] or [_NOTHING_TO_TRUST, ""]
     for line in lines[:-1]:
         (sys.stderr if to_stderr else sys.stdout).write(f"{line}\n")
 
@@ -125,7 +125,8 @@ def _cells(item: ServerListing) -> tuple[str, ...]:
     return label, tool.scope, str(len(offer.tools)), offer.protocol_version or "", seconds, bad
 
 
-def _entry(item: ServerTrust, context: Context) -> list[str]:
+def entry_lines(item: ServerTrust, context: Context) -> list[str]:
+    """Write what a server would run, below a line with its state."""
     declaration, launch = item.declaration, item.declaration.launch
     state = item.state
     if item.config_status is not ConfigStatus.ENABLED:

@@ -62,7 +62,7 @@ def trust(
     _check(names, everything=everything, harmless=harmless, reject=reject, revoke=revoke)
     with open_registry() as registry:
         context = options.context(registry)
-        found = _find(registry, context, names)
+        found = find_candidates(registry, context, names)
         if harmless:
             found = TrustCandidates([], [], [item for item in found.definitions if item.is_harmless])
         if chosen:
@@ -71,12 +71,12 @@ def trust(
                 require_person(os.environ, "trust what a project or server runs")
                 question = "Reject these definitions?" if reject else "Trust these as shown?"
                 confirm(question, yes=yes)
-            _settle(registry, context, found, revoke=revoke, reject=reject)
+            settle_candidates(registry, context, found, revoke=revoke, reject=reject)
             found = _settled(found, registry, context, names)
         problems = registry.problems(context)
     render.problems(problems, context)
     if as_json:
-        render.data(_shape(found, context))
+        render.data(trust_shape(found, context))
     elif chosen:
         _tell(found)
     else:
@@ -108,7 +108,7 @@ class TrustCandidates(NamedTuple):
         return not (self.servers or self.states or self.definitions)
 
 
-def _find(registry: Registry, context: Context, names: Sequence[str]) -> TrustCandidates:
+def find_candidates(registry: Registry, context: Context, names: Sequence[str]) -> TrustCandidates:
     """Find everything that needs trust, or the named part.
 
     Raises:
@@ -142,7 +142,7 @@ def _settled(
     return TrustCandidates(servers, states, definitions)
 
 
-def _settle(
+def settle_candidates(
     registry: Registry, context: Context, found: TrustCandidates, *, revoke: bool, reject: bool
 ) -> None:
     """Trust the candidates, revoke their trust, or reject their definitions."""
@@ -162,7 +162,10 @@ def _show(found: TrustCandidates, context: Context, *, to_stderr: bool = False) 
     if found.servers or found.is_empty:
         server_output.entries(found.servers, context, to_stderr=to_stderr)
     stream = sys.stderr if to_stderr else sys.stdout
-    blocks = [*(_lines(item, context) for item in found.states), *map(_definition_lines, found.definitions)]
+    blocks = [
+        *(state_lines(item, context) for item in found.states),
+        *map(definition_lines, found.definitions),
+    ]
     for at, block in enumerate(blocks):
         if at or found.servers:
             stream.write("\n")
@@ -182,7 +185,7 @@ def _tell(found: TrustCandidates) -> None:
         render.out(f"{word}: {render.printable(item.title)}")
 
 
-def _shape(found: TrustCandidates, context: Context) -> json_output.Shape:
+def trust_shape(found: TrustCandidates, context: Context) -> json_output.Shape:
     """Return the JSON of `remit trust`."""
     states = [_state(item) for item in found.states if item.is_state]
     tools = [_tool(item) for item in found.states if not item.is_state]
@@ -190,7 +193,7 @@ def _shape(found: TrustCandidates, context: Context) -> json_output.Shape:
     return json_output.trust(found.servers, states, tools, context) | {"definitions": definitions}
 
 
-def _lines(item: TrustRequest, context: Context) -> Iterator[str]:
+def state_lines(item: TrustRequest, context: Context) -> Iterator[str]:
     word = (
         "trusted" if item.is_trusted else "changed since it was trusted" if item.is_changed else "not trusted"
     )
@@ -210,7 +213,7 @@ _VERDICTS = {
 }
 
 
-def _definition_lines(item: HeldDefinition) -> Iterator[str]:
+def definition_lines(item: HeldDefinition) -> Iterator[str]:
     """Write a changed definition: the verdict, what was accepted before, and the difference."""
     word = "accepted" if item.change is None else _VERDICTS[item.change.verdict]
     yield f"{item.title} ({item.server}): {word}"

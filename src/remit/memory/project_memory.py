@@ -23,6 +23,7 @@ from remit.memory.artifacts import (
     StoredArtifact,
     artifact,
 )
+from remit.memory.corrections import Corrections
 from remit.memory.global_writes import GlobalWrites, UnapprovedError
 from remit.memory.hygiene import HygieneReport
 from remit.memory.ports import Home, MemoryStore
@@ -101,6 +102,7 @@ class Memory:
         self._writer = MemoryWriter(store)
         self._pending = PendingWrites(queue, store, self._writer, _plan)
         self._global = GlobalWrites(store, approvals, workspace, clock)
+        self.corrections = Corrections(store, clock, new_id)
 
     def __enter__(self) -> Memory:
         return self

@@ -108,6 +108,10 @@ class AuditLog:
         entries = self._store.find(query, context.workspace)
         return FoundCalls(entries, self._store.span(query, context.workspace)[0])
 
+    def agents(self, context: Context) -> Sequence[str]:
+        """List the agents that made calls in the project."""
+        return self._store.agents(context.workspace)
+
     def timeline(self, query: CallQuery, context: Context) -> Timeline:
         """Count the selected calls by intervals, without gaps, up to the last; limits do not count."""
         _, first, last = self._store.span(query, context.workspace)

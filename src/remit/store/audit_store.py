@@ -34,6 +34,10 @@ class SqliteAudit:
         count, first, last = self._database.rows("audit_span", **_selection(query, workspace))[0]
         return count, first or 0, last or 0
 
+    def agents(self, workspace: Workspace) -> list[str]:
+        """List the agents with entries in a project."""
+        return [name for (name,) in self._database.rows("audit_agents", project=workspace.project.hash)]
+
     def bars(self, query: CallQuery, workspace: Workspace, step: int) -> list[TimelineBar]:
         """Count the selected entries by intervals of `step` milliseconds that have any, oldest first."""
         rows = self._database.rows("audit_bars", step=step, **_selection(query, workspace))

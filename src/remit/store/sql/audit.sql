@@ -28,6 +28,9 @@ limit :limit offset :offset
 -- name: audit_span
 select count(*), min(called_at), max(called_at) from audit where {selected_calls}
 
+-- name: audit_agents
+select distinct agent from audit where project_hash = :project and agent is not null order by agent limit 100
+
 -- name: audit_bars
 select
     called_at - called_at % :step as start,
