@@ -519,8 +519,8 @@ def test_the_session_context_shows_only_what_is_visible_here(
         f"project_id: {memory_id(at(registry, shop).workspace.project)}",
         "",
         "## Available Tools",
-        "- MCP: wiki (global)",
         "- MCP: till (project)",
+        "- MCP: wiki (global)",
     ]
 
 

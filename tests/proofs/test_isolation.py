@@ -28,7 +28,7 @@ from remit.decision.declarations import ClientReading, Declaration
 from remit.decision.kinds import Authority, Kind, ToolStatus
 from remit.decision.launch import Launch
 from remit.decision.projects import View, Workspace, identify
-from remit.decision.scopes import Scope, in_scope, is_at_or_below
+from remit.decision.scopes import Scope, in_scope
 from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule
 from remit.decision.tool_names import server_name
 from remit.decision.tools import Definition
@@ -197,17 +197,6 @@ class Paper:
     def leaves_servers(self, client: str) -> bool:  # noqa: ARG002 - nothing is installed
         return False
 
-    def is_global_in_force(self, label: str, workspace: Workspace) -> bool:
-        """The model's own reading of precedence: nothing nearer than the global declaration."""
-        nearer = [
-            place
-            for place, name in self.declared
-            if name == label
-            and place.project_hash == workspace.project.hash
-            and (place.scope is Scope.LOCAL or (place.dir and is_at_or_below(workspace.dir, place.dir)))
-        ]
-        return (PLACES[0], label) in self.declared and not nearer
-
 
 def _declaration(place: Place, label: str) -> Declaration:
     plugin = "quill" if place.scope is Scope.PLUGIN else None
@@ -264,7 +253,6 @@ class Machine:
         self.uses: Counter[str] = Counter()
         self.failures: Counter[str] = Counter()
         self.seen: dict[tuple[Workspace, str], set[str]] = {}
-        self.public: set[str] = set()
 
     def live(self, step: Step) -> None:
         match step:
@@ -285,17 +273,14 @@ class Machine:
                 self.registry.usage.report_tool(
                     name, self.registry.at(where.dir), description=f"words of {where.project.hash}"
                 )
-                self._publish(where)
             case Ask(workspace):
                 where = WORKSPACES[workspace]
                 here = self.registry.at(where.dir)
                 self.registry.trust.grant(self.registry.trust.servers(here), here)
                 self.registry.servers.connect(here, PaperServers())
-                self._publish(where)
 
     def look(self, workspace: Workspace) -> None:
         self.registry.tools(self.registry.at(workspace.dir))
-        self._publish(workspace)
 
     def _call(
         self, where: Workspace, label: str, tool: int, succeeded: bool | None, *, by_hook: bool
@@ -305,24 +290,15 @@ class Machine:
         self.failures[name] += succeeded is False
         if not by_hook:
             self.registry.usage.record(name, self.registry.at(where.dir), succeeded=succeeded)
-            self._publish(where)
             return
         is_scanned = self.paper.is_unchanged(self.store.inputs(View(CLIENT, where)))
         reported = ReportedTool(name, CLIENT, where, Authority.HOOK, self._tick(), is_scanned)
         self.store.record(reported, CallOutcome(succeeded=succeeded))
-        if is_scanned:
-            self._publish(where)
 
     def _notice(self, where: Workspace, label: str, tool: int) -> str:
         name = f"mcp__{label}__{where.project.hash}_{tool}"
         self.seen.setdefault((where, label), set()).add(name)
         return name
-
-    def _publish(self, workspace: Workspace) -> None:
-        """What this workspace has used of a server that is the global one may be seen by everybody."""
-        for label in LABELS:
-            if self.paper.is_global_in_force(label, workspace):
-                self.public |= self.seen.get((workspace, label), set())
 
     def _tick(self) -> int:
         self.time += 1
@@ -357,8 +333,11 @@ def test_no_tool_of_another_project_appears_in_any_list_count_context_explanatio
     machine.look(workspace)
     listed = machine.registry.tools(here)
 
-    rows = run_sql(store, "select name, scope, project_hash, dir from tools")
-    seen = [row for row in rows if in_scope(Scope(row[1]), row[2], row[3], workspace)]
+    saw = "select group_concat(project_hash) from sightings where tool_id = t.id"
+    stored = run_sql(store, f"select name, scope, project_hash, dir, authority, ({saw}) from tools t")
+    is_known = [row[4] == Authority.CONFIG or workspace.project.hash in (row[5] or "") for row in stored]
+    rows = [row for row, known in zip(stored, is_known, strict=True) if known]
+    seen = [row[:4] for row in rows if in_scope(Scope(row[1]), row[2], row[3], workspace)]
     catalog = [(tool.name, tool.scope.value, tool.project_hash, tool.dir) for tool, _ in listed]
     assert sorted(map(str, catalog)) == sorted(map(str, seen))  # the SQL rule and the pure rule agree
 
@@ -393,8 +372,6 @@ def test_no_tool_of_another_project_appears_in_any_list_count_context_explanatio
             json_output.diagnosis(machine.registry.diagnose(here), here),
         ]
     )
-    for name in machine.public:
-        said = said.replace(name, "")
     assert [
         project.path for project in PROJECTS if project != workspace.project and project.hash in said
     ] == []
@@ -402,5 +379,5 @@ def test_no_tool_of_another_project_appears_in_any_list_count_context_explanatio
     covered = {
         name for name in foreign if any(name.startswith(row[0][:-1]) for row in seen if row[0].endswith("*"))
     }
-    unknown = foreign - machine.public - covered
+    unknown = foreign - covered
     assert [name for name in unknown if explained[name].decision != UNKNOWN] == []

@@ -115,7 +115,8 @@ def test_a_tool_of_an_unknown_plugin_stays_in_its_project(book: Book) -> None:
 def test_a_built_in_is_one_global_row_for_all_projects(book: Book) -> None:
     book.use(SHOP, "Read")
     book.use(BLOG, "Read")
-    assert book.counts(SHOP, "Read") == book.counts(BLOG, "Read") == [("global", 2)]
+    assert book.counts(SHOP, "Read") == book.counts(BLOG, "Read") == [("global", 1)]
+    assert len(book.events()) == 2
 
 
 @pytest.mark.parametrize("order", list(permutations(["config", "report", "hook"])))
@@ -143,7 +144,7 @@ def test_a_report_outranks_a_hook_in_every_order(book: Book, order: tuple[str, .
 
 
 @pytest.mark.parametrize("order", list(permutations(["scan shop", "scan blog", "use shop", "use blog"])))
-def test_a_global_tool_used_from_two_projects_is_one_row_with_two_projects_events(
+def test_a_global_tool_used_from_two_projects_is_one_row_that_each_counts_for_itself(
     book: Book, order: tuple[str, ...]
 ) -> None:
     steps = {
@@ -154,8 +155,29 @@ def test_a_global_tool_used_from_two_projects_is_one_row_with_two_projects_event
     }
     for step in order:
         steps[step]()
-    assert book.counts(SHOP) == book.counts(BLOG) == [("global", 2)]
+    assert book.counts(SHOP) == book.counts(BLOG) == [("global", 1)]
     assert {event[0] for event in book.events()} == {SHOP.project.hash, BLOG.project.hash}
+
+
+@pytest.mark.parametrize("name", ["mcp__git__payroll", "mcp__git__*"])
+def test_what_a_project_saw_of_a_global_server_is_known_and_counted_there_alone(
+    book: Book, name: str
+) -> None:
+    for workspace in (SHOP, BLOG):
+        book.configure(declared("git"), workspace=workspace)
+    book.use(SHOP, "mcp__git__payroll")
+    book.report(SHOP, "mcp__git__salaries", description="Lists salaries.")
+    assert book.counts(SHOP, name) == [("global", 1)]
+    assert book.counts(BLOG, name) == ([("global", 0)] if name.endswith("*") else [])
+    assert book.rows(BLOG, "mcp__git__salaries") == []
+    book.report(BLOG, "mcp__git__salaries")
+    assert book.counts(BLOG, "mcp__git__salaries") == [("global", 0)]
+
+
+def test_a_clients_own_tool_is_known_everywhere_and_counted_where_it_was_used(book: Book) -> None:
+    book.use(SHOP, "Bash")
+    book.use(SHOP, "Bash")
+    assert (book.counts(SHOP, "Bash"), book.counts(BLOG, "Bash")) == ([("global", 2)], [("global", 0)])
 
 
 def test_a_use_in_a_project_that_was_not_scanned_stays_there_though_the_server_is_global_elsewhere(
@@ -249,7 +271,7 @@ def test_a_use_belongs_to_the_server_in_force_and_leaves_the_shadowed_ones_tools
     book.use(BLOG)
     book.configure(declared("git"), declared("git", Scope.LOCAL), workspace=SHOP)
     book.use(SHOP)
-    assert book.counts(SHOP) == [("global", 1), ("local", 1)]
+    assert book.counts(SHOP) == [("local", 1)]
     assert book.counts(BLOG) == [("global", 1)]
 
 
@@ -318,7 +340,7 @@ def test_what_was_seen_of_a_declared_server_is_not_counted_for_one_that_looks_al
     book.configure(*both, settings=ClientSettings())
     book.use(name="mcp__a_b__run", server="a_b")
     book.use(name="mcp__a_b__run", server="a.b")
-    assert book.counts(BLOG, name="mcp__a_b__run") == [("global", 1)]
+    assert book.counts(SHOP, name="mcp__a_b__run") == [("project", 1), ("global", 1)]
 
 
 def test_the_longest_known_server_name_owns_a_tool(book: Book) -> None:

@@ -253,13 +253,13 @@ def _sql_blocks() -> tuple[dict[str, str], dict[str, str]]:
         title, _, sql = block.partition("\n")
         sort, _, name = title.partition(": ")
         {"fragment": fragments, "name": queries}[sort][name] = sql.strip()
-    return queries, {name: _insert_fragments(sql, fragments) for name, sql in fragments.items()}
+    return queries, fragments
 
 
 def _insert_fragments(sql: str, fragments: Mapping[str, str]) -> str:
-    if "{" in sql:
-        for name, text in fragments.items():
-            sql = sql.replace(f"{{{name}}}", text)
+    for name in fragments if "{" in sql else ():
+        if f"{{{name}}}" in sql:  # a fragment may have others
+            sql = sql.replace(f"{{{name}}}", _insert_fragments(fragments[name], fragments))
     return sql
 
 

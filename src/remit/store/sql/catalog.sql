@@ -6,6 +6,13 @@
  or (t.scope = 'project' and t.project_hash = :project and t.dir in (select value from json_each(:reach)))
  or (t.scope = 'plugin' and (t.project_hash is null or t.project_hash = :project)))
 
+-- fragment: known_here
+({in_scope} and (
+    -- What only a use or a report told of is known where it was seen; a client has its own tools everywhere.
+    t.authority = 3 or t.kind = 'builtin'
+    or exists (select 1 from sightings y where y.tool_id = t.id and y.project_hash = :project)
+))
+
 -- name: catalog
 with here (id, client) as materialized (
     select id, client from views
@@ -14,12 +21,12 @@ with here (id, client) as materialized (
 used (tool_id, uses, last_used_at, outcomes) as (
     select owner, sum(uses), max(last_used_at), max(outcomes)
     from (
-        select tool_id as owner, uses, last_used_at, iif(project_hash = :project, outcomes, '') as outcomes
-        from usage_totals
+        select tool_id as owner, uses, last_used_at, outcomes
+        from usage_totals where project_hash = :project
         union all
         select o.server_id, u.uses, u.last_used_at, ''
         from usage_totals u join tools o on o.id = u.tool_id
-        where o.server_id is not null
+        where o.server_id is not null and u.project_hash = :project
     )
     group by owner
 )
@@ -43,7 +50,7 @@ left join definitions d on d.id = ifnull(t.definition_id, x.definition_id)
 left join used u on u.tool_id = t.id
 left join pins p indexed by pins_changed on p.tool_id = t.id and p.verdict is not null
 left join definitions a on a.id = p.definition_id
-where {in_scope}
+where {known_here}
 order by t.id
 
 -- name: catalog_revision

@@ -5,7 +5,7 @@ select ifnull(d.document_id, t.document_id)
 from tools t
 left join sightings x on x.tool_id = t.id and x.project_hash = :project
 left join definitions d on d.id = ifnull(t.definition_id, x.definition_id)
-where {in_scope}
+where {known_here}
 
 -- name: definitions_without_document
 select id, name, server, tool, title, description, input_schema from definitions where document_id is null
@@ -13,7 +13,7 @@ select id, name, server, tool, title, description, input_schema from definitions
 -- name: tools_without_document
 select t.id, t.name, t.server
 from tools t
-where t.document_id is null and t.definition_id is null and {in_scope}
+where t.document_id is null and t.definition_id is null and {known_here}
 
 -- name: add_document
 insert into documents (digest, document, name, server, body, params, details)

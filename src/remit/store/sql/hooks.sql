@@ -20,7 +20,7 @@ left join resolutions wr on wr.view_id = v.id and wr.tool_id = r.shadowed_by
 left join sightings x on x.tool_id = t.id and x.project_hash = :project
 left join definitions d on d.id = ifnull(t.definition_id, x.definition_id)
 left join pins p on p.tool_id = t.id
-where t.name in (select value from json_each(:names)) and t.client = :client and {in_scope}
+where t.name in (select value from json_each(:names)) and t.client = :client and {known_here}
 order by t.id
 
 -- name: cached_decision
@@ -37,7 +37,7 @@ on conflict (workspace, subject) do update set
 delete from judgements where judged_at < :before
 
 -- name: tool_known
-select 1 from tools t where t.name = :name and t.client = :client and {in_scope} limit 1
+select 1 from tools t where t.name = :name and t.client = :client and {known_here} limit 1
 
 -- name: observing
 select observes from configurations where workspace = :workspace and project_hash = :project

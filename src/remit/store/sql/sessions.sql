@@ -30,7 +30,7 @@ select session_id, name, used_at from (
     join tools o on o.id = e.tool_id
     where e.client = :client and e.session_id is not null
         -- From other projects, only names that also exist here.
-        and o.name in (select t.name from tools t where t.client = :client and {in_scope})
+        and o.name in (select t.name from tools t where t.client = :client and {known_here})
     order by e.used_at desc, e.id desc
     limit :most
 )
