@@ -333,10 +333,11 @@ def test_no_tool_of_another_project_appears_in_any_list_count_context_explanatio
     machine.look(workspace)
     listed = machine.registry.tools(here)
 
-    saw = "select group_concat(project_hash) from sightings where tool_id = t.id"
-    stored = run_sql(store, f"select name, scope, project_hash, dir, authority, ({saw}) from tools t")
-    is_known = [row[4] == Authority.CONFIG or workspace.project.hash in (row[5] or "") for row in stored]
-    rows = [row for row, known in zip(stored, is_known, strict=True) if known]
+    sightings = set(run_sql(store, "select tool_id, project_hash from sightings"))
+    stored = run_sql(store, "select name, scope, project_hash, dir, authority, id from tools")
+    rows = [
+        row for row in stored if row[4] == Authority.CONFIG or (row[5], workspace.project.hash) in sightings
+    ]
     seen = [row[:4] for row in rows if in_scope(Scope(row[1]), row[2], row[3], workspace)]
     catalog = [(tool.name, tool.scope.value, tool.project_hash, tool.dir) for tool, _ in listed]
     assert sorted(map(str, catalog)) == sorted(map(str, seen))  # the SQL rule and the pure rule agree
