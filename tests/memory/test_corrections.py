@@ -61,7 +61,7 @@ def test_a_correction_that_changes_nothing_adds_nothing(memory: Memory) -> None:
 
 
 def test_an_entity_is_corrected_in_place(memory: Memory) -> None:
-    memory.save("save_entity", {"entity": entity("Till", "It is red"), "project_id": "shop"})
+    memory.save("upsert_entity_with_deps", {"entity": entity("Till", "It is red"), "project_id": "shop"})
     (kept,) = found(memory, ArtifactKind.ENTITY)
     assert memory.corrections.correct(kept, {"fact": "It is blue"}) == kept.id
     assert memory.find(kept.id, "shop").content["fact"] == "It is blue"
@@ -73,7 +73,7 @@ def test_an_entity_is_corrected_in_place(memory: Memory) -> None:
         {"title": ""},
         {"title": ["a"]},
         {"other": "x"},
-        {"title": "the token is ghp_0123456789abcdefghijABCDEFGHIJ012345"},
+        {"title": "the token is ghp_" + "a1B2c3D4e5" * 4},
     ],
     ids=str,
 )

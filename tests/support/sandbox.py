@@ -12,6 +12,10 @@ from typing import Any
 
 from remit.bootstrap import memory_at, open_states
 from remit.cli.app import main
+from remit.configuration.config_model import ConfigurationLayer
+from remit.configuration.editable_file import EditableFile
+from remit.configuration.file_paths import editable_path
+from remit.decision.projects import Workspace
 from remit.files.bounded_reader import Machine
 from remit.files.checkout import locate
 from remit.hooks.guarded_answer import BUSY
@@ -103,6 +107,11 @@ class Sandbox:
 
     def _machine(self) -> Machine:
         return Machine(home=str(self.home), variables=self.variables, root=str(self.root / "machine"))
+
+    def rules_file(self, layer: ConfigurationLayer, workspace: Workspace) -> EditableFile:
+        """Open a configuration file on this machine for editing."""
+        path, checkout = editable_path(layer, workspace, self._machine())
+        return EditableFile(path, checkout=checkout)
 
     def memory(self, name: str = "shop") -> Memory:
         """Open the memory of a project."""

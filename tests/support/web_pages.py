@@ -1,6 +1,7 @@
 """`remit web` of a test: the real server in a thread, on a real socket, with a sandbox behind it."""
 
 import threading
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,9 +14,11 @@ import httpx2
 from remit.bootstrap import open_notifier
 from remit.cli.options import WorkspaceOptions
 from remit.gateway.transports.status_files import StatusFiles
+from remit.install.change_journal import ChangeJournal
 from remit.upstream.oauth.server_login import ServerLogin
 from remit.upstream.oauth.token_store import FileTokenStore
-from remit.web.web_server import WebOpeners, WebTerminal, listen_anywhere, serve_pages
+from remit.web.page_model import WebOpeners
+from remit.web.web_server import WebTerminal, listen_anywhere, serve_pages
 from support.sandbox import Sandbox
 
 CODE = "ABCD-2345"
@@ -63,7 +66,16 @@ def web_pages(
     pages = WebPages(listener.getsockname()[1])
     data = str(sandbox.root / "data")
     login = ServerLogin(FileTokenStore(data), sandbox.variables, str(sandbox.home))
-    openers = WebOpeners(sandbox.registry, open_notifier, lambda: StatusFiles(data), lambda: login)
+    openers = WebOpeners(
+        sandbox.registry,
+        open_notifier,
+        lambda: StatusFiles(data),
+        lambda: login,
+        sandbox.memory_of,
+        sandbox.rules_file,
+        lambda: ChangeJournal(str(sandbox.database.parent), lambda: int(time.time() * 1000)),
+        lambda: None,
+    )
     terminal = WebTerminal(code, pages.links.put, pages.told.append, pages.asked)
     options = WorkspaceOptions(str(directory), client)
     stop = threading.Event()

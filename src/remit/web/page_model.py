@@ -13,14 +13,33 @@ from remit.cli.options import WorkspaceOptions
 
 if TYPE_CHECKING:
     from remit.cli.json_output import Shape
+    from remit.configuration.config_model import ConfigurationLayer
+    from remit.configuration.editable_file import EditableFile
+    from remit.decision.projects import Workspace
     from remit.gateway.transports.status_files import StatusFiles
+    from remit.install.change_journal import ChangeJournal
+    from remit.memory.project_memory import Memory
     from remit.registry import Registry
+    from remit.scanning.ports import Notifier
     from remit.upstream.oauth.server_login import ServerLogin
     from remit.web.listing_cache import ListingCache
 
 CHOICES = ("client", "agent", "mode")  # parameters that every page takes
 
 Values = Mapping[str, object]
+
+
+class WebOpeners(NamedTuple):
+    """Opens the resources of the page."""
+
+    registry: Callable[[], Registry]
+    notifier: Callable[[], Notifier]
+    status_files: Callable[[], StatusFiles]
+    login: Callable[[], ServerLogin]
+    memory: Callable[[str], Memory]  # of a directory
+    rules: Callable[[ConfigurationLayer, Workspace], EditableFile]
+    journal: Callable[[], ChangeJournal]
+    follow_rules: Callable[[], None]  # brings the rules that Remit wrote into clients in step
 
 
 class PageSources(NamedTuple):
@@ -30,6 +49,7 @@ class PageSources(NamedTuple):
     listings: ListingCache
     status_files: StatusFiles
     login: ServerLogin
+    openers: WebOpeners
 
 
 class PageRequest(NamedTuple):
@@ -50,6 +70,14 @@ class PageRequest(NamedTuple):
         return max(int(given), 1) if given.isascii() and given.isdecimal() and len(given) < 10 else default
 
 
+class Download(NamedTuple):
+    """A file that a page offers."""
+
+    name: str
+    media_type: str
+    text: str
+
+
 class PageAnswer(NamedTuple):
     """The answer of a handler."""
 
@@ -58,6 +86,7 @@ class PageAnswer(NamedTuple):
     values: Callable[[], Values]
     fragment: str | None = None  # the template that a part of the page is replaced with
     status: int = 200
+    downloads: Mapping[str, Callable[[], Download]] = {}  # by the end of the path
 
 
 class Page(NamedTuple):
@@ -68,6 +97,8 @@ class Page(NamedTuple):
     read: Callable[[PageSources, PageRequest], PageAnswer]
     takes_name: bool = False  # `/why/NAME`
     is_listed: bool = True  # in the navigation
+    downloads: tuple[str, ...] = ()  # the ends of the paths of its files
+    takes_form: bool = False  # it also answers a form that changes nothing
 
 
 class ActionResult(NamedTuple):

@@ -29,3 +29,8 @@ def paged(items: Sequence[Item], number: int, size: int) -> Paged[Item]:
     number = min(max(number, 1), pages)
     start = (number - 1) * size
     return Paged(items[start : start + size], number, pages, len(items), start + 1)
+
+
+def page_of(items: Sequence[Item], number: int, size: int, total: int) -> Paged[Item]:
+    """Return a page whose items were read already."""
+    return Paged(items, number, max(1, -(-total // size)), total, (number - 1) * size + 1)

@@ -17,7 +17,7 @@ from remit.errors import RemitError
 from remit.gateway.registry_worker import RegistryWorker
 from remit.web import templating
 from remit.web.browser_sessions import BrowserSession, BrowserSessions, CodeAnswer, is_same
-from remit.web.page_model import CHOICES, Action, Page, PageAnswer, PageRequest, PageSources
+from remit.web.page_model import CHOICES, Action, Download, Page, PageAnswer, PageRequest, PageSources
 from remit.web.request_guard import COOKIE, SESSION
 from remit.web.site_pages import ACTIONS, PAGES
 
@@ -56,7 +56,9 @@ def web_app(site: WebSite) -> Starlette:
     answers = _Answers(site)
     routes = [Route("/", answers.page(site.pages[0], "/"))]
     for page in site.pages:
-        routes += [Route(path, answers.page(page)) for path in (page.path, f"{page.path}.json")]
+        ends = ("", ".json", *(f".{end}" for end in page.downloads))
+        methods = ["GET", "POST"] if page.takes_form else ["GET"]
+        routes += [Route(f"{page.path}{end}", answers.page(page), methods=methods) for end in ends]
         if page.takes_name:
             routes.append(Route(f"{page.path}/{{name:path}}", answers.page(page)))
     routes += [Route(action.path, answers.action(action), methods=["POST"]) for action in site.actions]
@@ -91,6 +93,12 @@ class _Answers:
     async def _answer(self, page: Page, request: Request, path: str | None) -> Response:
         name, is_json = _split(request, page, path)
         params = dict(request.query_params)
+        if request.method == "POST":
+            form = await _own_form(request)
+            if form is None:
+                return self._refused(request, 403, _FOREIGN_FORM)
+            params |= form
+        end = request.url.path.rpartition(".")[2] if page.downloads else ""
         asked = PageRequest(self._options(params), params, name)
         is_part = "hx-request" in request.headers and "hx-history-restore-request" not in request.headers
 
@@ -101,8 +109,10 @@ class _Answers:
                 return self._failed(request, error, is_json=is_json)
             if is_json:
                 return _json(answer.shape(), answer.status)
+            if end in answer.downloads:
+                return _download(answer.downloads[end]())
             if is_part and answer.fragment is not None:
-                return HTMLResponse(templating.render(answer.fragment, {**answer.values(), "asked": asked}))
+                return self._part(request, answer.fragment, answer, asked)
             return self._page(request, page, answer, asked)
 
         return await self._site.sources.run(produce)
@@ -183,6 +193,10 @@ class _Answers:
         values = {**answer.values(), **self._frame(request, page.title, page.path), "asked": asked}
         return HTMLResponse(templating.render(answer.template, values), status_code=answer.status)
 
+    def _part(self, request: Request, fragment: str, answer: PageAnswer, asked: PageRequest) -> Response:
+        known = {"session": request.scope[SESSION], "has_code": self._site.sessions.has_code, "asked": asked}
+        return HTMLResponse(templating.render(fragment, {**answer.values(), **known}))
+
     def _failed(self, request: Request, error: Exception, *, is_json: bool) -> Response:
         hint = error.hint if isinstance(error, RemitError) else None
         if is_json:
@@ -237,6 +251,11 @@ async def _own_form(request: Request) -> dict[str, str] | None:
 
 def _json(shape: object, status: int) -> Response:
     return Response(json.dumps(shape), status_code=status, media_type="application/json")
+
+
+def _download(file: Download) -> Response:
+    headers = {"Content-Disposition": f'attachment; filename="{file.name}"'}
+    return Response(file.text, media_type=file.media_type, headers=headers)
 
 
 def _local(location: str) -> str:

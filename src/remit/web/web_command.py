@@ -10,10 +10,12 @@ import webbrowser
 
 import click
 
-from remit.bootstrap import open_notifier, open_registry
+from remit.bootstrap import open_configuration_file, open_memory, open_notifier, open_registry
 from remit.bootstrap_gateway import open_login, open_status_files
+from remit.bootstrap_install import open_journal
 from remit.cli import render
 from remit.cli.options import CLIENT, PROJECT, WorkspaceOptions
+from remit.cli.scan_commands import refresh_client_rules
 from remit.errors import ApprovalError
 from remit.policy.agent_processes import require_person
 
@@ -36,7 +38,8 @@ def web(*, project: str, client: str | None, port: int | None, no_open: bool) ->
     """
     # Imported late: the list of commands loads this module.
     from remit.web.browser_sessions import new_code
-    from remit.web.web_server import WebOpeners, WebTerminal, listen, serve
+    from remit.web.page_model import WebOpeners
+    from remit.web.web_server import WebTerminal, listen, serve
 
     with open_registry() as registry:
         options = WorkspaceOptions(os.path.abspath(project), client or registry.usual_client)
@@ -55,7 +58,16 @@ def web(*, project: str, client: str | None, port: int | None, no_open: bool) ->
         if not no_open and not webbrowser.open(url):
             _tell("no browser could be opened: open the link yourself")
 
-    openers = WebOpeners(open_registry, open_notifier, open_status_files, open_login)
+    openers = WebOpeners(
+        open_registry,
+        open_notifier,
+        open_status_files,
+        open_login,
+        open_memory,
+        open_configuration_file,
+        open_journal,
+        refresh_client_rules,
+    )
     wants_link = _wants_link if code is not None and sys.platform != "win32" else None
     serve(options, listener, openers, WebTerminal(code, show_link, _tell, wants_link))
 

@@ -19,29 +19,16 @@ from remit.gateway.transports.socket_server import Address, bind_socket, serve_u
 from remit.web.browser_sessions import BrowserSessions
 from remit.web.listing_cache import ListingCache
 from remit.web.live_feed import LiveFeed
-from remit.web.page_model import PageSources
+from remit.web.page_model import PageSources, WebOpeners
 from remit.web.request_guard import LINK_PATH, RequestGuard
 from remit.web.web_app import WebSite, web_app
 
 if TYPE_CHECKING:
     from remit.cli.options import WorkspaceOptions
-    from remit.gateway.transports.status_files import StatusFiles
-    from remit.registry import Registry
-    from remit.scanning.ports import Notifier
-    from remit.upstream.oauth.server_login import ServerLogin
 
 HOST = "127.0.0.1"
 PORT = 4280  # the first one that is tried
 TRIED = 20  # ports, from the first one
-
-
-class WebOpeners(NamedTuple):
-    """Opens the resources of the page."""
-
-    registry: Callable[[], Registry]
-    notifier: Callable[[], Notifier]
-    status_files: Callable[[], StatusFiles]
-    login: Callable[[], ServerLogin]
 
 
 class WebTerminal(NamedTuple):
@@ -100,7 +87,9 @@ async def serve_pages(
 
     with openers.registry() as registry:
         listings = ListingCache(registry)
-        sources = RegistryWorker(PageSources(registry, listings, openers.status_files(), openers.login()))
+        sources = RegistryWorker(
+            PageSources(registry, listings, openers.status_files(), openers.login(), openers)
+        )
         await sources.run(_prepare, options)
         feed = LiveFeed(sources, options, openers.notifier)
         site = WebSite(options, sources, sessions, feed, terminal.tell)

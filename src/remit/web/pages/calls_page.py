@@ -1,0 +1,74 @@
+"""Calls: what agents called in this project, filtered, over time, and as files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import time
+from collections.abc import Mapping
+
+from remit.cli.listing import calls_command
+from remit.policy.audit import AuditOutcome, CallQuery, FoundCalls
+from remit.web.page_model import Download, PageAnswer, PageRequest, PageSources, Values
+from remit.web.paging import page_of
+from remit.web.timeline_chart import timeline_bars
+
+ROWS = 100  # calls on a page
+SPANS = {"": "all", "1h": "last hour", "24h": "last day", "7d": "last week", "30d": "last month"}
+_MILLISECONDS = {"1h": 3_600_000, "24h": 86_400_000, "7d": 7 * 86_400_000, "30d": 30 * 86_400_000}
+_MAIN = "main"
+_EXPORTED = 100_000  # most rows of a file
+
+
+def read(sources: PageSources, asked: PageRequest) -> PageAnswer:
+    """List the calls as `remit calls` does."""
+    registry, context = sources.registry, asked.options.context(sources.registry)
+    query = _query(asked.params)
+    number = asked.number("page")
+    paged = query._replace(limit=ROWS, offset=(number - 1) * ROWS)
+
+    def values() -> Values:
+        found = registry.audit.find(paged, context)
+        return {
+            "page": page_of(found.entries, number, ROWS, found.total),
+            "bars": timeline_bars(registry.audit.timeline(query, context)),
+            "agents": registry.audit.agents(context),
+            "outcomes": [each.value for each in AuditOutcome],
+            "spans": SPANS,
+        }
+
+    def shape() -> dict[str, object]:
+        return calls_command.calls_shape(registry.audit.find(paged, context), context)
+
+    def every() -> FoundCalls:
+        return registry.audit.find(query._replace(limit=_EXPORTED), context)
+
+    def as_csv() -> Download:
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(calls_command.csv_rows(every().entries))
+        return Download("calls.csv", "text/csv", text.getvalue())
+
+    def as_lines() -> Download:
+        lines = (json.dumps(calls_command.call_shape(each)) for each in every().entries)
+        return Download("calls.jsonl", "application/jsonl", "".join(f"{line}\n" for line in lines))
+
+    return PageAnswer(
+        "calls.html",
+        shape,
+        values,
+        fragment="calls_listing.html",
+        downloads={"csv": as_csv, "jsonl": as_lines},
+    )
+
+
+def _query(params: Mapping[str, str]) -> CallQuery:
+    span = _MILLISECONDS.get(params.get("span", ""))
+    agent = params.get("by") or None
+    outcome = params.get("outcome", "")
+    return CallQuery(
+        text=params.get("q", "").strip(),
+        agent="" if agent == _MAIN else agent,
+        outcome=outcome if outcome in [each.value for each in AuditOutcome] else None,
+        since=None if span is None else int(time.time() * 1000) - span,
+    )

@@ -1,0 +1,150 @@
+"""Waiting: what needs a person, with everything that the answer would allow."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import TYPE_CHECKING, NamedTuple
+
+from remit.cli.approvals.approval_output import approval_shape, deadline
+from remit.cli.json_output import Shape
+from remit.cli.server_output import entry_lines
+from remit.cli.trust_command import (
+    TrustCandidates,
+    definition_lines,
+    find_candidates,
+    settle_candidates,
+    state_lines,
+    trust_shape,
+)
+from remit.errors import ApprovalError
+from remit.web.page_model import ActionResult, PageAnswer, PageRequest, PageSources, Values
+
+if TYPE_CHECKING:
+    from remit.decision.context import Context
+    from remit.policy.approvals import Approval
+
+PATH = "/waiting"
+
+
+class WaitingItem(NamedTuple):
+    """A server, a state or a changed definition that waits for trust."""
+
+    kind: str
+    title: str
+    token: str  # names it in a form, exactly as it was shown
+    lines: Sequence[str]  # what it would do, or how it changed
+    candidate: TrustCandidates
+    can_accept: bool = True
+
+
+class WaitingCall(NamedTuple):
+    """A call that waits for approval."""
+
+    approval: Approval
+    until: str
+
+
+def read(sources: PageSources, asked: PageRequest) -> PageAnswer:
+    """List what waits, as `remit approve` and `remit trust` do."""
+    registry, context = sources.registry, asked.options.context(sources.registry)
+    approvals = registry.approvals
+    waiting = approvals.waiting(context)
+    found = find_candidates(registry, context, ())
+
+    def values() -> Values:
+        now = time.time() * 1000
+        return {
+            "calls": [WaitingCall(item, deadline(item.expires_at, now)) for item in waiting],
+            "items": _items(found, context),
+        }
+
+    def shape() -> Shape:
+        calls = [approval_shape(item, approvals) for item in waiting]
+        return {**trust_shape(found, context), "approvals": calls}
+
+    is_count = asked.params.get("part") == "count"
+    return PageAnswer(
+        "waiting.html", shape, values, fragment="waiting_count.html" if is_count else "waiting_listing.html"
+    )
+
+
+def answer_call(sources: PageSources, asked: PageRequest) -> ActionResult:
+    """Approve or deny a call."""
+    context = asked.options.context(sources.registry)
+    is_approved = asked.params.get("answer") == "approve"
+    done = sources.registry.approvals.answer(asked.params.get("id", ""), context, approve=is_approved)
+    word = "Approved, for one call: the agent has to call again" if is_approved else "Denied"
+    return ActionResult(PATH, f"{word}: `{done.binding.tool}`")
+
+
+def settle(sources: PageSources, asked: PageRequest) -> ActionResult:
+    """Trust a server or state, or accept or reject a definition, exactly as it was shown.
+
+    Raises:
+        ApprovalError: it changed since it was shown.
+    """
+    registry, context = sources.registry, asked.options.context(sources.registry)
+    wanted = asked.params.get("token", "")
+    items = _items(find_candidates(registry, context, ()), context)
+    item = next((each for each in items if each.token == wanted and each.can_accept), None)
+    if item is None:
+        raise ApprovalError(
+            "it changed, or it was answered, since this page was loaded", hint="look at it again"
+        )
+    is_rejected = asked.params.get("answer") == "reject" and bool(item.candidate.definitions)
+    settle_candidates(registry, context, item.candidate, revoke=False, reject=is_rejected)
+    word = "Rejected" if is_rejected else "Accepted" if item.candidate.definitions else "Trusted"
+    return ActionResult(PATH, f"{word}: `{item.title}`")
+
+
+def _items(found: TrustCandidates, context: Context) -> list[WaitingItem]:
+    items = [
+        _item(
+            "server",
+            each.declaration.server or each.declaration.name,
+            entry_lines(each, context),
+            TrustCandidates([each], []),
+            each.declaration.digest,
+            can_accept=each.declaration.launch is not None,
+        )
+        for each in found.servers
+        if not each.is_trusted
+    ]
+    items += [
+        _item(
+            each.title.partition(" ")[0],
+            each.name,
+            list(state_lines(each, context)),
+            TrustCandidates([], [each]),
+            each.digest,
+        )
+        for each in found.states
+        if not each.is_trusted
+    ]
+    items += [
+        _item(
+            "definition",
+            each.title,
+            list(definition_lines(each)),
+            TrustCandidates([], [], [each]),
+            each.changed_id,
+        )
+        for each in found.definitions
+        if not each.is_rejected
+    ]
+    return items
+
+
+def _item(
+    kind: str,
+    title: str,
+    lines: Sequence[str],
+    candidate: TrustCandidates,
+    digest: object,
+    *,
+    can_accept: bool = True,
+) -> WaitingItem:
+    token = sha256(repr((kind, title, digest, list(lines))).encode()).hexdigest()
+    return WaitingItem(kind, title, token, lines, candidate, can_accept)

@@ -1,0 +1,119 @@
+"""What waits for a person: approvals, servers, states and changed definitions, answered on the page."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from remit.policy.approvals import Approval
+from support.builders import servers
+from support.sandbox import Sandbox
+from support.web_pages import CODE, WebPages, form, web_pages
+
+RULES = "[tools.Bash]\napproval = true\n"
+
+
+@pytest.fixture
+def shop(sandbox: Sandbox) -> Path:
+    sandbox.time = int(1000 * time.time())  # of the command, too
+    path = sandbox.project("shop")
+    sandbox.write(path / ".mcp.json", servers("till"))
+    sandbox.write(sandbox.home / ".config/remit/remit.toml", RULES)
+    return path
+
+
+@pytest.fixture
+def pages(sandbox: Sandbox, shop: Path) -> Iterator[WebPages]:
+    with web_pages(sandbox, shop) as running:
+        yield running
+
+
+@pytest.fixture
+def browser(pages: WebPages) -> Iterator[httpx2.Client]:
+    with pages.browser() as client:
+        yield client
+
+
+def unlock(client: httpx2.Client) -> None:
+    assert client.post("/code", **form(client, code=CODE)).status_code == 303
+
+
+def request_approval(sandbox: Sandbox, shop: Path, **arguments: object) -> Approval:
+    with sandbox.registry() as registry:
+        here = registry.at(str(shop))
+        registry.usage.record("Bash", here)
+        return registry.approvals.request("Bash", arguments, here)
+
+
+def status(sandbox: Sandbox, shop: Path, id: str) -> str:
+    with sandbox.registry() as registry:
+        return registry.approvals.status(registry.approvals.find(id, registry.at(str(shop))))
+
+
+def token(client: httpx2.Client) -> str:
+    return client.get("/waiting").text.split('name="token" value="', 1)[1].split('"', 1)[0]
+
+
+def test_a_call_waits_with_every_argument_and_shows_in_the_count(
+    sandbox: Sandbox, shop: Path, browser: httpx2.Client
+) -> None:
+    asked = request_approval(sandbox, shop, amount=7, note="<b>" + "x" * 5_000 + "\u202e")
+    page = browser.get("/waiting").text
+    assert "x" * 5_000 in page
+    assert "&lt;b&gt;" in page
+    assert "\u202e" not in page
+    count = browser.get("/waiting?part=count", headers={"hx-request": "true"}).text
+    assert 'data-waiting="2"' in count  # the call, and the server that nobody trusted
+    told = json.loads(sandbox.remit("approve", "--json", cwd=shop).stdout)
+    assert browser.get("/waiting.json").json()["approvals"] == told["approvals"]
+    assert told["approvals"][0]["id"] == asked.id
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"), [("approve", "approved"), ("deny", "denied"), ("", "denied")]
+)
+def test_a_call_is_answered_with_the_code(
+    sandbox: Sandbox, shop: Path, browser: httpx2.Client, answer: str, expected: str
+) -> None:
+    asked = request_approval(sandbox, shop, amount=7)
+    unlock(browser)
+    done = browser.post("/waiting/call", **form(browser, "/waiting", id=asked.id, answer=answer))
+    assert done.status_code == 303
+    assert status(sandbox, shop, asked.id) == expected
+    assert "<code>Bash</code>" in browser.get("/waiting").text  # the notice
+    again = browser.post("/waiting/call", **form(browser, "/waiting", id=asked.id, answer="approve"))
+    assert again.status_code == 400
+    assert "can no longer be answered" in again.text
+
+
+def test_nothing_is_answered_without_the_code(sandbox: Sandbox, shop: Path, browser: httpx2.Client) -> None:
+    asked = request_approval(sandbox, shop, amount=7)
+    page = browser.get("/waiting").text
+    assert "Approve this call" not in page
+    assert f"remit approve {asked.id}" in page
+    for path, fields in (
+        ("/waiting/call", {"id": asked.id, "answer": "approve"}),
+        ("/waiting/trust", {"token": "x"}),
+    ):
+        assert browser.post(path, **form(browser, "/waiting", **fields)).status_code == 403
+    assert status(sandbox, shop, asked.id) == "waiting"
+
+
+def test_a_server_is_trusted_exactly_as_it_was_shown(
+    sandbox: Sandbox, shop: Path, browser: httpx2.Client
+) -> None:
+    unlock(browser)
+    shown = token(browser)
+    sandbox.write(shop / ".mcp.json", json.dumps({"mcpServers": {"till": {"command": "evil"}}}))
+    refused = browser.post("/waiting/trust", **form(browser, "/waiting", token=shown, answer="accept"))
+    assert refused.status_code == 400
+    assert "it changed, or it was answered" in refused.text
+    assert "evil" in browser.get("/waiting").text
+    done = browser.post("/waiting/trust", **form(browser, "/waiting", token=token(browser), answer="accept"))
+    assert done.status_code == 303
+    told = json.loads(sandbox.remit("trust", "--json", cwd=shop).stdout)
+    assert [server["trusted"] for server in told["servers"]] == [True]
+    assert "Nothing waits for you" in browser.get("/waiting").text
