@@ -40,3 +40,10 @@ document.addEventListener("keydown", (event) => {
     filter.select();
   }
 });
+
+const title = document.title;
+document.addEventListener("htmx:afterSwap", (event) => {
+  if (event.target.id !== "waiting-count") return;
+  const badge = event.target.querySelector("[data-waiting]");
+  document.title = badge ? `(${badge.dataset.waiting}) ${title}` : title;
+});
