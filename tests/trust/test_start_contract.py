@@ -19,6 +19,7 @@ OTHERS = {
     "demo/demo_story.py": "runs this Remit's commands, in a temporary directory",
     "gateway/desktop_notification.py": "runs the desktop's own command to show a pending approval",
     "gateway/transports/http_server.py": "listens",
+    "gateway/transports/socket_server.py": "listens",
     "hooks/guarded_answer.py": "answers in a child of its own, which a time limit can end",
     "hooks/hook_command.py": "goes on in the background after an answer",
     "install/own_command.py": "asks this interpreter whether it finds Remit, at install",
@@ -30,6 +31,8 @@ OTHERS = {
     "upstream/transports/http_client.py": "`open_http_client`",
     "upstream/transports/process.py": "`start_process`",
     "upstream/transports/watchdog.py": "a script of Remit's, which ends the processes it is told of",
+    "web/web_command.py": "opens the user's browser",
+    "web/web_server.py": "listens",
 }
 MODULES = {
     *("subprocess", "socket", "pty", "multiprocessing", "webbrowser", "urllib.request", "http.client"),

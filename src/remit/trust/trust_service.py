@@ -31,6 +31,7 @@ class TrustService:
         Raises:
             UnknownServerError: a name matches none of these servers.
         """
+        self._scanner.refresh(context)
         trusts = self._store.servers.trusts(context.workspace)
         sandboxes = self._scanner.sandboxes(context)
         found = [
@@ -43,7 +44,7 @@ class TrustService:
                 projects_sandbox=sandboxes.of_project(item.declaration),
                 trusted_sandbox=sandboxes.trusted(item.declaration),
             )
-            for item in self._scanner.resolved(context)
+            for item in self._scanner.last_resolved(context)
             if declaration_needs_trust(item.declaration, context.workspace)
         ]
         for name in names:
