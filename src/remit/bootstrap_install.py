@@ -1,12 +1,15 @@
 """Puts together what changes clients' files: the installer and the journal of changes."""
 
 import os
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from remit.bootstrap import data_directory, database_path, now, open_states
+from remit.bootstrap import data_directory, database_path, now, open_registry, open_states
 from remit.files.bounded_reader import Machine, this_machine
 
 if TYPE_CHECKING:
+    from remit.decision.declarations import Declaration
     from remit.install.change_journal import ChangeJournal
     from remit.install.installer import Installer
 
@@ -39,7 +42,31 @@ def open_installer(*, is_managed: bool = False) -> "Installer":
         now,
         ground,
         lambda: _static_blocks(machine, is_managed=is_managed),
+        _served,
     )
+
+
+def _served(client: str, directories: Sequence[str]) -> "list[Declaration]":
+    """List the servers of a client that Remit serves, in any of the directories."""
+    from remit.doctor.served_servers import served_servers
+    from remit.errors import NoSuchDirectoryError
+
+    found: list[Declaration] = []
+    with open_registry() as registry:
+        for directory in directories:
+            with suppress(NoSuchDirectoryError):
+                setups = registry.examine(registry.at(directory, client))
+                found += [each for setup in setups for each in served_servers(setup)]
+    return found
+
+
+def installed_clients() -> list[str]:
+    """List the clients that this user has installed Remit in."""
+    from remit.install.install_record_path import recorded_clients
+    from remit.scanning.client_files import ClientFiles
+
+    machine = this_machine()
+    return recorded_clients(ClientFiles(machine).clients, machine)
 
 
 def has_managed_install(client: str) -> bool:

@@ -40,10 +40,11 @@ _STRING = re.compile(r'"(?:\\.|[^"\\])*+"')
 def install(client: str, *, managed: bool, dry_run: bool, yes: bool) -> None:
     """Install Remit in a client.
 
-    CLIENT is claude-code, claude-desktop, cursor, vscode, codex or gemini-cli. Remit becomes one of the
-    client's servers; in Claude Code it also gets hooks, and serves all other servers in the client's place.
-    Server entries are not moved, copied or changed. Asks for confirmation, then about each project server
-    that the client has approved; with --yes, those are only listed.
+    CLIENT is claude-code, codex, gemini-cli, opencode, claude-desktop, cursor or vscode. Remit becomes one of
+    the client's servers; in Claude Code it also gets hooks. In the first four, Remit serves all other servers
+    in the client's place: their entries stay and are only switched off. The other three have no such switch:
+    the command says how to do that by hand. Asks for confirmation, then about each project server that the
+    client has approved; with --yes, those are only listed.
 
     With --managed, Remit goes into the client's managed settings and its managed-mcp.json: users and
     repositories cannot disable it, and the client loads no other server. Run it as an administrator,
@@ -61,6 +62,7 @@ def install(client: str, *, managed: bool, dry_run: bool, yes: bool) -> None:
         _say(f"hint: `remit install {name}` adds a second set of hooks; you do not need it")
     if dry_run:
         _diff(changes)
+        client_install.explain_takeover(installer, name)
         client_install.offer_trust(installer, name, yes=False, is_asked=False)
         return
     if not client_install.install_in(installer, name, yes=yes):

@@ -26,9 +26,10 @@ NONE = "No gateway is running.\nhint: run `remit serve`, or start a client that 
 def status(*, project: str, as_json: bool) -> None:
     """Show the running gateways and their servers.
 
-    Includes gateways that clients started on stdio. Also reports problems: Claude Code runs here without
-    Remit's gateway, Remit's hooks or a server it approved; a server cannot start or failed last time; the
-    Python that Remit was installed with is gone; tools are held because their definitions changed.
+    Includes gateways that clients started on stdio. Also reports problems: a client runs here without
+    Remit's gateway, Remit's hooks or a server it approved, or loads a server next to Remit; a server cannot
+    start or failed last time; the Python that Remit was installed with is gone; tools are held because their
+    definitions changed.
     """
     running = open_status_files().running()
     with open_registry() as registry:

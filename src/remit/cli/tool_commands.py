@@ -88,8 +88,10 @@ def why(*, name: str, options: WorkspaceOptions, as_json: bool) -> None:
         context = options.context(registry)
         explained = explained_name(name, registry, context)
         problems = registry.problems(context)
-        weakened = [] if explained.decision.is_available else registry.protection.weakened(context)
+        found = [] if explained.decision.is_available else registry.protection.weakened(context)
         lines = registry.declaration_lines(explained.declared, context)
+    server = None if explained.tool is None else explained.tool.server
+    weakened = [it for it in found if it.kind != "server" or it.place == server]
     if not (explained.tool is None or explained.decision.is_available or context.starts_servers):
         weakened += _missing_install(explained, explained.tool.client)
     render.problems(problems, context)

@@ -10,6 +10,7 @@ from remit.clients.codex_plugins import plugin_layers
 from remit.clients.parsing import platform_paths
 from remit.clients.parsing.client_reader import Client, ClientReader, EntryOrigin
 from remit.clients.parsing.entry_fields import EntryError, EntryFields
+from remit.clients.parsing.install_reading import has_gateway
 from remit.clients.parsing.layered_files import FileLayer, declare_layers, deep_merge, replace_entry
 from remit.clients.parsing.permission_rules import RuleWriter
 from remit.decision.declarations import Declaration
@@ -198,4 +199,5 @@ CLIENT = Client(
     read=read,
     syntaxes=(VariableSyntax.NAMED,),
     behavior=NEVER_ASKS,
+    leaves_servers=has_gateway(NAME),
 )

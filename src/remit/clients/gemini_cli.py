@@ -11,6 +11,7 @@ from remit.clients.gemini_trust import RESTRICTED, TRUST, TRUSTED_FOLDERS, read_
 from remit.clients.parsing import platform_paths
 from remit.clients.parsing.client_reader import Client, ClientReader, EntryOrigin
 from remit.clients.parsing.entry_fields import EntryFields
+from remit.clients.parsing.install_reading import has_gateway
 from remit.clients.parsing.layered_files import FileLayer, declare_layers, replace_entry
 from remit.clients.parsing.server_entries import ServerEntry, process, remote
 from remit.decision.launch import Transport, VariableSyntax
@@ -171,4 +172,5 @@ CLIENT = Client(
     read=read,
     syntaxes=(VariableSyntax.DEFAULTS, VariableSyntax.BARE),
     behavior=NEVER_ASKS,
+    leaves_servers=has_gateway(NAME),
 )

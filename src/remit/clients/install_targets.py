@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from remit.clients.claude_code import CONFIG_DIR, settings_path, state_path
+from remit.clients.client_switches import codex_switches, gemini_switches, opencode_path, opencode_switches
 from remit.clients.codex import HOME as CODEX_HOME
 from remit.clients.gemini_cli import HOME as GEMINI_HOME
 from remit.clients.parsing import platform_paths
@@ -44,12 +45,23 @@ _ALLOWED = ("mcp", "allowed")  # Gemini CLI's list of allowed servers
 Declared = Sequence[Declaration]  # servers that the client may use now
 
 
+class InstallInput(NamedTuple):
+    """What the edits of an install depend on."""
+
+    command: Sequence[str]  # that starts this Remit
+    machine: Machine
+    declared: Declared = ()
+    served: Declared = ()  # that Remit serves, so the client need not load them
+
+
 class InstallRecipe(NamedTuple):
     """How to install Remit in one client."""
 
     title: str
     variables: tuple[str, ...]
-    targets: "Callable[[Sequence[str], Declared, Machine], list[TargetFile]]"
+    targets: "Callable[[InstallInput], list[TargetFile]]"
+    takes_over: bool = False  # the client stops loading what Remit serves
+    steps: str = ""  # how its user switches off servers, where Remit cannot
 
 
 def _words(command: Sequence[str], client: str, record: str) -> list[str]:
@@ -89,7 +101,8 @@ def claude_hooks(command: Sequence[str], record: str, option: str = "") -> list[
     ]
 
 
-def _claude_code(command: Sequence[str], declared: Declared, machine: Machine) -> list[TargetFile]:
+def _claude_code(given: InstallInput) -> list[TargetFile]:
+    command, machine, declared, _ = given
     record = record_path("claude-code", machine)
     # By command: a name would also admit a repository's server of that name.
     own = {"serverCommand": _words(command, "claude-code", record)}
@@ -113,7 +126,8 @@ def _handler(program: str, args: Sequence[str], details: Mapping[str, Any]) -> d
     return {"type": "command", "command": program, "args": list(args), **details}
 
 
-def _claude_desktop(command: Sequence[str], _declared: Declared, machine: Machine) -> list[TargetFile]:
+def _claude_desktop(given: InstallInput) -> list[TargetFile]:
+    command, machine, *_ = given
     file = os.path.join("Claude", "claude_desktop_config.json")
     usual = os.path.join(platform_paths.app_data(machine), file)
     store = os.path.join(
@@ -124,26 +138,31 @@ def _claude_desktop(command: Sequence[str], _declared: Declared, machine: Machin
     return [_among_servers(path, "mcpServers", _entry(command, "claude-desktop", machine))]
 
 
-def _cursor(command: Sequence[str], _declared: Declared, machine: Machine) -> list[TargetFile]:
+def _cursor(given: InstallInput) -> list[TargetFile]:
+    command, machine, *_ = given
     path = os.path.join(machine.home, ".cursor", "mcp.json")
     return [_among_servers(path, "mcpServers", _entry(command, "cursor", machine))]
 
 
-def _vscode(command: Sequence[str], _declared: Declared, machine: Machine) -> list[TargetFile]:
+def _vscode(given: InstallInput) -> list[TargetFile]:
+    command, machine, *_ = given
     path = os.path.join(platform_paths.code_user(machine), "mcp.json")
     entry = {"type": "stdio", **_entry(command, "vscode", machine)}
     return [_among_servers(path, "servers", entry, Format.JSONC)]
 
 
-def _codex(command: Sequence[str], declared: Declared, machine: Machine) -> list[TargetFile]:
+def _codex(given: InstallInput) -> list[TargetFile]:
+    command, machine, declared, served = given
     home = machine.variables.get(CODEX_HOME) or os.path.join(machine.home, ".codex")
     path = os.path.join(home, "config.toml")
     program, *args = _words(command, "codex", record_path("codex", machine))
-    entry: dict[str, Any] = {"command": program, "args": args}
+    # Codex sends its first request without servers that take more than a second, except required ones.
+    entry: dict[str, Any] = {"command": program, "args": args, "required": True}
     # A server gets only the variables its entry names, so Remit's entry names those of all others.
     if handed := sorted(set[str]().union(*map(_variables, declared))):
         entry["env_vars"] = handed
-    return [_among_servers(path, "mcp_servers", entry, Format.TOML)]
+    gateway = Edit(("mcp_servers", SERVER), entry)
+    return [TargetFile(path, Format.TOML, [*codex_switches(served), gateway])]
 
 
 def _variables(declaration: Declaration) -> list[str]:
@@ -154,13 +173,22 @@ def _variables(declaration: Declaration) -> list[str]:
     return [name for value in values for name in references(value, launch.syntaxes)]
 
 
-def _gemini_cli(command: Sequence[str], _declared: Declared, machine: Machine) -> list[TargetFile]:
+def _gemini_cli(given: InstallInput) -> list[TargetFile]:
+    command, machine, _, served = given
     home = machine.variables.get(GEMINI_HOME) or machine.home
     path = os.path.join(home, ".gemini", "settings.json")
     entry = Edit(("mcpServers", SERVER), _entry(command, "gemini-cli", machine))
     # With an allow list, the client loads nothing else.
     allowed = [Edit(_ALLOWED, SERVER, is_item=True)] if _has_list(path, _ALLOWED) else []
-    return [TargetFile(path, Format.JSONC, [entry, *allowed])]
+    return [TargetFile(path, Format.JSONC, [entry, *allowed, *gemini_switches(served)])]
+
+
+def _opencode(given: InstallInput) -> list[TargetFile]:
+    command, machine, _, served = given
+    path = opencode_path(machine)
+    words = _words(command, "opencode", record_path("opencode", machine))
+    entry = Edit(("mcp", SERVER), {"type": "local", "command": words, "enabled": True})
+    return [TargetFile(path, Format.JSONC, [entry, *opencode_switches(served, path)])]
 
 
 def _has_list(path: str, keys: Sequence[str]) -> bool:
@@ -178,14 +206,25 @@ def _among_servers(path: str, key: str, entry: dict[str, Any], format: Format = 
 
 
 PLACES: Mapping[str, InstallRecipe] = {
-    "claude-code": InstallRecipe("Claude Code", (CONFIG_DIR,), _claude_code),
+    "claude-code": InstallRecipe("Claude Code", (CONFIG_DIR,), _claude_code, takes_over=True),
     "claude-desktop": InstallRecipe(
-        "Claude Desktop", (*platform_paths.CONFIG_VARIABLES, platform_paths.LOCALAPPDATA), _claude_desktop
+        "Claude Desktop",
+        (*platform_paths.CONFIG_VARIABLES, platform_paths.LOCALAPPDATA),
+        _claude_desktop,
+        steps="in the tools menu of a chat, turn off every server except `remit`",
     ),
-    "cursor": InstallRecipe("Cursor", (), _cursor),
-    "vscode": InstallRecipe("VS Code", platform_paths.CONFIG_VARIABLES, _vscode),
-    "codex": InstallRecipe("Codex", (CODEX_HOME,), _codex),
-    "gemini-cli": InstallRecipe("Gemini CLI", (GEMINI_HOME,), _gemini_cli),
+    "cursor": InstallRecipe(
+        "Cursor", (), _cursor, steps="in Cursor Settings, under MCP, turn off every server except `remit`"
+    ),
+    "vscode": InstallRecipe(
+        "VS Code",
+        platform_paths.CONFIG_VARIABLES,
+        _vscode,
+        steps="in the Extensions view, under MCP Servers, disable every server except `remit`",
+    ),
+    "codex": InstallRecipe("Codex", (CODEX_HOME,), _codex, takes_over=True),
+    "gemini-cli": InstallRecipe("Gemini CLI", (GEMINI_HOME,), _gemini_cli, takes_over=True),
+    "opencode": InstallRecipe("opencode", (platform_paths.XDG_CONFIG_HOME,), _opencode, takes_over=True),
 }
 
 
@@ -201,7 +240,17 @@ class ClientTargets:
         """Return the display name of a client."""
         return PLACES[client].title
 
-    def targets(self, client: str, declared: Declared, blocks: Sequence[str]) -> Sequence[TargetFile]:
+    def takes_over(self, client: str) -> bool:
+        """Tell whether the client stops loading what Remit serves."""
+        return PLACES[client].takes_over
+
+    def steps(self, client: str) -> str:
+        """Say how a client's user switches off servers, where Remit cannot."""
+        return PLACES[client].steps
+
+    def targets(
+        self, client: str, declared: Declared, blocks: Sequence[str], served: Declared = ()
+    ) -> Sequence[TargetFile]:
         """Return the files to edit, with the edits; only Claude Code has deny rules for static blocks.
 
         Raises:
@@ -209,7 +258,7 @@ class ClientTargets:
         """
         for variable in PLACES[client].variables:
             require_text(variable, self._machine.variables)
-        found = PLACES[client].targets(self._command(), declared, self._machine)
+        found = PLACES[client].targets(InstallInput(self._command(), self._machine, declared, served))
         if client == "claude-code":
             *others, last = found
             return [*others, last._replace(changes=[*last.changes, *denials(blocks)])]

@@ -27,11 +27,20 @@ class ManagedTargets:
         """Return the display name of a client."""
         return f"{PLACES[client].title} for every user of this machine"
 
+    def takes_over(self, client: str) -> bool:
+        """Tell whether the client stops loading what Remit serves."""
+        return PLACES[client].takes_over
+
+    def steps(self, client: str) -> str:
+        """Say how a client's user switches off servers, where Remit cannot."""
+        return PLACES[client].steps
+
     def targets(
         self,
         client: str,
         declared: Declared,  # noqa: ARG002 - the port has it
         blocks: Sequence[str],
+        served: Declared = (),  # noqa: ARG002 - the port has it
     ) -> Sequence[TargetFile]:
         """Return the files to edit, with the edits; no user's servers are named in them."""
         folder, command = managed_directory(self._machine), self._command()

@@ -7,6 +7,7 @@ from typing import NamedTuple, cast
 from remit.clients.parsing import platform_paths
 from remit.clients.parsing.client_reader import Client, ClientReader, EntryOrigin, ParsedFile
 from remit.clients.parsing.entry_fields import EntryError, EntryFields
+from remit.clients.parsing.install_reading import has_gateway
 from remit.clients.parsing.layered_files import FileLayer, declare_layers, deep_merge
 from remit.clients.parsing.permission_rules import RuleWriter
 from remit.clients.parsing.server_entries import ServerEntry, remote
@@ -247,4 +248,5 @@ CLIENT = Client(
     read=read,
     syntaxes=(VariableSyntax.BRACE_ENV, VariableSyntax.BRACE_FILE),
     behavior=NEVER_ASKS,
+    leaves_servers=has_gateway(NAME),
 )

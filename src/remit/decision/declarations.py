@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from remit.decision.agents import AgentProfile
 from remit.decision.kinds import ConfigStatus, Kind
-from remit.decision.launch import Launch
+from remit.decision.launch import Launch, Transport
 from remit.decision.permissions.client_permissions import PermissionRule
 from remit.decision.problems import Problem
 from remit.decision.scopes import Scope
@@ -110,3 +110,9 @@ class StoredReading:
     declarations: Sequence[Declaration]
     rules: Sequence[SettingsRule]
     denied: Mapping[Key, bool]  # whether a policy denied each declaration
+
+
+def is_served(declaration: Declaration) -> bool:
+    """Tell whether Remit can serve a server: not over WebSocket, and not declared by an agent."""
+    launch = declaration.launch
+    return declaration.agent is None and (launch is None or launch.transport is not Transport.WEBSOCKET)

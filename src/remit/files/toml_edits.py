@@ -15,9 +15,12 @@ from remit.files.json_positions import Path
 from remit.files.splices import Splice, apply
 
 _BOM = "\ufeff"
-_HEADER = re.compile(r"[ \t]*\[\[?([^\[\]#]+)\]\]?[ \t]*(?:#.*)?")
+_HEADER = re.compile(r"""[ \t]*\[\[?((?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\[\]#"'])+)\]\]?[ \t]*(?:#.*)?""")
+_PARTS = re.compile(r"""(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^."'])+""")
 _KEY = re.compile(r"""[ \t]*(?:"([^"\\]*)"|'([^']*)'|([A-Za-z0-9_-]+))[ \t]*""")
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
 _LINE_END = re.compile(r"\r?\n")
+_BLANK = re.compile(r"\n(\r?\n)\Z")
 _GAP = re.compile(r"(?:\r?\n[ \t]*)*\Z")
 _REMARKS = re.compile(r"(?:\r?\n[ \t]*(?:#[^\n]*)?)*\Z")
 
@@ -38,7 +41,7 @@ def table(text: str, path: Path) -> tuple[object] | None:
     Raises:
         TomlTextError: the text is not TOML.
     """
-    found: object = _parsed(text)
+    found: object = parse_content(text)
     for key in path:
         if not isinstance(found, dict) or key not in found:
             return None
@@ -46,18 +49,18 @@ def table(text: str, path: Path) -> tuple[object] | None:
     return (found,)
 
 
-def put_table(text: str, path: Path, values: Mapping[str, str | Sequence[str]]) -> list[Splice]:
-    """Append a table of strings and lists of strings.
+def put_table(text: str, path: Path, values: Mapping[str, object]) -> list[Splice]:
+    """Append a table of strings, booleans and lists of strings.
 
     Raises:
         TomlTextError: the text is not TOML, or a table cannot be added at this path.
     """
     newline = "\r\n" if "\r\n" in text else "\n"
     written = (f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items())
-    lines = newline.join((f"[{'.'.join(path)}]", *written, ""))
+    lines = newline.join((f"[{'.'.join(map(_quoted, path))}]", *written, ""))
     is_blank = not text.removeprefix(_BOM).strip()
     gap = "" if is_blank else newline if text.endswith("\n") else newline * 2
-    expected = _parsed(text)
+    expected = parse_content(text)
     holder = expected
     for key in path[:-1]:
         inner: object = holder.setdefault(key, {})
@@ -76,24 +79,22 @@ def take_table(text: str, path: Path) -> list[Splice]:
     """
     if table(text, path) is None:
         return []
-    expected = _without(_parsed(text), path, [name for _, name in _headers(text)])
+    expected = _without(parse_content(text), path, [name for _, name in headers(text)])
     step = [Splice(start, text[start:end], "") for start, end in _blocks(text, path)]
     return _checked(text, step, expected, path)
 
 
-def _without(content: dict[str, Any], path: Path, headers: Sequence[Path]) -> dict[str, Any]:
+def _without(content: dict[str, Any], path: Path, named: Sequence[Path]) -> dict[str, Any]:
     """Remove a table, and parents that exist only through its header."""
     key, *below = path
-    inner = (
-        _without(content[key], below, [name[1:] for name in headers if name[:1] == [key]]) if below else {}
-    )
+    inner = _without(content[key], below, [name[1:] for name in named if name[:1] == [key]]) if below else {}
     rest = {name: value for name, value in content.items() if name != key}
-    return {**content, key: inner} if inner or (below and [key] in headers) else rest
+    return {**content, key: inner} if inner or (below and [key] in named) else rest
 
 
 def _checked(text: str, step: list[Splice], expected: dict[str, Any], path: Path) -> list[Splice]:
     try:
-        is_right = _parsed(apply(text, step)) == expected
+        is_right = parse_content(apply(text, step)) == expected
     except TomlTextError:
         is_right = False
     if not is_right:
@@ -107,10 +108,11 @@ def _checked(text: str, step: list[Splice], expected: dict[str, Any], path: Path
 def _blocks(text: str, path: Path) -> Iterator[tuple[int, int]]:
     """Find the tables at and below a path, each from its header to the end of its last line.
 
-    A table at the end of the text includes the empty lines before it; the lines between two tables stay.
+    A table at the end of the text includes the empty lines before it. Between two tables, one empty line that
+    separated it goes with it.
     """
-    headers: list[tuple[int, list[str]]] = [*_headers(text), (len(text), [])]
-    for (start, name), (end, _) in pairwise(headers):
+    found: list[tuple[int, list[str]]] = [*headers(text), (len(text), [])]
+    for (start, name), (end, _) in pairwise(found):
         if name[: len(path)] != list(path):
             continue
         if end == len(text):
@@ -118,7 +120,9 @@ def _blocks(text: str, path: Path) -> Iterator[tuple[int, int]]:
             yield _after_line_end(text, gap.start()) if gap.start() else 0, end
         else:
             remarks = cast("re.Match[str]", _REMARKS.search(text, start, end))
-            yield start, _after_line_end(text, remarks.start())
+            last = _after_line_end(text, remarks.start())
+            before = _BLANK.search(text, 0, start)
+            yield (before.start(1) if before and _LINE_END.match(text, last) else start), last
 
 
 def _after_line_end(text: str, at: int) -> int:
@@ -126,13 +130,18 @@ def _after_line_end(text: str, at: int) -> int:
     return at if found is None else found.end()
 
 
-def _headers(text: str) -> Iterator[tuple[int, list[str]]]:
+def headers(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Find the headers of a text: where each starts, and its keys."""
     at = 0
     for line in text.split("\n"):
         found = _HEADER.fullmatch(line.rstrip("\r"))
         if found is not None:
-            yield at, [_plain(part) for part in found[1].split(".")]
+            yield at, [_plain(part) for part in _PARTS.findall(found[1])]
         at += len(line) + 1
+
+
+def _quoted(key: str) -> str:
+    return key if _BARE.fullmatch(key) else json.dumps(key, ensure_ascii=False)
 
 
 def _plain(part: str) -> str:
@@ -140,7 +149,12 @@ def _plain(part: str) -> str:
     return part if found is None else next(group for group in found.groups() if group is not None)
 
 
-def _parsed(text: str) -> dict[str, Any]:
+def parse_content(text: str) -> dict[str, Any]:
+    """Parse a text.
+
+    Raises:
+        TomlTextError: the text is not TOML.
+    """
     try:
         return tomllib.loads(text.removeprefix(_BOM))
     except tomllib.TOMLDecodeError as error:

@@ -1,13 +1,15 @@
 """Applies edits to a client's file and removes them again, even if others edited it in between."""
 
+import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
-from remit.files import json_edits, toml_edits
+from remit.files import json_edits, toml_edits, toml_values
 from remit.files.json_positions import JsonText, JsonTextError
 from remit.files.splices import Splice, SpliceError, Step, apply, undo
 from remit.files.toml_edits import TomlTextError
-from remit.install.install_record import Edit, EditedFile, Format, WrittenKey, digest
+from remit.install.install_record import SERVED, Edit, EditedFile, Format, WrittenKey, digest
 
 T = TypeVar("T")
 
@@ -55,6 +57,8 @@ class EditableText:
 
     def source(self, path: Sequence[str]) -> str | None:
         """Return the source text at a path; None if there is none."""
+        if self._is_flag(path):
+            return json.dumps(self.value(path)).strip("[]")
         if self._format is Format.TOML:
             step = self._try(lambda: toml_edits.take_table(self.text, path))
             return "".join(splice.removed for splice in step) or None
@@ -62,7 +66,9 @@ class EditableText:
 
     def put(self, path: Sequence[str], value: Any) -> None:
         """Set the value at a path."""
-        if self._format is Format.TOML:
+        if self._format is Format.TOML and isinstance(value, bool):
+            self._make(lambda: toml_values.put_flag(self.text, path, value, SERVED))
+        elif self._format is Format.TOML:
             self.take(path)
             self._make(lambda: toml_edits.put_table(self.text, path, value))
         else:
@@ -70,7 +76,9 @@ class EditableText:
 
     def put_source(self, path: Sequence[str], source: str) -> None:
         """Set the source text at a path."""
-        if self._format is Format.TOML:
+        if self._is_flag(path):
+            self._make(lambda: toml_values.put_flag(self.text, path, json.loads(source)))
+        elif self._format is Format.TOML:
             self.take(path)
             self._make(lambda: [Splice(len(self.text), "", source)])
         else:
@@ -82,7 +90,9 @@ class EditableText:
 
     def take(self, path: Sequence[str]) -> None:
         """Remove the value at a path."""
-        if self._format is Format.TOML:
+        if self._is_flag(path):
+            self._make(lambda: toml_values.take_flag(self.text, path))
+        elif self._format is Format.TOML:
             self._make(lambda: toml_edits.take_table(self.text, path))
         else:
             self._make(lambda: json_edits.take(self._json(), path))
@@ -90,6 +100,10 @@ class EditableText:
     def take_item(self, path: Sequence[str], item: Any) -> None:
         """Remove an item from a list."""
         self._make(lambda: json_edits.take_item(self._json(), path, lambda found: found == item))
+
+    def _is_flag(self, path: Sequence[str]) -> bool:
+        found = self.value(path) if self._format is Format.TOML else None
+        return found is not None and isinstance(found[0], bool)
 
     def _json(self) -> JsonText:
         if self._read is None or self._read.text is not self.text:
@@ -119,14 +133,15 @@ def is_blank(text: str) -> bool:
 def is_in_place(
     text: str | None, format: Format, changes: Sequence[Edit], known: Sequence[WrittenKey] = ()
 ) -> bool:
-    """Tell whether a text contains all edits, and no item of earlier ones that is no longer wanted.
+    """Tell whether a text contains all edits, and no item or switch of earlier ones that is no longer wanted.
 
     Raises:
         UneditableError: the text is invalid.
     """
     if text is None:
         return not changes
-    if any(key.is_item and Edit(key.path, key.value, is_item=True) not in changes for key in known):
+    wanted = [(change.path, change.value) for change in changes]
+    if any((key.is_item or key.switches) and (key.path, key.value) not in wanted for key in known):
         return False
     document = EditableText(text, format)
     return all(_stands(document, change) for change in changes)
@@ -170,14 +185,16 @@ def _is_theirs(document: EditableText, change: Edit) -> bool:
 
 
 def _put(document: EditableText, change: Edit) -> WrittenKey:
-    path, value, is_item = change
+    path, value, is_item, switches = change
     known = sum(document.value(path[: at + 1]) is not None for at in range(len(path)))
     earlier = None if is_item else document.source(path)
     if is_item:
         document.add(path, value)
     elif document.value(path) != (value,):
         document.put(path, value)
-    return WrittenKey(path=path, value=value, is_item=is_item, earlier=earlier, known=known)
+    return WrittenKey(
+        path=path, value=value, is_item=is_item, earlier=earlier, known=known, switches=switches
+    )
 
 
 def remove_edits(text: str, file: EditedFile) -> RemovedEdits:
@@ -192,9 +209,36 @@ def remove_edits(text: str, file: EditedFile) -> RemovedEdits:
         return RemovedEdits(original, is_exact=True)
     if is_blank(text):
         return RemovedEdits(text, is_exact=False)
+    removed = _taken(text, file)
+    try:  # first the inserted texts that are still as they were, to the last byte
+        literal = _taken(_without_insertions(text, file.steps), file)
+        is_same = _content(literal.text, file.format) == _content(removed.text, file.format)
+    except UneditableError:
+        return removed
+    return RemovedEdits(literal.text, is_exact=False, left=removed.left) if is_same else removed
+
+
+def _taken(text: str, file: EditedFile) -> RemovedEdits:
+    """Remove the edits key by key."""
     document = EditableText(text, file.format)
     left = [".".join(key.path) for key in reversed(file.keys) if not _take(document, key)]
     return RemovedEdits(document.text, is_exact=False, left=left)
+
+
+def _without_insertions(text: str, steps: Sequence[Step]) -> str:
+    """Remove the inserted texts, wherever they are now, except those that others' text could be taken for."""
+    splices = [splice for step in steps for splice in step]
+    left = Counter(splice.inserted for splice in splices)
+    for splice in reversed(splices):
+        is_ours = text.count(splice.inserted) == left[splice.inserted]
+        left[splice.inserted] -= 1
+        if splice.inserted and not splice.removed and is_ours:
+            text = text.replace(splice.inserted, "", 1)
+    return text
+
+
+def _content(text: str, format: Format) -> tuple[Any] | None:
+    return EditableText(text, format).value(())
 
 
 def _undone(text: str, file: EditedFile) -> str | None:
@@ -209,8 +253,8 @@ def _undone(text: str, file: EditedFile) -> str | None:
 def _take(document: EditableText, key: WrittenKey) -> bool:
     """Remove one key; False if something remains because others changed it."""
     found = document.value(key.path)
-    if found is None:
-        return True
+    if found is None or (key.switches and not key.is_item and found[0] != key.value):
+        return True  # gone, or switched by its user since
     if key.is_item:
         document.take_item(key.path, key.value)
     elif _are_lists(key.value, found[0]) and found[0] != key.value:

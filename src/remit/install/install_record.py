@@ -11,8 +11,7 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Any, NamedTuple, cast
 
-from remit.decision.declarations import Declaration
-from remit.decision.launch import Transport
+from remit.decision.declarations import Declaration, is_served
 from remit.decision.tool_names import SERVER, normalise
 from remit.files.splices import Splice, Step
 from remit.install.ground import Ground, parse_ground
@@ -21,6 +20,7 @@ from remit.text.secrets import may_be_secret
 VERSION = 2  # 1 had no ground
 DENIED = ("permissions", "deny")  # Claude Code's own deny rules
 ASKED = ("permissions", "ask")  # and the rules for what it asks about
+SERVED = "served by Remit"  # the comment on a switch, where the format has comments on a line
 
 
 class Format(StrEnum):
@@ -37,6 +37,7 @@ class Edit(NamedTuple):
     path: tuple[str, ...]
     value: Any
     is_item: bool = False  # an item of a list that others share
+    switches: str | None = None  # the server that it switches off, which Remit serves instead
 
 
 class TargetFile(NamedTuple):
@@ -56,6 +57,7 @@ class WrittenKey:
     is_item: bool = False
     earlier: str | None = None  # source text; None: the key was absent
     known: int = 0  # how many keys of the path existed before
+    switches: str | None = None  # the server that it switches off, which Remit serves instead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +93,11 @@ class InstallRecord:
         return next((file for file in self.files if file.path == path), None)
 
     @property
+    def switched(self) -> list[str]:
+        """The servers that are switched off in the client, because Remit serves them."""
+        return [key.switches for file in self.files for key in file.keys if key.switches is not None]
+
+    @property
     def settings(self) -> EditedFile | None:
         """The file with the hooks."""
         return next((file for file in self.files if any(key.path[0] == "hooks" for key in file.keys)), None)
@@ -112,9 +119,15 @@ def _gateway(file: EditedFile) -> Gateway | None:
     for key in file.keys:
         value: object = key.value
         if key.path[-1] == SERVER and isinstance(value, dict):
-            entry = cast("dict[str, Any]", value)
-            return Gateway(file.path, (str(entry.get("command", "")), *map(str, entry.get("args", ()))))
+            return Gateway(file.path, tuple(entry_words(cast("dict[str, Any]", value))))
     return None
+
+
+def entry_words(entry: Mapping[str, Any]) -> list[str]:
+    """Return the command line of a server's entry: a program and its arguments, or one list of both."""
+    command, args = entry.get("command", ""), entry.get("args", ())
+    words = cast("list[object]", command) if isinstance(command, list) else [command]
+    return [*map(str, words), *map(str, cast("list[object]", args) if isinstance(args, list) else ())]
 
 
 def denials(rules: Iterable[str]) -> list[Edit]:
@@ -147,12 +160,6 @@ def matcher(declaration: Declaration) -> dict[str, Any]:
     return {"serverCommand": list(words)}
 
 
-def is_served(declaration: Declaration) -> bool:
-    """Tell whether Remit can serve a server: not over WebSocket, and not declared by an agent."""
-    launch = declaration.launch
-    return declaration.agent is None and (launch is None or launch.transport is not Transport.WEBSOCKET)
-
-
 def digest(text: str) -> str:
     """Return the digest of a text."""
     return sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
@@ -176,6 +183,7 @@ def write(install: InstallRecord) -> str:
                     "item": key.is_item,
                     "earlier": key.earlier,
                     "known": key.known,
+                    **({} if key.switches is None else {"switches": key.switches}),
                 }
                 for key in file.keys
             ],
@@ -230,6 +238,7 @@ def _file(content: Mapping[str, Any]) -> EditedFile:
                 is_item=bool(key["item"]),
                 earlier=None if key["earlier"] is None else str(key["earlier"]),
                 known=int(key["known"]),
+                switches=None if key.get("switches") is None else str(key["switches"]),
             )
             for key in content["keys"]
         ],

@@ -1,6 +1,7 @@
 """The paths of install records; every command checks for one, so this module imports little."""
 
 import os
+from collections.abc import Iterable
 
 from remit import settings
 from remit.configuration.file_paths import managed_directory
@@ -21,3 +22,8 @@ def managed_record_path(client: str, machine: Machine) -> str:
 def record_paths(client: str, machine: Machine) -> tuple[str, str]:
     """Return the paths of a client's records: the user's and the administrator's."""
     return record_path(client, machine), managed_record_path(client, machine)
+
+
+def recorded_clients(clients: Iterable[str], machine: Machine) -> list[str]:
+    """List the clients that this user has installed Remit in."""
+    return [client for client in clients if os.path.exists(record_path(client, machine))]

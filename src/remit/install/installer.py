@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.client_settings import ClientSettings
@@ -15,8 +17,6 @@ from remit.decision.tool_names import SERVER
 from remit.errors import FileChangeError, InstallError, NoSuchDirectoryError, NotInstalledError
 from remit.install.file_edits import (
     EditableText,
-    RemovedEdits,
-    UneditableError,
     apply_edits,
     is_in_place,
     remove_edits,
@@ -26,7 +26,6 @@ from remit.install.install_record import (
     DENIED,
     Edit,
     EditedFile,
-    Format,
     InstallRecord,
     TargetFile,
     denials,
@@ -35,7 +34,8 @@ from remit.install.install_record import (
 )
 from remit.install.install_record_store import InstallRecords
 from remit.install.ports import InstallTargets
-from remit.install.remit_entries import own_keys, starts
+from remit.install.recorded_edits import denials_in_place, is_empty, named, recognised
+from remit.install.remit_entries import starts
 
 if TYPE_CHECKING:
     from remit.scanning.ports import Sources
@@ -70,6 +70,7 @@ class Installer:
         clock: Clock,
         ground: Ground,
         blocks: Callable[[], Sequence[str]] = tuple,
+        served: Callable[[str, Sequence[str]], Sequence[Declaration]] = lambda _client, _directories: (),
     ) -> None:
         self._places = places
         self._records = records
@@ -77,6 +78,7 @@ class Installer:
         self._clock = clock
         self._ground = ground
         self._blocks = blocks
+        self._served = served  # by a client and directories, what Remit serves of its servers
         self._known: dict[str, Sequence[TargetFile]] = {}
 
     @property
@@ -112,6 +114,19 @@ class Installer:
         """List the directories in which a client was used, if it records them."""
         return self._places.projects(client)
 
+    def takes_over(self, client: str) -> bool:
+        """Tell whether the client stops loading what Remit serves."""
+        return self._places.takes_over(client)
+
+    def steps(self, client: str) -> str:
+        """Say how the client's user switches off servers, where Remit cannot."""
+        return self._places.steps(client)
+
+    def switched(self, client: str) -> list[str]:
+        """List the servers that an install switches off in the client, because Remit serves them."""
+        edits = (edit for target in self._targets(client) for edit in target.changes)
+        return [edit.switches for edit in edits if edit.switches is not None]
+
     def kept(self, client: str) -> list[str]:
         """List the servers that the client keeps, because Remit does not serve them."""
         return list(dict.fromkeys(item.server or "" for item in unserved_servers(self._declared(client))))
@@ -137,16 +152,36 @@ class Installer:
         """Install Remit in a client; record the previous content before changing any file.
 
         Raises:
-            FileChangeError: a file cannot be read or written, or is invalid.
+            FileChangeError: a file cannot be read or written, or is invalid; all files are as before.
             InstallError: another server has Remit's name.
         """
+        self._known.pop(client, None)  # what Remit serves may have changed
         self.plan(client)  # fails before anything is changed
+        before = self._records.load(client)
         done: list[FileChange] = []
-        for target in self._targets(client):
-            done.append(
-                self._change(target.path, lambda text, target=target: self._recorded(target, text, client))
-            )
+        try:
+            for target in self._targets(client):
+                done.append(self._change(target.path, partial(self._recorded, target, client)))
+        except FileChangeError:
+            self._restore(done, client, before)
+            raise
         return done
+
+    def _restore(self, done: Sequence[FileChange], client: str, before: InstallRecord | None) -> None:
+        """Undo the changes of an install that failed; what others changed meanwhile stays recorded."""
+        made = self._record(client)
+        left = before or replace(made, files=())
+        for change in reversed(done):
+            now = self._change(change.path, partial(_undone, change))
+            edited = made.file(change.path)
+            if edited is not None and now.after != change.before:
+                left = left.with_file(edited)
+            elif edited is not None and now.after is None:
+                self._places.remove_empty(edited.made)
+        if left.files:
+            self._records.save(left)
+        else:
+            self._records.drop(client)
 
     def refresh_blocks(self, client: str, *, may_remove: bool) -> bool:
         """Bring the client's own deny rules in step with the policy; False if there is nothing to change.
@@ -166,7 +201,7 @@ class Installer:
         others = [Edit(key.path, key.value, key.is_item) for key in known.keys if key.path != DENIED]
 
         def refreshed(text: str | None) -> FileChange:
-            kept = () if may_remove else _denials_in_place(known, text)
+            kept = () if may_remove else denials_in_place(known, text)
             rules = [*denials(dict.fromkeys((*kept, *self._blocks())))]
             if text is not None and digest(text) != known.after:  # others' changes stay as they are
                 return self._with_denials(known, text, rules, record)
@@ -209,7 +244,11 @@ class Installer:
 
     def _targets(self, client: str) -> Sequence[TargetFile]:
         if client not in self._known:
-            self._known[client] = self._places.targets(client, self._declared(client), self._blocks())
+            directories = list(
+                dict.fromkeys((self._sources.home, *self._places.projects(client), os.getcwd()))
+            )
+            served = self._served(client, directories) if self._places.takes_over(client) else ()
+            self._known[client] = self._places.targets(client, self._declared(client), self._blocks(), served)
         return self._known[client]
 
     def _declared(self, client: str) -> list[Declaration]:
@@ -233,11 +272,11 @@ class Installer:
     ) -> tuple[FileChange, EditedFile | None]:
         """Plan the change of a file, with its record; no record if nothing changes."""
         known = record.file(target.path)
-        with _named(target.path):
+        with named(target.path):
             self._require_room(target, text)
             if known is not None and is_in_place(text, target.format, target.changes, known.keys):
                 return FileChange(target.path, text, text), None
-            base = None if text is None else remove_edits(text, known or _recognised(target, text)).text
+            base = None if text is None else remove_edits(text, known or recognised(target, text)).text
             after, edited = apply_edits(base, target.path, target.format, target.changes)
         is_new = edited.is_new or (known is not None and known.is_new)
         made = (known.made if known is not None else ()) or self._places.missing_directories(target.path)
@@ -253,7 +292,7 @@ class Installer:
                     hint="give that server another name, and run the command again",
                 )
 
-    def _recorded(self, target: TargetFile, text: str | None, client: str) -> FileChange:
+    def _recorded(self, target: TargetFile, client: str, text: str | None) -> FileChange:
         return self._saved(target, text, self._record(client))
 
     def _with_denials(
@@ -261,7 +300,7 @@ class Installer:
     ) -> FileChange:
         """Change only the deny rules of a file that others changed, and save its record first."""
         own = [key for key in known.keys if key.path == DENIED]
-        with _named(known.path):
+        with named(known.path):
             if is_in_place(text, known.format, rules, own):
                 return FileChange(known.path, text, text)
             base = remove_edits(text, replace(known, before="", after="", keys=own)).text
@@ -286,8 +325,8 @@ class Installer:
         found: list[EditedFile] = []
         for target in reversed(self._targets(client)):
             text = self._places.read(target.path)
-            with _named(target.path):
-                file = None if text is None else _recognised(target, text)
+            with named(target.path):
+                file = None if text is None else recognised(target, text)
             if file is not None and file.keys:
                 found.append(file)
         if not found:
@@ -297,9 +336,9 @@ class Installer:
     def _taken(self, file: EditedFile, text: str | None) -> FileChange:
         if text is None:
             return FileChange(file.path, None, None)
-        with _named(file.path):
+        with named(file.path):
             taken = remove_edits(text, file)
-            is_gone = file.is_new and _is_empty(taken, file.format)
+            is_gone = file.is_new and is_empty(taken, file.format)
         return FileChange(file.path, text, None if is_gone else taken.text, taken.left)
 
     def _change(self, path: str, plan: Callable[[str | None], FileChange]) -> FileChange:
@@ -313,41 +352,6 @@ class Installer:
         return done[-1]
 
 
-def _recognised(target: TargetFile, text: str) -> EditedFile:
-    """Recognize Remit's entries in a file without a record."""
-    document = EditableText(text, target.format)
-    found = [document.value(change.path) for change in target.changes]
-    keys = list(own_keys(target.changes, [None if value is None else value[0] for value in found]))
-    return EditedFile(path=target.path, format=target.format, before="", after="", keys=keys)
-
-
-def _denials_in_place(file: EditedFile, text: str | None) -> list[str]:
-    """List the deny rules that Remit wrote, except those that a person has removed since."""
-    with _named(file.path):
-        found = None if text is None else EditableText(text, file.format).value(DENIED)
-    return [
-        key.value for key in file.keys if found is not None and key.path == DENIED and key.value in found[0]
-    ]
-
-
-def _is_empty(taken: RemovedEdits, format: Format) -> bool:
-    return EditableText(taken.text, format).value(()) == ({},)
-
-
-class _named:  # noqa: N801 - reads as a word of the `with`
-    """Adds the file's path to errors."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        if isinstance(error, UneditableError):
-            place = f", {error.place}" if error.place else ""
-            raise FileChangeError(
-                f"{self._path}{place}: {error.reason}; nothing was written",
-                hint=error.hint
-                or "fix the file (the client cannot read all of it either), then run this again",
-            ) from None
+def _undone(change: FileChange, text: str | None) -> FileChange:
+    """Plan to undo a change, unless others changed the file since."""
+    return FileChange(change.path, text, change.before if text == change.after else text)

@@ -17,8 +17,16 @@ class InstallTargets(Protocol):
 
     def title(self, client: str) -> str: ...
 
+    def takes_over(self, client: str) -> bool: ...  # the client stops loading what Remit serves
+
+    def steps(self, client: str) -> str: ...  # by which its user switches off servers, where Remit cannot
+
     def targets(
-        self, client: str, declared: Sequence[Declaration], blocks: Sequence[str]
+        self,
+        client: str,
+        declared: Sequence[Declaration],
+        blocks: Sequence[str],
+        served: Sequence[Declaration] = (),
     ) -> Sequence[TargetFile]: ...
 
     def projects(self, client: str) -> Sequence[str]: ...

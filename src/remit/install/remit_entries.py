@@ -7,14 +7,14 @@ from typing import Any, cast
 from remit.decision.launch import program
 from remit.decision.tool_names import SERVER
 from remit.install.ground import OPTION
-from remit.install.install_record import Edit, WrittenKey
+from remit.install.install_record import Edit, WrittenKey, entry_words
 
-_VARYING = ("command", "args", "env_vars")  # fields that depend on the machine and the version
+_VARYING = ("command", "args", "env_vars", "required")  # fields that depend on the machine and the version
 
 
 def starts(entry: object, command: str) -> bool:
     """Tell whether a server or hook entry starts a Remit command."""
-    words = [str(_field(entry, "command") or ""), *map(str, _items(_field(entry, "args")))]
+    words = entry_words(cast("dict[str, Any]", entry)) if isinstance(entry, dict) else [""]
     if len(words) == 1:
         words = words[0].split()
     return any(program(word) == "remit" and following == command for word, following in pairwise(words))
@@ -50,7 +50,7 @@ def _is_entry(value: object, wanted: object) -> bool:
 
 def _call(entry: object) -> list[object]:
     """Return the words from `serve` on, without the record: other versions and users have another one."""
-    args = _items(_field(entry, "args"))
+    args = entry_words(cast("dict[str, Any]", entry))[1:]
     words = args[args.index("serve") :] if "serve" in args else args
     at = words.index(OPTION) if OPTION in words else len(words)
     return [*words[:at], *words[at + 2 :]]

@@ -5,19 +5,19 @@ model reads the reason; files, lines and the fix are for the user.
 """
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from remit.decision.client_settings import matches
+from remit.decision.client_settings import ClientSettings, matches
 from remit.decision.context import Context, shorten
 from remit.decision.decide import ToolDecision
-from remit.decision.declarations import Declaration, Key, Resolved
+from remit.decision.declarations import Declaration, Key, Resolved, is_served
 from remit.decision.gate_rules import status_reason
 from remit.decision.gates import Gate
-from remit.decision.kinds import ConfigStatus, Kind
+from remit.decision.kinds import RUNS, ConfigStatus, Kind
 from remit.decision.scopes import Scope
-from remit.decision.settings_rules import MANAGED_HOOKS_ONLY, Effect, SettingsLevel, SettingsRule
+from remit.decision.settings_rules import MANAGED_HOOKS_ONLY, NEVER_ASKS, Effect, SettingsLevel, SettingsRule
 from remit.decision.tool_names import REMIT, SERVER
 from remit.decision.tools import Tool
 from remit.text.foreign import one_line
@@ -95,11 +95,23 @@ class InstalledClient(NamedTuple):
     rules: Sequence[SettingsRule]
     own_rules: Sequence[SettingsRule]  # written by Remit
     line_of: LineOf = lambda _path, *_keys: 0
+    unable: Collection[Key] = ()  # servers that cannot start
 
     @property
     def has_gateway(self) -> bool:
         """Whether the client starts our gateway."""
         return any(item.is_remit for item in started_servers(self.resolved))
+
+    @property
+    def waits(self) -> bool:
+        """Whether the client loads no server of its own here until its user trusts the directory."""
+        own = [item for item in self.resolved if item.declaration.is_remit]
+        return self.name in _SWITCHED and any(item.config_status is ConfigStatus.PENDING for item in own)
+
+    @property
+    def name(self) -> str:
+        """The client's name; a context may be about all of them."""
+        return next((item.declaration.client for item in self.resolved), self.context.client or "")
 
     @property
     def is_managed(self) -> bool:
@@ -133,27 +145,34 @@ def _disables_ours(rule: SettingsRule, client: InstalledClient) -> bool:
     return is_administrators or not client.is_managed
 
 
-_MISSING = "Claude Code loads only Remit here, and Remit is not loaded"
+NARROWED = "claude-code"  # has a list of allowed servers
+_SWITCHED = ("codex", "gemini-cli", "opencode")  # have a switch for each server
+_MISSING = {
+    True: "Claude Code loads only Remit here, and Remit is not loaded",
+    False: "the client leaves its servers to Remit, and Remit is not loaded",
+}
 
 
 def missing_gateway(client: InstalledClient) -> Iterator[InstallNotice]:
     """Find the reason why a client that should load only Remit does not load it."""
-    if not client.own_rules or client.has_gateway:
+    if not client.own_rules or client.has_gateway or client.waits:
         return
-    source, place = client.own_rules[0].source, "mcpServers" if client.is_managed else "allowedMcpServers"
-    why, fix = _why_missing(client)
-    yield InstallNotice(NoticeKind.GATEWAY, source, place, _MISSING, fix, detail=f"{_MISSING}: {why}")
+    is_narrowed = client.name == NARROWED
+    source, place = client.own_rules[0].source, "allowedMcpServers" if is_narrowed else SERVER
+    place = "mcpServers" if client.is_managed else place
+    (why, fix), missing = _why_missing(client), _MISSING[is_narrowed]
+    yield InstallNotice(NoticeKind.GATEWAY, source, place, missing, fix, detail=f"{missing}: {why}")
 
 
 def _why_missing(client: InstalledClient) -> tuple[str, str]:
     servers = [item for item in client.resolved if item.declaration.kind is Kind.MCP_SERVER]
     own = next((item for item in servers if item.declaration.is_remit), None)
     if own is None:
-        again = f"run `remit install claude-code{client.option}`"
+        again = f"run `remit install {client.name}{client.option}`"
         named = [item.declaration for item in servers if item.declaration.server == SERVER]
         changed = next((item for item in named if item.scope in _OWN_SCOPES), None)
         if changed is None:
-            return "its entry is gone", f"{again}, or `remit uninstall claude-code{client.option}`"
+            return "its entry is gone", f"{again}, or `remit uninstall {client.name}{client.option}`"
         return f"its entry in {client.place(changed.source, 'mcpServers', SERVER)} was changed", again
     if own.shadowed_by is not None:
         place = client.place(own.shadowed_by.source, "mcpServers", SERVER)
@@ -174,9 +193,45 @@ def _denied(declaration: Declaration, status: ConfigStatus, client: InstalledCli
     lists = dict.fromkeys(rule.source for rule in client.rules if rule.effect is Effect.ALLOWS)
     files = ", ".join(shorten(path, client.context) for path in lists)
     where = f" in {files}" if files else ""
-    again = f"remit uninstall claude-code{client.option}"
+    again = f"remit uninstall {client.name}{client.option}"
     fix = f"change that, or run `{again}` to have the client load its servers itself"
     return status_reason(status) + where, fix
+
+
+def directly_loaded(client: InstalledClient) -> Iterator[InstallNotice]:
+    """Find servers that Remit serves and the client loads too, because its switch for them is on."""
+    if client.name not in _SWITCHED or not client.has_gateway:
+        return
+    settings = ClientSettings(
+        [*client.rules, *client.own_rules],
+        is_headless=client.context.flags.is_headless,
+        behavior=NEVER_ASKS,
+    )
+    for item in started_servers(client.resolved):
+        is_own = item.is_remit or item.source == REMIT
+        is_ours = is_served(item) and not is_own and item.key not in client.unable
+        if is_ours and settings.status(item) in RUNS:
+            name = one_line(item.server or item.name, _LONGEST_NAME)
+            yield InstallNotice(
+                NoticeKind.SERVER,
+                item.source,
+                item.server or item.name,
+                f"the client loads `{name}` itself, next to Remit: Remit's decisions do not apply to it "
+                "there, and its tools may be listed twice",
+                _fix_for_loaded(item),
+                item.scope,
+            )
+
+
+def _fix_for_loaded(item: Declaration) -> str:
+    again = f"run `remit install {item.client}`"
+    if item.scope is Scope.MANAGED:
+        return "ask the administrator to switch it off in the client"
+    if item.scope is not Scope.PROJECT:
+        return again
+    if item.client == "codex":
+        return f"move its entry from the project's file to your own, which has a switch for it, and {again}"
+    return f"run `remit trust {shlex.quote(str(item.server))}`, then {again}"
 
 
 _OWN_GATES = (Gate.POLICY, Gate.DEFINITION, Gate.STATE, Gate.DANGER)  # the client knows nothing of them
@@ -266,6 +321,13 @@ def failing_servers(listed: Iterable[ToolDecision], obstacles: Mapping[Key, str]
                 f"correct that, then run `remit scan --connect {shlex.quote(str(tool.server))}`",
                 tool.scope,
             )
+
+
+def lost_protection(client: InstalledClient) -> Iterator[InstallNotice]:
+    """Find what keeps Remit's decisions from a client that it is installed in."""
+    yield from missing_gateway(client)
+    yield from disabled_hooks(client)
+    yield from directly_loaded(client)
 
 
 def missing_servers(

@@ -6,9 +6,8 @@ from remit.scanning.scanner import Scanner
 from remit.sessions.install_notices import (
     InstalledClient,
     InstallNotice,
-    disabled_hooks,
     lost_programs,
-    missing_gateway,
+    lost_protection,
     missing_servers,
 )
 
@@ -31,14 +30,14 @@ class ProtectionCheck:
     def weakened(self, context: Context) -> list[InstallNotice]:
         """List what keeps an installed Remit from enforcing decisions."""
         found: list[InstallNotice] = []
+        unable = self._scanner.obstacles(context) if context.starts_servers else ()
         for reading, resolved in self._scanner.readings(context).values():
             own = [item for item in resolved if item.declaration.is_remit]
             client = InstalledClient(
-                context, resolved, reading.rules, reading.own_rules, self._scanner.line_of
+                context, resolved, reading.rules, reading.own_rules, self._scanner.line_of, unable
             )
             if own:
                 found += lost_programs(own, self._scanner.facts(own, context).absent, client.option)
             if context.starts_servers:
-                found += missing_gateway(client)
-                found += disabled_hooks(client)
+                found += lost_protection(client)
         return found

@@ -6,7 +6,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from remit.catalog.contexts import ALL_CLIENTS
+from remit.bootstrap_install import installed_clients
+from remit.catalog.contexts import ALL_CLIENTS, DEFAULT_CLIENT
 from remit.catalog.listed_groups import ListedGroup, SortKey, group_tools
 from remit.cli.json_output import Shape, moment
 from remit.sessions.definition_notices import held_notices
@@ -46,10 +47,12 @@ def sign_in_states(
 
 def status_notices(registry: Registry, project: str) -> list[InstallNotice]:
     """List what keeps Remit from protecting a project, or a server or a tool from reaching an agent."""
-    contexts = (registry.at(project), registry.at(project, ALL_CLIENTS))  # all: only lost programs count
+    everywhere = registry.at(project, ALL_CLIENTS)  # only lost programs count
+    clients = dict.fromkeys((DEFAULT_CLIENT, *installed_clients()))
+    contexts = (*(registry.at(project, client) for client in clients), everywhere)
     missing = [notice for here in contexts for notice in registry.protection.notices(here)]
-    changes = registry.states.with_rules(contexts[1]).policy.changes
-    held = held_notices(registry.trust.pins.changed(contexts[1]), changes)
+    changes = registry.states.with_rules(everywhere).policy.changes
+    held = held_notices(registry.trust.pins.changed(everywhere), changes)
     return list(dict.fromkeys([*missing, *held]))
 
 

@@ -17,6 +17,7 @@ from remit.decision.decide import ToolDecision
 from remit.decision.kinds import COULD_RUN, ConfigStatus
 from remit.decision.problems import Severity
 from remit.decision.tool_names import SERVER
+from remit.doctor.served_servers import kept_servers
 from remit.errors import RemitError
 from remit.install.environment_lifetime import short_lived
 from remit.install.installer import FileChange, Installer
@@ -24,7 +25,7 @@ from remit.registry import Registry
 from remit.settings import KEY
 from remit.trust.trust_rule import ServerTrust
 
-NARROWED = "claude-code"  # the client that loads only Remit afterwards
+NARROWED = "claude-code"  # the client with a list of allowed servers: it loads only Remit afterwards
 _INSTEAD = "put the key into a file, set REMIT_EMBEDDINGS_KEY_FILE to its path, and install again"
 
 
@@ -35,26 +36,45 @@ def install_in(installer: Installer, client: str, *, yes: bool) -> bool:
         if installer.is_new(client):
             _say(f"{title} is not configured yet; its file would be created.")
         _say(f"This changes {paths(changes)}. To see how: remit install {client} --dry-run")
+        explain_takeover(installer, client)
         warn_of_vanishing(client, title)
         if not agrees(f"Install Remit in {title}?", yes=yes):
             _say(f"{title} was not changed.")
             return False
         name_change(f"remit install {client}")
-        summarize_install(installer.install(client), client, title)
+        summarize_install(installer.install(client), installer, client)
     else:
         installer.install(client)  # restores a lost record
         render.out(f"Already installed in {title}; nothing was changed.")
-    offer_trust(installer, client, yes=yes, is_asked=True)
+    if offer_trust(installer, client, yes=yes, is_asked=True) and installer.takes_over(client):
+        installer.install(client)  # Remit serves more now
     _after(installer, client)
     return True
 
 
-def summarize_install(changes: Sequence[FileChange], client: str, title: str) -> None:
-    """Say in five lines what was changed, what was not, and how to undo it."""
-    others = "Remit serves them" if client == NARROWED else f"{title} still loads them, too"
+def explain_takeover(installer: Installer, client: str) -> None:
+    """Say before anything is written what becomes of the client's own servers."""
+    title, switched = installer.title(client), installer.switched(client)
+    if switched:
+        them = "it" if len(switched) == 1 else "them"
+        _say(f"Remit serves {render.quoted(switched)}, so {title} stops loading {them} itself.")
+        entries = "Its entry stays: it is" if len(switched) == 1 else "Their entries stay: they are"
+        _say(f"{entries} only switched off, and `remit uninstall {client}` restores every byte.")
+    elif not installer.takes_over(client):
+        _say(f"{title} has no setting in its files that Remit could use to switch off your servers, so it")
+        _say(f"keeps loading them next to Remit. After the install, {installer.steps(client)}.")
+
+
+def summarize_install(changes: Sequence[FileChange], installer: Installer, client: str) -> None:
+    """Say in a few lines what was changed, what was not, and how to undo it."""
+    title, switched = installer.title(client), installer.switched(client)
+    others = "Remit serves them" if installer.takes_over(client) else f"{title} still loads them, too"
     render.out(f"Installed in {title}.")
     render.out(f"  changed    {paths(changes)}")
-    render.out(f"  unchanged  the entries of your other servers: {others}")
+    if switched:
+        render.out(f"  served     {render.quoted(switched)}, now through Remit and switched off in {title}")
+    else:
+        render.out(f"  unchanged  the entries of your other servers: {others}")
     render.out(f"  starts     the next time you start {title}")
     render.out(f"  undo       remit uninstall {client}")
 
@@ -95,8 +115,9 @@ def warn_of_vanishing(client: str, title: str) -> None:
         _say(f"hint: {render.printable(found.lasting)}; then run `remit install {client}`")
 
 
-def offer_trust(installer: Installer, client: str, *, yes: bool, is_asked: bool) -> None:
-    """Ask which projects' servers, already approved in the client, Remit may start."""
+def offer_trust(installer: Installer, client: str, *, yes: bool, is_asked: bool) -> bool:
+    """Ask which projects' servers, already approved in the client, Remit may start; True if any."""
+    is_any = False
     with open_registry() as registry:
         for context, servers in _approved(installer, registry, client):
             _say(f"\nServers of {render.printable(context.workspace.dir)} that the client may start:")
@@ -106,11 +127,13 @@ def offer_trust(installer: Installer, client: str, *, yes: bool, is_asked: bool)
                 continue
             agreed = [server for server in servers if not yes and _is_agreed(server)]
             registry.trust.grant(agreed, context)
+            is_any = is_any or bool(agreed)
             for server in agreed:
                 render.out(f"trusted: {_label(server)}")
             if left := [_label(server) for server in servers if server not in agreed]:
                 _say(f"warning: not trusted, so not available to agents: {', '.join(left)}")
                 _say(f"hint: in that directory, run `remit trust {shlex.join(left)}`")
+    return is_any
 
 
 def _approved(
@@ -155,6 +178,7 @@ def _after(installer: Installer, client: str) -> None:
         here = registry.at(".", client)
         findings = [item for item in registry.diagnose(here) if item.check == "install"]
         is_loaded = any(map(_could_run, registry.tools(here)))
+        kept = [each for setup in registry.examine(here) for each in kept_servers(setup)]
     for finding in findings:
         word = "error" if finding.severity is Severity.ERROR else "warning"
         _say(f"{word}: {render.printable(finding.reason)}")
@@ -162,7 +186,10 @@ def _after(installer: Installer, client: str) -> None:
     if client != NARROWED:
         if not is_loaded:
             _say(f"warning: {title} does not load it here: `remit why remit --client {client}` says why")
-        _say(f"hint: {title} still loads its own servers; disable there what Remit serves")
+        for server, why in kept if installer.takes_over(client) else ():
+            _say(f"`{render.printable(str(server.server))}` stays with {title}: {render.printable(why)}")
+        if not installer.takes_over(client):
+            _say(f"hint: {title} still loads its own servers: {installer.steps(client)}")
         return
     for label in installer.kept(client):
         _say(f"{render.printable(label)} stays with the client: Remit does not serve it")

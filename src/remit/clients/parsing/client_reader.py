@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from remit.clients.parsing.entry_fields import EntryError, EntryFields
-from remit.clients.parsing.install_reading import mark_gateway, read_installs
+from remit.clients.parsing.install_reading import mark_gateway, read_installs, switched_off
 from remit.clients.parsing.server_entries import ServerEntry
 from remit.decision.declarations import ClientReading, Declaration
 from remit.decision.kinds import ConfigStatus, Kind
@@ -31,6 +31,7 @@ from remit.files.bounded_walk import WalkBudget, WalkLimitError, entries, files_
 from remit.files.formats import parse_json
 from remit.files.front_matter import MAX_FRONT_MATTER
 from remit.install.install_record import InstallRecord
+from remit.install.switches import without_switches
 
 FILE_LIMIT = 16 * 2**20  # bytes of a user's file
 PROJECT_FILE_LIMIT = 2**20  # bytes of a project's file
@@ -189,11 +190,18 @@ class ClientReader:
         try:
             within = self.within(path)
             text = read_text(path, limit=min(limit, PROJECT_FILE_LIMIT) if within else limit, within=within)
-            return None if text is None else (format(text),)
+            return None if text is None else (self._as_written(path, format(text)),)
         except FileError as error:
             self.unreadable.add(path)
             self.note(path, error.reason, error.place)
             return None
+
+    def _as_written(self, path: str, content: object) -> object:
+        """Return the content as its user wrote it, without the switches of an install."""
+        for install in self.installs:
+            if (file := install.file(path)) is not None:
+                content = without_switches(content, file)
+        return content
 
     def head(self, path: str, size: int) -> str | None:
         """Read the beginning of a file; None if it is missing, invalid, or one too many of a project."""
@@ -276,6 +284,11 @@ def read_client(client: Client, view: View, machine: Machine, *, now_ns: int) ->
         reader.look_at(f"${variable}")
     reader.installs = read_installs(reader, client.name)
     client.read(reader)
+    own_rules = [rule for part in reader.parsed for rule in part.own_rules]
+    if any(install.switched for install in reader.installs):
+        as_client = ClientReader(view, machine, now_ns=now_ns)  # which knows nothing of installs
+        client.read(as_client)
+        own_rules += switched_off(reader, as_client, client.behavior)
     return ClientReading(
         client=client.name,
         declarations=[
@@ -290,7 +303,7 @@ def read_client(client: Client, view: View, machine: Machine, *, now_ns: int) ->
         problems=list(dict.fromkeys(problem for part in reader.parsed for problem in part.problems)),
         files=list(dict.fromkeys(reader.files)),
         behavior=client.behavior,
-        own_rules=[rule for part in reader.parsed for rule in part.own_rules],
+        own_rules=own_rules,
         executed=[each for part in reader.parsed for each in part.executed],
         ignored=[_with_syntaxes(each, client) for part in reader.parsed for each in part.ignored],
     )

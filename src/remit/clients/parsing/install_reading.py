@@ -1,20 +1,24 @@
-"""Finds our gateway among the servers of a client: the entry in the install record, and no other."""
+"""Reads what an install put into a client: our gateway, and the switches of the servers that it serves."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from remit.decision.client_settings import ClientSettings, declared_label
+from remit.decision.kinds import RUNS, Kind
 from remit.decision.scopes import Scope
+from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule
 from remit.decision.tool_names import SERVER
-from remit.files.bounded_reader import FileError, read_text
+from remit.files.bounded_reader import FileError, Machine, read_text
 from remit.install.install_record import InstallRecord, read
-from remit.install.install_record_path import record_paths
+from remit.install.install_record_path import record_path, record_paths
 
 if TYPE_CHECKING:
     from remit.clients.parsing.client_reader import ClientReader
     from remit.decision.declarations import Declaration
+    from remit.decision.settings_rules import ClientBehavior
 
 RECORD_LIMIT = 16 * 2**20  # bytes
 _OWN_SCOPES = (Scope.GLOBAL, Scope.MANAGED)  # only the user and the administrator write their files
@@ -38,6 +42,43 @@ def _read_install(reader: ClientReader, path: str) -> InstallRecord | None:
     except ValueError as error:
         reader.note(path, str(error))
     return None
+
+
+def has_gateway(client: str) -> Callable[[Machine], bool]:
+    """Tell of a client whether an install put our gateway in the place of its servers."""
+
+    def check(machine: Machine) -> bool:
+        try:
+            text = read_text(record_path(client, machine), limit=RECORD_LIMIT)
+            return text is not None and read(text).gateway is not None
+        except (FileError, ValueError):
+            return False
+
+    return check
+
+
+def switched_off(
+    reader: ClientReader, as_client: ClientReader, behavior: ClientBehavior
+) -> Iterator[SettingsRule]:
+    """Yield a rule for each server that the client does not load because an install switched it off.
+
+    The second reader reads the files as the client does: another file may switch a server on again.
+    """
+    settings = ClientSettings(as_client.rules, behavior=behavior)
+    loaded = {declared_label(item) for item in _servers(as_client) if settings.status(item) in RUNS}
+    labels = dict.fromkeys(map(declared_label, _servers(reader)))
+    for install in reader.installs:
+        source = install.gateway.source if install.gateway is not None else ""
+        for label in labels:
+            if label in install.switched and label not in loaded:
+                yield SettingsRule(
+                    source=source, level=SettingsLevel.USER, effect=Effect.DISABLES, subject=label
+                )
+
+
+def _servers(reader: ClientReader) -> list[Declaration]:
+    found = (item for part in reader.parsed for item in part.declarations)
+    return [item for item in found if item.kind is Kind.MCP_SERVER]
 
 
 def mark_gateway(declaration: Declaration, installs: Iterable[InstallRecord]) -> Declaration:

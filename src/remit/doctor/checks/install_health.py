@@ -4,21 +4,24 @@ from collections.abc import Iterator
 
 from remit.decision.client_settings import ClientSettings
 from remit.decision.context import shorten
+from remit.decision.declarations import is_served
 from remit.decision.kinds import RUNS
 from remit.decision.problems import Severity
 from remit.decision.scopes import Scope
 from remit.decision.settings_rules import Effect, SettingsLevel
 from remit.decision.tool_names import SERVER
 from remit.doctor.findings import ClientSetup, Finding, finding_about
-from remit.install.install_record import is_served
 from remit.sessions.install_notices import (
+    NARROWED,
     InstalledClient,
+    directly_loaded,
     disabled_hooks,
     lost_programs,
     missing_gateway,
     replaced_gateways,
     untrusted_servers,
 )
+from remit.upstream.launch.start_obstacles import start_obstacles
 
 
 def missing_protection(setup: ClientSetup) -> Iterator[Finding]:
@@ -70,7 +73,8 @@ def lost_installs(setup: ClientSetup) -> Iterator[Finding]:
 
 def unloaded_servers(setup: ClientSetup) -> Iterator[Finding]:
     """Find servers that neither Remit serves nor the client loads, because of its list."""
-    for declaration in setup.in_force if setup.own_rules else ():
+    is_narrowed = setup.own_rules and _installed(setup).name == NARROWED
+    for declaration in setup.in_force if is_narrowed else ():
         if not is_served(declaration) and _as_client(setup).status(declaration) not in RUNS:
             reason, fix = _UNLOADED[_installed(setup).is_managed]
             yield finding_about(declaration, Severity.ERROR, "install", reason=reason, fix=fix)
@@ -89,9 +93,23 @@ _UNLOADED = {
 
 
 def loaded_twice(setup: ClientSetup) -> Iterator[Finding]:
-    """Find servers that Remit serves and the client also loads, because another list names them."""
-    if not (setup.own_rules and _installed(setup).has_gateway):
-        return
+    """Find servers that Remit serves and the client loads too."""
+    for notice in directly_loaded(_installed(setup)):
+        yield Finding(
+            severity=Severity.WARNING,
+            check="install",
+            source=notice.source,
+            subject=notice.place,
+            scope=notice.scope,
+            reason=notice.reason,
+            fix=notice.fix,
+        )
+    if _installed(setup).name == NARROWED and setup.own_rules and _installed(setup).has_gateway:
+        yield from _on_other_lists(setup)
+
+
+def _on_other_lists(setup: ClientSetup) -> Iterator[Finding]:
+    """Find servers that the client also loads because another list names them."""
     client = _as_client(setup)
     for declaration in setup.in_force:
         is_ours = is_served(declaration) and not declaration.is_remit
@@ -114,7 +132,8 @@ _CONSEQUENCE = {
 
 
 def _installed(setup: ClientSetup) -> InstalledClient:
-    return InstalledClient(setup.context, setup.resolved, setup.rules, setup.own_rules, setup.line_of)
+    unable = start_obstacles(setup.resolved, setup.facts, by_remit=True)
+    return InstalledClient(setup.context, setup.resolved, setup.rules, setup.own_rules, setup.line_of, unable)
 
 
 def _lists(setup: ClientSetup) -> str:
