@@ -50,7 +50,8 @@ async def open_endpoint(spec: "EndpointSpec", upstreams: "UpstreamPool") -> "Asy
     """
     from remit.gateway.open_endpoint import EndpointResources, serve_endpoint
 
-    resources = EndpointResources(open_registry, open_notifier, _read_offer, now, open_memory)
+    directory = data_directory(this_machine())
+    resources = EndpointResources(open_registry, open_notifier, _read_offer, now, open_memory, directory)
     async with serve_endpoint(spec, upstreams, resources) as endpoint:
         yield endpoint
 

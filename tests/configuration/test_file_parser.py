@@ -145,7 +145,8 @@ def test_what_is_wrong_about_how_servers_are_run_is_said_with_what_was_perhaps_m
         (
             "own_tools",
             "`x` is not one of Remit's own tools",
-            "expected one of `discover_tools`, `call_tool`, `why_tool`, `report_available_tools`",
+            "expected one of `discover_tools`, `call_tool`, `why_tool`, `report_available_tools`, "
+            "`read_result`",
         ),
         ("servers.git.prefx", "`prefx` is not a known key", "did you mean `prefix`?"),
         ("servers.git.sessions", "expected one of `shared`, `own`", "did you mean `shared`?"),

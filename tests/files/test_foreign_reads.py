@@ -18,6 +18,7 @@ OWN = {
     "files/private_files.py": "writes",
     "files/safe_changes.py": "writes",
     "files/toml_edits.py": "parses what it is about to write",
+    "gateway/results/result_store.py": "Remit's data",
     "gateway/transports/status_files.py": "Remit's data, and /proc",
     "gateway/transports/stdio_server.py": "replaces streams",
     "gateway/transports/token_file.py": "Remit's data",

@@ -197,6 +197,7 @@ def test_it_is_found_by_meaning_and_listed_once_it_was_used(place: ServedProject
                 "call_tool",
                 "why_tool",
                 "report_available_tools",
+                "read_result",
             ]
             found = await client.call_tool("discover_tools", {"query": "remember this decision"})
             assert isinstance(found, types.CallToolResult)
@@ -337,6 +338,7 @@ def test_all_of_its_tools_are_listed_where_that_is_configured(place: ServedProje
             *(f"remit-memory__{tool}" for tool in TOOLS),
             "why_tool",
             "report_available_tools",
+            "read_result",
         }
         schema = listed["remit-memory__save_decision"].input_schema
         assert schema["properties"]["decision"]["required"][0] == "title"
@@ -350,7 +352,7 @@ def test_none_of_it_is_served_where_it_is_switched_off(place: ServedProject) -> 
     async def story() -> None:
         async with on_stdio(place, "legacy") as client:
             names = [tool.name for tool in (await client.list_tools()).tools]
-            assert names == ["why_tool", "report_available_tools"]
+            assert names == ["why_tool", "report_available_tools", "read_result"]
             assert "memory" not in str(client.instructions)
             refused = await calling(client)("save_session", session=session(), project_id="p")
             assert refused["is_error"] is True

@@ -292,7 +292,14 @@ async def test_a_memory_that_cannot_be_opened_is_told_and_the_gateway_goes_on(
             raise StoreError(reasons.pop())
         return sandbox.memory_of(directory)
 
-    means = EndpointResources(sandbox.registry, open_notifier, read_offer, lambda: sandbox.time, open_memory)
+    means = EndpointResources(
+        sandbox.registry,
+        open_notifier,
+        read_offer,
+        lambda: sandbox.time,
+        open_memory,
+        str(sandbox.database.parent),
+    )
     async with serve_endpoint(EndpointSpec(str(shop)), links, means) as served:
         refused = await save(served, shop)
         assert refused["structuredContent"]["code"] == "GRAPH_UNHEALTHY"

@@ -85,3 +85,18 @@ def test_a_template_fits_the_addresses_that_could_be_made_of_it() -> None:
 def test_a_template_without_a_scheme_fits_nothing() -> None:
     assert fit("{+any}", "file:///a") is None
     assert fit("{scheme}://a", "file://a") is None
+
+
+def test_a_page_below_its_server_never_takes_the_address_of_another_page() -> None:
+    claims = [("one", "ui://view"), ("two", "ui://view"), ("three", "ui://two/view")]
+    addresses = ResourceAddresses({"one": "one", "two": "two", "three": "three"}, claims)
+    assert addresses.written("three", "ui://two/view") == "ui://two/view"
+    assert addresses.written("one", "ui://view") == "ui://one/view"
+    assert addresses.written("two", "ui://view") == "ui://two_/view"
+    assert addresses.found("ui://two/view") == ("three", "ui://two/view")
+    assert addresses.found("ui://two_/view") == ("two", "ui://view")
+    assert addresses.found("ui://one/view") == ("one", "ui://view")
+    assert addresses.found("ui://view") is None
+    assert addresses.below_server("ui://one/other") == ("one", "ui://other")
+    assert addresses.below_server("ui://one") is None
+    assert addresses.below_server("file://one/other") is None

@@ -64,7 +64,7 @@ def test_these_show_all_that_is_visible(strategy: str) -> None:
 
 def test_auto_shows_all_within_the_budget_without_a_way_to_find_more() -> None:
     found = shown("auto", [LOG, PUSH], ServingPlan(token_budget=200))
-    assert (len(found.entries), found.own) == (2, (OwnTool.WHY, OwnTool.REPORT))
+    assert (len(found.entries), found.own) == (2, (OwnTool.WHY, OwnTool.REPORT, OwnTool.READ))
 
 
 def test_over_the_budget_what_is_pinned_comes_first_then_the_used_then_what_belongs_here() -> None:
@@ -94,6 +94,7 @@ def test_over_the_budget_what_is_pinned_comes_first_then_the_used_then_what_belo
         OwnTool.CALL,
         OwnTool.WHY,
         OwnTool.REPORT,
+        OwnTool.READ,
     )
 
 
@@ -171,7 +172,7 @@ def test_namespaces_are_groups_by_name() -> None:
     found = shown("namespace", [PUSH, FETCH, LOG])
     assert [(group.name, len(group.entries)) for group in found.groups] == [("git", 2), ("web", 1)]
     assert found.entries == []
-    assert found.own == (OwnTool.CALL, OwnTool.WHY, OwnTool.REPORT)
+    assert found.own == (OwnTool.CALL, OwnTool.WHY, OwnTool.REPORT, OwnTool.READ)
 
 
 def test_rooms_are_resources_beside_what_is_in_none() -> None:

@@ -159,7 +159,12 @@ async def endpoint(
     """Serve an endpoint on a sandbox."""
     wanted = EndpointSpec(str(directory), **opening)
     means = EndpointResources(
-        sandbox.registry, open_notifier, read_offer, lambda: sandbox.time, sandbox.memory_of
+        sandbox.registry,
+        open_notifier,
+        read_offer,
+        lambda: sandbox.time,
+        sandbox.memory_of,
+        str(sandbox.database.parent),
     )
     async with serve_endpoint(wanted, links, means) as served:
         yield served
@@ -168,7 +173,7 @@ async def endpoint(
 async def names(served: LiveEndpoint, asked: Params | None = None) -> list[str]:
     """The names that are listed, without Remit's own."""
     listing = await served.tools(asked or {})
-    own = {"discover_tools", "call_tool", "why_tool", "report_available_tools"}
+    own = {"discover_tools", "call_tool", "why_tool", "report_available_tools", "read_result"}
     return [item["name"] for item in listing.items if item["name"] not in own]
 
 

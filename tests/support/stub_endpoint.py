@@ -60,7 +60,13 @@ class StubEndpoint:
         self.subscribed: list[str] = []
         self.left: list[str] = []
 
-    async def tools(self, asked: Params, promoted: Collection[str] = ()) -> PublishedList:
+    async def tools(
+        self,
+        asked: Params,
+        promoted: Collection[str] = (),
+        *,
+        with_apps: bool = True,  # noqa: ARG002
+    ) -> PublishedList:
         if asked.get("scope") == "nowhere":
             raise JsonRpcError(-32602, "no scope is called `nowhere`", {"scopes": ["git"]})
         if promoted:

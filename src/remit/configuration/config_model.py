@@ -80,6 +80,7 @@ class ToolEntry(NamedTuple):
     danger: str | None = None
     approval: bool | None = None
     ai_enabled: bool | None = None
+    result_budget: int | None = None  # tokens of one result; 0: no limit
 
     @property
     def has_condition(self) -> bool:
@@ -125,6 +126,7 @@ class AccessLists(NamedTuple):
     trusted: bool | None = None  # for a server: whether its annotations are trusted
     options: ServerOptions | None = None  # for a server: how the gateway runs it
     sandbox: SandboxOptions | Literal[False] | None = None  # for a server; False: none by this file
+    result_budget: int | None = None  # for a server: tokens of one result; 0: no limit
     presentation: PresentationOptions = PresentationOptions()  # for an agent
 
 
@@ -160,6 +162,7 @@ class ConfigurationContent(NamedTuple):
 
     strategy: str | None = None
     token_budget: int | None = None
+    result_budget: int | None = None  # tokens of one result; 0: no limit
     promote: str | None = None  # when a tool that was found and called is listed
     pinned: tuple[str, ...] = ()  # tools that are always listed
     own_tools: tuple[str, ...] | None = None  # Remit's own tools to serve; None: all

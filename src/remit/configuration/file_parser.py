@@ -54,6 +54,7 @@ _TABLES = (
 _PRESENTATION = ("strategy", "token_budget")
 _SECTIONS = (
     *_PRESENTATION,
+    "result_budget",
     "promote",
     "pinned",
     "own_tools",
@@ -67,10 +68,11 @@ _SECTIONS = (
 _SERVER_OPTIONS = ("prefix", "sessions", "inherit_env", "deadline")
 _SANDBOX_EXAMPLE = 'for example `{ network = false, read = ["."], write = ["out"] }`'
 _STATE = ("kind", "description", "implies", "on", "off")
-_TOOL = ("states", "when", "location", "namespace", "danger", "approval", "ai_enabled")
+_TOOL = ("states", "when", "location", "namespace", "danger", "approval", "ai_enabled", "result_budget")
 _NAME = r"[a-z0-9]+([-_][a-z0-9]+)*(\.[a-z0-9]+([-_][a-z0-9]+)*)*"
 _LONGEST_NAME = 100
 _LARGEST_BUDGET = 1_000_000
+_SMALLEST_RESULT = 500  # tokens; less has no room for the shape of a result
 _LONGEST_CALL = 86_400.0  # seconds
 _BY_EVENT = ("on", "off")
 _LONGEST_ANSWER = 10_000  # characters of a hook's output that reach the model
@@ -85,6 +87,7 @@ def read(content: object) -> tuple[ConfigurationContent, list[ConfigurationMista
     found = ConfigurationContent(
         strategy=top.one_of("strategy", tuple(Strategy)),
         token_budget=top.whole("token_budget", 0, _LARGEST_BUDGET),
+        result_budget=_result_budget(top),
         promote=top.one_of("promote", (PROMOTE_IN_SESSION, PROMOTE_ON_REOPEN)),
         pinned=top.texts("pinned") or (),
         own_tools=_own_tools(top),
@@ -168,6 +171,7 @@ def _tool(pattern: str, fields: TableFields) -> ToolEntry:
         danger=fields.one_of("danger", DANGERS),
         approval=fields.flag("approval"),
         ai_enabled=fields.flag("ai_enabled"),
+        result_budget=_result_budget(fields),
     )
 
 
@@ -206,10 +210,13 @@ def _agent(name: str, fields: TableFields) -> AccessLists:
 
 
 def _server(name: str, fields: TableFields) -> AccessLists:
-    fields.only(("allow", "block", "trusted", "sandbox", *_SERVER_OPTIONS))
+    fields.only(("allow", "block", "trusted", "sandbox", "result_budget", *_SERVER_OPTIONS))
     options = _server_options(fields) if fields.given(_SERVER_OPTIONS) else None
     return _both(name, fields)._replace(
-        trusted=fields.flag("trusted"), options=options, sandbox=_sandbox(fields)
+        trusted=fields.flag("trusted"),
+        options=options,
+        sandbox=_sandbox(fields),
+        result_budget=_result_budget(fields),
     )
 
 
@@ -234,6 +241,15 @@ def _server_options(fields: TableFields) -> ServerOptions:
         inherit_env=inherited("inherit_env"),
         deadline=fields.seconds("deadline", 0.0, _LONGEST_CALL) or None,
     )
+
+
+def _result_budget(fields: TableFields) -> int | None:
+    if fields.says("result_budget", OFF):
+        return 0
+    budget = fields.whole("result_budget", 0, _LARGEST_BUDGET)
+    if budget is not None and 0 < budget < _SMALLEST_RESULT:
+        fields.note("result_budget", f"expected at least {_SMALLEST_RESULT}, or 0 for no limit")
+    return budget
 
 
 def _presentation(fields: TableFields) -> PresentationOptions:

@@ -58,6 +58,7 @@ def combine(loaded: Sequence[LoadedFile], trusted: Trusted) -> Configuration:
             each.content.strategy for each in loaded if may_present(each.content.strategy, each.file)
         ),
         token_budget=_last(each.content.token_budget for each in loaded),
+        result_budget=_last(each.content.result_budget for each in loaded),
         promote=_last(each.content.promote for each in loaded),
         pinned=tuple(dict.fromkeys(pattern for each in loaded for pattern in each.content.pinned)),
         own_tools=_last(each.content.own_tools for each in loaded),

@@ -112,6 +112,7 @@ class Configuration(NamedTuple):
     env: tuple[str, ...] = ()
     strategy: str | None = None
     token_budget: int | None = None
+    result_budget: int | None = None
     promote: str | None = None
     pinned: tuple[str, ...] = ()
     own_tools: tuple[str, ...] | None = None

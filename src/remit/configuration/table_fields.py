@@ -67,6 +67,10 @@ class TableFields:
         """Return whether a key is present and holds a list."""
         return isinstance(self._table.get(name), list)
 
+    def says(self, name: str, word: str) -> bool:
+        """Return whether a key holds exactly this word."""
+        return self._table.get(name) == word
+
     def text(self, name: str) -> str | None:
         """Read a non-empty text; None if missing."""
         value = self._table.get(name)

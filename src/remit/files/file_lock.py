@@ -11,6 +11,9 @@ if sys.platform == "win32":
     def _take(descriptor: int) -> None:
         msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)  # tries for ten seconds
 
+    def _try_to_take(descriptor: int) -> None:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+
     def _release(descriptor: int) -> None:
         os.lseek(descriptor, 0, os.SEEK_SET)
         msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
@@ -20,6 +23,9 @@ else:
 
     def _take(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+    def _try_to_take(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def _release(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_UN)
@@ -44,3 +50,21 @@ def file_lock(path: str) -> Generator[None]:
             _release(descriptor)
     finally:
         os.close(descriptor)
+
+
+def try_lock(path: str, *, is_new: bool = False) -> int | None:
+    """Lock a file until its descriptor is closed; None if someone else holds the lock.
+
+    The lock ends with the process, so a file that can be locked has no owner.
+
+    Raises:
+        OSError: the file cannot be opened, or is new and exists.
+    """
+    flags = os.O_RDWR | (os.O_CREAT | os.O_EXCL if is_new else 0) | getattr(os, "O_NOFOLLOW", 0)
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        _try_to_take(descriptor)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor

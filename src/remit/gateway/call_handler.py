@@ -20,6 +20,8 @@ from remit.gateway.memory_upstream import MemoryUpstream
 from remit.gateway.registry_worker import RegistryWorker
 from remit.gateway.remit_tool_handler import OwnToolHandler
 from remit.gateway.resource_routing import ResourceRouter
+from remit.gateway.results.large_results import LargeResults
+from remit.gateway.results.result_store import ResultStore
 from remit.policy.approval_service import Permit, principal_of
 from remit.policy.audit import AuditEntry, AuditOutcome
 from remit.presentation import refusals
@@ -77,6 +79,7 @@ class CallHandler:
         refresher: InventoryRefresher,
         router: ResourceRouter,
         recorder: CallRecorder,
+        results: ResultStore,
         origin: CallOrigin,
         now: Callable[[], int],
     ) -> None:
@@ -91,6 +94,7 @@ class CallHandler:
         self._origin = origin
         self._now = now
         self._notifier = ApprovalNotifier()
+        self._results = LargeResults(results, self._resolve, self._refusal)
 
     async def call(self, name: str, asked: Params, caller: RequestContext) -> Answer:
         """Call an upstream tool.
@@ -141,11 +145,18 @@ class CallHandler:
         record, outcome = self._begun(asked, caller), AuditOutcome.CANCELLED
         answer: Answer = {}
         try:
-            answer = await self._own_tools.answer(own, asked)
+            if own is OwnTool.READ:
+                answer = await self._results.read(asked, caller)
+            else:
+                answer = await self._own_tools.answer(own, asked)
             outcome = AuditOutcome.FAILED if answer.get("isError") else AuditOutcome.DONE
         finally:
             self._note(record, own, OWN, None, outcome, answer)
         return answer
+
+    async def leave(self, session: str) -> None:
+        """Remove what is kept for a caller's session, which is over."""
+        await self._results.leave(session)
 
     async def _resolve(self, name: str) -> ResolvedCall:
         quick = self._worker.run_now(Inventory.quick_target, name)
@@ -198,7 +209,7 @@ class CallHandler:
         catalog: EndpointCatalog,
     ) -> Answer:
         assert target.upstream is not None  # noqa: S101 - `_refused` checks it
-        outcome, answer = AuditOutcome.CANCELLED, Answer()
+        outcome, answer, returned = AuditOutcome.CANCELLED, Answer(), Answer()
         try:
             own = {**asked, "name": target.own_name}
             requester = self._memory if target.upstream.source == REMIT else self._pool
@@ -206,13 +217,14 @@ class CallHandler:
             outcome = _outcome(answer)
             self._refresher.follow_up(target.upstream.key)
             answer = self._router.learn(target.upstream.key, answer, self._lists.last)
+            answer = await self._results.shorten(returned := answer, target, catalog, caller)
         except JsonRpcError:
             outcome = AuditOutcome.ERROR
             raise
         except UpstreamError as error:
             outcome, answer = AuditOutcome.UNREACHABLE, refusals.unreachable(error)
         finally:
-            self._note(record, target.tool.name, target.decision, target, outcome, answer)
+            self._note(record, target.tool.name, target.decision, target, outcome, returned or answer)
         if outcome is AuditOutcome.DONE and catalog.advances(target.tool):
             await self._recorder.flush()  # the next decision needs the states that this call changed
         return answer

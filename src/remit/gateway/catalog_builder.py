@@ -15,8 +15,9 @@ from remit.decision.tool_names import server_name
 from remit.decision.tools import Definition, Tool
 from remit.gateway.endpoint_catalog import EndpointCatalog, PromptKey
 from remit.memory.memory_server import is_own, own_upstream
+from remit.presentation.app_metadata import has_app, is_for_app
 from remit.presentation.plan import ServingPlan
-from remit.presentation.served_names import NameClaim, ServedNames, claim_name, name_tools
+from remit.presentation.served_names import NameClaim, ServedNames, claim_name, name_tools, own_name
 from remit.presentation.tool_items import Item, item
 from remit.settings import DEADLINE
 from remit.text.foreign import clean_item
@@ -69,6 +70,7 @@ def build_catalog(sources: CatalogSources) -> EndpointCatalog:
         if tool.key in definitions and definitions[tool.key].tool is not None  # listed by the server itself
     }
     made_of = {each: sources.items.get(each) or item(*each) for each in served.values()}
+    items = {key: made_of[each] for key, each in served.items()}
     return EndpointCatalog(
         context=context,
         plan=plan,
@@ -76,9 +78,10 @@ def build_catalog(sources: CatalogSources) -> EndpointCatalog:
         servers=servers,
         owners=owners,
         definitions=definitions,
-        items={key: made_of[each] for key, each in served.items()},
+        items=items,
         made_of=made_of,
         names=names,
+        app_names=_app_names(items, owners, {tool.key: tool for tool in named}, definitions),
         extras={key: _cleaned(extras) for key, extras in sources.extras.items() if key in servers},
         prompt_names=ServedNames(
             _prompts(sources, servers, in_force), before=None if sent is None else sent.prompt_names
@@ -114,6 +117,21 @@ def _owners(tools: Iterable[Tool], servers: Mapping[Key, Tool]) -> Iterator[tupl
         owner = (*place, server_name(tool.server or "", tool.plugin))
         if owner in servers:
             yield tool.key, owner
+
+
+def _app_names(
+    items: Mapping[Key, Item],
+    owners: Mapping[Key, Key],
+    tools: Mapping[Key, Tool],
+    definitions: Mapping[Key, Definition],
+) -> dict[str, Key]:
+    """Map the names that pages use to the tools of their servers; a name of several servers leads nowhere."""
+    paged = {owners[key] for key, item in items.items() if has_app(item)}
+    found: dict[str, list[Key]] = {}
+    for key, made in items.items():
+        if owners[key] in paged and is_for_app(made):
+            found.setdefault(own_name(tools[key], definitions[key]), []).append(key)
+    return {name: keys[0] for name, keys in found.items() if len(keys) == 1}
 
 
 def _by_name(tools: Iterable[Tool]) -> dict[str, list[Tool]]:

@@ -17,6 +17,7 @@ from remit.gateway.published_lists import PublishedLists
 from remit.gateway.remit_tool_calls import BadArgumentsError, arguments_of, open_group, text_of
 from remit.gateway.resource_routing import ResourceRouter
 from remit.memory.memory_server import instructions as about_memory
+from remit.presentation.app_metadata import is_for_model
 from remit.presentation.instructions import instructions
 from remit.presentation.refusals import failure
 from remit.presentation.remit_tools import DEFINITIONS, OwnTool
@@ -87,7 +88,9 @@ class LiveEndpoint:
             manifest["descriptions"] = descriptions
         return {**parts, "extensions": {SCOPES: manifest}, "experimental": {SCOPES: manifest}}
 
-    async def tools(self, asked: Params, promoted: Collection[str] = ()) -> PublishedList:
+    async def tools(
+        self, asked: Params, promoted: Collection[str] = (), *, with_apps: bool = True
+    ) -> PublishedList:
         """List the tools, and those that were promoted in the caller's session.
 
         Raises:
@@ -96,7 +99,7 @@ class LiveEndpoint:
         lists = await self._sent(ListKind.TOOLS)
         scope = _scope(asked)
         if scope is None or lists.scopes is None:
-            return lists.tools_with(promoted) if promoted else lists.tools
+            return lists.tools_for(promoted, with_apps=with_apps)
         if scope not in lists.scopes:
             known = ", ".join(f"`{name}`" for name in lists.scopes) or "none"
             raise JsonRpcError(
@@ -177,8 +180,9 @@ class LiveEndpoint:
         return self._feed.listen()
 
     async def leave(self, session: str) -> None:
-        """Release the upstream sessions that belong to a caller's session."""
+        """Release what belongs to a caller's session: upstream sessions and kept results."""
         await self._pool.leave(session)
+        await self._calls.leave(session)
 
     async def fresh(self) -> PublishedLists:
         """Return the current lists."""
@@ -223,6 +227,8 @@ class LiveEndpoint:
             inner = _inner_call(asked)
         except BadArgumentsError as error:
             return failure(f"`{OwnTool.CALL}`: {error}")
+        if self._is_for_app(inner["name"]):
+            return failure(f"`{inner['name']}` can only be called by the page of its server")
         try:
             return await self.call(inner, caller)
         except UnservedToolError as error:
@@ -231,6 +237,11 @@ class LiveEndpoint:
             if error.code != ErrorCode.INVALID_PARAMS:
                 raise
             return failure(str(error), self._how_to_call(inner["name"]))
+
+    def _is_for_app(self, name: str) -> bool:
+        catalog = self._lists.last.catalog
+        key = catalog.names.find(name)
+        return key is not None and not is_for_model(catalog.items.get(key, {}))
 
     def _how_to_call(self, name: str) -> str | None:
         """Return the input schema of a tool that was called with wrong arguments."""

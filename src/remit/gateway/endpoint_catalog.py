@@ -49,6 +49,7 @@ class EndpointCatalog:
     items: Mapping[Key, Item]  # list items
     made_of: Mapping[tuple[str, Definition], Item] = field(repr=False)  # the same, by name and definition
     names: ServedNames[Key]
+    app_names: Mapping[str, Key]  # what pages call tools: the names on their own servers
     extras: Mapping[Key, ServerExtras]
     prompt_names: ServedNames[PromptKey]
     advancing: Sequence[Glob] = ()  # patterns of tools whose success changes a state
@@ -68,7 +69,7 @@ class EndpointCatalog:
         return found
 
     def _target(self, name: str, take: Take) -> CallTarget | None:
-        key = self.names.find(name)
+        key = self.names.find(name) or self.app_names.get(name)
         rows = self._called(name)
         if key is not None:
             rows = [row for row in self.rows[key[-1] or ""] if row.key == key]

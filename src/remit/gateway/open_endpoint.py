@@ -28,6 +28,7 @@ from remit.gateway.ports import EndpointSpec
 from remit.gateway.registry_worker import RegistryWorker
 from remit.gateway.remit_tool_handler import OwnToolHandler
 from remit.gateway.resource_routing import ResourceRouter
+from remit.gateway.results.result_store import ResultStore
 from remit.presentation.plan import EndpointChoice
 from remit.registry import Registry
 from remit.sessions.install_notices import NoticeKind, notices_section
@@ -48,6 +49,7 @@ class EndpointResources(NamedTuple):
     read_offer: OfferReader
     now: Callable[[], int]  # Unix milliseconds
     open_memory: Callable[[str], Memory]  # for the project of a directory
+    data_directory: str  # where large results are kept
 
 
 @asynccontextmanager
@@ -91,6 +93,8 @@ async def _live(
     await worker.run(_log_problems)
     recorder, router, signal = CallRecorder(worker), ResourceRouter(pool), ChangeSignal()
     discovery = ToolDiscovery(resources.open_registry)
+    results = ResultStore(resources.data_directory, resources.now)
+    await to_thread.run_sync(results.sweep)
     error: Exception | None = None
     try:
         async with anyio.create_task_group() as group:
@@ -107,6 +111,7 @@ async def _live(
                 refresher=refresher,
                 router=router,
                 recorder=recorder,
+                results=results,
                 origin=origin,
                 now=resources.now,
             )
@@ -132,6 +137,7 @@ async def _live(
     finally:
         await recorder.flush()
         await discovery.close()
+        results.close()
     if error is not None:
         raise error
 

@@ -53,9 +53,12 @@ class Endpoint(Protocol):
     @property
     def capabilities(self) -> Mapping[str, Any]: ...  # with `extensions` and `experimental` of its strategy
 
-    async def tools(self, asked: Params, promoted: Collection[str] = ()) -> PublishedList:
+    async def tools(
+        self, asked: Params, promoted: Collection[str] = (), *, with_apps: bool = True
+    ) -> PublishedList:
         """List the tools, and those that were promoted in the caller's session.
 
+        A client that shows no pages does not get the tools that are only for pages (`with_apps`).
         `asked` are the raw parameters, since some strategies read more of them.
 
         Raises:

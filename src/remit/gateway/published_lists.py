@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
+from remit.configuration.config_model import Strategy
 from remit.decision.decide import Decision, ToolDecision
 from remit.decision.declarations import Key
 from remit.decision.kinds import Authority, Kind
@@ -14,6 +15,7 @@ from remit.decision.tool_names import full_label, served_name
 from remit.decision.tools import Tool
 from remit.gateway.endpoint_catalog import EndpointCatalog
 from remit.gateway.ports import EndpointChange, ListKind, PublishedList
+from remit.presentation.app_metadata import is_for_model, page_of, readdressed
 from remit.presentation.invocations import Invocations
 from remit.presentation.plan import LONGEST
 from remit.presentation.remit_tools import DEFINITIONS
@@ -82,17 +84,27 @@ class PublishedLists:
             **rooms,
         }
 
-    def tools_with(self, names: Collection[str]) -> PublishedList:
-        """Return the list of tools with deferred ones at its end, so the others keep their places."""
-        added = [each.item for each in promoted(self.presentation, names, self.catalog.plan)]
-        return _listing([*self.tools.items, *added], self.tools) if added else self.tools
+    def tools_for(self, promotions: Collection[str], *, with_apps: bool) -> PublishedList:
+        """Return the list of tools of one session.
+
+        Promoted ones are at its end, so the others keep their places. Clients that show no pages do not get
+        the tools that are only for pages.
+        """
+        added = [each.item for each in promoted(self.presentation, promotions, self.catalog.plan)]
+        listed = self.tools.items
+        if not with_apps:
+            listed = [each for each in listed if is_for_model(each)]
+        is_same = not added and len(listed) == len(self.tools.items)
+        return self.tools if is_same else _listing([*listed, *added], self.tools)
 
     def findable(self, tools: Iterable[Tool]) -> list[ToolDecision]:
         """List what this client's model may find among tools, with the decision about each."""
         found: list[ToolDecision] = []
         for tool in tools:
             decision = self.client_decisions.get(tool.key) or self.decisions.get(tool.key)
-            if decision is not None and tool.client == self.catalog.context.client and not _is_echo(tool):
+            is_for_app = not is_for_model(self.catalog.items.get(tool.key, {}))
+            is_ours = tool.client == self.catalog.context.client and not _is_echo(tool)
+            if decision is not None and is_ours and not is_for_app:
                 found.append(ToolDecision(tool, decision))
         return found
 
@@ -131,13 +143,14 @@ def publish(
     addresses keep leading to the same servers.
     """
     decisions = {tool.key: decision for tool, decision in listed}
-    visible = visible_tools(listed, catalog.items, uses, catalog.context.requirements)
+    servers = list(_servers(catalog, decisions))
+    addresses = _addresses(catalog, servers, None if sent is None else sent.addresses)
+    items = {key: _with_page(key, item, catalog, addresses) for key, item in catalog.items.items()}
+    visible = visible_tools(listed, items, uses, catalog.context.requirements)
     is_same_plan = sent is not None and sent.catalog.plan == catalog.plan
     shown = present(visible, catalog.plan, sent.presentation if sent is not None and is_same_plan else None)
     if shown.scopes is not None:
         shown = shown._replace(scopes=with_empty_scopes(shown.scopes, _hidden_for_now(catalog, listed)))
-    servers = list(_servers(catalog, decisions))
-    addresses = _addresses(catalog, servers, shown, None if sent is None else sent.addresses)
     return PublishedLists(
         catalog=catalog,
         decisions=decisions,
@@ -199,10 +212,9 @@ def _servers(catalog: EndpointCatalog, decisions: Mapping[Key, Decision]) -> Ite
 def _addresses(
     catalog: EndpointCatalog,
     servers: Sequence[Key],
-    shown: Presentation,
     before: ResourceAddresses[Key] | None,
 ) -> ResourceAddresses[Key]:
-    """Assign each address to the server that lists it."""
+    """Assign each address to the server that lists it, or whose tool has it as its page."""
     rows = {key: catalog.servers[key] for key in servers}
     labels = {key: full_label(row.server or "", row.plugin) for key, row in rows.items()}
     claims = (
@@ -211,8 +223,19 @@ def _addresses(
         for key in servers
         for item in _of(catalog, key, part)
     )
-    rooms = (f"{ROOM}{group.name}" for group in shown.resources)
-    return ResourceAddresses(labels, claims, rooms, before)
+    pages = (
+        (owner, page)
+        for key, item in catalog.items.items()
+        if (page := page_of(item)) is not None and (owner := catalog.owners.get(key)) in rows
+    )
+    is_by_room = catalog.plan.strategy is Strategy.ROOMS
+    rooms = (f"{ROOM}{name}" for name in (catalog.plan.rooms if is_by_room else ()))
+    return ResourceAddresses(labels, (*claims, *pages), rooms, before)
+
+
+def _with_page(key: Key, item: Item, catalog: EndpointCatalog, addresses: ResourceAddresses[Key]) -> Item:
+    owner = catalog.owners.get(key)
+    return item if owner is None else readdressed(item, lambda page: addresses.written(owner, page))
 
 
 def _resources(

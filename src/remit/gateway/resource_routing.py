@@ -2,6 +2,7 @@
 
 import json
 from collections import OrderedDict
+from collections.abc import Mapping
 from typing import cast
 
 import anyio
@@ -10,6 +11,8 @@ from remit.decision.declarations import Key
 from remit.errors import UpstreamError
 from remit.gateway.attribution import request_attributed
 from remit.gateway.published_lists import PublishedLists
+from remit.presentation.app_metadata import SCHEME as UI
+from remit.presentation.app_metadata import readdressed
 from remit.presentation.resource_addresses import fit
 from remit.presentation.strategies import ROOM, ToolGroup, definitions_of
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
@@ -30,6 +33,7 @@ class ResourceRouter:
 
         Returns the answer; rewrites links whose address another server also has.
         """
+        answer = readdressed(answer, lambda page: self._written(key, page, lists))
         content = answer.get("content")
         items = cast("list[object]", content) if isinstance(content, list) else []
         links = {uri: self._written(key, uri, lists) for item in items if (uri := _linked(item)) is not None}
@@ -41,11 +45,7 @@ class ResourceRouter:
             self._linked.popitem(last=False)
         if all(served == uri for uri, served in links.items()):
             return answer
-        told = [
-            item if (uri := _linked(item)) is None else {**as_object(item), "uri": links[uri]}
-            for item in items
-        ]
-        return {**answer, "content": told}
+        return {**answer, "content": [_linked_to(item, links) for item in items]}
 
     async def pass_on(
         self, method: str, asked: Params, caller: RequestContext, lists: PublishedLists
@@ -112,6 +112,8 @@ class ResourceRouter:
         if (found := lists.addresses.found(uri)) is not None:
             return found
         owner = self._unlisted(uri, lists)
+        if owner is None and (page := lists.addresses.below_server(uri)) is not None:
+            return page
         if owner is None:
             raise JsonRpcError(ErrorCode.RESOURCE_NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
         return owner, uri
@@ -154,10 +156,23 @@ def _prompt(name: object, lists: PublishedLists) -> tuple[Key, str]:
 
 
 def _linked(item: object) -> str | None:
-    """Return the address that a content item links to."""
+    """Return the address that a content item links to, or of the page that it contains."""
     told = as_object(item)
-    uri = told.get("uri") if told.get("type") == "resource_link" else None
-    return uri if isinstance(uri, str) else None
+    if told.get("type") == "resource_link":
+        uri = told.get("uri")
+        return uri if isinstance(uri, str) else None
+    page = as_object(told.get("resource")).get("uri")
+    return page if isinstance(page, str) and page.startswith(UI) else None
+
+
+def _linked_to(item: object, links: Mapping[str, str]) -> object:
+    """Return a content item with the address that is served."""
+    uri, told = _linked(item), as_object(item)
+    if uri is None:
+        return item
+    if told.get("type") == "resource_link":
+        return {**told, "uri": links[uri]}
+    return {**told, "resource": {**as_object(told["resource"]), "uri": links[uri]}}
 
 
 def _readdressed(answer: Answer, key: Key, lists: PublishedLists) -> Answer:

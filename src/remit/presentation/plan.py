@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
+from itertools import chain
+from typing import Any, NamedTuple, TypeVar
 
 from remit.configuration.config_model import (
     OF_A_PROJECT,
@@ -18,12 +19,22 @@ from remit.configuration.merged_configuration import Configuration
 from remit.decision.context import Context
 from remit.decision.globs import Glob, glob, tool_globs
 from remit.decision.requirements import NO_REQUIREMENTS
-from remit.decision.tool_names import GATEWAY_TOOLS, REMIT, full_label, normalise
+from remit.decision.tool_names import GATEWAY_TOOLS, READ_RESULT, REMIT, full_label, normalise
 from remit.decision.tools import Tool
+from remit.presentation.app_metadata import has_app
+from remit.presentation.results.result_limit import (
+    NO_LIMIT,
+    RESULT_BUDGET,
+    ResultLimit,
+    budget_limit,
+    declared_limit,
+)
+from remit.protocol.json_rpc import as_object
 from remit.text.foreign import one_line
 
 TOKEN_BUDGET = 6_000
 LONGEST = 300  # characters of a description
+_DECLARED = "anthropic/maxResultSizeChars"  # in the `_meta` of a tool
 
 Value = TypeVar("Value")
 Globs = tuple[Glob, ...]
@@ -49,6 +60,9 @@ class ServingPlan(NamedTuple):
     described: Mapping[str, str] = {}  # descriptions of namespaces; may be empty
     running: tuple[tuple[Glob, ServerOptions], ...] = ()  # strongest last
     lists_memory: bool = False  # memory tools are not held back
+    result_budget: int = RESULT_BUDGET  # tokens of one result; 0: no limit
+    result_budgets: tuple[tuple[int, Globs], ...] = ()  # of tools, most specific first
+    server_budgets: tuple[tuple[Glob, int], ...] = ()  # of servers, strongest first
     promotes: bool = True  # a deferred tool that a session called is listed for the rest of it
 
     def is_pinned(self, tool: Tool) -> bool:
@@ -79,6 +93,25 @@ class ServingPlan(NamedTuple):
         said = [running for whose, running in self.running if any(map(whose.matches, labels))]
         return ServerOptions(*(_last(getattr(each, key) for each in said) for key in ServerOptions._fields))
 
+    def result_limit(self, tool: Tool, item: Mapping[str, Any]) -> ResultLimit:
+        """Return how large a result of a tool may be: as configured for it, its server, itself or everyone.
+
+        The page of an app reads the same result as the model, so it gets all of it.
+        """
+        if READ_RESULT not in self.own_tools:  # nothing could read the rest
+            return NO_LIMIT
+        given = (budget for budget, globs in self.result_budgets if covers(globs, tool.name))
+        labels = (tool.server or "", full_label(tool.server or "", tool.plugin))
+        of_server = (each for whose, each in self.server_budgets if any(map(whose.matches, labels)))
+        budget = next(chain(given, of_server), None)
+        if budget is not None:
+            return budget_limit(budget)
+        if has_app(item):
+            return NO_LIMIT
+        said = as_object(item.get("_meta")).get(_DECLARED)
+        own = declared_limit(said) if self.result_budget else None
+        return own or budget_limit(self.result_budget)
+
     def is_prefixed(self, server: str, plugin: str | None) -> bool:
         """Check whether the names of a server's tools start with the server's name."""
         return not self.running or self.run(server, plugin).prefix is not False
@@ -93,19 +126,26 @@ def make_plan(configuration: Configuration, chosen: EndpointChoice) -> ServingPl
     """Create the plan of an endpoint; the options of its room outrank those of its agent."""
     presented = list(_options(configuration, chosen))
     budget = _last(each.token_budget for each in presented)
-    own = configuration.own_tools
+    own_tools = tuple(_own_tools(configuration))
     strategy = Strategy(_last(each.strategy for each in presented) or Strategy.AUTO)
     is_room = chosen.room is not None
     return ServingPlan(
         # Inside a room, there are no other rooms to list.
         strategy=Strategy.STATE if strategy is Strategy.ROOMS and is_room else strategy,
         token_budget=TOKEN_BUDGET if budget is None else budget,
-        own_tools=GATEWAY_TOOLS if own is None else tuple(name for name in GATEWAY_TOOLS if name in own),
+        own_tools=own_tools,
         rooms={room.name: (room, _globs(room.tools)) for _, room in configuration.rooms},
         pinned=_globs(configuration.pinned),
         lists_memory=configuration.memory == LISTED,
         promotes=configuration.promote != PROMOTE_ON_REOPEN,
-        namespaces=tuple(_namespaces(configuration)),
+        result_budget=_result_budget(configuration),
+        result_budgets=tuple(_by_tool(configuration, "result_budget")),
+        server_budgets=tuple(
+            (glob(each.name), each.result_budget)
+            for _, each in reversed(configuration.servers)
+            if each.result_budget is not None
+        ),
+        namespaces=tuple(_by_tool(configuration, "namespace")),
         described={each.name: one_line(each.description, LONGEST) for each in configuration.namespaces},
         running=tuple(
             (glob(each.name), each.options)
@@ -136,12 +176,29 @@ def _permitted(presentation: PresentationOptions, file: ConfigurationFile) -> Pr
     return presentation if may_present(presentation.strategy, file) else presentation._replace(strategy=None)
 
 
-def _namespaces(configuration: Configuration) -> Iterator[tuple[str, Globs]]:
-    """Yield the namespaces of tools, longest pattern first and, among equals, nearest file first."""
+def _own_tools(configuration: Configuration) -> Iterator[str]:
+    """Yield Remit's own tools to serve; none reads large results if none is shortened."""
+    own = configuration.own_tools
+    budgets = [
+        _result_budget(configuration),
+        *(rule.entry.result_budget for rule in configuration.rules),
+        *(each.result_budget for _, each in configuration.servers),
+    ]
+    for name in GATEWAY_TOOLS:
+        if (own is None or name in own) and (name != READ_RESULT or any(budgets)):
+            yield name
+
+
+def _result_budget(configuration: Configuration) -> int:
+    return RESULT_BUDGET if configuration.result_budget is None else configuration.result_budget
+
+
+def _by_tool(configuration: Configuration, key: str) -> Iterator[tuple[Any, Globs]]:
+    """Yield what rules set for tools, longest pattern first and, among equals, nearest file first."""
     said = [
-        (rule.entry.namespace, tool_globs(rule.entry.pattern))
+        (value, tool_globs(rule.entry.pattern))
         for rule in reversed(configuration.rules)
-        if rule.entry.namespace is not None
+        if (value := getattr(rule.entry, key)) is not None
     ]
     yield from sorted(said, key=lambda each: -max(sum(map(len, form.parts)) for form in each[1]))
 

@@ -1,4 +1,4 @@
-"""Remit's own tools: find tools, call them, explain them, and report others."""
+"""Remit's own tools: find tools, call them, explain them, report others, and read large results."""
 
 from enum import StrEnum
 from typing import Any
@@ -15,6 +15,7 @@ class OwnTool(StrEnum):
     CALL = "call_tool"
     WHY = "why_tool"
     REPORT = "report_available_tools"
+    READ = "read_result"
 
 
 def _tool(own: OwnTool, title: str, description: str, required: list[str], /, **properties: Any) -> Item:
@@ -97,5 +98,25 @@ DEFINITIONS: dict[OwnTool, Item] = {
             },
         ),
         "annotations": {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False},
+    },
+    OwnTool.READ: {
+        **_tool(
+            OwnTool.READ,
+            "Read a large result",
+            "Read on in a result that was too large to return whole. Its first answer names its id.",
+            ["result"],
+            result={"type": "string", "description": "The id of the result."},
+            line={"type": "integer", "minimum": 1, "description": "Start at this line."},
+            offset={"type": "integer", "minimum": 0, "description": "Or start at this character."},
+            limit={"type": "integer", "minimum": 1, "description": "The most lines to return."},
+            search={"type": "string", "description": "Only lines that contain this text."},
+            regex={
+                "type": "boolean",
+                "default": False,
+                "description": "`search` is a regular expression.",
+            },
+            path={"type": "string", "description": "Part of a JSON result, such as `$.items[0:10].name`."},
+        ),
+        "annotations": {"readOnlyHint": True, "openWorldHint": False},
     },
 }

@@ -2,7 +2,7 @@
 
 Two servers may list the same address. Then each resource is served under an address that names its server, so
 both can be read and neither takes the other's place. A client that knows an address keeps reaching the server
-that had it, whoever lists it later.
+that had it, whoever lists it later. The pages of apps keep their scheme, by which clients know them.
 """
 
 import re
@@ -11,9 +11,10 @@ from functools import lru_cache
 from typing import Generic, TypeVar
 
 from remit.decision.globs import Glob
+from remit.presentation.app_metadata import SCHEME as UI
 from remit.presentation.served_names import group_name
 
-SCHEME = "remit://"  # `remit://SERVER/ADDRESS`, which no server can claim
+SCHEME = "remit://"  # `remit://SERVER/ADDRESS`, which no server can claim; a page becomes `ui://SERVER/…`
 _EXPRESSION = re.compile(r"\{[^{}]*\}")
 _WITH_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
@@ -33,13 +34,19 @@ class ResourceAddresses(Generic[Named]):
         self._servers: dict[str, Named] = {}
         for key, label in labels.items():
             self._servers[group_name(label, self._servers)] = key
-        self._below = {key: f"{SCHEME}{name}/" for name, key in self._servers.items()}
+        self._below = {key: name for name, key in self._servers.items()}
         rooms = frozenset(taken)
         self._owners: dict[str, Named | None] = dict.fromkeys(rooms)  # None: of no server, or of several
-        for key, address in claims:
+        self._pages: dict[str, tuple[Named, str]] = {}  # by address below its server
+        claimed = list(claims)
+        for key, address in claimed:
             owner = self._owners.setdefault(address, key)
             if owner != key and address not in rooms:
                 self._owners[address] = None if before is None else before.kept_by(address, (owner, key))
+
+        for key, address in claimed:
+            if address.startswith(UI):
+                self._pages[self.below(key, address)] = key, address
 
     def kept_by(self, address: str, rivals: Iterable[Named | None]) -> Named | None:
         """Return which of several servers already had an address."""
@@ -48,7 +55,13 @@ class ResourceAddresses(Generic[Named]):
 
     def below(self, key: Named, address: str) -> str:
         """Return an address under its server's name, whether needed or not."""
-        return self._below[key] + address
+        name = self._below[key]
+        if not address.startswith(UI):
+            return f"{SCHEME}{name}/{address}"
+        rest = address.removeprefix(UI)
+        while f"{UI}{name}/{rest}" in self._owners:  # a server may have a page of this address
+            name += "_"
+        return f"{UI}{name}/{rest}"
 
     def written(self, key: Named, address: str) -> str:
         """Return an address as it is served: unchanged, unless another server has the same one."""
@@ -67,7 +80,13 @@ class ResourceAddresses(Generic[Named]):
             server = self._servers.get(name)
             return None if server is None or not own else (server, own)
         owner = self._owners.get(address)
-        return None if owner is None else (owner, address)
+        return self._pages.get(address) if owner is None else (owner, address)
+
+    def below_server(self, address: str) -> tuple[Named, str] | None:
+        """Find the server that the address of an unlisted page names."""
+        name, _, rest = address.removeprefix(UI).partition("/")
+        server = self._servers.get(name) if address.startswith(UI) and rest else None
+        return None if server is None else (server, f"{UI}{rest}")
 
 
 def fit(template: str, uri: str) -> int | None:

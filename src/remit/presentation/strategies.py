@@ -14,6 +14,7 @@ from remit.decision.decide import ToolDecision
 from remit.decision.declarations import Key
 from remit.decision.requirements import Requirements
 from remit.decision.tools import Tool
+from remit.presentation.app_metadata import is_for_model
 from remit.presentation.plan import LONGEST, ServingPlan
 from remit.presentation.remit_tools import OwnTool
 from remit.presentation.served_names import group_name
@@ -22,7 +23,7 @@ from remit.text.foreign import one_line
 
 _MOST_NAMED = 12  # tools named in a group's entry
 HOW_TO_CALL = "Call them with `call_tool`."
-_ALWAYS = (OwnTool.WHY, OwnTool.REPORT)
+_ALWAYS = (OwnTool.WHY, OwnTool.REPORT, OwnTool.READ)
 _FINDING = (OwnTool.DISCOVER, OwnTool.CALL, *_ALWAYS)
 _FIND_SOME = "Not all tools are listed: find them with `discover_tools` and call them with `call_tool`."
 _FIND_MOST = "Most tools are not listed: find them with `discover_tools` and call them with `call_tool`."
@@ -90,14 +91,18 @@ class Presentation(NamedTuple):
 def present(
     visible: Sequence[VisibleTool], plan: ServingPlan, before: Presentation | None = None
 ) -> Presentation:
-    """Present the visible tools with the plan's strategy; tools that were listed `before` stay listed."""
-    shown = STRATEGIES[plan.strategy](visible, plan)
+    """Present the visible tools with the plan's strategy; tools that were listed `before` stay listed.
+
+    Tools that are only for the pages of apps are listed, and clients keep them from the model.
+    """
+    for_model = [each for each in visible if is_for_model(each.item)]
+    shown = STRATEGIES[plan.strategy](for_model, plan)
     own = {*shown.own, *(before.own if before else ())}
     listed = {each.tool.key for each in (*shown.entries, *(before.entries if before else ()))}
     return shown._replace(
-        entries=[each for each in visible if each.tool.key in listed],
+        entries=[each for each in visible if each.tool.key in listed or not is_for_model(each.item)],
         own=tuple(each for each in OwnTool if each in own and each in plan.own_tools),
-        deferred=[each for each in visible if each.tool.key not in listed],
+        deferred=[each for each in for_model if each.tool.key not in listed],
     )
 
 

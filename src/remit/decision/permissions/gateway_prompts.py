@@ -77,7 +77,7 @@ _LIFTED = Decision(
 )
 
 
-_READING = ("discover_tools", "why_tool")  # Remit's own tools that change nothing
+_READING = ("discover_tools", "why_tool", "read_result")  # Remit's own tools that change nothing
 _READS = replace(_LIFTED, reason="Remit's own, and only reads")
 
 

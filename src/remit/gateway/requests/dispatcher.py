@@ -23,6 +23,7 @@ from remit.gateway.requests.pending_elicitations import PendingElicitations
 from remit.gateway.requests.request_contexts import ClosedRequestContext, Notify
 from remit.gateway.requests.subscribers import Subscriber, Subscribers, notification
 from remit.gateway.transports.list_encoding import EncodedLists
+from remit.presentation.app_metadata import supports_apps
 from remit.protocol.constants import ENVELOPE_KEYS, SUBSCRIPTION_KEY
 from remit.protocol.era import Era
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
@@ -167,8 +168,11 @@ class Dispatcher:
         return {**answer, "instructions": self.instructions} if self.instructions else answer
 
     async def _list_tools(self, request: ClientRequest, params: Params) -> Answer:
-        promoted = () if request.session is None else request.session.promoted
-        return self._list("tools", await self._endpoint.tools(params, promoted))
+        session = request.session
+        if session is None:  # the list must not depend on the client
+            return self._list("tools", await self._endpoint.tools(params))
+        with_apps = supports_apps(session.capabilities)
+        return self._list("tools", await self._endpoint.tools(params, session.promoted, with_apps=with_apps))
 
     async def _list_resources(self, _: ClientRequest, __: Params) -> Answer:
         return self._list("resources", await self._endpoint.resources())

@@ -40,6 +40,8 @@ class MemoryEndpoint:
         self,
         asked: Params,  # noqa: ARG002 - there is one list
         promoted: Collection[str] = (),  # noqa: ARG002
+        *,
+        with_apps: bool = True,  # noqa: ARG002
     ) -> PublishedList:
         """List the tools."""
         return self._listing

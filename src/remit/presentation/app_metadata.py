@@ -1,0 +1,62 @@
+"""The metadata of MCP Apps (`io.modelcontextprotocol/ui`): the page of a tool, and who may call it.
+
+A tool names its page in `_meta.ui.resourceUri`, and in `visibility` whether models or pages may call it.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from remit.protocol.json_rpc import as_object
+
+EXTENSION = "io.modelcontextprotocol/ui"
+SCHEME = "ui://"
+_UI = "ui"
+_PAGE = "resourceUri"
+_OLD_KEY = "ui/resourceUri"  # of early versions of the extension, which servers still send
+_MODEL, _APP = "model", "app"
+
+
+def has_app(item: Mapping[str, Any]) -> bool:
+    """Check whether a tool has a page, or is meant for one."""
+    meta = as_object(item.get("_meta"))
+    return bool(as_object(meta.get(_UI))) or _OLD_KEY in meta
+
+
+def page_of(item: Mapping[str, Any]) -> str | None:
+    """Return the address of a tool's page."""
+    meta = as_object(item.get("_meta"))
+    page = as_object(meta.get(_UI)).get(_PAGE, meta.get(_OLD_KEY))
+    return page if isinstance(page, str) and page.startswith(SCHEME) else None
+
+
+def is_for_model(item: Mapping[str, Any]) -> bool:
+    """Check whether a model may see and call a tool."""
+    return _is_for(item, _MODEL)
+
+
+def is_for_app(item: Mapping[str, Any]) -> bool:
+    """Check whether pages of its server may call a tool."""
+    return _is_for(item, _APP)
+
+
+def readdressed(item: dict[str, Any], written: Callable[[str], str]) -> dict[str, Any]:
+    """Return a tool or result with the served address of its page; the same object if it stays the same."""
+    page = page_of(item)
+    served = page if page is None else written(page)
+    if served == page:
+        return item
+    meta = as_object(item.get("_meta"))
+    ui = as_object(meta.get(_UI))
+    named = {_UI: {**ui, _PAGE: served}} if _PAGE in ui else {}
+    old = {_OLD_KEY: served} if _OLD_KEY in meta else {}
+    return {**item, "_meta": {**meta, **named, **old}}
+
+
+def supports_apps(capabilities: Mapping[str, Any]) -> bool:
+    """Check whether a client declared that it shows pages."""
+    return EXTENSION in as_object(capabilities.get("extensions"))
+
+
+def _is_for(item: Mapping[str, Any], whom: str) -> bool:
+    visibility = as_object(as_object(item.get("_meta")).get(_UI)).get("visibility")
+    return not isinstance(visibility, list) or not visibility or whom in visibility
