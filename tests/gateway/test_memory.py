@@ -208,7 +208,7 @@ def test_it_is_found_by_meaning_and_listed_once_it_was_used(place: ServedProject
             await client.call_tool("call_tool", {"name": "remit-memory__save_session", "arguments": given})
         async with on_stdio(place, era) as client:
             assert (await listed(client))[0] == "remit-memory__save_session"
-            assert len(await listed(client)) == 5
+            assert len(await listed(client)) == 6
 
     anyio.run(story)
 

@@ -222,10 +222,10 @@ def _load_sdk() -> None:
 def _load() -> None:
     import remit
 
-    # The onnx runtime starts threads, and what forks may have none.
+    # The onnx runtime starts threads, and what forks may have none. Integrations need their frameworks.
     names = [module.name for module in pkgutil.walk_packages(remit.__path__, "remit.")]
     for name in names:
-        if not name.endswith(("__main__", "onnx_embedder")):
+        if not name.endswith(("__main__", "onnx_embedder")) and ".integrations." not in name:
             import_module(name)
 
 
