@@ -11,7 +11,7 @@ from typing import NamedTuple
 from remit.errors import BadVariableError
 
 DEPTH = "REMIT_DEPTH"  # set for all that Remit starts, so a nested `remit serve` refuses to start
-NESTED = f"1-{os.urandom(8).hex()}"  # its value, which no repository can write into a file
+NESTED = f"1-{os.urandom(8).hex()}"  # its value, unless an install record gives another one
 DATABASE = "remit.db"
 MODELS = {"static": "static-1", "onnx": "onnx-1", "none": None}  # new weights need a new name
 PROVIDERS = tuple(MODELS)

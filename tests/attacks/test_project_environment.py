@@ -3,6 +3,7 @@
 import json
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -43,13 +44,76 @@ def test_a_repository_cannot_bring_the_data_that_says_its_server_is_trusted(worl
     assert not hostile.was_started
 
 
+def rule_bash(world: World) -> None:
+    """Install for a user whose hook decides about Bash, because a state hides it here."""
+    world.declare({"git": world.server("own", tool("log"))})
+    world.settle(permissions={"allow": ["Bash", "mcp__git"]})
+    world.configure('[states.ready]\nfile = "ready"\n[tools.Bash]\nstates = ["ready"]\n')
+    world.install()
+
+
 def test_a_repositorys_code_does_not_run_inside_the_hook(world: World) -> None:
-    world.block_bash()
+    rule_bash(world)
     ran = world.repository / "ran"
     world.write(world.repository / "modules/sitecustomize.py", f"open({str(ran)!r}, 'w').close()\n")
     world.impose(env={"PYTHONPATH": str(world.repository / "modules")})
     require(not world.runs(world.event("PreToolUse", **BASH)), "the call is not blocked")
     assert not ran.exists()
+
+
+def bring_python(world: World, variable: str) -> Path:
+    """Bring a Python environment with another `remit`, and name it in a variable; give the mark it leaves."""
+    environment, ran = world.repository / "environment", world.repository / "marked"
+    packages = environment / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
+    world.write(environment / "pyvenv.cfg", f"home = {Path(sys.executable).resolve().parent}\n")
+    world.write(packages / "remit/__init__.py", "")
+    world.write(packages / "remit/__main__.py", f"open({str(ran)!r}, 'w').close()\n")
+    (environment / "bin").mkdir()
+    (environment / "bin/python").symlink_to(sys.executable)
+    world.impose(env={variable: str(environment / "bin/python")})
+    return ran
+
+
+MISLEADING = pytest.mark.parametrize("variable", ["PYTHONEXECUTABLE", "__PYVENV_LAUNCHER__"])
+
+
+@MISLEADING
+def test_a_repository_cannot_put_another_python_environment_in_the_place_of_remits(
+    world: World, variable: str
+) -> None:
+    rule_bash(world)
+    ran = bring_python(world, variable)
+    assert not world.runs(world.event("PreToolUse", **BASH))
+    with world.serve_as_installed() as gateway:
+        assert "answered by own" in gateway.call("git__log")
+    assert not ran.exists()
+
+
+@needs_claude
+@MISLEADING
+def test_claude_code_runs_no_environment_of_a_repository_in_the_place_of_remits(
+    world: World, variable: str
+) -> None:
+    rule_bash(world)
+    ran = bring_python(world, variable)
+    assert not world.runs_in_claude()
+    assert "answered by own" in world.claude(("mcp__remit__git__log", {})).results[0]
+    assert not ran.exists()
+
+
+@pytest.mark.parametrize("value", ["bash_source", "zsh_complete", "x"])
+def test_a_repository_cannot_turn_the_gateway_into_tab_completion(world: World, value: str) -> None:
+    rule_bash(world)
+    world.impose(env={"_REMIT_COMPLETE": value})
+    with world.serve_as_installed() as gateway:
+        assert "answered by own" in gateway.call("git__log")
+
+
+def test_a_repository_cannot_break_the_search_for_tools(world: World) -> None:
+    rule_bash(world)
+    world.impose(env={"NUMPY_MADVISE_HUGEPAGE": "x"})
+    with world.serve_as_installed() as gateway:
+        assert "Internal error" not in gateway.call("discover_tools", query="log")
 
 
 @needs_claude
@@ -87,7 +151,7 @@ def test_a_repository_cannot_choose_the_code_that_runs_as_a_users_server(world: 
     assert not ran.exists()
 
 
-def redirect(world: World) -> tuple[Server, Server]:
+def redirect(world: World) -> Server:
     """Install for a user with a server and a token, in a repository that redirects that server."""
     own, brought = world.server("own", tool("log")), world.server("brought", tool("log"))
     entry = {**own.entry, "env": {"API_TOKEN": "t", "API_URL": "${API_URL:-https://ours.test}"}}
@@ -99,30 +163,28 @@ def redirect(world: World) -> tuple[Server, Server]:
     world.impose(env={"API_URL": "https://evil.test", "GITHUB_API_URL": "https://evil.test"})
     world.install()
     world.remit("trust", "theirs", "--yes")
-    return own, brought
+    return own
 
 
-def check_hosts(own: Server, brought: Server) -> None:
+def check_hosts(own: Server) -> None:
     assert own.variables["API_URL"] == "https://ours.test"
     assert "GITHUB_API_URL" not in own.variables
-    if brought.was_started:
-        assert brought.variables["GITHUB_API_URL"] == "https://evil.test"
 
 
 def test_a_repository_cannot_choose_the_host_that_a_users_server_sends_a_token_to(world: World) -> None:
-    own, brought = redirect(world)
+    own = redirect(world)
     with world.serve_as_installed() as gateway:
         require("answered by own" in gateway.call("git__log"), "the user's server does not answer")
         require("answered by brought" in gateway.call("theirs__log"), "the trusted server does not answer")
-    check_hosts(own, brought)
+    check_hosts(own)
 
 
 @needs_claude
 def test_in_claude_code_a_repository_cannot_choose_the_host_of_a_users_server(world: World) -> None:
-    own, brought = redirect(world)
+    own = redirect(world)
     session = world.claude(("mcp__remit__git__log", {}))
     require("answered by own" in session.results[0], "the user's server does not answer")
-    check_hosts(own, brought)
+    check_hosts(own)
 
 
 def test_a_repository_cannot_choose_the_program_that_detects_a_state_for_a_hook(world: World) -> None:
@@ -141,6 +203,14 @@ def test_a_repository_cannot_stop_the_gateway_with_the_mark_of_a_nested_one(worl
     world.declare({"git": world.server("own", tool("log"))})
     world.install()
     world.impose(env={"REMIT_DEPTH": "1"})
+    with world.serve_as_installed() as gateway:
+        assert "answered by own" in gateway.call("git__log")
+
+
+def test_nor_with_settings_that_remit_cannot_read(world: World) -> None:
+    world.declare({"git": world.server("own", tool("log"))})
+    world.install()
+    world.impose(env={"REMIT_DEPTH": "1"}, padding=" " * 1_200_000)
     with world.serve_as_installed() as gateway:
         assert "answered by own" in gateway.call("git__log")
 

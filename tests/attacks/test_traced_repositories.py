@@ -55,7 +55,7 @@ def attacks(victim: Victim, repository: HostileRepository) -> Generator[str]:
     hook = victim.installed_hook()
     asked = event("PreToolUse", repository, **BASH)
     done, trace = run_traced(hook, cwd=repository.workspace, environment=reached, stdin=asked)
-    yield from trace_failures("hook", trace, victim, [hook])
+    yield from trace_failures("hook", trace, victim, [hook, past_env(hook)])
     if b'"deny"' not in done.stdout and b'"ask"' not in done.stdout:
         yield f"the hook let a blocked call through: {done}"
     yield from gateway_failures(victim, repository, reached)
@@ -68,7 +68,12 @@ def gateway_failures(
     served = victim.installed_gateway()
     trace = serve_traced(served, cwd=repository.workspace, environment=reached)
     own = [victim.notes.words, victim.diary.words, victim.diary.words[1:]]
-    yield from trace_failures("serve", trace, victim, [served, *own, *WATCHDOG])
+    yield from trace_failures("serve", trace, victim, [served, past_env(served), *own, *WATCHDOG])
+
+
+def past_env(words: Sequence[str]) -> Sequence[str]:
+    """Return the words of the program that `env` starts without some variables."""
+    return words[words.index(sys.executable) :]
 
 
 @pytest.mark.parametrize("number", NUMBERS)

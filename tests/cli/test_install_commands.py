@@ -16,6 +16,7 @@ import pytest
 from remit.clients.install_targets import HOOKS, PLACES, REPAIR
 from remit.decision.tool_names import REMIT
 from remit.decision.tools import Definition
+from remit.install.own_command import without_variables
 from remit.upstream.upstream_model import Offer
 from support.builders import servers
 from support.sandbox import Sandbox
@@ -110,7 +111,9 @@ def test_install_registers_hooks_and_one_server_and_leaves_the_others_to_it(ada:
     state, settings = read(ada.state), read(ada.settings)
     entry = state["mcpServers"]["remit"]
     installed = ["--install", str(ada.record)]
-    assert entry["args"] == ["-I", "-m", "remit", "serve", "--client", "claude-code", *installed]
+    isolated = [*without_variables(), sys.executable, "-I", "-m", "remit"]
+    words = [*isolated, "serve", "--client", "claude-code", *installed]
+    assert [entry["command"], *entry["args"]] == words
     assert "env" not in entry
     assert entry["alwaysLoad"] is True
     assert os.path.isabs(entry["command"])
@@ -118,9 +121,8 @@ def test_install_registers_hooks_and_one_server_and_leaves_the_others_to_it(ada:
     assert settings["hooks"].keys() == HOOKS.keys()
     for event, groups in settings["hooks"].items():
         (handler,) = groups[-1]["hooks"]
-        assert handler["command"] == entry["command"]
         repair = [REPAIR.format("")] if event == "PreToolUse" else []
-        assert handler["args"] == ["-I", "-m", "remit", "hook", *installed, *repair]
+        assert [handler["command"], *handler["args"]] == [*isolated, "hook", *installed, *repair]
         assert handler.get("onFailure") == ("block" if event == "PreToolUse" else None)
         is_answered = event not in (
             "PostToolUse",

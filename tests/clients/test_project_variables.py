@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from remit.clients.project_variables import take_back
-from remit.settings import NESTED
 from remit.text.redaction import ANY_VARIABLE, FOREIGN, environment_secrets
 from remit.upstream.launch.server_environment import users_variables
 
@@ -80,18 +79,8 @@ def test_gemini_cli_reads_variables_from_a_file_of_their_own(tmp_path: Path) -> 
     assert left(tmp_path, "cursor") == HERE
 
 
-@pytest.mark.parametrize("client", ["claude-code", "gemini-cli"])
-def test_the_mark_of_a_nested_gateway_is_taken_back_only_with_a_files_own_value(
-    tmp_path: Path, client: str
-) -> None:
+def test_the_mark_of_a_nested_gateway_is_left_to_the_gateway(tmp_path: Path) -> None:
     settings(tmp_path, {"env": {"REMIT_DEPTH": "1"}})
-    (tmp_path / ".env").write_text("REMIT_DEPTH = '1'\n", encoding="utf-8")
-    given = {"REMIT_DEPTH": "1"}
-    assert take_back(given, client, str(tmp_path), str(tmp_path), None) == ["REMIT_DEPTH"]
-    assert "REMIT_DEPTH" not in given
-    nested = {"REMIT_DEPTH": NESTED}
-    assert take_back(nested, client, str(tmp_path), str(tmp_path), None) == []
-    settings(tmp_path, "{")
     assert take_back({"REMIT_DEPTH": "1"}, "claude-code", str(tmp_path), str(tmp_path), None) == []
 
 

@@ -230,3 +230,17 @@ def test_a_command_that_makes_headers_is_part_of_the_digest() -> None:
     other = Launch(transport=Transport.HTTP, url="https://x.example/mcp", headers_helper="make-others")
     assert len({plain.digest, helped.digest, other.digest}) == 3
     assert plain.endpoint == helped.endpoint
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "runs"),
+    [
+        ("node", ["server.js"], "node"),
+        ("/usr/bin/env", ["-u", "PYTHONEXECUTABLE", "/opt/python", "-I"], "/opt/python"),
+        ("env", ["-i", "A=1", "--chdir", "/srv", "node", "server.js"], "node"),
+        ("env", ["A=1"], "env"),
+        ("env", ["-u"], "env"),
+    ],
+)
+def test_the_program_of_an_entry_is_the_one_behind_env(command: str, args: list[str], runs: str) -> None:
+    assert Launch(command=command, args=tuple(args)).program == runs

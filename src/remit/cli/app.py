@@ -11,7 +11,7 @@ import click
 
 from remit import __version__
 from remit.cli import render
-from remit.cli.options import CHANGE, FAILURE, INTERRUPTED, NOTHING_DONE
+from remit.cli.options import CHANGE, COMPLETES, FAILURE, INTERRUPTED, NOTHING_DONE
 from remit.errors import (
     NotInstalledError,
     RemitError,
@@ -158,6 +158,8 @@ def app(context: click.Context) -> None:
 def main() -> NoReturn:
     """Run the command line and exit."""
     _prepare_streams()
+    if len(sys.argv) > 1:  # a shell that completes words passes none, but a repository may set the variable
+        os.environ.pop(COMPLETES, None)
     try:
         app.main(prog_name="remit", standalone_mode=False)
         sys.stdout.flush()

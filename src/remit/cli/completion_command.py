@@ -9,7 +9,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from remit.cli import render
-from remit.cli.options import name_change
+from remit.cli.options import COMPLETES, name_change
 from remit.files.safe_changes import change_file, read_exactly
 from remit.settings import data_directory
 
@@ -32,7 +32,7 @@ def completion(context: click.Context, shell: str | None, *, is_installed: bool)
     script = get_completion_class(name) if name in _SHELLS else None
     if script is None:
         raise click.UsageError(f"name your shell: {', '.join(_SHELLS)}")
-    source = script(context.find_root().command, {}, "remit", "_REMIT_COMPLETE").source()
+    source = script(context.find_root().command, {}, "remit", COMPLETES).source()
     if not is_installed:
         render.out(source)
         return

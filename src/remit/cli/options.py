@@ -26,6 +26,7 @@ ERRORS_FOUND = 1  # doctor found an error
 FAILURE = 2
 INTERRUPTED = 130
 
+COMPLETES = "_REMIT_COMPLETE"  # set by a shell that completes words
 CHANGE = "remit.change"  # key in a command's `meta`
 
 _SAFE = re.compile(r"[\w.@:/+*-]+")  # no shell metacharacters

@@ -5,6 +5,7 @@ import logging
 import os
 import re
 import sys
+from typing import NamedTuple
 
 import click
 
@@ -20,14 +21,21 @@ from remit.errors import ServingError
 from remit.files.checkout import locate
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.transports.host_check import origin
-from remit.install.ground import OPTION, Ground, read_ground
+from remit.install.ground import OPTION, Ground, nesting_mark, read_ground
 from remit.settings import DEPTH
 from remit.text.redaction import ANY_VARIABLE, FOREIGN
 
 LOOPBACK = "127.0.0.1"
 
 
-def _fix_ground(_context: click.Context, _option: click.Parameter, path: str | None) -> Ground | None:
+class _Installed(NamedTuple):
+    """What an installed gateway knows from its record."""
+
+    ground: Ground
+    mark: str  # the value of `REMIT_DEPTH` for what it starts
+
+
+def _fix_ground(_context: click.Context, _option: click.Parameter, path: str | None) -> _Installed | None:
     """Take all paths from an install record, before anything reads a variable.
 
     Raises:
@@ -35,9 +43,12 @@ def _fix_ground(_context: click.Context, _option: click.Parameter, path: str | N
     """
     if path is None:
         return None
-    ground = read_ground(path)
+    ground, mark = read_ground(path), nesting_mark(path)
+    if os.environ.get(DEPTH, mark) != mark:
+        del os.environ[DEPTH]
+        _say(f"ignoring {DEPTH}, which this install of Remit did not set: it would stop the gateway")
     ground.apply(os.environ)
-    return ground
+    return _Installed(ground, mark)
 
 
 _ADDRESS = re.compile(r"(?:(?P<host>\[[^\]]+\]|[^:\[\]]*):)?(?P<port>\d{1,5})")
@@ -88,7 +99,7 @@ _LAST_PORT = 65535
 @click.option("--memory", is_flag=True, help="Serve only project memory, on stdio.")
 @click.option(
     OPTION,
-    "ground",
+    "installed",
     metavar="FILE",
     is_eager=True,
     callback=_fix_ground,
@@ -109,7 +120,7 @@ def serve(
     hosts: tuple[str, ...],
     origins: tuple[str, ...],
     memory: bool,
-    ground: Ground | None,
+    installed: _Installed | None,
     log_json: bool,
     verbose: int,
 ) -> None:
@@ -120,13 +131,15 @@ def serve(
     /a/PARENT/a/AGENT/mcp, /rooms/ROOM/mcp. Other machines can reach it only with a token: see `remit
     token`.
     """
-    if ground is not None:
-        _take_back_variables(client, project, ground)
+    if installed is not None:
+        _take_back_variables(client, project, installed.ground)
     if os.environ.get(DEPTH):
         raise ServingError(
             "this `remit serve` was started by Remit itself, which would never end",
             hint="remove the entry that starts Remit from the servers that Remit starts",
         )
+    if installed is not None:
+        os.environ[DEPTH] = installed.mark
     if client == ALL_CLIENTS:
         raise click.UsageError("--client must name one client")
     if parents and agent is None:
@@ -162,8 +175,9 @@ def _take_back_variables(client: str, project: str, ground: Ground) -> None:
     """Start with no program, option or mark that this repository's settings chose."""
     workspace = locate(project)
     for name in take_back(os.environ, client, workspace.dir, workspace.checkout, ground.path):
-        effect = "would stop the gateway" if name == DEPTH else "could choose the code of your servers"
-        _say(f"ignoring {name}, which a file of this repository sets: it {effect}")
+        _say(
+            f"ignoring {name}, which a file of this repository sets: it could choose the code of your servers"
+        )
     if (names := os.environ.get(FOREIGN, ANY_VARIABLE)) not in ("", ANY_VARIABLE):
         _say(f"not for your own servers: {names.replace(',', ', ')}, which a file of this repository sets")
 

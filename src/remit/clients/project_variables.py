@@ -23,8 +23,7 @@ from remit.text.redaction import ANY_VARIABLE, FOREIGN
 _LIMIT = 2**20  # bytes of a file
 _SETTINGS = (".claude/settings.json", ".claude/settings.local.json")
 _DOTENV = (".gemini/.env", ".env")
-_ASSIGNMENT = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_.]*)[ \t]*[=:](.*)", re.MULTILINE)
-_QUOTES = " \t\r\"'`"
+_ASSIGNMENT = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_.]*)[ \t]*[=:]", re.MULTILINE)
 
 
 def take_back(
@@ -34,21 +33,19 @@ def take_back(
 
     The names of its other variables are noted: their values are no secrets of the user, and only servers of
     the repository get them. `PATH` becomes that of the install. If a file cannot be read, any variable may be
-    the repository's, and those that name an address are removed as well. So is the mark of a nested gateway,
-    but only with the very value of a file: Remit's own value is in none.
+    the repository's, and those that name an address are removed as well.
     """
     try:
-        found = set(_set(client, directory, checkout))
-        named, noted = {name for name, _ in found}, None
+        named, noted = set(_set(client, directory, checkout)), None
     except FileError:
-        found, named, noted = set[tuple[str, str]](), set(environment), ANY_VARIABLE
+        named, noted = set(environment), ANY_VARIABLE
     taken = sorted(
         name
-        for name, value in environment.items()
+        for name in environment
         if name in named
         and (steers_code(name) or (noted is not None and names_an_address(name)))
         and not is_fixed(name)
-        and (name != DEPTH or (name, value) in found)
+        and name != DEPTH
     )
     for name in taken:
         del environment[name]
@@ -59,8 +56,8 @@ def take_back(
     return taken
 
 
-def _set(client: str, directory: str, checkout: str) -> Iterator[tuple[str, str]]:
-    """List the variables that files set, with their values."""
+def _set(client: str, directory: str, checkout: str) -> Iterator[str]:
+    """List the variables that files set."""
     for folder in ancestors(directory, up_to=checkout):
         if client == "claude-code":
             for name in _SETTINGS:
@@ -68,12 +65,11 @@ def _set(client: str, directory: str, checkout: str) -> Iterator[tuple[str, str]
         elif client == "gemini-cli":
             for name in _DOTENV:
                 text = read_text(os.path.join(folder, name), limit=_LIMIT) or ""
-                yield from ((found, value.strip(_QUOTES)) for found, value in _ASSIGNMENT.findall(text))
+                yield from _ASSIGNMENT.findall(text)
 
 
-def _in_settings(path: str) -> list[tuple[str, str]]:
+def _in_settings(path: str) -> list[str]:
     text = read_text(path, limit=_LIMIT)
     content = None if text is None else parse_json(text)
     variables = cast("dict[str, object]", content).get("env") if isinstance(content, dict) else None
-    found = cast("dict[str, object]", variables) if isinstance(variables, dict) else {}
-    return [(name, str(value)) for name, value in found.items()]
+    return list(cast("dict[str, object]", variables)) if isinstance(variables, dict) else []

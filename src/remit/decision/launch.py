@@ -18,6 +18,9 @@ from remit.text.secrets import is_credential, names_a_secret
 DIGEST_VERSION = "2:"  # what digests of entries begin with; trust in an older one does not count
 
 
+_ENV_OPTIONS = ("-u", "--unset", "-C", "--chdir")  # of `env`, each with a value in the next word
+
+
 class Transport(StrEnum):
     """The transport between client and server."""
 
@@ -98,6 +101,19 @@ class Launch:
         return word
 
     @property
+    def program(self) -> str:
+        """The program that it runs: for `env -u NAME A=1 node`, the `node`."""
+        if program(self.command) != "env":
+            return self.command
+        words = iter(self.args)
+        for word in words:
+            if word in _ENV_OPTIONS:
+                next(words, None)
+            elif not word.startswith("-") and "=" not in word:
+                return word
+        return self.command
+
+    @property
     def starts_remit(self) -> bool:
         """Whether it seems to start a gateway of Remit, which would serve the same servers again."""
         words = (self.command, *self.args)
@@ -117,11 +133,12 @@ _STEERING = r"""(?xi)
     (?:
         (?:  # loaders, and libraries that load modules
             LD_ | DYLD_ | _RLD | LDR_ | GCONV_ | GIO_ | GI_ | GTK | QT_ | GST_ | MALLOC_ | OPENSSL_ | P11_
-          | PKCS11 | KRB5 | VK_ | LIBGL | FONTCONFIG_ | DBUS_
+          | PKCS11 | KRB5 | NUMPY_ | NPY_ | OPENBLAS | VK_ | LIBGL | FONTCONFIG_ | DBUS_
             # shells and terminals
           | BASH | ZSH | ZDOTDIR | KSH | FISH_ | PROMPT_ | XDG_ | PSMODULE | INPUTRC | TERMINFO | TERMCAP
             # interpreters and runtimes
-          | PYTHON | PERL | RUBY | LUA_ | NODE | DENO_ | BUN_ | TS_NODE | TSX_ | ELECTRON_ | PHP | JAVA
+          | PYTHON | __PYVENV
+          | PERL | RUBY | LUA_ | NODE | DENO_ | BUN_ | TS_NODE | TSX_ | ELECTRON_ | PHP | JAVA
           | _JAVA | JDK_ | JRE_ | CLASSPATH | DOTNET_ | CORECLR_ | COR_ | COMPLUS_ | MONO_ | R_ | JULIA_
           | ERL_ | ELIXIR_ | TCL | GUILE_ | RACKET | PLT | SBCL_ | OCAML | CAML | GHC | SWIFT | DART_ | NIM_
           | CRYSTAL_

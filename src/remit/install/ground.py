@@ -135,6 +135,20 @@ def read_ground(path: str) -> Ground:
         raise InstallRecordError(path, "is damaged") from None
 
 
+def nesting_mark(path: str) -> str:
+    """Return the value of `REMIT_DEPTH` for all that an installed process starts.
+
+    It comes from the install record, so no repository can set it.
+    """
+    from hashlib import sha256  # hooks do not need it
+
+    try:
+        with open(path, "rb") as opened:
+            return sha256(opened.read(_LIMIT)).hexdigest()
+    except OSError as error:
+        raise InstallRecordError(path, f"cannot be read ({error.strerror})") from None
+
+
 def parse_ground(content: object) -> Ground:
     """Check the ground of a record.
 

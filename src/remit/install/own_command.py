@@ -6,6 +6,11 @@ import sys
 
 from remit.errors import InstallError
 
+_ENV = "/usr/bin/env"
+# Python looks for its libraries where these say, whatever its flags: a repository that sets one of them for
+# its client would run its own code in the place of Remit.
+_MISLEADING = ("PYTHONEXECUTABLE", "__PYVENV_LAUNCHER__")
+
 
 def own_command() -> list[str]:
     """Return the command that starts this installation of Remit, whatever the directory and the variables.
@@ -17,7 +22,7 @@ def own_command() -> list[str]:
         InstallError: Python does not find this installation without variables.
     """
     for flags in (["-I"], ["-E", "-P"]):
-        command = [sys.executable, *flags]
+        command = [*without_variables(), sys.executable, *flags]
         found = subprocess.run([*command, "-c", "import remit"], cwd=os.sep, capture_output=True)  # noqa: S603
         if found.returncode == 0:
             return [*command, "-m", "remit"]
@@ -25,3 +30,10 @@ def own_command() -> list[str]:
         f"{sys.executable} finds this Remit only with `PYTHONPATH` or in the current directory",
         hint="install it with `uv tool install` or `pipx install`, and run that one",
     )
+
+
+def without_variables() -> list[str]:
+    """Return the words that start a program without the variables that mislead Python; none on Windows."""
+    if not os.access(_ENV, os.X_OK):
+        return []
+    return [_ENV, *(word for name in _MISLEADING for word in ("-u", name))]

@@ -266,7 +266,7 @@ def lost_programs(
                 SERVER,
                 f"{gone}, {effect}",
                 f"run `{again}` with the Remit that you use now",
-                detail=f"{gone}: {item.launch.command} does not exist, {effect}",
+                detail=f"{gone}: {item.launch.program} does not exist, {effect}",
             )
 
 

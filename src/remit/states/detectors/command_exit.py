@@ -36,7 +36,7 @@ _KEPT = (  # variables passed to the program; others may be secrets
     "PATHEXT",
 )
 _PARTING = 1.0  # seconds to wait after killing it
-_OWN = {DEPTH: NESTED, "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
+_OWN = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
 
 
 class ProgramResult(NamedTuple):
@@ -105,7 +105,11 @@ class _Listening(threading.Thread):
 
 
 def _environment(variables: Mapping[str, str]) -> dict[str, str]:
-    return {name: variables[name] for name in _KEPT if name in variables} | _OWN
+    return (
+        {name: variables[name] for name in _KEPT if name in variables}
+        | _OWN
+        | {DEPTH: variables.get(DEPTH) or NESTED}
+    )
 
 
 def _kill(process: "subprocess.Popen[bytes]") -> None:

@@ -54,7 +54,7 @@ def add_sandboxes(facts: LaunchFacts, sandboxes: "Mapping[Key, Sandbox | None]",
 def _absent(launch: Launch, directory: str, machine: Machine) -> Iterator[str]:
     """Yield the members of an entry whose file is certainly missing."""
     directory = directory if launch.cwd is None else os.path.join(directory, launch.cwd)
-    if _is_plain(launch.command) and not _is_program(launch, directory, machine):
+    if _is_plain(launch.program) and not _is_program(launch, directory, machine):
         yield "command"
     script = launch.args[0] if launch.args else ""
     is_script = os.path.isabs(script) and _INTERPRETERS.fullmatch(program(launch.command))
@@ -68,7 +68,7 @@ def _is_plain(path: str) -> bool:
 
 
 def _is_program(launch: Launch, directory: str, machine: Machine) -> bool:
-    command = launch.command
+    command = launch.program
     if command.startswith("~"):
         command = machine.home + command[1:]
     endings = [""]

@@ -40,7 +40,7 @@ def environment(
 ) -> dict[str, str]:
     """Return the environment of a server whose launch is expanded, in a project and a working directory."""
     own = {"CLAUDE_PROJECT_DIR": directory} if upstream.client == "claude-code" else {}
-    given = {"PWD": place, **own, **launch.variables, **launch.env, DEPTH: NESTED}
+    given = {"PWD": place, **own, **launch.variables, **launch.env, DEPTH: variables.get(DEPTH) or NESTED}
     return {**inherited(upstream, variables), **given}
 
 

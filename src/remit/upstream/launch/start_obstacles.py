@@ -43,14 +43,14 @@ def start_obstacles(resolved: Iterable[Resolved], facts: LaunchFacts, *, by_remi
 def describe_absence(launch: Launch, place: str) -> str:
     """Describe a missing program, or a missing file that it should run."""
     is_command = place == "command"
-    name = shown(launch.command) if is_command else None
+    name = shown(launch.program) if is_command else None
     subject = f"`{name}`" if name else "its program" if is_command else "the file to run"
     return f"{subject} does not exist" if is_path(launch, place) else f"{subject} is not on PATH"
 
 
 def is_path(launch: Launch, place: str) -> bool:
     """Check whether a missing program is given as a path, not looked up on PATH."""
-    return place != "command" or "/" in launch.command or "\\" in launch.command
+    return place != "command" or "/" in launch.program or "\\" in launch.program
 
 
 def _unset(launch: Launch, facts: LaunchFacts) -> Iterator[str]:
