@@ -48,3 +48,12 @@ def test_a_tool_named_wipe_disk_is_not_there_in_plan_mode_whatever_its_server_sa
         gateway.call("call_tool", name="db__wipe_disk")
     assert own.calls == ["look"]
     assert "db__wipe_disk" not in listed
+
+
+def test_a_client_is_told_that_a_tool_only_reads_if_remit_rates_it_so(world: World) -> None:
+    own = world.server("own", tool("look", readOnlyHint=True), tool("wipe_disk", readOnlyHint=True))
+    world.declare({"db": own})
+    with world.serve() as gateway:
+        listed = {each["name"]: each for each in gateway.ask("tools/list")["result"]["tools"]}
+    assert listed["db__look"]["annotations"] == {"readOnlyHint": True}
+    assert listed["db__wipe_disk"]["annotations"] == {}

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from remit.configuration.merged_configuration import Transition
 from remit.decision.context import Context
+from remit.decision.danger import Danger
 from remit.decision.decide import ToolDecision
 from remit.decision.declarations import Key, Resolved
 from remit.decision.gates import Gate
@@ -18,7 +19,7 @@ from remit.memory.memory_server import is_own, own_upstream
 from remit.presentation.app_metadata import has_app, is_for_app
 from remit.presentation.plan import ServingPlan
 from remit.presentation.served_names import NameClaim, ServedNames, claim_name, name_tools, own_name
-from remit.presentation.tool_items import Item, item
+from remit.presentation.tool_items import Item, ServedDefinition, item
 from remit.settings import DEADLINE
 from remit.text.foreign import clean_item
 from remit.trust.server_sandbox import ServerSandboxes
@@ -38,7 +39,7 @@ class CatalogSources(NamedTuple):
     trusts: Mapping[Key, str]  # digests of trusted entries
     sandboxes: ServerSandboxes
     transitions: Iterable[Transition] = ()
-    items: Mapping[tuple[str, Definition], Item] = {}  # from the previous catalog, for reuse
+    items: Mapping[ServedDefinition, Item] = {}  # from the previous catalog, for reuse
     sent: EndpointCatalog | None = None  # the last one that a client got lists of, whose names stay
 
 
@@ -65,11 +66,13 @@ def build_catalog(sources: CatalogSources) -> EndpointCatalog:
     sent = sources.sent
     names = name_tools(named, definitions, plan, None if sent is None else sent.names)
     served = {
-        tool.key: (names.of(tool.key), definitions[tool.key])
+        tool.key: ServedDefinition(
+            names.of(tool.key), definitions[tool.key], context.policy.rate(tool).rating.level <= Danger.LOW
+        )
         for tool in named
         if tool.key in definitions and definitions[tool.key].tool is not None  # listed by the server itself
     }
-    made_of = {each: sources.items.get(each) or item(*each) for each in served.values()}
+    made_of = {each: sources.items.get(each) or item(each) for each in served.values()}
     items = {key: made_of[each] for key, each in served.items()}
     return EndpointCatalog(
         context=context,

@@ -15,7 +15,7 @@ from remit.decision.tool_names import MCP, meant_names, spellings, tool_name
 from remit.decision.tools import Definition, Tool
 from remit.presentation.plan import ServingPlan
 from remit.presentation.served_names import ServedNames, own_name, rest_of
-from remit.presentation.tool_items import Item
+from remit.presentation.tool_items import Item, ServedDefinition
 from remit.upstream.upstream_model import ServerExtras, Upstream
 
 PromptKey = tuple[Key, str]  # key of its server, and its name there
@@ -47,7 +47,7 @@ class EndpointCatalog:
     owners: Mapping[Key, Key]  # server by tool
     definitions: Mapping[Key, Definition]
     items: Mapping[Key, Item]  # list items
-    made_of: Mapping[tuple[str, Definition], Item] = field(repr=False)  # the same, by name and definition
+    made_of: Mapping[ServedDefinition, Item] = field(repr=False)  # the same, by what they are made of
     names: ServedNames[Key]
     app_names: Mapping[str, Key]  # what pages call tools: the names on their own servers
     extras: Mapping[Key, ServerExtras]
