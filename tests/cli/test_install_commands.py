@@ -648,6 +648,25 @@ def test_install_says_which_variables_it_does_not_record(ada: Ada) -> None:
     assert "hush" not in told + ada.record.read_text()
 
 
+@pytest.mark.parametrize(
+    ("words", "act"),
+    [
+        (["uninstall", "claude-code", "--yes"], "uninstall Remit"),
+        (["forget", ".", "--yes"], "delete what is stored, with trust and accepted definitions"),
+        (["token", "add", "x"], "create a token"),
+    ],
+)
+def test_an_agent_cannot_take_protection_away_in_passing(ada: Ada, words: list[str], act: str) -> None:
+    ada.run("install", "claude-code", "--yes")
+    before = ada.settings.read_bytes()
+    ada.sandbox.variables["CLAUDECODE"] = "1"
+    done = ada.sandbox.remit(*words, cwd=ada.shop)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"Claude Code runs this command, and only a person can {act}" in done.stderr
+    assert ada.settings.read_bytes() == before
+    assert ada.sandbox.remit("uninstall", "claude-code", "--dry-run", cwd=ada.shop).returncode == 0
+
+
 @pytest.mark.parametrize("client", ["claude-code", "cursor"])
 def test_status_and_doctor_tell_how_to_repair_an_install_whose_python_is_gone(ada: Ada, client: str) -> None:
     ada.run("install", client, "--yes")
