@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from remit.gateway.ports import SessionView
 from remit.protocol.json_rpc import Answer, JsonRpcError
 from remit.upstream.ports import ServerLists
 from support.gateway_fakes import FakeCaller, FakeLinks, call, endpoint, offered, told
@@ -129,7 +130,7 @@ async def test_a_tool_for_pages_alone_is_kept_from_the_model(sandbox: Sandbox, s
     links = FakeLinks({"clock": app(), "meter": ServerLists(tools=[offered("read")])})
     async with endpoint(sandbox, links, shop, strategy="search") as served:
         assert "clock__poll" in [item["name"] for item in (await served.tools({})).items]
-        without = await served.tools({}, with_apps=False)
+        without = await served.tools({}, SessionView(withheld=served.withheld({})))
         assert next(item["name"] for item in without.items) == "discover_tools"
         assert "poll" not in (served.instructions or "")
         refused = await call(served, "call_tool", {"name": "clock__poll"})

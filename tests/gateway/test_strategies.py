@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from remit.gateway.endpoint import LiveEndpoint
-from remit.gateway.ports import PublishedList
+from remit.gateway.ports import PublishedList, SessionView
 from remit.protocol.json_rpc import JsonRpcError
 from remit.upstream.ports import ServerLists
 from support.gateway_fakes import FakeCaller, FakeLinks, call, endpoint, names, offered, told
@@ -120,11 +120,11 @@ async def test_a_deferred_tool_that_was_called_can_be_promoted(
         assert promotes(served, "call_tool", name="nothing") is None
         assert promotes(served, "call_tool", name=7) is None
         assert promotes(served, "web__fetch") is None
-        longer = await served.tools({}, ["web__search", "web__fetch", "git__push", "nothing"])
+        longer = await served.tools({}, SessionView(["web__search", "web__fetch", "git__push", "nothing"]))
         assert [item["name"] for item in longer.items[len(listing.items) :]] == ["web__search", "web__fetch"]
         assert longer.items[: len(listing.items)] == listing.items
         assert longer.revision != listing.revision
-        assert await served.tools({}, ["nothing"]) is listing
+        assert await served.tools({}, SessionView(["nothing"])) is listing
         sandbox.write(shop / "remit.toml", 'strategy = "search"\npromote = "reopen"\n')
         await served.tools({})
         assert promotes(served, "call_tool", name="web__fetch") is None

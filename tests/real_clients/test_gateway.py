@@ -5,6 +5,7 @@ Run by `make test-clients`, which installs them. The model is a script on the lo
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -95,6 +96,30 @@ def test_claude_code_is_refused_a_hidden_tool_with_the_reason(place: ServedProje
     assert "ready" in waiting  # what would unlock it
     assert "polic" in blocked or "block" in blocked
     assert "PATH" not in blocked
+
+
+def test_claude_code_reads_on_in_a_large_result(place: ServedProject) -> None:
+    configure(place, "state")
+    own = place.home / ".config/remit/remit.toml"
+    own.write_text("result_budget = 500\n", "utf-8")
+    log = "\n".join(f"entry {number}" for number in range(2_000))
+
+    def script(request: Request) -> ToolCall | None:
+        done = results(request)
+        if named(ECHO) not in offered(request):  # its server is still starting
+            return ToolCall(named("why_tool"), {"name": ECHO}) if len(done) < TURNS else None
+        found = re.search(r'`result` = \\+"(\w+)', " ".join(done))
+        if found is None:
+            return ToolCall(named(ECHO), {"message": log})
+        wanted = {"result": found[1], "search": "entry 1999"}
+        return ToolCall(named("read_result"), wanted) if "2000: entry" not in done[-1] else None
+
+    turns = converse(place, script)
+    assert named("read_result") in offered(turns[0])
+    beginning, match = results(turns[-1])[-2:]
+    assert "entry 3" in beginning
+    assert "entry 1999" not in beginning
+    assert "2000: entry 1999" in match
 
 
 def test_the_inspector_lists_and_calls_over_stdio_and_http(place: ServedProject) -> None:

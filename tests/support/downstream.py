@@ -17,13 +17,15 @@ PATIENCE = 120  # seconds for what takes milliseconds
 class Downstream:
     """One client, with connections of its own."""
 
-    def __init__(self, http: httpx2.AsyncClient, era: str, path: str) -> None:
-        self.http, self.era, self.path = http, era, path
+    def __init__(
+        self, http: httpx2.AsyncClient, era: str, path: str, capabilities: Mapping[str, Any]
+    ) -> None:
+        self.http, self.era, self.path, self.capabilities = http, era, path, capabilities
         self.headers, self.number = dict(ACCEPT), 0
 
     async def open(self) -> None:
         """Begin a session, as the older era has it."""
-        hello = {"protocolVersion": OLD, "capabilities": {}, "clientInfo": ME}
+        hello = {"protocolVersion": OLD, "capabilities": self.capabilities, "clientInfo": ME}
         answer = await self._post({"id": 0, "method": "initialize", "params": hello})
         self.headers |= {"Mcp-Session-Id": answer.headers["mcp-session-id"], "MCP-Protocol-Version": OLD}
         await self._post({"method": "notifications/initialized"})
@@ -33,10 +35,11 @@ class Downstream:
         self.number += 1
         named: dict[str, str] = {}
         if self.era == NEW:
-            seen = {"protocolVersion": NEW, "clientInfo": ME, "clientCapabilities": {}}
+            seen = {"protocolVersion": NEW, "clientInfo": ME, "clientCapabilities": self.capabilities}
             params["_meta"] = {f"{META}{key}": value for key, value in seen.items()}
             named = {"MCP-Protocol-Version": NEW, "Mcp-Method": method}
-            named |= {"Mcp-Name": params["name"]} if "name" in params else {}
+            target = params.get("name", params.get("uri"))
+            named |= {"Mcp-Name": target} if target is not None else {}
         answer = await self._post({"id": self.number, "method": method, "params": params}, named)
         body = answer.text
         if answer.headers.get("content-type", "").startswith("text/event-stream"):
@@ -60,10 +63,12 @@ class Downstream:
 
 
 @asynccontextmanager
-async def downstream(url: str, era: str, path: str = "/mcp") -> AsyncGenerator[Downstream]:
+async def downstream(
+    url: str, era: str, path: str = "/mcp", capabilities: Mapping[str, Any] | None = None
+) -> AsyncGenerator[Downstream]:
     """Connect; in the older era a session is ended as it was begun."""
     async with httpx2.AsyncClient(base_url=url, timeout=PATIENCE) as http:
-        made = Downstream(http, era, path)
+        made = Downstream(http, era, path, capabilities or {})
         if era == OLD:
             await made.open()
         yield made

@@ -1,7 +1,7 @@
 """An endpoint whose tools do what their names say: `python stub_endpoint.py` serves it on stdio."""
 
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 from anyio.streams.memory import MemoryObjectSendStream
 
-from remit.gateway.ports import EndpointChange, EndpointSpec, ListKind, PublishedList
+from remit.gateway.ports import EndpointChange, EndpointSpec, ListKind, PublishedList, SessionView
 from remit.protocol.json_rpc import Answer, JsonRpcError, Params
 from remit.upstream.ports import RequestContext
 
@@ -60,18 +60,16 @@ class StubEndpoint:
         self.subscribed: list[str] = []
         self.left: list[str] = []
 
-    async def tools(
-        self,
-        asked: Params,
-        promoted: Collection[str] = (),
-        *,
-        with_apps: bool = True,  # noqa: ARG002
-    ) -> PublishedList:
+    async def tools(self, asked: Params, session: SessionView | None = None) -> PublishedList:
+        promoted = () if session is None else session.promoted
         if asked.get("scope") == "nowhere":
             raise JsonRpcError(-32602, "no scope is called `nowhere`", {"scopes": ["git"]})
         if promoted:
             return self._listing([*(item["name"] for item in self._tools.items), *promoted])
         return self._tools
+
+    def withheld(self, capabilities: Mapping[str, Any]) -> frozenset[str]:  # noqa: ARG002
+        return frozenset()
 
     def promotes(self, asked: Params) -> str | None:
         return "found" if asked["name"] in ("find", "refuse") else None

@@ -127,6 +127,8 @@ class CallHandler:
             is_listed = await self._refresher.list_first(target.upstream, catalog, caller)
         except UpstreamError as error:
             return _Relisted(catalog, target, (refusals.unreachable(error), AuditOutcome.UNREACHABLE))
+        if self._refresher.offers.lacks(target.upstream.key, caller.capabilities, target.own_name):
+            return _Relisted(catalog, None)
         if not is_listed:
             return _Relisted(catalog, target)
         before = catalog.definitions.get(target.tool.key)

@@ -1,7 +1,7 @@
 """Serves one client in one project, optionally as one agent or in one room."""
 
 import json
-from collections.abc import AsyncIterator, Collection, Generator, Mapping
+from collections.abc import AsyncIterator, Generator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import Any
 
@@ -12,7 +12,7 @@ from remit.gateway.call_handler import CallHandler, UnservedToolError
 from remit.gateway.change_feed import ChangeFeed
 from remit.gateway.current_lists import CurrentLists
 from remit.gateway.inventory_refresh import InventoryRefresher
-from remit.gateway.ports import EndpointChange, ListKind, PublishedList
+from remit.gateway.ports import EndpointChange, ListKind, PublishedList, SessionView
 from remit.gateway.published_lists import PublishedLists
 from remit.gateway.remit_tool_calls import BadArgumentsError, arguments_of, open_group, text_of
 from remit.gateway.resource_routing import ResourceRouter
@@ -88,10 +88,8 @@ class LiveEndpoint:
             manifest["descriptions"] = descriptions
         return {**parts, "extensions": {SCOPES: manifest}, "experimental": {SCOPES: manifest}}
 
-    async def tools(
-        self, asked: Params, promoted: Collection[str] = (), *, with_apps: bool = True
-    ) -> PublishedList:
-        """List the tools, and those that were promoted in the caller's session.
+    async def tools(self, asked: Params, session: SessionView | None = None) -> PublishedList:
+        """List the tools of the endpoint, or of one session.
 
         Raises:
             JsonRpcError: the requested scope does not exist.
@@ -99,7 +97,7 @@ class LiveEndpoint:
         lists = await self._sent(ListKind.TOOLS)
         scope = _scope(asked)
         if scope is None or lists.scopes is None:
-            return lists.tools_for(promoted, with_apps=with_apps)
+            return lists.tools if session is None else lists.tools_for(session)
         if scope not in lists.scopes:
             known = ", ".join(f"`{name}`" for name in lists.scopes) or "none"
             raise JsonRpcError(
@@ -140,6 +138,10 @@ class LiveEndpoint:
                 if group := next((groups[each] for each in served_spellings(name) if each in groups), None):
                     return open_group(group)
             return await self._calls.call(name, asked, caller)
+
+    def withheld(self, capabilities: Mapping[str, Any]) -> frozenset[str]:
+        """Return the names of tools that are not for sessions with these capabilities."""
+        return self._lists.last.withheld(capabilities, self._refresher.offers)
 
     def promotes(self, asked: Params) -> str | None:
         """Return the name of the deferred tool that `call_tool` is asked to call, if the plan promotes it."""

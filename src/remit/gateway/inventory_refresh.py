@@ -16,6 +16,7 @@ from remit.gateway.listing_keeper import MOST_AT_ONCE, ListingKeeper
 from remit.gateway.memory_upstream import MemoryUpstream
 from remit.gateway.published_lists import PublishedLists
 from remit.gateway.registry_worker import RegistryWorker
+from remit.gateway.session_offers import SessionOffers
 from remit.protocol.traffic import TokenBucket
 from remit.upstream.ports import RequestContext, ServerLists, UpstreamPool
 from remit.upstream.upstream_model import Failure, Offer, Upstream
@@ -58,6 +59,7 @@ class InventoryRefresher:
         self._unusable: dict[Key, set[tuple[str, str]]] = {}  # tools, and why
         self._has_idled = anyio.Event()
         self._has_idled.set()
+        self.offers = SessionOffers()
 
     def consider(self, lists: PublishedLists) -> None:
         """Ask the available servers that were never asked under their current entry."""
@@ -99,7 +101,7 @@ class InventoryRefresher:
         found = await self._pool.list_first(upstream, caller)
         if found is None:
             return False
-        offer = await self._keeper.read(found, upstream)
+        offer = await self._keeper.read(self.offers.combined(upstream.key, found), upstream)
         self._warn_of(offer, upstream)
         await self._keeper.keep(replace(offer, extras=None), upstream.key, catalog)
         found.note_kept()
@@ -151,7 +153,7 @@ class InventoryRefresher:
         found = ServerLists()
         try:
             found = await source.list_all(upstream, parts=PARTS)
-            offer = await self._keeper.read(found, upstream)
+            offer = await self._keeper.read(self.offers.combined(key, found), upstream)
         except UpstreamError as error:
             self._warn(key, upstream, error)
             offer = Offer(failure=Failure(reason=str(error), hint=error.hint))

@@ -16,6 +16,13 @@ class PublishedList(NamedTuple):
     revision: str
 
 
+class SessionView(NamedTuple):
+    """How the list of a session differs from that of its endpoint."""
+
+    promoted: Collection[str] = ()  # tools that it lists since it called them
+    withheld: Collection[str] = ()  # tools that are not for its client
+
+
 class ListKind(StrEnum):
     """The parts of an endpoint that can change."""
 
@@ -53,12 +60,9 @@ class Endpoint(Protocol):
     @property
     def capabilities(self) -> Mapping[str, Any]: ...  # with `extensions` and `experimental` of its strategy
 
-    async def tools(
-        self, asked: Params, promoted: Collection[str] = (), *, with_apps: bool = True
-    ) -> PublishedList:
-        """List the tools, and those that were promoted in the caller's session.
+    async def tools(self, asked: Params, session: SessionView | None = None) -> PublishedList:
+        """List the tools of an endpoint, or of one session.
 
-        A client that shows no pages does not get the tools that are only for pages (`with_apps`).
         `asked` are the raw parameters, since some strategies read more of them.
 
         Raises:
@@ -74,6 +78,10 @@ class Endpoint(Protocol):
         Raises:
             JsonRpcError: there is no such tool, or the upstream answers with an error.
         """
+        ...
+
+    def withheld(self, capabilities: Mapping[str, Any]) -> frozenset[str]:
+        """Return the names of tools that are not for sessions with these capabilities."""
         ...
 
     def promotes(self, asked: Params) -> str | None:

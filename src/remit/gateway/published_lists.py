@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -14,8 +14,9 @@ from remit.decision.kinds import Authority, Kind
 from remit.decision.tool_names import full_label, served_name
 from remit.decision.tools import Tool
 from remit.gateway.endpoint_catalog import EndpointCatalog
-from remit.gateway.ports import EndpointChange, ListKind, PublishedList
-from remit.presentation.app_metadata import is_for_model, page_of, readdressed
+from remit.gateway.ports import EndpointChange, ListKind, PublishedList, SessionView
+from remit.gateway.session_offers import SessionOffers
+from remit.presentation.app_metadata import is_for_model, page_of, readdressed, supports_apps
 from remit.presentation.invocations import Invocations
 from remit.presentation.plan import LONGEST
 from remit.presentation.remit_tools import DEFINITIONS
@@ -84,18 +85,25 @@ class PublishedLists:
             **rooms,
         }
 
-    def tools_for(self, promotions: Collection[str], *, with_apps: bool) -> PublishedList:
-        """Return the list of tools of one session.
-
-        Promoted ones are at its end, so the others keep their places. Clients that show no pages do not get
-        the tools that are only for pages.
-        """
-        added = [each.item for each in promoted(self.presentation, promotions, self.catalog.plan)]
-        listed = self.tools.items
-        if not with_apps:
-            listed = [each for each in listed if is_for_model(each)]
+    def tools_for(self, session: SessionView) -> PublishedList:
+        """Return the list of one session: promoted tools are last, so the others keep their places."""
+        added = [each.item for each in promoted(self.presentation, session.promoted, self.catalog.plan)]
+        listed = [each for each in self.tools.items if each["name"] not in session.withheld]
         is_same = not added and len(listed) == len(self.tools.items)
         return self.tools if is_same else _listing([*listed, *added], self.tools)
+
+    def withheld(self, capabilities: Mapping[str, Any], offers: SessionOffers) -> frozenset[str]:
+        """Return the names of tools that are not for a client of these capabilities.
+
+        Its server does not offer them to it, or they are only for pages, and it shows none.
+        """
+        with_apps = supports_apps(capabilities)
+        return frozenset(
+            item["name"]
+            for key, item in self.catalog.items.items()
+            if (not with_apps and not is_for_model(item))
+            or offers.lacks(self.catalog.owners[key], capabilities, self.catalog.definitions[key].tool or "")
+        )
 
     def findable(self, tools: Iterable[Tool]) -> list[ToolDecision]:
         """List what this client's model may find among tools, with the decision about each."""

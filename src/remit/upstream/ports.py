@@ -4,6 +4,7 @@ All messages are raw JSON with the protocol's own keys. Each side handles the er
 edge.
 """
 
+import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
@@ -90,7 +91,13 @@ class ServerLists(NamedTuple):
     instructions: str | None = None
     protocol_version: str | None = None
     server_version: str | None = None
+    offered_to: str = "{}"  # the capabilities of the client in the session that was asked
     note_kept: Callable[[], None] = lambda: None  # call it once the tools are stored
+
+
+def canonical_capabilities(capabilities: Mapping[str, Any]) -> str:
+    """Write capabilities so that equal ones are equal texts."""
+    return json.dumps(capabilities, sort_keys=True) if capabilities else "{}"
 
 
 class UpstreamNotification(NamedTuple):

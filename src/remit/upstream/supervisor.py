@@ -1,6 +1,5 @@
 """Supervises one server: assigns sessions to callers, starts them, and backs off after failures."""
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -18,7 +17,7 @@ from remit.upstream.launch.launch_resources import LaunchResources
 from remit.upstream.messaging.demultiplexer import OnNotification
 from remit.upstream.messaging.forwarding import resubscribe
 from remit.upstream.messaging.handshake import UPSTREAM_ERAS
-from remit.upstream.ports import Health, RequestContext, UpstreamStatus
+from remit.upstream.ports import Health, RequestContext, UpstreamStatus, canonical_capabilities
 from remit.upstream.upstream_model import Failure, Sharing, Upstream
 from remit.upstream.upstream_session import SessionKey, UpstreamSession
 
@@ -162,7 +161,7 @@ class Supervisor:
             return SHARED
         session = "" if sharing is Sharing.SHARED else caller.session
         is_bound = UPSTREAM_ERAS[self._era or Era.SESSION].binds_capabilities
-        return SessionKey(session, _canonical(caller.capabilities) if is_bound else "{}")
+        return SessionKey(session, canonical_capabilities(caller.capabilities) if is_bound else "{}")
 
     def _adopt(self, caller: RequestContext | None) -> UpstreamSession | None:
         """Reuse the session that has only listed so far, or end it if the caller cannot use it."""
@@ -253,7 +252,3 @@ class Supervisor:
         if self._breaker.is_open:
             return Health.BROKEN
         return Health.DOWN if self._failure is not None else Health.IDLE
-
-
-def _canonical(capabilities: Params) -> str:
-    return json.dumps(capabilities, sort_keys=True) if capabilities else "{}"

@@ -177,7 +177,8 @@ async def _listed(supervisor: Supervisor, session: UpstreamSession, parts: froze
     except JsonRpcError as error:  # its text may repeat a secret of the server
         supervisor.succeeded()
         raise supervisor.error(session.explain(error)) from None
-    return lists._replace(note_kept=lambda: session.note_kept(announced))
+    capabilities = session.key.capabilities
+    return lists._replace(offered_to=capabilities, note_kept=lambda: session.note_kept(announced))
 
 
 def _coalescing_key(notification: UpstreamNotification) -> Hashable:

@@ -20,6 +20,7 @@ class ClientSession:
         self.capabilities = capabilities
         self.log_level: str | None = None
         self.promoted: dict[str, None] = {}  # names of tools that it lists since it called them, in order
+        self.withheld: frozenset[str] | None = None  # as of its first list, so the list does not shrink
         self.subscriber: Subscriber | None = None
         self.notify: Notify | None = None  # sends outside the stream of any request
 

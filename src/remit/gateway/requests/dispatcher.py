@@ -17,13 +17,19 @@ from remit.errors import RemitError
 from remit.gateway.eras.downstream_era import DownstreamEra, EndpointContext
 from remit.gateway.eras.session_downstream import SessionDownstream
 from remit.gateway.eras.stateless_downstream import StatelessDownstream
-from remit.gateway.ports import Endpoint, EndpointChange, EndpointSpec, ListKind, PublishedList
+from remit.gateway.ports import (
+    Endpoint,
+    EndpointChange,
+    EndpointSpec,
+    ListKind,
+    PublishedList,
+    SessionView,
+)
 from remit.gateway.requests.client_request import ClientRequest, ClientSession
 from remit.gateway.requests.pending_elicitations import PendingElicitations
 from remit.gateway.requests.request_contexts import ClosedRequestContext, Notify
 from remit.gateway.requests.subscribers import Subscriber, Subscribers, notification
 from remit.gateway.transports.list_encoding import EncodedLists
-from remit.presentation.app_metadata import supports_apps
 from remit.protocol.constants import ENVELOPE_KEYS, SUBSCRIPTION_KEY
 from remit.protocol.era import Era
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
@@ -171,8 +177,11 @@ class Dispatcher:
         session = request.session
         if session is None:  # the list must not depend on the client
             return self._list("tools", await self._endpoint.tools(params))
-        with_apps = supports_apps(session.capabilities)
-        return self._list("tools", await self._endpoint.tools(params, session.promoted, with_apps=with_apps))
+        if session.withheld is None:
+            await self._endpoint.tools(params)  # waits for servers that are being asked
+            session.withheld = self._endpoint.withheld(session.capabilities)
+        view = SessionView(session.promoted, session.withheld)
+        return self._list("tools", await self._endpoint.tools(params, view))
 
     async def _list_resources(self, _: ClientRequest, __: Params) -> Answer:
         return self._list("resources", await self._endpoint.resources())

@@ -1,6 +1,6 @@
 """An endpoint with only the memory tools of a project."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
@@ -10,7 +10,7 @@ from remit.decision.projects import Workspace
 from remit.decision.tool_lookup import near_names
 from remit.gateway.memory_tools import MemoryTools
 from remit.gateway.memory_upstream import FindReachable, call_memory
-from remit.gateway.ports import EndpointChange, EndpointSpec, PublishedList
+from remit.gateway.ports import EndpointChange, EndpointSpec, PublishedList, SessionView
 from remit.gateway.registry_worker import RegistryWorker
 from remit.gateway.transports.lifecycle import GatewayOpeners, Print, run_until_stopped
 from remit.gateway.transports.stdio_server import serve_stdio
@@ -39,12 +39,14 @@ class MemoryEndpoint:
     async def tools(
         self,
         asked: Params,  # noqa: ARG002 - there is one list
-        promoted: Collection[str] = (),  # noqa: ARG002
-        *,
-        with_apps: bool = True,  # noqa: ARG002
+        session: SessionView | None = None,  # noqa: ARG002
     ) -> PublishedList:
         """List the tools."""
         return self._listing
+
+    def withheld(self, capabilities: Mapping[str, Any]) -> frozenset[str]:  # noqa: ARG002
+        """Return no names: all tools are for all clients."""
+        return frozenset()
 
     def promotes(self, asked: Params) -> str | None:
         """Return None, because all tools are listed."""
