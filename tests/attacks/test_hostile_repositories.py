@@ -25,8 +25,8 @@ from attacks.ingredients.repository import HostileRepository, Ingredient
 from attacks.worlds import BASH
 from support.forked_commands import Done, ForkServer, fork_server
 
-COUNT = int(os.environ.get("REMIT_ATTACK_REPOSITORIES", "12"))
-BATCH = 6
+COUNT = int(os.environ.get("REMIT_ATTACK_REPOSITORIES", "9"))
+BATCH = 3
 GIVEN = [int(word) for word in os.environ.get("REMIT_ATTACK_NUMBERS", "").split()]
 BATCHES = [[number] for number in GIVEN] or [
     list(range(first, min(first + BATCH, COUNT))) for first in range(0, COUNT, BATCH)

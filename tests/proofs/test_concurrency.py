@@ -13,7 +13,7 @@ from support.databases import run_sql
 from support.processes import run_together
 from support.sandbox import Sandbox
 
-KILLS = int(os.environ.get("REMIT_PROOF_KILLS", "10"))
+KILLS = int(os.environ.get("REMIT_PROOF_KILLS", "5"))
 USES = 1_000 if "REMIT_PROOF_KILLS" in os.environ else 100  # of each process
 
 RECORD_MANY = """

@@ -15,7 +15,7 @@ from support.builders import servers
 from support.databases import run_sql
 from support.sandbox import Sandbox
 
-CASES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "2000")) // 10
+CASES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "1000")) // 10
 SEED = os.environ.get("REMIT_PROOF_SEED", "7")
 PARTS = 2  # run side by side, each with damage of its own
 PROCESSES = 10  # of all cases, those that go through the command itself

@@ -42,7 +42,7 @@ from remit.upstream.upstream_model import Offer, Upstream
 from support.builders import CLIENT
 from support.databases import run_sql
 
-EXAMPLES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "150"))
+EXAMPLES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "100"))
 PARTS = 2  # run side by side, each with lives of its own
 
 SHOP, BLOG, NESTED = (identify(path) for path in ("/code/shop", "/code/blog", "/code/shop/nested"))

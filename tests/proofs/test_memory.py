@@ -22,8 +22,8 @@ from support.databases import run_sql
 from support.memory_calls import context, decision, entity, note, one, pattern, session, start
 from support.sandbox import Sandbox
 
-KILLS = 200 if "REMIT_PROOF_KILLS" in os.environ else 10
-EXAMPLES = 500 if "REMIT_PROOF_EXAMPLES" in os.environ else 15
+KILLS = 200 if "REMIT_PROOF_KILLS" in os.environ else 5
+EXAMPLES = 500 if "REMIT_PROOF_EXAMPLES" in os.environ else 10
 
 PROJECTS = st.sampled_from(["shop", "blog", "bank"])
 FOCUSES = st.sampled_from([None, "auth", "look"])

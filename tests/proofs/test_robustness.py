@@ -33,7 +33,7 @@ from remit.store.sqlite_store import SqliteStore
 from support.builders import CLIENT
 from support.databases import run_sql
 
-CASES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "1000")) // 10
+CASES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "600")) // 10
 SEED = os.environ.get("REMIT_PROOF_SEED", "7")
 PARTS = 2  # run side by side, each with damage of its own
 PATIENCE = 1.0  # seconds of this process's own time; what hangs takes far longer, also on a slow day

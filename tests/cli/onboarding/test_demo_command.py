@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,22 @@ def world(sandbox: Sandbox) -> Sandbox:
     (sandbox.root / "temporary").mkdir()
     sandbox.variables["TMPDIR"] = str(sandbox.root / "temporary")
     return sandbox
+
+
+def started(world: Sandbox, *words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*COMMAND, *words],
+        cwd=world.root,
+        env=world.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def lines_of(run: subprocess.Popen[str]) -> Iterator[str]:
+    assert run.stdout is not None
+    return iter(run.stdout)
 
 
 def files(root: Path) -> dict[str, bytes]:
@@ -60,16 +77,8 @@ def test_the_demo_tells_its_story_and_leaves_nothing_behind(world: Sandbox) -> N
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_demo_that_is_stopped_leaves_nothing_behind(world: Sandbox, number: signal.Signals) -> None:
-    with subprocess.Popen(
-        COMMAND,
-        cwd=world.root,
-        env=world.environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as run:
-        assert run.stdout is not None
-        assert any("agent calls" in line for line in run.stdout)  # the gateway and its servers run now
+    with started(world) as run:
+        assert any("agent calls" in line for line in lines_of(run))  # the gateway and its servers run now
         run.send_signal(number)
         _, errors = run.communicate(timeout=60)
     assert run.returncode == 128 + number
@@ -88,4 +97,7 @@ def test_a_machine_with_tools_sees_its_own_instead(world: Sandbox) -> None:
 
 def test_a_machine_without_tools_sees_the_demo(world: Sandbox) -> None:
     (world.home / ".claude.json").write_text(json.dumps({}))
-    assert "~/shop $ remit tools" in world.remit("demo", "--unless-tools", str(world.root)).stdout
+    with started(world, "--unless-tools", str(world.root)) as run:
+        assert "~/shop $ remit tools\n" in lines_of(run)
+        run.terminate()  # the rest is told by the story
+        run.communicate(timeout=60)
