@@ -1,5 +1,7 @@
 """Retrieving: the nearest first, by words and by meaning, within limits."""
 
+from functools import partial
+
 import pytest
 
 from remit.errors import ArtifactError, ScopeError, StoreTimeoutError
@@ -7,7 +9,8 @@ from remit.memory import reader
 from remit.memory.artifacts import ArtifactKind, ObservationType, StoredArtifact
 from remit.memory.project_memory import Memory, NewObservation
 from remit.memory.transfer import HEAD, record_line
-from remit.store.memory_index import MANY
+from remit.store import memory_store
+from remit.store.memory_store import SqliteMemory
 from support.databases import run_sql
 from support.memory_calls import approved_import, decide, note, one, recalled, session, start
 from support.sandbox import Sandbox
@@ -203,8 +206,13 @@ def test_what_is_shown_is_what_was_saved(memory: Memory) -> None:
     assert expected.items() <= newest.items()
 
 
-def test_a_large_memory_says_the_same_each_time_it_is_asked(memory: Memory) -> None:
-    """From the second time on, it is held by the process."""
+def test_a_large_memory_says_the_same_each_time_it_is_asked(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the second time on, it is held by the process; 500 artifacts are large here."""
+    monkeypatch.setattr(memory_store, "SqliteMemory", partial(SqliteMemory, many=500))
+    sandbox.project("shop")
+    memory = start(sandbox.memory(), "shop")
     many = [
         StoredArtifact(
             id=f"context-{number}",
@@ -216,7 +224,7 @@ def test_a_large_memory_says_the_same_each_time_it_is_asked(memory: Memory) -> N
             created_at=1,
             updated_at=1,
         )
-        for number in range(MANY + 1)
+        for number in range(501)
     ]
     approved_import(memory, [HEAD, *map(record_line, many)])
     wanted = note(memory, "shop", "automobiles are parked behind the house")
