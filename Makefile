@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE  # compiling the tests again takes every worker 15 s
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help run install setup test cover attack test-clients test-servers test-servers-slice conformance check prove prove-conditions prove-gateway bench bench-gateway bench-install bench-search bench-tokens docs site smoke constraints schema clean
+.PHONY: help run install setup test cover attack test-clients test-servers test-servers-slice conformance check prove prove-conditions prove-gateway bench bench-gateway bench-install bench-search bench-tokens fit-inspection docs site smoke constraints schema clean
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -147,6 +147,14 @@ $(PEERS)/.installed: bench/peers.txt
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --requirement bench/peers.txt
 	@touch $@
+
+fit-inspection: $(VENV)/.installed ## Fit the inspection's sentence model, and once without each set for `make bench`; needs scikit-learn and DATA
+	mkdir -p build/inspection
+	cd training && $(abspath $(BIN))/python inspection_model.py $(DATA) --without definitions --fold 0 --to ../build/inspection/definitions.txt
+	cd training && $(abspath $(BIN))/python inspection_model.py $(DATA) --without late_definitions --fold 1 --to ../build/inspection/late_definitions.txt
+	cd training && $(abspath $(BIN))/python inspection_model.py $(DATA) --without mcpproxy --fold 2 --to ../build/inspection/mcpproxy.txt
+	cd training && $(abspath $(BIN))/python inspection_model.py $(DATA) --without third_definitions --fold 0 --to ../build/inspection/third_definitions.txt
+	cd training && $(abspath $(BIN))/python inspection_model.py $(DATA)
 
 bench-install: $(VENV)/.installed build/clients/.installed $(SERVERS)/.all ## Measure what tools cost in Claude Code's requests: its search off, on, and Remit
 	$(BIN)/python bench/install_tokens.py $(CLIENT_BIN)/claude $(SERVERS)

@@ -73,4 +73,4 @@ def test_encoded_text_is_decoded(text: str, decoded: str) -> None:
     "text", ["short", "an ordinary sentence of some length", "A" * 25, "deadbeefcafef00ddeadbeefcafef00d"]
 )
 def test_what_is_no_text_is_not_decoded(text: str) -> None:
-    assert decodings(text) == []
+    assert decodings(text) == ()

@@ -25,14 +25,20 @@ def flagged(name: str, prefix: str) -> Iterator[bool]:
             yield severity in (Suspicion.HIGH, Suspicion.MEDIUM)
 
 
-@pytest.mark.parametrize(("name", "prefix", "least"), [("definitions.jsonl", "a", 0.86)])
+@pytest.mark.parametrize(
+    ("name", "prefix", "least"),
+    [("definitions.jsonl", "a", 0.9), ("third_definitions.jsonl", "third-attack", 0.82)],
+)
 def test_attacks_are_flagged(name: str, prefix: str, least: float) -> None:
     found = list(flagged(name, prefix))
     assert len(found) >= 100
     assert sum(found) / len(found) >= least
 
 
-@pytest.mark.parametrize(("name", "prefix", "most"), [("definitions.jsonl", "b", 0.03)])
+@pytest.mark.parametrize(
+    ("name", "prefix", "most"),
+    [("definitions.jsonl", "b", 0.03), ("third_definitions.jsonl", "third-benign", 0.08)],
+)
 def test_hard_negatives_are_not(name: str, prefix: str, most: float) -> None:
     found = list(flagged(name, prefix))
     assert len(found) >= 100

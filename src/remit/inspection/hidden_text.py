@@ -5,6 +5,7 @@ import binascii
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 
 from remit.inspection.inspection_findings import InspectionFinding, Suspicion, finding
 
@@ -49,16 +50,17 @@ def hidden_text(place: str, text: str) -> Iterator[InspectionFinding]:
         yield finding("blank-space", Suspicion.MEDIUM, reason, text[gap.end() :])
 
 
-def decodings(text: str) -> list[str]:
+@lru_cache(maxsize=1 << 12)  # the tools of a server repeat their schemas' texts
+def decodings(text: str) -> tuple[str, ...]:
     """Return other ways to read a text, as far as parts of it are encoded."""
     if len(text) < _SHORTEST:
-        return []
+        return ()
     found = [*_decoded(text)]
     if _SPACED.search(text):
         found.append(_SPACED.sub(lambda run: re.sub(r"(?<=\w)[ .\-_](?=\w)", "", run[0]), text))
     if len(_LETTERS_AROUND.findall(text)) > 2:
         found.append(_DIGIT_WORD.sub(lambda word: word[0].translate(_LEET), text))
-    return found
+    return tuple(found)
 
 
 def revealed(text: str) -> str:

@@ -3,8 +3,10 @@
 `inspect` is pure and deterministic. Each rule is one idea; each finding has a reason and an excerpt.
 """
 
+import math
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from remit.decision.tools import Definition
 from remit.inspection.hidden_text import decodings, hidden_text, revealed
@@ -14,38 +16,62 @@ from remit.inspection.name_rules import imitations
 from remit.inspection.parameter_rules import out_of_scope_parameters
 from remit.inspection.passages import Passage, passages
 from remit.inspection.scorer import Reading, combined
-from remit.inspection.sentences import Sentence, sentences
+from remit.inspection.sentence_model import SentenceModel, sentence_model
+from remit.inspection.sentence_words import ToolHome, home_of, words_of
+from remit.inspection.sentences import Sentence, is_in_another_language, parts, sentence, sentences
 from remit.inspection.signal import Signal
 from remit.inspection.surroundings import Surroundings
 from remit.inspection.tool_mentions import InspectedDefinition, mentions
 from remit.inspection.tool_signals import TOOL_SIGNALS
+from remit.text.words import split
 
 SIGNALS: tuple[Signal, ...] = (*MODEL_SIGNALS, *TOOL_SIGNALS)
 OVERSIZED = 40_000  # characters
+LIKELY = 2.0  # score of a sentence that the model takes for an attack
+CERTAIN = 4.0
+PLAUSIBLE = -2.0  # score below which weak signs do not count
+HARMLESS = -5.0  # score below which rules are not even asked, which is much faster
 _FEWEST_SPACES = 2
+_FEWEST_IN_NAME = 3  # spaces in a name that may be a sentence, once it is split
+_SHORTEST_PHRASE = 16  # characters of such a name
 _LONGEST_VALUE = 40  # characters of a name or value
 _SIGNS = re.compile(r"[|>_/~]|\w-\w")  # of commands, and of names
+_COMMAND = re.compile(r"[|~]|\b(?:rm|cat|nc|chmod|env|curl)\s+\S")
 _RANKS = {severity: rank for rank, severity in enumerate(Suspicion)}
 
 
-def inspect(definition: Definition, others: Surroundings) -> list[InspectionFinding]:
+class Examination(NamedTuple):
+    """A definition under inspection."""
+
+    subject: InspectedDefinition
+    home: ToolHome
+    model: SentenceModel
+
+
+def inspect(
+    definition: Definition, others: Surroundings, model: SentenceModel | None = None
+) -> list[InspectionFinding]:
     """Return what is suspicious about a definition, worst first; each rule reports once."""
     found: dict[str, InspectionFinding] = {}
-    for each in sorted(_findings(definition, others), key=lambda each: _RANKS[each.severity]):
+    findings = _findings(definition, others, model or sentence_model())
+    for each in sorted(findings, key=lambda each: _RANKS[each.severity]):
         found.setdefault(each.rule, each)
     return list(found.values())
 
 
-def _findings(definition: Definition, others: Surroundings) -> Iterator[InspectionFinding]:
+def _findings(
+    definition: Definition, others: Surroundings, model: SentenceModel
+) -> Iterator[InspectionFinding]:
     texts = passages(definition)
     values = frozenset(passage.text for passage in texts if not is_prose(passage))
     subject = InspectedDefinition(definition=definition, others=others, values=values)
+    examination = Examination(subject, home_of(subject), model)
     for passage in texts:
         yield from hidden_text(passage.place, passage.text)
-        if is_prose(passage):
-            said = list(_said(read(passage, subject)))
+        if (prose := spoken(passage)) is not None:
+            said = list(_said(prose, examination))
             yield from said
-            yield from _encoded(passage, subject, {each.rule for each in said})
+            yield from _encoded(prose, examination, {each.rule for each in said})
     yield from out_of_scope_parameters(definition)
     yield from imitations(definition, others)
     if (size := sum(len(passage.text) for passage in texts)) > OVERSIZED:
@@ -55,9 +81,7 @@ def _findings(definition: Definition, others: Surroundings) -> Iterator[Inspecti
 
 def read(passage: Passage, subject: InspectedDefinition) -> list[Reading]:
     """Find the signals in each sentence of a passage."""
-    said = sentences(
-        revealed(passage.text), describes=passage.place == "description" or passage.place.startswith("title")
-    )
+    said = sentences(revealed(passage.text), describes=_is_description(passage))
     return [Reading(each.text, _signals(each, subject)) for each in said]
 
 
@@ -67,23 +91,67 @@ def is_prose(passage: Passage) -> bool:
     return text.count(" ") >= _FEWEST_SPACES or len(text) > _LONGEST_VALUE or not text.isascii()
 
 
-def _encoded(passage: Passage, subject: InspectedDefinition, known: set[str]) -> Iterator[InspectionFinding]:
+def spoken(passage: Passage) -> Passage | None:
+    """Return a passage as sentences; a long name such as `read_the_key_file_first` is split into words."""
+    if is_prose(passage):
+        return passage
+    if len(passage.text) < _SHORTEST_PHRASE or (words := split(passage.text)).count(" ") < _FEWEST_IN_NAME:
+        return None
+    return Passage(place=passage.place, text=words)
+
+
+def _encoded(passage: Passage, examination: Examination, known: set[str]) -> Iterator[InspectionFinding]:
     """Report what a passage says only once it is decoded."""
     for text in decodings(passage.text):
-        decoded = Passage(place=passage.place, text=text)
-        for each in _said(read(decoded, subject)):
+        for each in _said(Passage(place=passage.place, text=text), examination, harmless=-math.inf):
             if each.severity is not Suspicion.LOW and each.rule not in known:
                 reason = f"an encoding in the {passage.place} hides that it {each.reason}"
                 yield finding("encoded-text", Suspicion.HIGH, reason, each.excerpt)
 
 
-def _said(heard: list[Reading]) -> Iterator[InspectionFinding]:
+def _said(
+    passage: Passage, examination: Examination, harmless: float = HARMLESS
+) -> Iterator[InspectionFinding]:
+    heard = list(_heard(passage, examination, harmless))
     for reading in heard:
         for signal in reading.signals:
             if signal.severity is not None:
                 yield finding(signal.name, signal.severity, signal.reason, reading.text)
-    if (together := combined(heard)) is not None:
+        if reading.score >= LIKELY:
+            yield _learned(reading, examination)
+    if (together := combined(heard, PLAUSIBLE)) is not None:
         yield together
+
+
+def _heard(passage: Passage, examination: Examination, harmless: float) -> Iterator[Reading]:
+    """Score each sentence of a passage, and find the signals in those that may be attacks."""
+    is_description = _is_description(passage)
+    for at, part in enumerate(parts(revealed(passage.text))):
+        words = words_of(part, examination.home)
+        score = examination.model.score(words, examination.home)
+        if score < LIKELY and is_in_another_language(part):
+            score = 0.0  # the model knows English only
+        if score < harmless and "<name>" not in words and _COMMAND.search(part) is None:
+            yield Reading(part, (), score)
+        else:
+            said = sentence(part, may_order=at > 0 or not is_description)
+            yield Reading(said.text, _signals(said, examination.subject), score)
+
+
+def _learned(reading: Reading, examination: Examination) -> InspectionFinding:
+    words = words_of(reading.text, examination.home)
+    signs = ", ".join(f"`{each}`" for each in examination.model.strongest(words, examination.home))
+    is_sure = reading.score >= CERTAIN and any(signal.severity for signal in reading.signals)
+    return finding(
+        "learned-signs",
+        Suspicion.HIGH if is_sure else Suspicion.MEDIUM,
+        f"reads like an order to the model: {signs}",
+        reading.text,
+    )
+
+
+def _is_description(passage: Passage) -> bool:
+    return passage.place == "description" or passage.place.startswith("title")
 
 
 def _may_signal(sentence: Sentence) -> bool:

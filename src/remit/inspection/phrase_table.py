@@ -61,3 +61,8 @@ def is_telling(words: Collection[str]) -> bool:
 def is_foreign(word: str) -> bool:
     """Return whether a word belongs to the vocabulary of another language only."""
     return word in _FOREIGN
+
+
+def has_foreign_words(words: Iterable[str]) -> bool:
+    """Return whether several words belong to other languages."""
+    return len(_FOREIGN.intersection(words)) > 1

@@ -16,11 +16,13 @@ class Reading(NamedTuple):
 
     text: str
     signals: tuple[Signal, ...]
+    score: float = 0.0  # of the sentence model
 
 
-def combined(readings: Sequence[Reading]) -> InspectionFinding | None:
-    """Report the most suspicious neighbors, if their signals are enough together."""
+def combined(readings: Sequence[Reading], plausible: float) -> InspectionFinding | None:
+    """Report the most suspicious neighbors, if their signals are enough together and the model agrees."""
     spans = [readings[at : at + WINDOW] for at in range(len(readings))]
+    spans = [span for span in spans if max(each.score for each in span) >= plausible]
     span = max(spans, key=score, default=())
     if (total := score(span)) < MEDIUM:
         return None

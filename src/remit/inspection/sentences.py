@@ -8,7 +8,7 @@ from functools import lru_cache
 from remit.inspection.concepts import Concept
 from remit.inspection.foreign_words import UNSPACED
 from remit.inspection.imperatives import is_order
-from remit.inspection.phrase_table import is_foreign, is_telling, phrases_from
+from remit.inspection.phrase_table import has_foreign_words, is_foreign, is_telling, phrases_from
 
 MAX_LENGTH = 1000  # characters; a longer sentence is cut, which bounds the time that patterns take
 NEAR = 6  # words
@@ -30,6 +30,7 @@ _PRIVATE_FILE = re.compile(
     r"|(?-i:\b[A-Z][A-Z0-9]*_(?:TOKEN|API_KEY|SECRET(?:_KEY)?|ACCESS_KEY)\b)"
 )
 _UNSPACED = re.compile("[\u0590-\u08ff\u0900-\u0dff\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_OTHER_LETTERS = re.compile("[\u0370-\u1fff\u3040-\ud7af]")
 _SIGNS = re.compile(r"[@~$|]|[/._]\w")  # of addresses, files and names
 _FOREIGN_ORDERS = (Concept.IGNORE, Concept.READ, Concept.SEND, Concept.CALL, Concept.TELL)
 
@@ -85,19 +86,21 @@ class Sentence:
         return any(0 < at - no <= (9 if no < 2 else 4) for no in self.found.get(Concept.NOT, ()))
 
 
-@lru_cache(maxsize=1 << 12)  # the tools of a server repeat their schemas' texts
 def sentences(text: str, *, describes: bool = True) -> tuple[Sentence, ...]:
     """Split a text into sentences; the first one of a description says what the tool does, in any mood."""
-    return tuple(_sentence(part, may_order=at > 0 or not describes) for at, part in enumerate(_parts(text)))
+    return tuple(sentence(part, may_order=at > 0 or not describes) for at, part in enumerate(parts(text)))
 
 
-def _parts(text: str) -> Iterator[str]:
+def parts(text: str) -> Iterator[str]:
+    """Split a text where a sentence ends; a long one is cut."""
     for part in _END.split(text):
         if part and not part.isspace():
             yield from (part[at : at + MAX_LENGTH] for at in range(0, len(part), MAX_LENGTH))
 
 
-def _sentence(text: str, *, may_order: bool) -> Sentence:
+@lru_cache(maxsize=1 << 12)  # the tools of a server repeat their schemas' texts
+def sentence(text: str, *, may_order: bool) -> Sentence:
+    """Find the concepts in a sentence."""
     has_address = "@" in text or "://" in text
     spoken = _ADDRESS.sub(" ", text) if has_address else text  # the words of an address say nothing
     words = tuple(_WORD.findall(spoken.lower().replace("’", "'")))
@@ -113,6 +116,12 @@ def _sentence(text: str, *, may_order: bool) -> Sentence:
     if is_unspaced or sum(map(is_foreign, words)) > 1:
         is_directive = is_directive or any(concept in found for concept in _FOREIGN_ORDERS)
     return Sentence(" ".join(text.split()), words, found, _places(text), is_unspaced, is_directive)
+
+
+def is_in_another_language(text: str) -> bool:
+    """Return whether a text is not in English, as far as the vocabulary tells."""
+    has_other_letters = not text.isascii() and _OTHER_LETTERS.search(text) is not None
+    return has_other_letters or has_foreign_words(text.lower().split())
 
 
 def _concepts(words: tuple[str, ...]) -> dict[Concept, list[int]]:
