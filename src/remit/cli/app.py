@@ -54,6 +54,7 @@ COMMANDS = {  # in the order of the help and the reference: location and summary
     "context": ("tool_commands.session_context", "Print what an agent gets at session start."),
     "suggest": ("usage_commands.suggest", "Show which tools Remit would suggest, and why."),
     "memory": ("memory_commands.memory", "View, export and clean up project memory."),
+    "lock": ("locking.lock_command.lock", "Write or check the lock of a project's servers."),
     "inspect": ("inspect_command.inspect_definitions", "Find tool definitions that steer the model."),
     "token": ("token_commands.token", "Manage gateway tokens."),
     "names": ("names_commands.names", "Show or generate the tool names of a program's commands."),
@@ -69,7 +70,7 @@ GROUPS = {  # headings of the help
     ),
     "Set up": (
         *("init", "install", "uninstall", "add", "enable", "disable", "prune", "undo"),
-        *("trust", "policy", "login", "logout", "completion"),
+        *("trust", "lock", "policy", "login", "logout", "completion"),
     ),
     "Run": ("serve", "approve", "demo"),
     "Advanced": ("context", "suggest", "memory", "inspect", "token", "names", "eval", "forget"),

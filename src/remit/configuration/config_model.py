@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Literal, NamedTuple
 
 from remit.configuration.detector_kinds import Detector
+from remit.decision.definitions.project_lock import ProjectLock
 from remit.decision.projects import Workspace
 
 KeyPath = tuple[str, ...]  # the keys that lead to a value
@@ -18,13 +19,14 @@ class ConfigurationLayer(StrEnum):
 
     BUILTIN = "builtin"
     MACHINE = "machine"  # the user's, for all projects
+    LOCK = "lock"  # a project's lock
     PROJECT = "project"  # shared in the repository
     LOCAL = "local"  # the user's own, next to the shared file
     MANAGED = "managed"  # an administrator's
 
 
 OF_A_PROJECT = frozenset(
-    {ConfigurationLayer.PROJECT, ConfigurationLayer.LOCAL}
+    {ConfigurationLayer.LOCK, ConfigurationLayer.PROJECT, ConfigurationLayer.LOCAL}
 )  # in the repository, so others may edit them
 
 
@@ -181,6 +183,7 @@ class ConfigurationContent(NamedTuple):
     filters: tuple[str, ...] = ()  # Python files with filters, by absolute path
     memory_projects: tuple[str, ...] | None = None  # memories that every project may use
     changes: str | None = None  # which changed definitions are accepted
+    lock: ProjectLock | None = None  # only of a lock
 
 
 class ConfigurationMistake(NamedTuple):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -48,6 +48,7 @@ _UNREAD = "null"  # for a file that exists and was never valid
 _STILL = "using the last valid version"
 _EMPTIED = "it was emptied just now"
 _NEVER = "it has no effect"
+_LOCKED = "the servers of this project are held until it is fixed"
 _ALL = "all tools are hidden until it is fixed"
 
 
@@ -252,6 +253,8 @@ class ConfigurationService:
         if text is None:
             return empty
         problems = self._problems_in(file, text)
+        if problems and file.layer is ConfigurationLayer.LOCK:  # its last valid version may be outdated
+            return empty._replace(content=_UNREAD, problems=_with(problems, _LOCKED))
         if before is not None and before.fingerprint and before.content != _UNREAD:
             if text.may_grow and before.content != _NOTHING:
                 problems = [(file.path, "", _EMPTIED)]
@@ -265,7 +268,7 @@ class ConfigurationService:
     def _problems_in(self, file: ConfigurationFile, text: TomlDocument) -> list[tuple[str, str, str]]:
         if text.problem:
             return [(file.path, text.place, text.problem)]
-        content, mistakes = read(text.content)
+        content, mistakes = _parser(file)(text.content)
         if not mistakes and _has_logic(content):
             from remit.configuration.condition_rules import mistakes_in  # most files have no conditions
 
@@ -326,9 +329,19 @@ class ConfigurationService:
 def _load_stored(file: ConfigurationFile, kept: StoredFile) -> LoadedFile:
     if kept.content == _UNREAD:
         return LoadedFile(file, ConfigurationContent(), is_unread=True)
-    content, mistakes = read(json.loads(kept.content))
+    content, mistakes = _parser(file)(json.loads(kept.content))
     places: dict[str, list[int]] = json.loads(kept.places)
     return LoadedFile(file, ConfigurationContent() if mistakes else content, places)
+
+
+def _parser(
+    file: ConfigurationFile,
+) -> Callable[[object], tuple[ConfigurationContent, list[ConfigurationMistake]]]:
+    if file.layer is not ConfigurationLayer.LOCK:
+        return read
+    from remit.configuration.lock_file import read_lock  # most projects have no lock
+
+    return lambda content: read_lock(content) if content else (ConfigurationContent(), [])
 
 
 def _broken(files: Iterable[StoredFile]) -> frozenset[str]:

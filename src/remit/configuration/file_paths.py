@@ -12,6 +12,7 @@ from remit.files.bounded_reader import Machine
 
 SHARED = "remit.toml"
 PERSONAL = "remit.local.toml"
+LOCK = "remit.lock"
 
 _MANAGED = {
     "linux": "/etc/remit",
@@ -51,6 +52,7 @@ def machine_paths(machine: Machine) -> tuple[str, str]:
 def _all(workspace: Workspace, machine: Machine) -> Iterator[Found]:
     own, managed = machine_paths(machine)
     yield "machine", own, None
+    yield "lock", os.path.join(workspace.checkout, LOCK), workspace.checkout
     for dir in reversed(ancestors(workspace.dir, up_to=workspace.checkout)):
         yield "project", os.path.join(dir, SHARED), dir
         yield "local", os.path.join(dir, PERSONAL), dir

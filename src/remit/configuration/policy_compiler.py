@@ -29,6 +29,7 @@ from remit.configuration.layers import Trusted, owner
 from remit.configuration.merged_configuration import TrustRequest
 from remit.decision.danger import LEVELS, Danger
 from remit.decision.definitions.definition_changes import ChangePolicy, strictest
+from remit.decision.definitions.project_lock import ProjectLock
 from remit.decision.globs import Glob, glob, tool_globs
 from remit.decision.policy import NO_POLICY, Policy
 from remit.decision.policy_rules import (
@@ -75,12 +76,15 @@ def compile_policy(loaded: Sequence[LoadedFile], trusted: Trusted) -> CompiledPo
         fixed_mode=_mode(loaded, ConfigurationLayer.MANAGED),
         changes=_changes(loaded),
         unread=ConfigLocation(unread[-1].path, "") if unread else None,
+        lock=_lock(loaded),
     )
     return CompiledPolicy(policy, tuple(trust_requests), tuple(_violations(loaded, granted)))
 
 
 def _says_anything(loaded: LoadedFile) -> bool:
     content = loaded.content
+    if loaded.file.layer is ConfigurationLayer.LOCK:
+        return loaded.is_unread or content.lock is not None
     has_safety_rule = any(_is_safety_rule(entry) for entry in content.tools)
     lists = (content.everyone, *content.servers, *content.agents)
     has_list = any(each.allow is not None or each.block or each.trusted is not None for each in lists)
@@ -115,6 +119,17 @@ def _changes(loaded: Sequence[LoadedFile]) -> ChangePolicy:
     """Return which changed definitions are accepted, as the user and the administrator say."""
     own = [each.content.changes for each in loaded if each.file.layer not in OF_A_PROJECT]
     return strictest([ChangePolicy(each) for each in own if each is not None])
+
+
+def _lock(loaded: Sequence[LoadedFile]) -> ProjectLock | None:
+    """Return the project's lock; an invalid one holds all servers of the project."""
+    for each in loaded:
+        if each.file.layer is ConfigurationLayer.LOCK:
+            if each.is_unread:
+                return ProjectLock(problem="it is invalid")
+            if each.content.lock is not None:
+                return each.content.lock._replace(root=each.file.dir or "")
+    return None
 
 
 def _lists(loaded: LoadedFile) -> Iterator[ToolList]:

@@ -52,8 +52,15 @@ class TableFields:
 
     def tables(self, name: str) -> "list[tuple[str, TableFields]]":
         """Read a table of tables; empty if missing."""
-        section = self.table(name)
-        return [(key, section.table(key)) for key in section._table]
+        return self.table(name).own_tables()
+
+    def own_tables(self) -> "list[tuple[str, TableFields]]":
+        """Read each value of this table as a table."""
+        return [(key, self.table(key)) for key in self._table]
+
+    def names(self) -> list[str]:
+        """List all keys."""
+        return list(self._table)
 
     def table(self, name: str) -> "TableFields":
         """Read a table; empty if missing."""

@@ -41,12 +41,13 @@ class TomlFiles:
             return None
         try:
             within = () if file.dir is None else (workspace.checkout,)
-            text = read_text(file.path, limit=_PROJECT_LIMIT if within else _LIMIT, within=within)
+            is_ruling = bool(within) and file.layer is not ConfigurationLayer.LOCK
+            text = read_text(file.path, limit=_PROJECT_LIMIT if is_ruling else _LIMIT, within=within)
             if text is None:
                 return None
             may_grow = not text.strip() and not is_settled(file.path, now_ns=self._now_ns())
             content = parse_toml(text)
-            if within:
+            if is_ruling:
                 _require_few(content)
             return TomlDocument(content, positions(text), may_grow=may_grow)
         except FileError as error:

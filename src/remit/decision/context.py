@@ -64,6 +64,7 @@ class Context:
     filter_files: FilterFiles = ()
     filters: ToolFilters | None = None  # None: there are none, or they are not loaded yet
     run_context: object = None  # passed to filters by the host application
+    ignores_lock: bool = False  # to write or check the project's lock
 
     def view(self, client: str) -> View:
         """Return the view of one client's configuration from this workspace."""

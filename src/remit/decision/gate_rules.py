@@ -221,7 +221,12 @@ _UNPINNED = GateResult(True, "no definition to compare")
 
 
 def definition(tool: Tool, context: Context) -> GateResult:
-    """Object to tools whose definition is not the one that was accepted."""
+    """Object to tools whose definition is not the one that was accepted, or that the project locked."""
+    lock = context.policy.lock
+    differs = None if lock is None or context.ignores_lock else lock.objection(tool)
+    if differs is not None:
+        way = "`remit lock --check` shows what differs; `remit lock` updates the lock"
+        return GateResult(False, differs, way)
     change = tool.change
     if change is None:
         return _AS_ACCEPTED if tool.kind is Kind.MCP_TOOL else _UNPINNED

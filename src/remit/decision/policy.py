@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from remit.decision.danger import Danger, Rating, derive
 from remit.decision.definitions.definition_changes import ChangePolicy
+from remit.decision.definitions.project_lock import ProjectLock
 from remit.decision.globs import Glob, GlobIndex
 from remit.decision.kinds import Kind
 from remit.decision.policy_rules import (
@@ -43,6 +44,7 @@ class Policy:
         fixed_mode: ModeSetting | None = None,  # set by an administrator; it can only be narrowed
         changes: ChangePolicy = ChangePolicy.HARMLESS,  # which changed definitions are accepted
         unread: ConfigLocation | None = None,  # a machine or managed file that was never valid
+        lock: ProjectLock | None = None,  # of the project
     ) -> None:
         self._lists = sorted(lists, key=lambda each: each.allows)  # block lists first
         self._safety_rules = tuple(safety_rules)
@@ -54,6 +56,7 @@ class Policy:
         self.mode = mode
         self.fixed_mode = fixed_mode
         self.changes = changes
+        self.lock = lock
         self._unread = unread
         self.is_silent = not (unread or self._lists or any(each.ai_enabled for each in self._safety_rules))
         usual = mode.mode if mode is not None else Mode.DEFAULT
@@ -79,6 +82,7 @@ class Policy:
             fixed_mode=self.fixed_mode,
             changes=self.changes,
             unread=self._unread,
+            lock=self.lock,
         )
 
     def refusal(self, tool: Tool, agents: Sequence[str]) -> Refusal | None:

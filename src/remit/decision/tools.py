@@ -65,6 +65,8 @@ class Tool(NamedTuple):
     described_danger: "Rating | None" = None  # from its description and parameters; None: they say nothing
     accepted_danger: "Danger | None" = None  # from the accepted annotations, if its definition changed
     change: "DefinitionChange | None" = None  # since its definition was accepted
+    pin: str | None = None  # digest of what matters in its definition
+    entry: str | None = None  # digest of its server's launch
 
     @property
     def key(self) -> "Key":

@@ -49,6 +49,8 @@ def build_catalog(sources: CatalogSources) -> EndpointCatalog:
     # Only what a file declares and its server lists is served, not what hooks or agents reported.
     declared = [item for item in sources.listed if item.tool.authority is Authority.CONFIG]
     servers = {tool.key: tool for tool, _ in declared if tool.kind is Kind.MCP_SERVER}
+    lock = context.policy.lock
+    running = {key: row for key, row in servers.items() if lock is None or lock.objection(row) is None}
     # What the agent of this endpoint does not have is explained under its name, unless another tool has it.
     others = {tool.key for tool, decision in declared if decision.gate is Gate.AGENT}
     taken = {tool.name for tool, decision in declared if not decision.frees_name and tool.key not in others}
@@ -85,12 +87,12 @@ def build_catalog(sources: CatalogSources) -> EndpointCatalog:
         made_of=made_of,
         names=names,
         app_names=_app_names(items, owners, {tool.key: tool for tool in named}, definitions),
-        extras={key: _cleaned(extras) for key, extras in sources.extras.items() if key in servers},
+        extras={key: _cleaned(extras) for key, extras in sources.extras.items() if key in running},
         prompt_names=ServedNames(
-            _prompts(sources, servers, in_force), before=None if sent is None else sent.prompt_names
+            _prompts(sources, running, in_force), before=None if sent is None else sent.prompt_names
         ),
         advancing=[form for each in sources.transitions for form in tool_globs(each.pattern)],
-        upstreams={key: each for key, each in _upstreams(servers, sources) if key not in others},
+        upstreams={key: each for key, each in _upstreams(running, sources) if key not in others},
         declarations={key: item.declaration for key, item in sources.resolved.items()},
     )
 

@@ -122,7 +122,7 @@ class HookContext(NamedTuple):
             {
                 path
                 for path in paths
-                if path.endswith((".json", ".toml")) and os.path.isdir(os.path.dirname(path))
+                if path.endswith((".json", ".toml", ".lock")) and os.path.isdir(os.path.dirname(path))
             }
         )
 

@@ -40,7 +40,7 @@ def tool(row: Row, workspace: Workspace) -> Tool:
     (uses, last_used, discovered, updated, endpoint, tokens, outcomes) = row[16:23]
     (digest, is_unlisted, listed_at, is_outdated, is_trusted, failure, document, danger) = row[23:31]
     is_placed, is_read, winner = row[31:34]  # read: whether this client's files ever were, in this workspace
-    described, accepted, verdict, why, detail = row[34:]
+    described, accepted, verdict, why, detail, pin, entry = row[34:]
     is_judged = project_hash is not None and needs_trust(
         KINDS[kind], SCOPES[scope], project_hash, source, workspace
     )
@@ -84,6 +84,8 @@ def tool(row: Row, workspace: Workspace) -> Tool:
         None if described is None else _described(described),
         None if accepted is None else _DANGERS[accepted],
         None if verdict is None else DefinitionChange(_VERDICTS[verdict], why, detail),
+        pin,
+        entry,
     )
 
 

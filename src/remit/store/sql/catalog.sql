@@ -37,7 +37,7 @@ select
     ifnull(u.outcomes, ''), t.digest, t.is_unlisted, s.listed_at, s.listed_digest <> s.digest, k.digest = s.digest,
     iif(t.failed_digest = t.digest, t.failure, null), ifnull(d.document_id, t.document_id), d.danger,
     t.server_id is not null, v.id is not null, ifnull(w.server, w.name),
-    d.described, a.danger, p.verdict, p.reason, p.detail
+    d.described, a.danger, p.verdict, p.reason, p.detail, d.pin, s.digest
 from tools t
 join tools s on s.id = ifnull(t.server_id, t.id)
 left join trust k on k.tool_id = s.id

@@ -1,0 +1,148 @@
+"""Puts together the lock of a project: what its files declare, decided without any user's files."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from remit.bootstrap import now, open_states
+from remit.decision.context import Context
+from remit.decision.decide import decide
+from remit.decision.definitions.definition_changes import is_held
+from remit.decision.definitions.project_lock import LockedServer, ProjectLock, relative
+from remit.decision.kinds import COULD_RUN, ConfigStatus, Kind
+from remit.decision.scopes import Scope
+from remit.files.bounded_reader import Machine, this_machine
+from remit.search.engine import SearchEngine
+
+if TYPE_CHECKING:
+    from remit.decision.declarations import Declaration, Key, Resolved
+    from remit.decision.tools import Definition, Tool
+    from remit.registry import Registry
+
+_NOWHERE = os.path.join(os.sep, "nonexistent")  # the home directory of nobody
+MAIN = "main"  # the main session, among the agents
+
+
+Place = tuple[str, str]  # the file that declares a server, relative to the project, and the server's name
+
+
+class ProjectServers(NamedTuple):
+    """The servers that a project declares, with what is known about their tools."""
+
+    declared: Mapping[Place, Sequence["Declaration"]]  # several clients may read the same file
+    listed: Mapping[Place, Sequence["Tool"]]  # the tools of those that listed them
+    definitions: Mapping["Key", "Definition"]
+    held: Sequence["Tool"]  # tools whose current definition nobody accepted
+
+    def unlisted(self) -> list[Place]:
+        """List the servers whose tools are not known."""
+        return sorted(place for place in self.declared if place not in self.listed)
+
+
+def project_servers(registry: "Registry", context: Context) -> ProjectServers:
+    """Find the servers that the files of a project declare, for all clients."""
+    everyone, root = replace(context, client=None), context.workspace.checkout
+    declared: dict[Place, list[Declaration]] = {}
+    for item in registry.catalog.resolved(everyone):
+        if _is_locked(item):
+            place = relative(item.declaration.source, root), item.declaration.server or ""
+            declared.setdefault(place, []).append(item.declaration)
+    clients = {each.client for entries in declared.values() for each in entries}
+    views = [registry.catalog.tools(replace(context, client=client)) for client in sorted(clients)]
+    rows = [tool for tools in views for tool in tools if tool.scope is Scope.PROJECT]
+    current = {row.key for row in rows if row.listed_at is not None and not row.is_outdated}
+    listed: dict[Place, list[Tool]] = {}
+    for place, entries in declared.items():
+        known = next((each for each in entries if each.key in current), None)
+        if known is not None:
+            listed[place] = [row for row in rows if _is_tool_of(row, known)]
+    changes = registry.configuration.current(context.workspace).compiled.policy.changes
+    tools = [tool for of_server in listed.values() for tool in of_server]
+    definitions = registry.catalog.definitions(tools, everyone)
+    held = [tool for tool in tools if is_held(tool.change, changes)]
+    return ProjectServers(declared, listed, definitions, held)
+
+
+def _is_locked(item: "Resolved") -> bool:
+    """Tell whether a declaration is a server of the project that a client could start."""
+    declaration = item.declaration
+    is_server = declaration.kind is Kind.MCP_SERVER and declaration.launch is not None
+    is_projects = declaration.scope is Scope.PROJECT and declaration.agent is None
+    return is_server and is_projects and item.config_status in COULD_RUN and not declaration.is_remit
+
+
+def _is_tool_of(row: "Tool", declaration: "Declaration") -> bool:
+    owner = (declaration.client, declaration.project_hash, declaration.dir, declaration.server)
+    is_same = (row.client, row.project_hash, row.dir, row.server) == owner
+    return is_same and row.kind is Kind.MCP_TOOL and row.pin is not None and not row.is_unlisted
+
+
+def build_lock(servers: ProjectServers, context: Context) -> ProjectLock:
+    """Build the lock of a project from what is known about its servers."""
+    from remit.trust.package_commands import package_command
+    from remit.upstream.launch.installed_packages import installed_package
+
+    machine, root = this_machine(), context.workspace.checkout
+    locked: dict[Place, LockedServer] = {}
+    for place, (declaration, *_) in servers.declared.items():
+        launch = declaration.launch
+        words = [launch.command, *launch.args] if launch is not None and launch.command else []
+        command = package_command(words) if words else None
+        package = command and installed_package(command, root, machine.variables, machine.home)
+        tools = servers.listed.get(place)
+        pins = None if tools is None else {tool.name: tool.pin or "" for tool in tools}
+        locked[place] = LockedServer(declaration.digest or "", package, pins)
+    return ProjectLock(root=root, servers=locked, visible=_visible(servers, context))
+
+
+def _visible(servers: ProjectServers, context: Context) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Decide what each client and agent sees of the project, as for a user without any files."""
+    from remit.registry import Registry
+    from remit.scanning.client_files import ClientFiles
+    from remit.store.sqlite_store import SqliteStore
+
+    nobody = Machine(home=_NOWHERE, variables={}, platform=this_machine().platform, root=_NOWHERE)
+    store = SqliteStore(":memory:")
+    with Registry(store, ClientFiles(nobody), open_states(store, nobody), SearchEngine({}), now) as registry:
+        found: dict[str, dict[str, tuple[str, ...]]] = {}
+        for client in sorted({each.client for entries in servers.declared.values() for each in entries}):
+            at = replace(registry.at(context.workspace.dir, client), starts_servers=True, ignores_lock=True)
+            _list_as_known(registry, servers, at)
+            found[client] = _by_agent(registry, at)
+        return found
+
+
+def _list_as_known(registry: "Registry", servers: ProjectServers, context: Context) -> None:
+    """Store what the servers of the project list, and trust them, in a registry of nobody."""
+    from remit.upstream.upstream_model import Offer
+
+    for item in registry.catalog.resolved(context):
+        place = relative(item.declaration.source, context.workspace.checkout), item.declaration.server or ""
+        if place in servers.listed and _is_locked(item):
+            found = (servers.definitions.get(tool.key) for tool in servers.listed[place])
+            tools = [definition for definition in found if definition is not None]
+            registry.catalog.keep(item.declaration, Offer(tools=tools), context)
+    registry.trust.grant(registry.trust.servers(context), context)
+
+
+def _by_agent(registry: "Registry", context: Context) -> dict[str, tuple[str, ...]]:
+    """List the visible tools of the main session, and of each agent that the project declares."""
+    context, listed = registry.catalog.listing(context)
+    agents = [item.tool.name for item in listed if item.tool.profile is not None]
+    found = {MAIN: _names((item.tool for item in listed), context)}
+    for name in agents:
+        found[name] = _names((item.tool for item in listed), registry.as_agent(name, context))
+    return found
+
+
+def _names(tools: Iterable["Tool"], context: Context) -> tuple[str, ...]:
+    """List the tools that are visible once the user has approved their server in the client."""
+    own = (tool for tool in tools if tool.kind is Kind.MCP_TOOL and tool.scope is Scope.PROJECT)
+    approved = (_approved(tool) for tool in own)
+    return tuple(sorted({tool.name for tool in approved if decide(tool, context).is_available}))
+
+
+def _approved(tool: "Tool") -> "Tool":
+    is_pending = tool.config_status is ConfigStatus.PENDING
+    return tool._replace(config_status=ConfigStatus.ENABLED) if is_pending else tool

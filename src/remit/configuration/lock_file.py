@@ -1,0 +1,87 @@
+"""Reads and writes the content of `remit.lock`, in one order, without secrets and paths of a machine."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+
+from remit.configuration.config_model import ConfigurationContent, ConfigurationMistake
+from remit.configuration.table_fields import TableFields
+from remit.decision.definitions.project_lock import UNKNOWN, LockedPackage, LockedServer, ProjectLock
+
+VERSION = 1
+_HEADER = "# Written by `remit lock`. Compare it with `remit lock --check`.\n"
+_PLAIN = re.compile(r"[A-Za-z0-9_-]+")
+_CONTROL = re.compile(r"[\x7f-\x9f\u2028\u2029]")
+
+
+def read_lock(content: object) -> tuple[ConfigurationContent, list[ConfigurationMistake]]:
+    """Parse a lock; do not use its content if it has mistakes."""
+    mistakes: list[ConfigurationMistake] = []
+    top = TableFields(content, (), mistakes)
+    top.only(("version", "servers", "visible"))
+    if top.whole("version", 0, 1_000_000) != VERSION:
+        top.note("version", f"expected {VERSION}", "run `remit lock` with this version of Remit")
+    servers = {
+        (source, name): _server(fields)
+        for source, of_file in top.tables("servers")
+        for name, fields in of_file.own_tables()
+    }
+    visible = {
+        client: {agent: fields.texts(agent) or () for agent in fields.names()}
+        for client, fields in top.tables("visible")
+    }
+    return ConfigurationContent(lock=ProjectLock(servers=servers, visible=visible)), mistakes
+
+
+def _server(fields: TableFields) -> LockedServer:
+    fields.only(("entry", "package", "tools"))
+    tools = fields.table("tools") if "tools" in fields else None
+    return LockedServer(
+        entry=fields.text("entry") or "",
+        package=_package(fields.table("package")) if "package" in fields else None,
+        tools=None if tools is None else {name: tools.text(name) or "" for name in tools.names()},
+    )
+
+
+def _package(fields: TableFields) -> LockedPackage:
+    fields.only(LockedPackage._fields)
+    return LockedPackage(
+        fields.text("kind") or "",
+        fields.text("name") or "",
+        fields.text("version") or UNKNOWN,
+        fields.text("integrity") or UNKNOWN,
+    )
+
+
+def lock_text(lock: ProjectLock) -> str:
+    """Write a lock as TOML."""
+    return _HEADER + "\n".join(_lines(lock)) + "\n"
+
+
+def _lines(lock: ProjectLock) -> Iterator[str]:
+    yield f"version = {VERSION}"
+    for (source, name), server in sorted(lock.servers.items()):
+        yield from ("", f"[servers.{_key(source)}.{_key(name)}]", f"entry = {_text(server.entry)}")
+        if server.package is not None:
+            parts = server.package._asdict().items()
+            yield f"package = {{ {', '.join(f'{key} = {_text(value)}' for key, value in parts)} }}"
+        if server.tools is not None:
+            yield from ("", f"[servers.{_key(source)}.{_key(name)}.tools]", *_pairs(server.tools))
+    for client, agents in sorted(lock.visible.items()):
+        yield from ("", f"[visible.{_key(client)}]")
+        for agent, names in sorted(agents.items()):
+            listed = "".join(f"    {_text(name)},\n" for name in sorted(names))
+            yield f"{_key(agent)} = [\n{listed}]" if names else f"{_key(agent)} = []"
+
+
+def _pairs(values: Mapping[str, str]) -> Iterator[str]:
+    return (f"{_key(key)} = {_text(value)}" for key, value in sorted(values.items()))
+
+
+def _key(key: str) -> str:
+    return key if _PLAIN.fullmatch(key) else _text(key)
+
+
+def _text(text: str) -> str:
+    escaped = json.dumps(text, ensure_ascii=False)
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", escaped)

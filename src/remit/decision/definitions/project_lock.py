@@ -1,0 +1,64 @@
+"""A project's lock: the servers, packages and definitions that its team reviewed.
+
+A lock can only hold tools: what differs from it is hidden until the lock or the server follows.
+"""
+
+import os
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from remit.decision.kinds import Kind
+from remit.decision.scopes import Scope, is_at_or_below
+from remit.decision.tools import Tool
+
+LOCK = "remit.lock"
+UNKNOWN = "unknown"  # of a version or an integrity that cannot be known offline
+
+
+class LockedPackage(NamedTuple):
+    """The package that a server runs."""
+
+    kind: str
+    name: str
+    version: str = UNKNOWN
+    integrity: str = UNKNOWN
+
+
+class LockedServer(NamedTuple):
+    """A server of a project as it was locked."""
+
+    entry: str  # digest of its launch
+    package: LockedPackage | None = None  # None: its command names none
+    tools: Mapping[str, str] | None = None  # pins by canonical name; None: unknown
+
+
+class ProjectLock(NamedTuple):
+    """The content of a lock file, or what is wrong with it."""
+
+    root: str = ""  # of the project
+    servers: Mapping[tuple[str, str], LockedServer] = {}  # by the file that declares it, and its name
+    visible: Mapping[str, Mapping[str, tuple[str, ...]]] = {}  # tools by client and agent
+    problem: str | None = None
+
+    def objection(self, tool: Tool) -> str | None:
+        """Return how a server of the project, or its tool, differs from the lock; None if it does not."""
+        if tool.scope is not Scope.PROJECT or tool.kind not in (Kind.MCP_SERVER, Kind.MCP_TOOL):
+            return None
+        if self.problem is not None:
+            return f"`{LOCK}` is invalid, so the servers of this project are held until it is fixed"
+        found = self.servers.get((relative(tool.source, self.root), tool.server or ""))
+        if found is None:
+            return f"its server is not in `{LOCK}`"
+        if found.entry != tool.entry:
+            return f"the entry of its server differs from `{LOCK}`"
+        if tool.kind is Kind.MCP_SERVER or found.tools is None or tool.pin is None:
+            return None
+        if tool.name not in found.tools:
+            return f"it is not in `{LOCK}`"
+        return None if found.tools[tool.name] == tool.pin else f"its definition differs from `{LOCK}`"
+
+
+def relative(source: str, root: str) -> str:
+    """Return the path of a project's file as a lock names it, the same on every machine."""
+    path = os.path.relpath(source, root) if is_at_or_below(source, root) else source
+    return path.replace(os.sep, "/")

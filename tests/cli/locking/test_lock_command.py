@@ -1,0 +1,89 @@
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.builders import servers
+from support.processes import SERVERS
+from support.sandbox import Sandbox
+
+PROBE = {"command": sys.executable, "args": [str(SERVERS / "probe.py")]}
+RUN = "mcp__till__run"
+
+
+@pytest.fixture
+def shop(sandbox: Sandbox) -> Path:
+    shop = sandbox.project("shop")
+    sandbox.write(shop / ".mcp.json", servers(till={**PROBE, "env": {"TOKEN": "hunter22"}}))
+    sandbox.write(shop / ".claude/agents/scout.md", "---\nname: scout\ndescription: d\ntools: Read\n---\n")
+    sandbox.write(sandbox.home / ".claude.json", servers(mine=PROBE))
+    sandbox.remit("trust", "--all", "--yes", cwd=shop)
+    return shop
+
+
+def gate(sandbox: Sandbox, shop: Path, name: str = RUN) -> tuple[str | None, str]:
+    found = json.loads(sandbox.remit("why", name, "--headless", "--json", cwd=shop).stdout)
+    return found["gate"], found["reason"]
+
+
+def test_a_lock_has_the_projects_servers_and_nothing_of_the_users(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(sandbox.home / ".config/remit/remit.toml", f'block = ["{RUN}"]\n')  # counts for nobody else
+    ran = sandbox.remit("lock", cwd=shop)
+    assert (ran.returncode, ran.stdout) == (0, "Locked 1 server and 1 tool in remit.lock.\n")
+    text = (shop / "remit.lock").read_text()
+    assert "hunter22" not in text
+    assert "mine" not in text
+    assert str(sandbox.home) not in text
+    assert f'[visible.claude-code]\nmain = [\n    "{RUN}",\n]\nscout = []\n' in text
+    checked = sandbox.remit("lock", "--check", cwd=shop)
+    assert (checked.returncode, checked.stdout.endswith(" matches its lock.\n")) == (0, True)
+    sandbox.remit("lock", cwd=shop)
+    assert (shop / "remit.lock").read_text() == text
+
+
+def test_what_differs_from_the_lock_is_held_and_named(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.remit("lock", cwd=shop)
+    assert gate(sandbox, shop)[0] is None
+    text = (shop / "remit.lock").read_text()
+    sandbox.write(shop / "remit.lock", text.replace(f'{RUN} = "', f'{RUN} = "0'))
+    assert gate(sandbox, shop) == ("definition", "its definition differs from `remit.lock`")
+    ran = sandbox.remit("lock", "--check", "--json", cwd=shop)
+    assert ran.returncode == 1
+    assert json.loads(ran.stdout) == {
+        "differences": [f"till (.mcp.json): ~ {RUN}: its definition changed"],
+        "unchecked": [],
+    }
+    sandbox.write(shop / "remit.lock", "version = 9\n")
+    assert gate(sandbox, shop)[0] == "definition"
+    assert sandbox.remit("lock", "--check", cwd=shop).stdout == "the lock is invalid\n"
+    sandbox.remit("lock", cwd=shop)
+    assert gate(sandbox, shop)[0] is None
+
+
+def test_a_new_server_is_held_until_it_is_locked(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.remit("lock", cwd=shop)
+    both = {**PROBE, "env": {"TOKEN": "hunter22"}}
+    sandbox.write(shop / ".mcp.json", servers(till=both, new=PROBE))
+    sandbox.remit("trust", "--all", "--yes", cwd=shop)
+    assert gate(sandbox, shop, "new") == ("definition", "its server is not in `remit.lock`")
+    ran = sandbox.remit("lock", "--check", cwd=shop)
+    assert ran.returncode == 1
+    assert "new (.mcp.json): added\n" in ran.stdout
+    assert sandbox.remit("lock", cwd=shop).stdout == "Locked 2 servers and 2 tools in remit.lock.\n"
+    assert gate(sandbox, shop, "mcp__new__run")[0] is None
+
+
+def test_a_server_that_is_not_trusted_is_not_started_and_its_tools_stay_unknown(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    sandbox.remit("trust", "--all", "--revoke", cwd=shop)
+    ran = sandbox.remit("lock", cwd=shop)
+    assert ran.returncode == 1
+    assert "warning: till: declared in .mcp.json, not trusted\n" in ran.stderr
+    assert "not locked: till (.mcp.json): its tools are not known\n" in ran.stderr
+    assert "[servers" in (shop / "remit.lock").read_text()
+    assert sandbox.remit("lock", "--check", "--no-connect", cwd=shop).returncode == 0
+    (shop / "remit.lock").unlink()
+    ran = sandbox.remit("lock", "--check", "--no-connect", cwd=shop)
+    assert (ran.returncode, ran.stdout) == (1, "there is no lock: run `remit lock`\n")

@@ -1,0 +1,53 @@
+"""A gateway in a project with a lock: what differs is held, and never accepted."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from remit.upstream.ports import ServerLists
+from support.builders import servers
+from support.gateway_fakes import FakeLinks, call, endpoint, names, told
+from support.sandbox import Sandbox
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def shop(sandbox: Sandbox) -> Path:
+    shop = sandbox.project("shop")
+    sandbox.write(shop / ".mcp.json", servers("till"))
+    sandbox.remit("trust", "--all", "--yes", cwd=shop)
+    return shop
+
+
+def offer(description: str) -> ServerLists:
+    tool = {"name": "refund", "description": description, "inputSchema": {"type": "object"}}
+    return ServerLists(tools=[tool], prompts=[{"name": "say"}])
+
+
+async def test_a_tool_is_served_as_locked_and_held_when_it_changes(sandbox: Sandbox, shop: Path) -> None:
+    links = FakeLinks({"till": offer("Look up a refund.")})
+    async with endpoint(sandbox, links, shop, is_headless=True) as served:
+        assert "till__refund" in await names(served)
+    assert sandbox.remit("lock", cwd=shop).returncode == 0
+    async with endpoint(sandbox, links, shop, is_headless=True) as served:
+        assert "till__refund" in await names(served)
+        links.restart("till", offer("Look up a refund!"))  # harmless, and still not what the team reviewed
+        answer = await call(served, "till__refund")
+        assert "till__refund" not in await names(served)
+        assert "its definition differs from `remit.lock`" in told(answer)
+        assert "remit lock" not in told(answer).replace("`remit.lock`", "")  # what to do is for people
+
+
+@pytest.mark.parametrize("lock", ["version = 1\n", "no lock"])
+async def test_a_server_outside_of_the_lock_is_not_started(sandbox: Sandbox, shop: Path, lock: str) -> None:
+    links = FakeLinks({"till": offer("Look up a refund.")})
+    sandbox.write(shop / "remit.lock", lock)
+    async with endpoint(sandbox, links, shop, is_headless=True) as served:
+        assert not [name for name in await names(served) if "till" in name]
+        assert (await served.prompts()).items == []
+        said = told(await call(served, "why_tool", {"name": "till"}))
+    assert "`remit.lock`" in said
+    assert not links.asked
+    assert json.dumps(said).count("hidden") == 1
