@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 def lock(*, project: str, check: bool, no_connect: bool, as_json: bool) -> None:
     """Write or check the lock of a project's servers.
 
-    `remit.lock` is a file to commit. It contains the servers that the project's own files declare: their entries, packages and tool
-    definitions, and the tools that each client and agent sees. Your own files do not count. Servers that you
-    trust are started if their tools are not known yet.
+    `remit.lock` is a file to commit. It contains the servers that the project's own files declare: their
+    entries, packages and tool definitions, and the tools that each client and agent sees. Your own files do
+    not count. Servers that you trust are started if their tools are not known yet.
 
     With a lock, Remit holds the servers and tools of the project that differ from it. Exits with 1 if a
     server could not be listed, if a changed definition is not accepted yet or, with --check, if the project
