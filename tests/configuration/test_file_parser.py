@@ -48,9 +48,11 @@ def test_a_file_says_how_tools_are_presented_and_what_belongs_together() -> None
         """
         strategy = "state"
         token_budget = 6000
+        result_budget = 20000
         promote = "reopen"
         env = ["STAGE"]
         [servers.playwright]
+        result_budget = "off"
         allow = ["browser_*"]
         block = ["browser_evaluate"]
         [agents.reviewer]
@@ -63,9 +65,10 @@ def test_a_file_says_how_tools_are_presented_and_what_belongs_together() -> None
     assert content == ConfigurationContent(
         strategy="state",
         token_budget=6000,
+        result_budget=20000,
         promote="reopen",
         env=("STAGE",),
-        servers=(AccessLists("playwright", ("browser_*",), ("browser_evaluate",)),),
+        servers=(AccessLists("playwright", ("browser_*",), ("browser_evaluate",), result_budget=0),),
         agents=(AccessLists("reviewer", None, ("mcp__git__push",)),),
         rooms=(Room("git", "Git work", ("mcp__git__*", "/commit")),),
     )
@@ -300,6 +303,8 @@ def test_a_workflow_state_follows_what_tools_do() -> None:
             None,
         ),
         ("token_budget = 1.5", "token_budget", "expected a whole number", None),
+        ("result_budget = 20", "result_budget", "expected at least 500, or 0 for no limit", None),
+        ("result_budget = 'of'", "result_budget", "expected a whole number", None),
         ("env = ['API_TOKEN']", "env", "`API_TOKEN` sounds like a secret", None),
         ("states = 3", "states", "expected a table, found a number", None),
         ("tools = [1]", "tools", "expected a table, found a list", None),

@@ -5,9 +5,10 @@ from typing import Any
 from remit.configuration.config_model import ConfigurationFile, ConfigurationLayer, LoadedFile, ServerOptions
 from remit.configuration.file_parser import read
 from remit.configuration.layers import combine
-from remit.decision.tool_names import GATEWAY_TOOLS
+from remit.decision.tool_names import GATEWAY_TOOLS, READ_RESULT
 from remit.decision.tools import Tool
 from remit.presentation.plan import EndpointChoice, ServingPlan, make_plan
+from remit.presentation.results.result_limit import NO_LIMIT, ResultLimit
 from support.builders import server
 
 NOBODY = EndpointChoice()
@@ -113,3 +114,50 @@ def test_only_the_user_and_an_administrator_say_how_servers_are_run() -> None:
     labelled = planned((MACHINE, {"servers": {"plugin:acme:git": {"inherit_env": ["A"]}}}))
     assert labelled.run("git", "acme").inherit_env == ("A",)
     assert labelled.run("git", None) == ServerOptions()
+
+
+def test_the_budget_of_a_result_is_the_most_specific_one() -> None:
+    usual = planned()
+    assert usual.result_limit(tool("mcp__git__log"), {}) == ResultLimit(tokens=10_000)
+    declared = {"_meta": {"anthropic/maxResultSizeChars": 50_000}}
+    assert usual.result_limit(tool("mcp__git__log"), declared) == ResultLimit(characters=50_000)
+    plan = planned(
+        (MACHINE, {"result_budget": 2_000, "servers": {"g*": {"result_budget": 3_000}, "db": {}}}),
+        (
+            PROJECT,
+            {
+                "servers": {"git": {"result_budget": 4_000}},
+                "tools": {
+                    "mcp__git__*": {"namespace": "git"},
+                    "mcp__git__log*": {"result_budget": 5_000},
+                    "mcp__git__log": {"result_budget": "off"},
+                },
+            },
+        ),
+    )
+    limits = {
+        name: plan.result_limit(tool(f"mcp__{name}")._replace(server=name.split("__")[0]), declared)
+        for name in ("git__log", "git__logs", "git__push", "gh__list", "web__get")
+    }
+    assert limits == {
+        "git__log": NO_LIMIT,
+        "git__logs": ResultLimit(tokens=5_000),
+        "git__push": ResultLimit(tokens=4_000),
+        "gh__list": ResultLimit(tokens=3_000),
+        "web__get": ResultLimit(characters=50_000),
+    }
+
+
+def test_without_a_budget_or_a_way_to_read_on_results_have_no_limit() -> None:
+    declared = {"_meta": {"anthropic/maxResultSizeChars": 50_000}}
+    off = planned((MACHINE, {"result_budget": 0}))
+    assert off.result_limit(tool("mcp__git__log"), declared) == NO_LIMIT
+    assert READ_RESULT not in off.own_tools
+    assert (
+        READ_RESULT
+        in planned((MACHINE, {"result_budget": 0, "servers": {"x": {"result_budget": 900}}})).own_tools
+    )
+    unread = planned((MACHINE, {"own_tools": ["why_tool"]}))
+    assert unread.result_limit(tool("mcp__git__log"), {}) == NO_LIMIT
+    page = {"_meta": {"ui": {"resourceUri": "ui://log"}}}
+    assert planned().result_limit(tool("mcp__git__log"), page) == NO_LIMIT

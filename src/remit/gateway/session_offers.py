@@ -5,46 +5,53 @@ its clients is offered, so a list does not depend on who called last. A session 
 what its server does not offer to it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, NamedTuple
 
 from remit.decision.declarations import Key
 from remit.protocol.json_rpc import as_object
 from remit.upstream.ports import ServerLists, canonical_capabilities
 
 
+class _Offer(NamedTuple):
+    """The tools in one list, by name."""
+
+    tools: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, tools: Iterable[Any]) -> "_Offer":
+        named = ((as_object(each).get("name"), each) for each in tools)
+        return cls({name: each for name, each in named if isinstance(name, str)})
+
+    def without(self, gone: Collection[str]) -> "_Offer":
+        return _Offer({name: each for name, each in self.tools.items() if name not in gone})
+
+
+_NOTHING = _Offer({})
+
+
 class SessionOffers:
     """The lists of each server, by the capabilities of the session that got them."""
 
     def __init__(self) -> None:
-        self._found: dict[Key, dict[str, Sequence[Any]]] = {}
+        self._found: dict[Key, dict[str, _Offer]] = {}
 
     def combined(self, key: Key, found: ServerLists) -> ServerLists:
         """Note a list, and return it with the tools that the server offers to other capabilities.
 
         A tool that is gone from the list of the same capabilities is gone for all.
         """
-        offers = self._found.setdefault(key, {})
-        gone = _names(offers.get(found.offered_to, ())) - _names(found.tools)
-        for capabilities, tools in offers.items():
-            offers[capabilities] = [each for each in tools if _name(each) not in gone]
-        offers[found.offered_to] = found.tools
-        others = {_name(each): each for tools in offers.values() for each in tools}
-        own = _names(found.tools)
-        more = [each for name, each in others.items() if name not in own]
+        offers, new = self._found.setdefault(key, {}), _Offer.of(found.tools)
+        gone = offers.get(found.offered_to, _NOTHING).tools.keys() - new.tools.keys()
+        for capabilities, offer in offers.items():
+            offers[capabilities] = offer.without(gone) if gone else offer
+        offers[found.offered_to] = new
+        others = {name: each for offer in offers.values() for name, each in offer.tools.items()}
+        more = [each for name, each in others.items() if name not in new.tools]
         return found._replace(tools=[*found.tools, *more]) if more else found
 
     def lacks(self, key: Key, capabilities: Mapping[str, Any], name: str) -> bool:
         """Check whether a server is known not to offer a tool to clients with these capabilities."""
         offers = self._found.get(key)
-        tools = None if offers is None else offers.get(canonical_capabilities(capabilities))
-        return tools is not None and name not in _names(tools)
-
-
-def _names(tools: Iterable[Any]) -> set[object]:
-    return {_name(each) for each in tools}
-
-
-def _name(tool: Any) -> object:
-    name = as_object(tool).get("name")
-    return name if isinstance(name, str) else None
+        offer = None if offers is None else offers.get(canonical_capabilities(capabilities))
+        return offer is not None and name not in offer.tools
