@@ -61,7 +61,7 @@ DEFINITIONS: dict[OwnTool, Item] = {
     OwnTool.CALL: _tool(
         OwnTool.CALL,
         "Call a tool",
-        "Call a tool that was found but is not listed, by its name.",
+        "Call a tool that was found but is not listed, by its name. Returns that tool's result.",
         ["name"],
         name=_NAME,
         arguments={"type": "object", "description": "As the tool's input schema says.", "default": {}},
@@ -70,7 +70,7 @@ DEFINITIONS: dict[OwnTool, Item] = {
         **_tool(
             OwnTool.WHY,
             "Explain a tool",
-            "Explain why a tool is available here and now, or is not.",
+            "Explain why a tool is available here and now, or is not. Returns the reason.",
             ["name"],
             name=_NAME,
         ),
@@ -80,7 +80,7 @@ DEFINITIONS: dict[OwnTool, Item] = {
         **_tool(
             OwnTool.REPORT,
             "Report your tools",
-            "Report which other tools you have, so searches in this project find them.",
+            "Report which other tools you have, so searches in this project find them. Returns their names.",
             ["tools"],
             tools={
                 "type": "array",
