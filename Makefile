@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE  # compiling the tests again takes every worker 15 s
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help run install setup test cover attack test-clients test-servers test-servers-slice conformance check prove prove-conditions prove-gateway bench bench-gateway bench-install bench-search bench-tokens fit-inspection docs site smoke constraints schema clean
+.PHONY: help run install setup test cover attack test-clients test-servers test-servers-slice conformance test-checker check prove prove-conditions prove-gateway bench bench-gateway bench-install bench-search bench-tokens fit-inspection docs site smoke constraints schema clean
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -51,7 +51,7 @@ test: $(VENV)/.test sandbox ## Run all tests, with a bounded slice of each proof
 	$(BIN)/python -m pytest --numprocesses 3 --ignore tests/real_clients --ignore tests/servers
 
 RULES := catalog clients conditions configuration decision doctor inspection policy presentation python_tools scanning sessions simulation states text trust usage \
-	hooks/test_event.py cli/test_usage_commands.py cli/test_switch_commands.py gateway/test_endpoint.py test_registry.py
+	hooks/test_event.py cli/test_usage_commands.py cli/test_switch_commands.py cli/test_takeover.py gateway/test_endpoint.py test_registry.py
 
 cover: $(VENV)/.test ## Run the tests of the rules, which must cover them branch by branch
 	$(BIN)/python -m pytest --numprocesses 3 $(addprefix tests/,$(RULES)) --cov --cov-report=term --cov-fail-under=100
@@ -60,6 +60,7 @@ CLIENTS := @anthropic-ai/claude-code@2.1.325 @openai/codex@0.166.0 @google/gemin
 CLIENT_BIN := $(CURDIR)/build/clients/node_modules/.bin
 LAYOUTS ?= 210
 SETTINGS ?= 210
+TAKEOVER ?= all
 SERVERS := build/servers
 OFFICIAL := build/official
 
@@ -67,7 +68,7 @@ test-clients: $(VENV)/.test build/clients/.installed $(SERVERS)/.slice $(OFFICIA
 	REMIT_TEST_CLAUDE="$(CLIENT_BIN)/claude" REMIT_TEST_CODEX="$(CLIENT_BIN)/codex" \
 	REMIT_TEST_GEMINI="$(CLIENT_BIN)/gemini" REMIT_TEST_OPENCODE="$(CLIENT_BIN)/opencode" \
 	REMIT_TEST_OFFICIAL="$(CURDIR)/$(OFFICIAL)" REMIT_TEST_SERVERS="$(CURDIR)/$(SERVERS)" \
-	REMIT_TEST_LAYOUTS=$(LAYOUTS) REMIT_TEST_SETTINGS=$(SETTINGS) $(BIN)/python -m pytest --numprocesses 2 tests/real_clients
+	REMIT_TEST_LAYOUTS=$(LAYOUTS) REMIT_TEST_SETTINGS=$(SETTINGS) REMIT_TEST_TAKEOVER=$(TAKEOVER) $(BIN)/python -m pytest --numprocesses 2 tests/real_clients
 
 REPOSITORIES ?= 1000
 TRACES ?= 100
@@ -111,6 +112,16 @@ conformance: $(VENV)/.test $(if $(HAS_NPM),$(OFFICIAL)/.installed) ## Run the of
 $(OFFICIAL)/.installed: tests/gateway/package.json
 	mkdir -p $(OFFICIAL) && cp tests/gateway/package.json $(OFFICIAL)
 	npm install --silent --no-audit --no-fund --ignore-scripts --prefix $(OFFICIAL)
+	@touch $@
+
+CHECKER := build/mcp-assert
+
+test-checker: $(VENV)/.test $(CHECKER)/.installed ## Audit, fuzz and lint the gateway with mcp-assert, on stdio and HTTP
+	REMIT_TEST_MCP_ASSERT="$(CURDIR)/$(CHECKER)/bin/mcp-assert" $(BIN)/python -m pytest tests/gateway/test_mcp_assert.py
+
+$(CHECKER)/.installed: Makefile
+	$(PYTHON) -m venv $(CHECKER)
+	$(CHECKER)/bin/python -m pip install --quiet --disable-pip-version-check mcp-assert==0.12.3
 	@touch $@
 
 check: $(VENV)/.check ## Run the linters, the type checker and the architecture's contracts
