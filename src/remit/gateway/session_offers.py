@@ -52,6 +52,8 @@ class SessionOffers:
 
     def lacks(self, key: Key, capabilities: Mapping[str, Any], name: str) -> bool:
         """Check whether a server is known not to offer a tool to clients with these capabilities."""
-        offers = self._found.get(key)
-        offer = None if offers is None else offers.get(canonical_capabilities(capabilities))
+        offers = self._found.get(key, {})
+        if len(offers) < 2:  # all are offered the same, as far as is known
+            return False
+        offer = offers.get(canonical_capabilities(capabilities))
         return offer is not None and name not in offer.tools

@@ -29,7 +29,7 @@ from remit.presentation.results.excerpts import (
     selected_text,
 )
 from remit.presentation.results.result_document import STRUCTURED, ResultDocument, document_of
-from remit.presentation.results.result_limit import RESULT_BUDGET, ResultLimit
+from remit.presentation.results.result_limit import ALWAYS_FITS, RESULT_BUDGET, ResultLimit
 from remit.presentation.results.shortened_result import OutputSchema, excerpt_answer, shortened
 from remit.protocol.json_rpc import Answer, Params
 from remit.upstream.ports import RequestContext
@@ -54,9 +54,11 @@ class LargeResults:
 
         An answer that cannot be kept is returned whole: nothing is lost.
         """
+        size = estimated_size(answer)
+        if size <= ALWAYS_FITS or answer.get("resultType", "complete") != "complete":
+            return answer
         limit = _limit(target, catalog)
-        is_done = answer.get("resultType", "complete") == "complete"
-        if not is_done or limit.is_off or limit.surely_fits(estimated_size(answer)):
+        if limit.is_off or limit.surely_fits(size):
             return answer
         document = await to_thread.run_sync(_too_large, answer, limit)
         if document is None:

@@ -9,6 +9,7 @@ LEAST_BUDGET = 500  # tokens; a smaller budget has no room for the shape of a re
 MOST_CHARACTERS = 500_000  # that a tool may declare for itself, as in Claude Code
 _LEAST_CHARACTERS = 2_000
 _PER_CHARACTER = PER_RUN + 4 * PER_BYTE + 3 * PER_EXTRA_BYTE  # the most that one character can cost
+ALWAYS_FITS = int(LEAST_BUDGET / _PER_CHARACTER)  # characters within every limit
 
 
 class ResultLimit(NamedTuple):
