@@ -131,11 +131,16 @@ def _heard(passage: Passage, examination: Examination, harmless: float) -> Itera
         score = examination.model.score(words, examination.home)
         if score < LIKELY and is_in_another_language(part):
             score = 0.0  # the model knows English only
-        if score < harmless and "<name>" not in words and _COMMAND.search(part) is None:
+        if score < harmless and not _needs_rules(part, words, examination.subject):
             yield Reading(part, (), score)
         else:
             said = sentence(part, may_order=at > 0 or not is_description)
             yield Reading(said.text, _signals(said, examination.subject), score)
+
+
+def _needs_rules(text: str, words: list[str], subject: InspectedDefinition) -> bool:
+    """Return whether a harmless sentence may still be a command, or be about another server's tool."""
+    return _COMMAND.search(text) is not None or ("<name>" in words and bool(mentions(text, subject).foreign))
 
 
 def _learned(reading: Reading, examination: Examination) -> InspectionFinding:
