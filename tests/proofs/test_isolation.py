@@ -24,7 +24,7 @@ from remit.catalog.summary import summarize
 from remit.cli import json_output
 from remit.decision.client_reports import CallOutcome, ReportedTool
 from remit.decision.decide import UNKNOWN
-from remit.decision.declarations import ClientReading, Declaration
+from remit.decision.declarations import ClientReading, Declaration, Key
 from remit.decision.kinds import Authority, Kind, ToolStatus
 from remit.decision.launch import Launch
 from remit.decision.projects import View, Workspace, identify
@@ -37,6 +37,7 @@ from remit.files.file_stamps import FileStamps
 from remit.registry import Registry
 from remit.search.engine import SearchEngine
 from remit.store.sqlite_store import SqliteStore
+from remit.trust.server_sandbox import Sandbox
 from remit.upstream.launch.launch_facts import LaunchFacts
 from remit.upstream.upstream_model import Offer, Upstream
 from support.builders import CLIENT
@@ -187,6 +188,10 @@ class Paper:
 
     def examine(self, declarations: Sequence[Declaration], workspace: Workspace) -> LaunchFacts:  # noqa: ARG002
         return LaunchFacts()
+
+    def examine_sandboxes(self, facts: LaunchFacts, sandboxes: Mapping[Key, Sandbox | None]) -> LaunchFacts:
+        assert not any(sandboxes.values())
+        return facts
 
     def line_of(self, path: str, *keys: str) -> int:  # noqa: ARG002 - no finding is printed
         return 0

@@ -68,7 +68,7 @@ def test_what_changes_a_catalog_is_counted_and_a_use_is_not(store: SqliteStore) 
         (True, lambda: store.servers.keep(GIT, Offer(tools=[], extras=EXTRAS), SHOP, at=4)),
         (True, lambda: store.servers.keep(GIT, Offer(tools=[tool], extras=ServerExtras()), SHOP, at=5)),
         (False, lambda: save(store, GIT)),
-        (True, lambda: store.servers.trust(GIT, SHOP, at=6)),
+        (True, lambda: store.servers.trust(GIT, SHOP, at=6, sandbox=None)),
         (True, lambda: store.servers.revoke(GIT, SHOP)),
         (True, lambda: store.states.trust_part("/f", "x", "d", SHOP, 7)),
         (True, lambda: store.states.revoke_part("/f", "x", SHOP)),

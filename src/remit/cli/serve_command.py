@@ -166,9 +166,10 @@ def serve(
 
         sys.exit(stdio_server.serve(spec, openers, _say))
     from remit.gateway.transports import http_server
+    from remit.gateway.transports.socket_server import Address
 
     allowed = http_server.AllowedOrigins(hosts, pages)
-    sys.exit(http_server.serve(spec, http_server.Address(*address), allowed, openers, _say))
+    sys.exit(http_server.serve(spec, Address(*address), allowed, openers, _say))
 
 
 def _take_back_variables(client: str, project: str, ground: Ground) -> None:
