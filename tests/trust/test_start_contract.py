@@ -18,6 +18,7 @@ OTHERS = {
     "demo/demo_agent.py": "starts this Remit's gateway, in a temporary directory",
     "demo/demo_story.py": "runs this Remit's commands, in a temporary directory",
     "gateway/desktop_notification.py": "runs the desktop's own command to show a pending approval",
+    "gateway/results/line_search.py": "searches in an interpreter of its own, which a time limit can end",
     "gateway/transports/http_server.py": "listens",
     "gateway/transports/socket_server.py": "listens",
     "hooks/guarded_answer.py": "answers in a child of its own, which a time limit can end",
