@@ -3,7 +3,7 @@ from itertools import pairwise
 
 import pytest
 
-from remit.decision.state_snapshot import Implications, Snapshot, StateKind, StateValue
+from remit.decision.state_snapshot import Implications, Snapshot, StateValue
 from remit.errors import StateError
 
 YES, NO, HUNG = (
@@ -20,10 +20,6 @@ def test_a_value_is_told_with_its_reason() -> None:
         "unknown: timed out after 500 ms",
         "true",
     ]
-
-
-def test_the_kinds_of_states_are_those_of_the_four_questions() -> None:
-    assert [*StateKind] == ["location", "capability", "entity", "workflow"]
 
 
 def test_a_dotted_name_implies_all_its_ancestors() -> None:

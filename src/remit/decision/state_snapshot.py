@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from graphlib import CycleError, TopologicalSorter
 from types import MappingProxyType
 from typing import TypeAlias, cast
@@ -13,15 +12,6 @@ JsonValue: TypeAlias = "str | int | float | bool | list[JsonValue] | dict[str, J
 
 _INT64 = range(-(2**63), 2**63)
 _MAX_DEPTH = 16  # levels of nested values
-
-
-class StateKind(StrEnum):
-    """The kind of fact that a state describes."""
-
-    LOCATION = "location"  # where the user is in an application
-    CAPABILITY = "capability"  # what can be done here
-    ENTITY = "entity"  # what exists, and what is selected
-    WORKFLOW = "workflow"  # what is in progress
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,6 @@ _SIMPLE = {
     "FloatRange": "number",
 }
 _MANY = frozenset({"list", "List", "Sequence", "Iterable", "Collection", "tuple", "Tuple", "set", "Set"})
-_OPTIONAL = "Optional"
 _JSON: Mapping[type, str] = {bool: "boolean", int: "integer", float: "number"}
 _DEEPEST = 10
 
