@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE  # compiling the tests again takes every worker 15 s
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help run install setup test cover attack test-clients test-servers test-servers-slice conformance test-checker check prove prove-conditions prove-gateway bench bench-gateway bench-install bench-search bench-tokens fit-inspection docs site smoke constraints schema clean
+.PHONY: help run install setup test cover attack test-clients test-servers test-servers-slice test-web test-web-slice conformance test-checker check prove prove-conditions prove-gateway bench bench-gateway bench-install bench-search bench-tokens fit-inspection docs site smoke constraints schema clean
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -38,6 +38,10 @@ $(VENV)/.test: $(VENV)/.installed
 	$(PIP) --group test
 	@touch $@
 
+$(VENV)/.browser: $(VENV)/.test
+	$(PIP) --group browser
+	@touch $@
+
 $(VENV)/.check: $(VENV)/.test
 	$(PIP) --group check
 	@touch $@
@@ -48,7 +52,7 @@ sandbox:
 		|| echo "skipped: tests of sandboxes need bubblewrap, which is not installed"
 
 test: $(VENV)/.test sandbox ## Run all tests, with a bounded slice of each proof
-	$(BIN)/python -m pytest --numprocesses 3 --ignore tests/real_clients --ignore tests/servers
+	$(BIN)/python -m pytest --numprocesses 3 --ignore tests/browser --ignore tests/real_clients --ignore tests/servers
 
 RULES := catalog clients conditions configuration decision doctor inspection policy presentation python_tools scanning sessions simulation states text trust usage \
 	hooks/test_event.py cli/test_usage_commands.py cli/test_switch_commands.py cli/test_takeover.py gateway/test_endpoint.py test_registry.py
@@ -93,6 +97,22 @@ test-servers: $(VENV)/.test $(if $(HAS_NPM),$(SERVERS)/.all) ## Ask real servers
 
 test-servers-slice: $(VENV)/.test $(if $(HAS_NPM),$(SERVERS)/.slice) ## Ask three small ones of them
 	$(if $(HAS_NPM),REMIT_TEST_SERVERS_COUNT=3 $(ASK),@echo "skipped: npm is not on the PATH")
+
+BROWSER := build/browser
+IN_BROWSER = REMIT_TEST_AXE="$(CURDIR)/$(BROWSER)/node_modules/axe-core/axe.min.js" $(BIN)/python -m pytest
+
+test-web: $(VENV)/.browser $(BROWSER)/.installed ## Use the page of `remit web` in Chromium, as a person does
+	$(IN_BROWSER) --numprocesses 2 tests/web tests/browser
+
+test-web-slice: $(VENV)/.browser $(BROWSER)/.installed ## Use a part of it
+	$(IN_BROWSER) tests/browser -k "typed or state or code or keyboard or light or scripts"
+
+$(BROWSER)/.installed: Makefile
+	mkdir -p $(BROWSER)
+	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && apt-get install --quiet=2 --yes --no-install-recommends chromium fonts-dejavu-core >/dev/null; } \
+		|| echo "skipped: the page needs Debian's chromium, which is not installed"
+	$(if $(HAS_NPM),npm install --silent --no-audit --no-fund --ignore-scripts --prefix $(BROWSER) axe-core@4.14.0,@echo "skipped: scans of the page need npm")
+	@touch $@
 
 $(SERVERS)/.all: tests/servers/package.json tests/servers/requirements.txt
 	mkdir -p $(SERVERS) && cp tests/servers/package.json $(SERVERS)
@@ -153,6 +173,7 @@ bench: $(VENV)/.installed $(PEERS)/.installed ## Measure, print, and store the f
 	PYTHONPATH=tests $(BIN)/python bench/idle.py
 	$(BIN)/python bench/inspection.py $(DATA)
 	PYTHONPATH=tests $(BIN)/python bench/pins.py
+	$(BIN)/python bench/web.py
 
 $(PEERS)/.installed: bench/peers.txt
 	$(PYTHON) -m venv $(PEERS)

@@ -11,8 +11,10 @@ from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from remit.catalog.listed_groups import GroupedTools, group_tools
+from remit.catalog.listed_groups import GroupedTools, ListedGroup, group_tools
 from remit.catalog.summary import Summary, summarize
+from remit.decision.decide import Verdict
+from remit.decision.kinds import Kind
 
 if TYPE_CHECKING:
     from remit.cli.options import WorkspaceOptions
@@ -46,6 +48,31 @@ class WorkspaceListing:
         """Its tools by server and kind, without those of other clients."""
         mine = [item for item in self.known if self.context.client in (None, item.tool.client)]
         return group_tools(mine)
+
+    @cached_property
+    def rows(self) -> list[tuple[ListedGroup, ToolDecision]]:
+        """Its tools in the order of their groups; a server without tools stands for itself."""
+        groups = (*self.grouped.servers, *self.grouped.kinds)
+        return [(group, item) for group in groups for item in group.tools or group.items]
+
+    @cached_property
+    def asking(self) -> int:
+        """The number of its tools that need approval."""
+        return sum(item.decision.verdict is Verdict.ASK for item in self.known)
+
+    @cached_property
+    def agents(self) -> frozenset[str]:
+        """The names of the available agents."""
+        return frozenset(
+            tool.name
+            for tool, decision in self.known
+            if tool.kind is Kind.SUBAGENT and tool.profile is not None and decision.is_available
+        )
+
+    @cached_property
+    def clients(self) -> frozenset[str]:
+        """The clients that declare its tools."""
+        return frozenset(item.tool.client for item in self.known)
 
     @cached_property
     def texts(self) -> dict[int, str]:

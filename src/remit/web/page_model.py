@@ -85,7 +85,7 @@ class PageAnswer(NamedTuple):
     shape: Callable[[], Shape]
     values: Callable[[], Values]
     fragment: str | None = None  # the template that a part of the page is replaced with
-    status: int = 200
+    status: int = 200  # of the JSON: a page that explains what went wrong is a page
     downloads: Mapping[str, Callable[[], Download]] = {}  # by the end of the path
 
 

@@ -77,6 +77,8 @@ class RequestGuard:
             return _refused(403, "Requests of other pages are refused.")
         if scope["path"].startswith(LINK_PATH) and scope["method"] == "GET":
             return self._exchange(scope["path"].removeprefix(LINK_PATH))
+        if scope["path"] == "/favicon.ico":  # browsers ask for it on pages that name no icon
+            return Response(status_code=204)
         session = self._sessions.find(self._id(headers))
         if session is None:
             return _refused(401, f"You are not signed in. To get a link, {_NEW_LINK}.")

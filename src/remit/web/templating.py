@@ -65,7 +65,7 @@ def shown(value: object) -> object:
 
 def segment(text: str) -> str:
     """Quote a text as one segment of a path."""
-    return quote(text, safe="")
+    return quote(text, safe="", errors="replace")
 
 
 def number(value: int | None) -> str:

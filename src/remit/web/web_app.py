@@ -191,7 +191,7 @@ class _Answers:
 
     def _page(self, request: Request, page: Page, answer: PageAnswer, asked: PageRequest) -> Response:
         values = {**answer.values(), **self._frame(request, page.title, page.path), "asked": asked}
-        return HTMLResponse(templating.render(answer.template, values), status_code=answer.status)
+        return HTMLResponse(templating.render(answer.template, values))
 
     def _part(self, request: Request, fragment: str, answer: PageAnswer, asked: PageRequest) -> Response:
         known = {"session": request.scope[SESSION], "has_code": self._site.sessions.has_code, "asked": asked}

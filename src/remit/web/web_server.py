@@ -16,11 +16,13 @@ from remit.errors import ServingError
 from remit.gateway.registry_worker import RegistryWorker
 from remit.gateway.transports.lifecycle import run_until_stopped
 from remit.gateway.transports.socket_server import Address, bind_socket, serve_until_cancelled
+from remit.web import templating
 from remit.web.browser_sessions import BrowserSessions
 from remit.web.listing_cache import ListingCache
 from remit.web.live_feed import LiveFeed
-from remit.web.page_model import PageSources, WebOpeners
+from remit.web.page_model import PageRequest, PageSources, WebOpeners
 from remit.web.request_guard import LINK_PATH, RequestGuard
+from remit.web.site_pages import PAGES
 from remit.web.web_app import WebSite, web_app
 
 if TYPE_CHECKING:
@@ -90,7 +92,6 @@ async def serve_pages(
         sources = RegistryWorker(
             PageSources(registry, listings, openers.status_files(), openers.login(), openers)
         )
-        await sources.run(_prepare, options)
         feed = LiveFeed(sources, options, openers.notifier)
         site = WebSite(options, sources, sessions, feed, terminal.tell)
         guard = RequestGuard(web_app(site), sessions, address.port)
@@ -99,12 +100,19 @@ async def serve_pages(
             if terminal.wants_link is not None:
                 tasks.start_soon(_offer_links, terminal.wants_link, show_link, terminal.tell)
             show_link()  # the socket listens already
+            tasks.start_soon(_prepare, sources, options)
             await serve_until_cancelled(guard, listener, on_stop=feed.end)
 
 
-def _prepare(sources: PageSources, options: WorkspaceOptions) -> None:
-    """Read the listing, so the first page is quick and an error shows in the terminal."""
-    sources.listings.read(options)
+async def _prepare(sources: RegistryWorker[PageSources], options: WorkspaceOptions) -> None:
+    """Make the first page once, while the browser starts, so it is quick when it is asked for."""
+    asked = PageRequest(options, {})
+
+    def make(given: PageSources) -> None:
+        answer = PAGES[0].read(given, asked)
+        templating.render(answer.fragment or answer.template, {**answer.values(), "asked": asked})
+
+    await sources.run(make)
 
 
 async def _offer_links(

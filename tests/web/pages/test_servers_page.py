@@ -69,8 +69,8 @@ def test_a_running_server_shows_its_health_restarts_and_times(
         page = browser.get("/servers").text
     assert '<span class="chip stop">down</span>' in page
     assert "was killed" in page
-    for count in ("3", "1", "2", "2, 9"):
-        assert f'<td class="count">{count}</td>' in page
+    for label, count in (("calls", "3"), ("errors", "1"), ("restarts", "2"), ("p50, p95 ms", "2, 9")):
+        assert f'data-label="{label}">{count}</td>' in page
 
 
 def test_the_log_of_a_server_is_shown_as_text(sandbox: Sandbox, shop: Path, pages: WebPages) -> None:

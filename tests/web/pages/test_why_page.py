@@ -65,9 +65,9 @@ def test_what_would_change_it_has_the_command_to_copy(pages: WebPages) -> None:
 
 def test_a_name_that_is_not_known_here_has_suggestions(pages: WebPages) -> None:
     with pages.browser() as browser:
-        page = browser.get("/why/filed")
-    assert (page.status_code, "not known here" in page.text) == (404, True)
-    assert 'href="/why/files"' in page.text
+        page = browser.get("/why/filed").text
+    assert "not known here" in page
+    assert 'href="/why/files"' in page
 
 
 def test_a_tool_can_be_named_in_the_form(pages: WebPages) -> None:

@@ -9,8 +9,8 @@ from remit.usage.server_costs import server_costs
 from remit.web.page_model import PageAnswer, PageRequest, PageSources, Values
 from remit.web.paging import paged
 
-SERVERS = 40  # on a page
-TOOLS = 25  # of a server; the rest is summed up
+SERVERS = 30  # on a page
+TOOLS = 15  # of a server; the rest is summed up
 
 
 def read(sources: PageSources, asked: PageRequest) -> PageAnswer:

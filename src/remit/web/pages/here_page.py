@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from remit.catalog.contexts import ALL_CLIENTS
@@ -11,7 +11,7 @@ from remit.cli import json_output
 from remit.cli.render import WORDS
 from remit.configuration.builtin_states import STATES
 from remit.decision.context import shorten
-from remit.decision.decide import ToolDecision, Verdict
+from remit.decision.decide import ToolDecision
 from remit.decision.kinds import Kind
 from remit.decision.policy_rules import Mode
 from remit.web.listing_cache import WorkspaceListing
@@ -42,14 +42,15 @@ def read(sources: PageSources, asked: PageRequest) -> PageAnswer:
     listing = sources.listings.read(asked.options)
 
     def values() -> Values:
-        found = [(group, item) for group in _groups(listing) for item in _rows(listing, group, asked)]
+        matches = _filter(listing, asked)
+        found = [(group, item) for group, item in listing.rows if matches(item)]
         page = paged(found, asked.number("page"), ROWS)
         states = list(json_output.truths(listing.context).items())
         everyone = sources.listings.read(asked.options._replace(agent=None))
         return {
             "listing": listing,
             "summary": listing.summary,
-            "asking": sum(item.decision.verdict is Verdict.ASK for item in listing.known),
+            "asking": listing.asking,
             "states": [each for each in states if _matters(*each)],
             "other_states": [each for each in states if not _matters(*each)],
             "problems": listing.problems,
@@ -62,7 +63,7 @@ def read(sources: PageSources, asked: PageRequest) -> PageAnswer:
         }
 
     def shape() -> json_output.Shape:
-        items = [item for item in listing.known if _matches(listing, item, asked)]
+        items = list(filter(_filter(listing, asked), listing.known))
         return json_output.listing(items, listing.summary, listing.context)
 
     return PageAnswer("here.html", shape, values, fragment="here_listing.html")
@@ -73,24 +74,17 @@ def _matters(name: str, truth: bool | None) -> bool:
     return truth is True or name not in _BUILTIN
 
 
-def _groups(listing: WorkspaceListing) -> Iterator[ListedGroup]:
-    yield from listing.grouped.servers
-    yield from listing.grouped.kinds
+def _filter(listing: WorkspaceListing, asked: PageRequest) -> Callable[[ToolDecision], bool]:
+    """Make the function that tells which tools to show."""
+    show, words = asked.params.get("show", ""), asked.params.get("q", "").lower().split()
+    texts = listing.texts
 
+    def matches(item: ToolDecision) -> bool:
+        if show in ("available", "hidden") and item.decision.is_available != (show == "available"):
+            return False
+        return not words or all(word in texts[id(item.tool)] for word in words)
 
-def _rows(listing: WorkspaceListing, group: ListedGroup, asked: PageRequest) -> Iterator[ToolDecision]:
-    """Yield the tools of a group that match, or its server if it has none."""
-    for item in group.tools or group.items:
-        if _matches(listing, item, asked):
-            yield item
-
-
-def _matches(listing: WorkspaceListing, item: ToolDecision, asked: PageRequest) -> bool:
-    wanted = asked.params.get("show", "")
-    if wanted in ("available", "hidden") and item.decision.is_available != (wanted == "available"):
-        return False
-    words = asked.params.get("q", "").lower().split()
-    return not words or all(word in listing.texts[id(item.tool)] for word in words)
+    return matches
 
 
 def _grouped(
@@ -110,14 +104,8 @@ def _title(group: ListedGroup, listing: WorkspaceListing) -> str:
 
 
 def _clients(listing: WorkspaceListing, asked: PageRequest) -> set[str]:
-    found = {item.tool.client for item in listing.known}
-    return {*found, asked.options.client or ALL_CLIENTS} - {ALL_CLIENTS}
+    return {*listing.clients, asked.options.client or ALL_CLIENTS} - {ALL_CLIENTS}
 
 
 def _agents(listing: WorkspaceListing, asked: PageRequest) -> set[str]:
-    found = {
-        item.tool.name
-        for item in listing.known
-        if item.tool.kind is Kind.SUBAGENT and item.tool.profile is not None and item.decision.is_available
-    }
-    return found if asked.options.agent is None else {*found, asked.options.agent}
+    return {*listing.agents, *filter(None, (asked.options.agent,))}
