@@ -161,3 +161,19 @@ async def test_no_answer_tells_a_model_what_a_held_definition_says(
     assert "zebra" not in answer
     assert name == "discover_tools" or "its definition changed after it was accepted" in answer
     assert not any(asked.params.get("name") == "archive_notes" for asked in links.asked)
+
+
+async def test_a_held_tool_comes_back_when_its_server_lists_the_accepted_definition_again(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    accepted = ServerLists(tools=[copy.deepcopy(ACCEPTED), BESIDE])
+    links = FakeLinks({"notes": accepted})
+    async with endpoint(sandbox, links, shop) as served:
+        await names(served)
+        links.restart("notes", listed(next(iter(MATTER.values()))))
+        assert "is not available now by definition" in told(await call(served, "notes__archive_notes"))
+        assert "notes__archive_notes" not in await names(served)
+        links.restart("notes", accepted)
+        assert told(await call(served, "notes__list_notes")) == "notes did list_notes"
+        assert "notes__archive_notes" in await names(served)
+        assert told(await call(served, "notes__archive_notes")) == "notes did archive_notes"

@@ -79,7 +79,7 @@ def _acted_on(meta: object) -> Content:
     return {
         key: _plain(value)
         for key, value in found.items()
-        if key.startswith(_ACTED_ON) or _RESERVED.search(key) is not None
+        if key.lower().startswith(_ACTED_ON) or _RESERVED.search(key.lower()) is not None
     }
 
 
