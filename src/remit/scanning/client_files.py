@@ -98,10 +98,9 @@ class ClientFiles:
 
 
 def _toml_line(text: str, keys: Sequence[str]) -> int:
-    import tomllib  # imported late, as above
-
-    from remit.configuration.config_model import KEY_SEPARATOR
+    from remit.configuration.config_model import KEY_SEPARATOR  # imported late, as above
     from remit.configuration.toml_positions import positions
+    from remit.files.formats import parse_toml
 
-    tomllib.loads(text)  # positions are only found in valid text
+    parse_toml(text)  # positions are only found in valid text
     return positions(text).get(KEY_SEPARATOR.join(keys), [0])[0]
