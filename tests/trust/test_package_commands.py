@@ -1,6 +1,8 @@
+import shlex
+
 import pytest
 
-from remit.trust.package_commands import unpinned
+from remit.trust.package_commands import package_command, unpinned
 
 COMMIT = "4b1f0c9d5e6a7788990011223344556677889900"
 
@@ -101,3 +103,29 @@ def test_a_line_for_a_shell_is_read() -> None:
     found = unpinned(["bash", "-lc", "npx -y server"])
     assert found is not None
     assert found.name == "server"
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("npx -y @x/files@1.2.3 /data", ("npm", "@x/files", "1.2.3", True, ("/data",))),
+        ("npx -p plain run", ("npm", "plain", None, True, ("run",))),
+        ("npx github:x/y", ("npm", "github:x/y", None, False, ())),
+        ("uvx time==1.0", ("pypi", "time", "1.0", True, ())),
+        ("uvx --from git+https://x.test/y y", ("pypi", "git+https://x.test/y", None, False, ("y",))),
+        ("uvx --from ./y y", ("pypi", "./y", None, False, ("y",))),
+        ("uvx 'a b'", ("pypi", "a b", None, True, ())),
+        ("docker run -i host:5000/x/y:2 --all", ("oci", "host:5000/x/y", "2", True, ("--all",))),
+        ("docker run x@sha256:0", ("oci", "x", "sha256:0", True, ())),
+    ],
+)
+def test_a_command_tells_its_package(words: str, found: tuple[object, ...]) -> None:
+    command = package_command(shlex.split(words))
+    assert command is not None
+    told = (command.kind, command.name, command.version, command.is_of_registry, command.rest)
+    assert told == found
+
+
+def test_other_commands_have_no_package() -> None:
+    assert package_command(["node", "x.js"]) is None
+    assert package_command(["npx", "${PACKAGE}"]) is None
