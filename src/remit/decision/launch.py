@@ -114,6 +114,11 @@ class Launch:
         return self.command
 
     @property
+    def is_unwrapped(self) -> bool:
+        """Whether its command is the program itself, not `env`."""
+        return self.program == self.command
+
+    @property
     def starts_remit(self) -> bool:
         """Whether it seems to start a gateway of Remit, which would serve the same servers again."""
         words = (self.command, *self.args)

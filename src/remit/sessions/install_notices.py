@@ -270,6 +270,24 @@ def lost_programs(
             )
 
 
+def outdated_installs(resolved: Iterable[Resolved], option: str = "") -> Iterator[InstallNotice]:
+    """Find installed gateways that start Python with all variables; the hooks of that client do the same.
+
+    Python heeds some variables whatever its flags, and a repository can set them for its client.
+    """
+    for item in started_servers(resolved):
+        launch = item.launch
+        if item.is_remit and launch is not None and launch.command.startswith("/") and launch.is_unwrapped:
+            yield InstallNotice(
+                NoticeKind.GATEWAY,
+                item.source,
+                SERVER,
+                "an earlier version of Remit installed it: a repository can run its own code in the place of "
+                "the gateway and the hooks",
+                f"run `remit install {item.client}{option}`",
+            )
+
+
 def replaced_gateways(tools: Iterable[Tool], context: Context) -> Iterator[InstallNotice]:
     """Find agents that bring a server with the gateway's name: while one runs, the client has no gateway."""
     for tool in tools:

@@ -25,7 +25,7 @@ from support.builders import context, declared, server
 
 USERS = "/home/ada/.claude/settings.json"
 SHOPS = "/code/shop/.claude/settings.json"
-WORDS = ("/opt/remit", "serve")
+WORDS = ("/usr/bin/env", "-u", "PYTHONEXECUTABLE", "/opt/remit", "serve")
 
 
 def entry(label: str, *words: str, scope: Scope = Scope.GLOBAL, url: str = "") -> Declaration:
@@ -260,3 +260,11 @@ def test_a_python_that_is_gone_is_named_with_the_repair() -> None:
     assert "/opt/remit does not exist" in finding.reason
     assert finding.fix == "run `remit install claude-code` with the Remit that you use now"
     assert [item.subject for item in missing_programs(gone)] == ["git"]
+
+
+def test_an_install_that_starts_python_with_every_variable_is_named_with_the_repair() -> None:
+    (finding,) = missing_protection(setup(entry("remit", "/opt/remit", "serve")))
+    assert "an earlier version of Remit installed it" in finding.reason
+    assert finding.fix == "run `remit install claude-code`"
+    assert list(missing_protection(setup(REMIT))) == []
+    assert list(missing_protection(setup(entry("remit", "C:\\\\remit.exe", "serve")))) == []

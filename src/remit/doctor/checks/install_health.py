@@ -18,6 +18,7 @@ from remit.sessions.install_notices import (
     disabled_hooks,
     lost_programs,
     missing_gateway,
+    outdated_installs,
     replaced_gateways,
     untrusted_servers,
 )
@@ -29,7 +30,8 @@ def missing_protection(setup: ClientSetup) -> Iterator[Finding]:
     client = _installed(setup)
     lost = lost_programs(setup.resolved, setup.facts.absent, client.option)
     replaced = replaced_gateways(setup.tools, setup.context) if setup.context.starts_servers else ()
-    for notice in (*lost, *missing_gateway(client), *replaced, *disabled_hooks(client)):
+    outdated = outdated_installs(setup.resolved, client.option)
+    for notice in (*lost, *outdated, *missing_gateway(client), *replaced, *disabled_hooks(client)):
         yield Finding(
             severity=Severity.ERROR,
             check="install",
