@@ -25,11 +25,11 @@ def block(page: str, language: str) -> str:
 
 @pytest.mark.parametrize(
     ("framework", "page"),
-    [("langchain", "langchain.md")],
+    [("langchain", "langchain.md"), ("pydantic_ai", "pydantic-ai.md"), ("agents", "openai-agents.md")],
 )
-@pytest.mark.parametrize(("answer", "said"), [("y", "Published Hello"), ("n", "said no")])
+@pytest.mark.parametrize(("answer", "is_published"), [("y", True), ("n", False)])
 def test_the_guides_program_publishes_only_after_a_yes(
-    sandbox: Sandbox, framework: str, page: str, answer: str, said: str
+    sandbox: Sandbox, framework: str, page: str, answer: str, is_published: bool
 ) -> None:
     if find_spec(framework) is None:
         pytest.skip(f"{framework} is not installed; `make test-frameworks` installs it")
@@ -57,7 +57,12 @@ def test_the_guides_program_publishes_only_after_a_yes(
     assert "publish" in ran.stdout
     assert ran.stdout.rstrip().endswith("I am done.")
     assert [offered(asked) for asked in heard] == [["publish"], ["publish"]]
-    assert said in str(heard[-1])
+    assert ("Published Hello" in str(heard[-1])) is is_published
+
+
+@pytest.mark.parametrize("page", ["fastmcp.md", "langchain.md", "openai-agents.md", "pydantic-ai.md"])
+def test_a_guides_program_is_short(page: str) -> None:
+    assert len(block(page, "python").splitlines()) <= 30
 
 
 @pytest.mark.anyio

@@ -90,10 +90,6 @@ class ToolGuard:
         chosen = set(map(id, kept))
         return [tool for tool in tools if id(tool) in chosen]
 
-    def search(self, tools: Sequence[AnyTool], query: str, limit: int) -> list[AnyTool]:
-        """Return the tools that match a query, best first."""
-        return ToolFilter(tools)(query, limit, None) if tools and query.strip() else []
-
     def call(self, tool: DefinedTool, arguments: Mapping[str, object]) -> "GuardedCall":
         """Decide about a call; consume or request its approval.
 
@@ -106,7 +102,11 @@ class ToolGuard:
         def permit() -> Permit:
             return self.registry.permit(renamed, arguments, principal=self._principal)
 
-        return GuardedCall(self, tool.name, renamed.name, permit)
+        return GuardedCall(self, tool, permit)
+
+    def succeeded(self, tool: DefinedTool) -> None:
+        """Update the project's workflow states after a call of a tool succeeded."""
+        self.registry.succeeded(self._renamed(tool).name)
 
     def refusal(self, name: str, permit: Permit) -> str:
         """Word the answer to a model for a call that may not run."""
@@ -126,10 +126,9 @@ class ToolGuard:
 class GuardedCall:
     """One call of a tool: first decided about, then perhaps approved, then run by the framework."""
 
-    def __init__(self, guard: ToolGuard, name: str, ruled_name: str, permit: Callable[[], Permit]) -> None:
+    def __init__(self, guard: ToolGuard, tool: DefinedTool, permit: Callable[[], Permit]) -> None:
         self._guard = guard
-        self._name = name
-        self._ruled_name = ruled_name
+        self._tool = tool
         self._permit_again = permit
         self._permit = permit()
 
@@ -141,7 +140,7 @@ class GuardedCall:
     @property
     def refusal(self) -> str | None:
         """The answer to the model if the call may not run now; None if it may."""
-        return None if self._permit.is_allowed else self._guard.refusal(self._name, self._permit)
+        return None if self._permit.is_allowed else self._guard.refusal(self._tool.name, self._permit)
 
     def settle(self, *, approve: bool | None) -> None:
         """Record what a person answered; without an answer (None), one given in a terminal counts."""
@@ -149,7 +148,7 @@ class GuardedCall:
 
     def succeeded(self) -> None:
         """Update the project's workflow states after the call succeeded."""
-        self._guard.registry.succeeded(self._ruled_name)
+        self._guard.succeeded(self._tool)
 
 
 def _run_elsewhere(_: Mapping[str, object]) -> object:

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from inspect import getmembers_static, isawaitable
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from remit.catalog.explanation import Explanation
 from remit.conditions.check import check
@@ -36,6 +36,9 @@ from remit.python_tools.tool_rules import (
     requirements,
     row,
 )
+
+if TYPE_CHECKING:
+    from remit.integrations.provider_tools import ProviderTools
 
 AnyFunction = TypeVar("AnyFunction", bound=Callable[..., object])
 Ask = Callable[[Approval], Awaitable[bool | None]]  # asks the user about a call; None: no answer
@@ -260,6 +263,18 @@ class ToolRegistry:
     def as_pydantic_ai(self) -> Any:
         """Return the tools as a Pydantic AI toolset, which offers those that are available at each step."""
         return _integration("pydantic_ai").RemitToolset(self)
+
+    def as_openai_agents(self) -> list[Any]:
+        """Return all tools as function tools of the OpenAI Agents SDK, held to the decisions."""
+        return _integration("openai_agents").as_openai_agents(self)
+
+    def as_openai(self) -> "ProviderTools":
+        """Return definitions for OpenAI's APIs, with a dispatcher for the model's calls."""
+        return _integration("provider_tools").as_openai(self)
+
+    def as_anthropic(self) -> "ProviderTools":
+        """Return definitions for Anthropic's API, with a dispatcher for the model's calls."""
+        return _integration("provider_tools").as_anthropic(self)
 
     def definitions(self) -> list[DefinedTool]:
         """List every registered tool, whether it is available or not."""

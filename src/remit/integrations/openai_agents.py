@@ -1,0 +1,206 @@
+"""Holds the tools of the OpenAI Agents SDK to Remit's decisions: filters, guardrails and approvals."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, cast
+from weakref import WeakKeyDictionary
+
+from agents import (
+    FunctionTool,
+    RunContextWrapper,
+    ToolGuardrailFunctionOutput,
+    ToolInputGuardrail,
+    ToolInputGuardrailData,
+)
+from agents.agent import AgentBase
+from agents.mcp import ToolFilterContext
+from agents.tool import (
+    maybe_invoke_function_tool_failure_error_function,
+    set_function_tool_failure_error_function,
+)
+from agents.tool_context import ToolContext
+from mcp_types import Tool as McpTool
+
+from remit.decision.decide import Verdict
+from remit.decision.tool_names import tool_name
+from remit.integrations.exported_tools import error_text, exported_tools, result_text, run_defined
+from remit.integrations.tool_guard import Rename, ToolGuard, framework_tool
+from remit.python_tools.decorators import DefinedTool
+from remit.python_tools.tool_registry import ToolRegistry
+
+_FRAMEWORK = "openai-agents"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolChoice:
+    """The tools chosen for a run: its context, or the field `remit_tools` of your own context."""
+
+    remit_tools: frozenset[str]
+
+
+class GuardedTools:
+    """Copies of function tools that follow a registry's decisions, in the list and at each call.
+
+    A hidden tool is disabled, and a guardrail rejects its calls with the reason. A call that needs approval
+    interrupts the run: answer with `state.approve(...)` or `state.reject(...)`.
+    """
+
+    def __init__(
+        self,
+        registry: ToolRegistry,
+        tools: Sequence[FunctionTool],
+        *,
+        names: Rename | None = None,
+        top_k: int | None = None,
+        min_score: float | None = 0.0,
+        always_include: str | Iterable[str] = (),
+    ) -> None:
+        self._guard = ToolGuard(
+            registry,
+            principal=_FRAMEWORK,
+            names=names,
+            top_k=top_k,
+            min_score=min_score,
+            always_include=always_include,
+        )
+        self.tools = [self._guarded(tool) for tool in tools]
+
+    def choose(self, messages: str | Iterable[object]) -> ToolChoice:
+        """Choose the tools that match a request or a conversation, for the context of its run."""
+        said = [messages] if isinstance(messages, str) else messages
+        available = self._guard.available(self.tools, _described)
+        return ToolChoice(remit_tools=frozenset(tool.name for tool in self._guard.relevant(available, said)))
+
+    def _guarded(self, tool: FunctionTool) -> FunctionTool:
+        described = _described(tool)
+        offers = WeakKeyDictionary[RunContextWrapper[Any], _Offer]()
+        raising = set_function_tool_failure_error_function(replace(tool), None)
+
+        async def verdict() -> Verdict:
+            return (await asyncio.to_thread(self._guard.decide, [described]))[0].verdict
+
+        async def is_enabled(context: RunContextWrapper[Any], agent: AgentBase) -> bool:
+            chosen = getattr(context.context, "remit_tools", None)
+            if chosen is not None and tool.name not in chosen:
+                return False
+            offer = offers.get(context)
+            # The SDK asks for the list, and again when the model has called something. There, a tool that was
+            # disabled meanwhile ends the run. It stays enabled instead, and the guardrail rejects the call.
+            if offer is not None and offer.is_enabled and offer.requests < context.usage.requests:
+                offers[context] = offer._replace(requests=context.usage.requests)
+                return True
+            enabled = await verdict() is not Verdict.HIDDEN and await _is_enabled(tool, context, agent)
+            offers[context] = _Offer(context.usage.requests, enabled)
+            return enabled
+
+        async def needs_approval(context: RunContextWrapper[Any], given: dict[str, Any], call: str) -> bool:
+            return await verdict() is Verdict.ASK or await _needs_approval(tool, context, given, call)
+
+        async def invoke(context: ToolContext[Any], given: str) -> Any:
+            try:
+                result = await raising.on_invoke_tool(context, given)
+            except Exception as error:
+                told = await maybe_invoke_function_tool_failure_error_function(
+                    function_tool=tool, context=context, error=error
+                )
+                if told is None:
+                    raise
+                return told
+            await asyncio.to_thread(self._guard.succeeded, described)
+            return result
+
+        return replace(
+            tool,
+            on_invoke_tool=invoke,
+            is_enabled=is_enabled,
+            needs_approval=needs_approval,
+            tool_input_guardrails=[self._guardrail(described), *(tool.tool_input_guardrails or ())],
+        )
+
+    def _guardrail(self, tool: DefinedTool) -> ToolInputGuardrail[Any]:
+        async def decide(data: ToolInputGuardrailData) -> ToolGuardrailFunctionOutput:
+            context = data.context
+            try:
+                arguments = json.loads(context.tool_arguments or "{}")
+            except ValueError:
+                arguments = None
+            if not isinstance(arguments, dict):
+                return ToolGuardrailFunctionOutput.reject_content("the arguments must be a JSON object")
+            call = await asyncio.to_thread(self._guard.call, tool, cast("dict[str, object]", arguments))
+            if call.pending is not None and context.is_tool_approved(tool.name, context.tool_call_id):
+                await asyncio.to_thread(call.settle, approve=True)
+            if call.refusal is not None:
+                return ToolGuardrailFunctionOutput.reject_content(call.refusal)
+            return ToolGuardrailFunctionOutput.allow()
+
+        return ToolInputGuardrail(decide, name="remit")
+
+
+class _Offer(NamedTuple):
+    """Whether a run offered a tool, and after how many requests to the model."""
+
+    requests: int
+    is_enabled: bool
+
+
+def tool_filter(
+    registry: ToolRegistry, *, names: Rename | None = None
+) -> Callable[[ToolFilterContext, McpTool], Awaitable[bool]]:
+    """Make a filter for the tools of an MCP server that an agent connects to itself.
+
+    A tool follows the project's declaration of the server with the same name, and a choice in the run's
+    context. A filter sees no calls, so tools that need approval are left out; connect the agent to
+    `remit serve` instead, which also decides about calls.
+    """
+    guard = ToolGuard(registry, principal=_FRAMEWORK, names=names)
+
+    async def keep(context: ToolFilterContext, tool: McpTool) -> bool:
+        chosen = getattr(context.run_context.context, "remit_tools", None)
+        if chosen is not None and tool.name not in chosen:
+            return False
+        ruled = tool.name if names is not None else tool_name(context.server_name, tool.name)
+        described = framework_tool(ruled, tool.description, tool.input_schema, _FRAMEWORK)
+        return (await asyncio.to_thread(guard.decide, [described]))[0].verdict is Verdict.VISIBLE
+
+    return keep
+
+
+def as_openai_agents(registry: ToolRegistry) -> list[FunctionTool]:
+    """Return the tools of a registry as function tools, each held to the registry's decisions."""
+    exported = exported_tools(registry).items()
+    return GuardedTools(registry, [_function_tool(name, tool) for name, tool in exported]).tools
+
+
+def _function_tool(name: str, tool: DefinedTool) -> FunctionTool:
+    async def invoke(_: ToolContext[Any], given: str) -> str:
+        return result_text(await run_defined(tool, json.loads(given or "{}")))
+
+    made = FunctionTool(
+        name=name,
+        description=tool.description,
+        params_json_schema=tool.input_schema,
+        on_invoke_tool=invoke,
+        strict_json_schema=False,
+    )
+    return set_function_tool_failure_error_function(made, lambda _, error: error_text(error))
+
+
+def _described(tool: FunctionTool) -> DefinedTool:
+    return framework_tool(tool.name, tool.description, tool.params_json_schema, _FRAMEWORK)
+
+
+async def _is_enabled(tool: FunctionTool, context: RunContextWrapper[Any], agent: AgentBase) -> bool:
+    if isinstance(tool.is_enabled, bool):
+        return tool.is_enabled
+    enabled = tool.is_enabled(context, agent)
+    return enabled if isinstance(enabled, bool) else await enabled
+
+
+async def _needs_approval(
+    tool: FunctionTool, context: RunContextWrapper[Any], given: dict[str, Any], call: str
+) -> bool:
+    if isinstance(tool.needs_approval, bool):
+        return tool.needs_approval
+    return await tool.needs_approval(context, given, call)

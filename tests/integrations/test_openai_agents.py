@@ -1,0 +1,174 @@
+"""The guarded tools of the OpenAI Agents SDK, in a real run with a scripted model."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from remit import ToolRegistry
+from support.openai_model import offered, openai_model, turns
+from support.sandbox import Sandbox
+from support.scripted_model import Request, ToolCall
+from support.shop import RAN, TOOLS, count, pay_till, ship
+
+pytest.importorskip("agents", reason="OpenAI Agents is not installed; `make test-frameworks` installs it")
+
+from agents import Agent, Runner, function_tool, set_default_openai_client, set_tracing_disabled
+from agents.mcp import ToolFilterContext
+from agents.run_context import RunContextWrapper
+from mcp_types import Tool as McpTool
+from openai import AsyncOpenAI
+
+from remit.integrations.openai_agents import GuardedTools, as_openai_agents, tool_filter
+
+pytestmark = pytest.mark.anyio
+set_tracing_disabled(True)
+
+
+class Model:
+    """A model that makes calls one after the other, and remembers its requests."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, dict[str, Any]]] = []
+        self.heard: list[Request] = []
+        self.before: Callable[[], None] = lambda: None
+
+    def script(self, asked: Request) -> ToolCall | None:
+        self.heard.append(asked)
+        self.before()
+        made = turns(asked)
+        return ToolCall(*self.calls[made]) if made < len(self.calls) else None
+
+    @property
+    def offered(self) -> list[list[str]]:
+        return [offered(asked) for asked in self.heard]
+
+    @property
+    def answers(self) -> list[str]:
+        items = self.heard[-1]["input"]
+        return [item["output"] for item in items if item.get("type") == "function_call_output"]
+
+
+@pytest.fixture
+def model() -> Iterator[Model]:
+    made = Model()
+    with openai_model(made.script) as url:
+        set_default_openai_client(AsyncOpenAI(base_url=url, api_key="none"), use_for_tracing=False)
+        yield made
+
+
+def guarded(shop: ToolRegistry, *more: Any, **options: Any) -> GuardedTools:
+    return GuardedTools(shop, [function_tool(each) for each in (*TOOLS, *more)], **options)
+
+
+async def test_a_model_sees_only_what_the_decision_allows(shop: ToolRegistry, model: Model) -> None:
+    model.calls = [("weather", {"city": "Rome"})]
+    result = await Runner.run(Agent(name="shop", tools=guarded(shop).tools), "hello")
+    assert model.offered[0] == ["pay", "weather"]
+    assert model.answers == ["Rome: sunny"]
+    assert result.final_output == "done"
+
+
+async def test_a_call_that_is_hidden_by_then_is_rejected_with_the_reason(
+    shop: ToolRegistry, model: Model
+) -> None:
+    Path("cart.txt").touch()
+    model.calls = [("ship", {"city": "Rome"})]
+    model.before = lambda: Path("cart.txt").unlink(missing_ok=True)  # after the list was made
+    result = await Runner.run(Agent(name="shop", tools=guarded(shop).tools), "hello")
+    (rejected,) = result.tool_input_guardrail_results
+    assert RAN == []
+    assert "state `cart` does not hold" in rejected.output.behavior["message"]
+
+
+async def test_a_state_that_changes_during_a_run_changes_the_next_list(
+    shop: ToolRegistry, model: Model
+) -> None:
+    def fill_cart() -> str:
+        """Fill the cart."""
+        Path("cart.txt").touch()
+        return "filled"
+
+    model.calls = [("fill_cart", {}), ("ship", {"city": "Rome"})]
+    tools = GuardedTools(shop, [function_tool(fill_cart), function_tool(ship)]).tools
+    await Runner.run(Agent(name="shop", tools=tools), "hello")
+    assert model.offered == [["fill_cart"], ["fill_cart", "ship"], ["fill_cart", "ship"]]
+    assert RAN == ["ship Rome"]
+
+
+@pytest.mark.parametrize(("approve", "ran"), [(True, ["pay 3"]), (False, [])])
+async def test_an_approval_interrupts_the_run_and_the_answer_decides(
+    shop: ToolRegistry, model: Model, approve: bool, ran: list[str]
+) -> None:
+    model.calls = [("pay", {"amount": 3})]
+    agent = Agent(name="shop", tools=guarded(shop).tools)
+    first = await Runner.run(agent, "pay")
+    (asked,) = first.interruptions
+    assert (asked.tool_name, json.loads(asked.arguments)) == ("pay", {"amount": 3})
+    assert RAN == []
+    state = first.to_state()
+    state.approve(asked) if approve else state.reject(asked)
+    ended = await Runner.run(agent, state)
+    assert ended.final_output == "done"
+    assert ran == RAN
+    assert ("refund" in model.offered[-1]) is approve
+
+
+async def test_a_tool_that_fails_changes_no_workflow_state(shop: ToolRegistry, model: Model) -> None:
+    def pay(amount: int) -> str:
+        """Pay, and fail."""
+        raise ValueError(f"no money for {amount}")
+
+    model.calls = [("pay", {"amount": 3})]
+    tools = GuardedTools(shop, [function_tool(pay), *(function_tool(each) for each in TOOLS[2:])]).tools
+    agent = Agent(name="shop", tools=tools)
+    first = await Runner.run(agent, "pay")
+    state = first.to_state()
+    state.approve(first.interruptions[0])
+    await Runner.run(agent, state)
+    assert "error" in model.answers[0]
+    assert "refund" not in model.offered[-1]
+
+
+async def test_the_choice_of_a_run_is_in_its_context(shop: ToolRegistry, model: Model) -> None:
+    tools = guarded(shop, top_k=1)
+    request = "Will it rain in Rome?"
+    await Runner.run(Agent(name="shop", tools=tools.tools), request, context=tools.choose(request))
+    assert model.offered == [["weather"]]
+
+
+async def test_a_filter_keeps_the_tools_of_a_declared_server(shop: ToolRegistry, sandbox: Sandbox) -> None:
+    root = Path.cwd()
+    sandbox.write(root / ".mcp.json", {"mcpServers": {"github": {"command": "npx", "args": ["github"]}}})
+    rules = '[tools."mcp__github__close_*"]\nai_enabled = false\n[tools.mcp__github__pay]\napproval = true\n'
+    sandbox.write(root / "remit.toml", rules)
+    keep = tool_filter(shop)
+    agent: Any = None
+
+    async def kept(server: str, name: str) -> bool:
+        context = ToolFilterContext(run_context=RunContextWrapper(None), agent=agent, server_name=server)
+        return await keep(context, McpTool(name=name, input_schema={"type": "object"}))
+
+    asked = [
+        ("github", "list_issues"),
+        ("github", "close_issue"),
+        ("github", "pay"),
+        ("gitlab", "list_issues"),
+    ]
+    assert [await kept(*each) for each in asked] == [True, False, False, False]
+
+
+async def test_a_registry_becomes_function_tools(shop: ToolRegistry, model: Model) -> None:
+    shop.register(pay_till)
+    shop.register(count)
+    Path("cart.txt").touch()
+    model.calls = [("till__count", {}), ("till__count", {"x": 1}), ("till__pay", {"amount": 3})]
+    agent = Agent(name="till", tools=as_openai_agents(shop))
+    first = await Runner.run(agent, "count, then pay")
+    assert model.answers == ["3", "there is no parameter `x`\nhint: it takes no parameters"]
+    state = first.to_state()
+    state.approve(first.interruptions[0])
+    await Runner.run(agent, state)
+    assert RAN == ["pay 3"]
