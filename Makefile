@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE  # compiling the tests again takes every worker 15 s
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help run install setup test cover attack test-clients test-servers test-servers-slice test-web test-web-slice conformance test-checker check prove prove-conditions prove-gateway bench bench-gateway bench-install bench-search bench-tokens fit-inspection docs site smoke constraints schema clean
+.PHONY: help run install setup test cover attack test-clients test-servers test-servers-slice test-frameworks test-frameworks-slice test-web test-web-slice conformance test-checker check prove prove-conditions prove-gateway bench bench-gateway bench-install bench-search bench-tokens fit-inspection docs site smoke constraints schema clean
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -52,13 +52,25 @@ sandbox:
 		|| echo "skipped: tests of sandboxes need bubblewrap, which is not installed"
 
 test: $(VENV)/.test sandbox ## Run all tests, with a bounded slice of each proof
-	$(BIN)/python -m pytest --numprocesses 3 --ignore tests/browser --ignore tests/real_clients --ignore tests/servers
+	$(BIN)/python -m pytest --numprocesses 3 --ignore tests/browser --ignore tests/real_clients --ignore tests/servers --ignore tests/frameworks
 
 RULES := catalog clients conditions configuration decision doctor inspection policy presentation python_tools scanning sessions simulation states text trust usage \
 	hooks/test_event.py cli/test_usage_commands.py cli/test_switch_commands.py cli/test_takeover.py gateway/test_endpoint.py test_registry.py
 
 cover: $(VENV)/.test ## Run the tests of the rules, which must cover them branch by branch
 	$(BIN)/python -m pytest --numprocesses 3 $(addprefix tests/,$(RULES)) --cov --cov-report=term --cov-fail-under=100
+
+FRAMEWORKS := build/frameworks
+FRAMEWORK_RUN = REMIT_TEST_FRAMEWORKS="$(CURDIR)/$(FRAMEWORKS)" $(BIN)/python -m pytest tests/frameworks
+
+test-frameworks: $(VENV)/.check ## Install real agent frameworks, let each use the gateway, test the integrations, and write docs/reference/compatibility.md
+	$(BIN)/python tests/frameworks/install.py $(FRAMEWORKS)
+	REMIT_FRAMEWORK_RESULTS=docs/reference/compatibility.json $(FRAMEWORK_RUN)
+	$(BIN)/python docs/generate.py
+
+test-frameworks-slice: $(VENV)/.check ## Do so with the four frameworks that have an integration
+	$(BIN)/python tests/frameworks/install.py $(FRAMEWORKS) --slice
+	REMIT_FRAMEWORK_SLICE=1 $(FRAMEWORK_RUN) --numprocesses 2
 
 CLIENTS := @anthropic-ai/claude-code@2.1.325 @openai/codex@0.166.0 @google/gemini-cli@0.61.0 opencode-ai@1.18.33
 CLIENT_BIN := $(CURDIR)/build/clients/node_modules/.bin

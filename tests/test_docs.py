@@ -1,9 +1,11 @@
 """Nothing that a user can meet is undocumented."""
 
 import importlib.util
+import json
 import re
 import tomllib
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -21,13 +23,30 @@ def page(name: str) -> str:
     return (DOCS / name).read_text(encoding="utf-8")
 
 
-def test_the_reference_of_the_command_line_is_what_the_commands_say() -> None:
+def generator() -> ModuleType:
     spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
     assert spec is not None
     assert spec.loader is not None
     generate = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(generate)
-    assert page("reference/cli.md") == generate.cli_reference(), "run `make docs`"
+    return generate
+
+
+def test_the_reference_of_the_command_line_is_what_the_commands_say() -> None:
+    assert page("reference/cli.md") == generator().cli_reference(), "run `make docs`"
+
+
+def test_the_page_of_frameworks_is_what_their_last_run_says() -> None:
+    assert page("reference/compatibility.md") == generator().compatibility_reference(), "run `make docs`"
+
+
+def test_the_last_run_of_frameworks_was_with_the_pinned_versions() -> None:
+    table = tomllib.loads((ROOT / "tests/frameworks/frameworks.toml").read_text(encoding="utf-8"))
+    found = json.loads(page("reference/compatibility.json"))
+    assert list(found) == list(table), "run `make test-frameworks`"
+    for name, entry in found.items():
+        pinned = {f"{package}=={version}" for package, version in entry["versions"].items()}
+        assert pinned == {re.sub(r"\[.*\]", "", each) for each in table[name]["packages"]}
 
 
 def test_every_error_is_documented() -> None:

@@ -31,6 +31,7 @@ def openai_model(script: Script, said: str = "done") -> Generator[str]:
             self.send_response(200)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(body)))
+            self.send_header("connection", "close")  # frameworks do not close what they keep open
             self.end_headers()
             self.wfile.write(body)
 

@@ -27,7 +27,7 @@ class ProviderCall(NamedTuple):
     arguments: object  # JSON text or an object
 
 
-class ToolAnswer(NamedTuple):
+class ProviderAnswer(NamedTuple):
     """The answer to a call."""
 
     text: str
@@ -35,7 +35,7 @@ class ToolAnswer(NamedTuple):
 
 
 Read = Callable[[object], ProviderCall | None]
-Write = Callable[[object, ProviderCall, ToolAnswer], Definition]
+Write = Callable[[object, ProviderCall, ProviderAnswer], Definition]
 
 
 class ProviderTools:
@@ -69,28 +69,28 @@ class ProviderTools:
         read = [(call, found) for call in calls if (found := self._read(call)) is not None]
         return [self._write(call, found, await self._answer(found, ask)) for call, found in read]
 
-    async def _answer(self, called: ProviderCall, ask: Ask | None) -> ToolAnswer:
+    async def _answer(self, called: ProviderCall, ask: Ask | None) -> ProviderAnswer:
         tool = exported_tools(self._guard.registry).get(called.name)
         if tool is None:
             near = near_names(called.name, self._available())
             hint = f"; did you mean {' or '.join(f'`{name}`' for name in near)}?" if near else ""
-            return ToolAnswer(f"no tool is called `{called.name}`{hint}", True)
+            return ProviderAnswer(f"no tool is called `{called.name}`{hint}", True)
         try:
             return await self._run(tool, called, ask)
         except Exception as error:  # a failing tool must not end the conversation
-            return ToolAnswer(error_text(error), True)
+            return ProviderAnswer(error_text(error), True)
 
-    async def _run(self, tool: DefinedTool, called: ProviderCall, ask: Ask | None) -> ToolAnswer:
+    async def _run(self, tool: DefinedTool, called: ProviderCall, ask: Ask | None) -> ProviderAnswer:
         arguments = _arguments(called.arguments)
         named = framework_tool(called.name, tool.description, tool.input_schema, self._provider)
         call = await to_thread(self._guard.call, named, arguments)
         if call.pending is not None and ask is not None:
             await to_thread(call.settle, approve=await ask(call.pending))
         if call.refusal is not None:
-            return ToolAnswer(call.refusal, True)
+            return ProviderAnswer(call.refusal, True)
         result = await run_defined(tool, arguments)
         await to_thread(call.succeeded)
-        return ToolAnswer(result_text(result), False)
+        return ProviderAnswer(result_text(result), False)
 
     def _available(self) -> dict[str, DefinedTool]:
         every = exported_tools(self._guard.registry)
@@ -140,7 +140,7 @@ def _read_openai(call: object) -> ProviderCall | None:
     return ProviderCall(_text(call, "id"), _text(function, "name"), field_of(function, "arguments"))
 
 
-def _write_openai(call: object, found: ProviderCall, answer: ToolAnswer) -> Definition:
+def _write_openai(call: object, found: ProviderCall, answer: ProviderAnswer) -> Definition:
     if field_of(call, "type") == "function_call":
         return {"type": "function_call_output", "call_id": found.id, "output": answer.text}
     return {"role": "tool", "tool_call_id": found.id, "content": answer.text}
@@ -152,7 +152,7 @@ def _read_anthropic(call: object) -> ProviderCall | None:
     return ProviderCall(_text(call, "id"), _text(call, "name"), field_of(call, "input"))
 
 
-def _write_anthropic(_: object, found: ProviderCall, answer: ToolAnswer) -> Definition:
+def _write_anthropic(_: object, found: ProviderCall, answer: ProviderAnswer) -> Definition:
     result = {"type": "tool_result", "tool_use_id": found.id, "content": answer.text}
     return {**result, "is_error": True} if answer.is_error else result
 
