@@ -196,6 +196,7 @@ def lives(pid: int) -> bool:
 
 async def crowd(gateway: Listener) -> tuple[int, float]:
     """Let clients of both eras come, ask and go; afterwards all is as it was before."""
+    await whole_list(gateway.url)
     await visit(gateway.url, OLD, 0)
     await visit(gateway.url, NEW, 0)
     before = held(gateway.pid)
@@ -207,6 +208,13 @@ async def crowd(gateway: Listener) -> tuple[int, float]:
         lambda: held(gateway.pid) <= before, lambda: f"{before} before, {held(gateway.pid)} after"
     )
     return sum(counts), seconds
+
+
+async def whole_list(url: str) -> None:
+    """Wait until the servers listed their tools: the first list does not wait long."""
+    async with asyncio.timeout(PATIENCE), downstream(url, NEW) as client:
+        while len(await client.tools()) < 150:
+            await asyncio.sleep(0.05)
 
 
 async def visit(url: str, era: str, seconds: float) -> int:

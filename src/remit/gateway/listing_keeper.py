@@ -23,16 +23,18 @@ from remit.upstream.upstream_model import Offer, Upstream
 OfferReader = Callable[[ServerLists, Upstream], Offer]
 
 MOST_AT_ONCE = 16  # servers
+_MOST_JUDGED = 2  # lists at once: threads share the processor, so more would all end late
 Made = TypeVar("Made")
 
 
 class ListingKeeper:
-    """Reads, judges and stores lists, each in a thread of its own."""
+    """Reads, judges and stores lists, in threads of their own."""
 
     def __init__(self, worker: RegistryWorker[Inventory], read: OfferReader) -> None:
         self._worker = worker
         self._read = read
         self._threads = anyio.CapacityLimiter(MOST_AT_ONCE)
+        self._judges = anyio.CapacityLimiter(_MOST_JUDGED)
 
     async def read(self, lists: ServerLists, upstream: Upstream) -> Offer:
         """Read the lists of a server."""
@@ -46,7 +48,7 @@ class ListingKeeper:
         """
         listing = await self._apart(partial(PreparedListing, catalog.declarations[key], offer))
         await self._worker.run(_compare, listing, catalog.context)
-        await self._apart(listing.judge)
+        await to_thread.run_sync(listing.judge, limiter=self._judges, abandon_on_cancel=True)
         await self._worker.run(_keep_judged, listing, catalog.context)
 
     async def _apart(self, work: Callable[[], Made]) -> Made:
