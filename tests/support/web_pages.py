@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from queue import Queue
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import anyio
 import httpx2
@@ -104,8 +105,20 @@ def web_pages(
     assert not failed, failed
 
 
+_PROOFS: WeakKeyDictionary[httpx2.Client, str] = WeakKeyDictionary()  # as a browser keeps them
+
+
+def unlock(client: httpx2.Client) -> None:
+    """Enter the code, as a person does once, and keep the proof as the page's script does."""
+    answer = client.post("/code", **form(client, code=CODE))
+    assert answer.status_code == 200
+    _PROOFS[client] = answer.text.split('name="remit-proof" content="', 1)[1].split('"', 1)[0]
+
+
 def form(client: httpx2.Client, path: str = "/here", **fields: str) -> dict[str, Any]:
-    """Return what a form of a page sends: its fields, the session's token, and the origin."""
+    """Return what a form of a page sends: its fields, the session's token and proof, and the origin."""
     page = client.get(path).text
     token = page.split('name="csrf" value="', 1)[1].split('"', 1)[0]
-    return {"data": {"csrf": token, **fields}, "headers": {"origin": str(client.base_url).rstrip("/")}}
+    proof = {"proof": _PROOFS[client]} if client in _PROOFS else {}
+    origin = {"origin": str(client.base_url).rstrip("/")}
+    return {"data": {"csrf": token, **proof, **fields}, "headers": origin}

@@ -2,6 +2,9 @@
 
 Whoever can start `remit web` gets a link, including an agent with a shell. So a link only lets a browser
 look. Deciding takes a code that only the terminal of the command shows.
+
+A browser sends the cookie to every server on this address, whatever its port. So the cookie alone decides
+nothing: the code earns a proof, which the browser keeps for pages of this port and sends with each decision.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ class CodeAnswer(StrEnum):
     """What became of a code that somebody entered."""
 
     RIGHT = "right"
+    NEEDED = "needed"  # none was entered
     WRONG = "wrong"
     TOO_MANY = "too many"  # wrong ones; this one was not looked at
     NO_CODE = "no code"  # there is no terminal that shows one
@@ -35,8 +39,17 @@ class BrowserSession:
     """One browser that used a one-time link."""
 
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(24))
-    may_decide: bool = False  # the code was entered in this session
+    proof: str | None = None  # that the code was entered in this session
     notices: list[str] = field(default_factory=list[str])  # shown on the next page
+
+    @property
+    def may_decide(self) -> bool:
+        """Whether the code was entered in this session."""
+        return self.proof is not None
+
+    def proves(self, given: str) -> bool:
+        """Tell whether a form was sent by a page that knows the proof."""
+        return self.proof is not None and is_same(self.proof, given)
 
     def take_notices(self) -> list[str]:
         """Return the notices, and forget them."""
@@ -99,7 +112,7 @@ class BrowserSessions:
         if not is_same(plain_code(self._code), plain_code(entered)):
             self._wrong.append(now)
             return CodeAnswer.WRONG
-        session.may_decide = True
+        session.proof = session.proof or secrets.token_urlsafe(24)
         return CodeAnswer.RIGHT
 
 

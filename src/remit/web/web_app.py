@@ -33,6 +33,7 @@ _FOREIGN_FORM = "The form is not one of this session. Load the page again."
 _FORM = "application/x-www-form-urlencoded"
 _ANSWERS = {
     CodeAnswer.RIGHT: "You can decide now, until you sign out or close the browser.",
+    CodeAnswer.NEEDED: "Enter the code that the terminal shows before you decide.",
     CodeAnswer.WRONG: "Wrong code. The terminal that runs `remit web` shows the right one.",
     CodeAnswer.TOO_MANY: "Too many wrong codes. Wait a minute, then try again.",
     CodeAnswer.NO_CODE: "`remit web` runs without a terminal, so this page only shows.",
@@ -122,8 +123,10 @@ class _Answers:
         form = await _own_form(request)
         if form is None:
             return self._refused(request, 403, _FOREIGN_FORM)
-        if not session.may_decide:
-            return self._refused(request, 403, "Enter the code that the terminal shows before you decide.")
+        if not session.proves(form.pop("proof", "")):  # without scripts, a form has the code itself
+            answer = self._enter(session, form.pop("code", ""))
+            if answer is not CodeAnswer.RIGHT:
+                return self._refused_code(request, answer)
         asked = PageRequest(self._options(form), form)
 
         def perform(sources: PageSources) -> Response:
@@ -147,16 +150,25 @@ class _Answers:
         form = await _own_form(request)
         if form is None:
             return self._refused(request, 403, _FOREIGN_FORM)
-        answer = self._site.sessions.enter_code(session, form.get("code", ""))
+        answer = self._enter(session, form.get("code", ""))
+        if answer is not CodeAnswer.RIGHT:
+            return self._refused_code(request, answer)
+        session.notices.append(_ANSWERS[answer])
+        values = {"proof": session.proof, "next": _local(form.get("next", "/"))}
+        return HTMLResponse(templating.render("unlocked.html", values))
+
+    def _enter(self, session: BrowserSession, code: str) -> CodeAnswer:
+        if not code:
+            return CodeAnswer.NEEDED if self._site.sessions.has_code else CodeAnswer.NO_CODE
+        answer = self._site.sessions.enter_code(session, code)
         if answer is CodeAnswer.RIGHT:
             self._site.tell("the code was entered in the browser; it can decide now")
         elif answer is not CodeAnswer.NO_CODE:
             self._site.tell("a wrong code was entered in the browser")
-        if answer is not CodeAnswer.RIGHT:
-            status = 429 if answer is CodeAnswer.TOO_MANY else 403
-            return self._refused(request, status, _ANSWERS[answer])
-        session.notices.append(_ANSWERS[answer])
-        return RedirectResponse(_local(form.get("next", "/")), status_code=303)
+        return answer
+
+    def _refused_code(self, request: Request, answer: CodeAnswer) -> Response:
+        return self._refused(request, 429 if answer is CodeAnswer.TOO_MANY else 403, _ANSWERS[answer])
 
     async def sign_out(self, request: Request) -> Response:
         """End the session."""

@@ -10,7 +10,7 @@ import pytest
 from remit.memory.scope_gate import memory_id
 from support.memory_calls import decide, start
 from support.sandbox import Sandbox
-from support.web_pages import CODE, form, web_pages
+from support.web_pages import form, unlock, web_pages
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def shop(sandbox: Sandbox) -> Path:
 @pytest.fixture
 def browser(sandbox: Sandbox, shop: Path) -> Iterator[httpx2.Client]:
     with web_pages(sandbox, shop) as pages, pages.browser() as client:
-        assert client.post("/code", **form(client, code=CODE)).status_code == 303
+        unlock(client)
         yield client
 
 

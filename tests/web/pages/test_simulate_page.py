@@ -9,7 +9,7 @@ import pytest
 from remit.web.pages.simulate_page import digest_of
 from support.builders import servers
 from support.sandbox import Sandbox
-from support.web_pages import CODE, form, web_pages
+from support.web_pages import form, unlock, web_pages
 
 RULES = 'block = ["mcp__till__*"]\n'
 
@@ -26,10 +26,6 @@ def shop(sandbox: Sandbox) -> Path:
 def browser(sandbox: Sandbox, shop: Path) -> Iterator[httpx2.Client]:
     with web_pages(sandbox, shop) as pages, pages.browser() as client:
         yield client
-
-
-def unlock(client: httpx2.Client) -> None:
-    assert client.post("/code", **form(client, code=CODE)).status_code == 303
 
 
 def post(client: httpx2.Client, path: str, **fields: str) -> httpx2.Response:

@@ -11,7 +11,7 @@ import pytest
 from remit.policy.approvals import Approval
 from support.builders import servers
 from support.sandbox import Sandbox
-from support.web_pages import CODE, WebPages, form, web_pages
+from support.web_pages import CODE, WebPages, form, unlock, web_pages
 
 RULES = "[tools.Bash]\napproval = true\n"
 
@@ -35,10 +35,6 @@ def pages(sandbox: Sandbox, shop: Path) -> Iterator[WebPages]:
 def browser(pages: WebPages) -> Iterator[httpx2.Client]:
     with pages.browser() as client:
         yield client
-
-
-def unlock(client: httpx2.Client) -> None:
-    assert client.post("/code", **form(client, code=CODE)).status_code == 303
 
 
 def request_approval(sandbox: Sandbox, shop: Path, **arguments: object) -> Approval:
@@ -100,6 +96,30 @@ def test_nothing_is_answered_without_the_code(sandbox: Sandbox, shop: Path, brow
     ):
         assert browser.post(path, **form(browser, "/waiting", **fields)).status_code == 403
     assert status(sandbox, shop, asked.id) == "waiting"
+
+
+def test_the_cookie_alone_decides_nothing_even_after_the_code(
+    sandbox: Sandbox, shop: Path, pages: WebPages, browser: httpx2.Client
+) -> None:
+    asked = request_approval(sandbox, shop, amount=7)
+    unlock(browser)
+    # Any server on this address gets the cookie, whatever its port.
+    with httpx2.Client(base_url=pages.url, cookies=dict(browser.cookies)) as thief:
+        page = thief.get("/waiting").text
+        assert "Approve this call" in page
+        for extra in ({}, {"proof": ""}, {"proof": "x"}, {"code": "WRONG"}):
+            sent = form(thief, "/waiting", id=asked.id, answer="approve", **extra)
+            assert thief.post("/waiting/call", **sent).status_code == 403
+    assert status(sandbox, shop, asked.id) == "waiting"
+
+
+def test_without_scripts_a_decision_has_the_code_itself(
+    sandbox: Sandbox, shop: Path, browser: httpx2.Client
+) -> None:
+    asked = request_approval(sandbox, shop, amount=7)
+    sent = form(browser, "/waiting", id=asked.id, answer="approve", code=CODE)
+    assert browser.post("/waiting/call", **sent).status_code == 303
+    assert status(sandbox, shop, asked.id) == "approved"
 
 
 def test_a_server_is_trusted_exactly_as_it_was_shown(

@@ -2,6 +2,24 @@
 "use strict";
 document.documentElement.classList.add("js");
 
+// The proof that the code was entered. Other servers on this machine get the cookie, but not this.
+const PROOF = "remit-proof";
+const unlocked = document.querySelector(`meta[name="${PROOF}"]`);
+if (unlocked) {
+  sessionStorage.setItem(PROOF, unlocked.content);
+  location.replace(document.getElementById("continue").href);
+}
+if (!sessionStorage.getItem(PROOF)) document.documentElement.classList.add("no-proof");
+document.addEventListener("submit", (event) => {
+  const path = new URL(event.target.action).pathname;
+  if (path === "/sign-out") sessionStorage.removeItem(PROOF);
+  const proof = sessionStorage.getItem(PROOF);
+  if (event.target.method !== "post" || path === "/code" || !proof) return;
+  const field = document.createElement("input");
+  Object.assign(field, { type: "hidden", name: "proof", value: proof });
+  event.target.append(field);
+});
+
 let feed = null;
 function follow() {
   if (document.hidden || feed) return;
