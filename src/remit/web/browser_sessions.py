@@ -17,7 +17,7 @@ from enum import StrEnum
 from hmac import compare_digest
 
 MAX_SESSIONS = 32  # the oldest one ends for a new one
-MAX_TRIES = 5  # wrong codes in `TRY_SECONDS`, of all sessions together
+MAX_TRIES = 5  # wrong codes of a session in `TRY_SECONDS`
 TRY_SECONDS = 60.0
 
 _LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"  # none that look alike
@@ -41,6 +41,7 @@ class BrowserSession:
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     proof: str | None = None  # that the code was entered in this session
     notices: list[str] = field(default_factory=list[str])  # shown on the next page
+    wrong: deque[float] = field(default_factory=deque[float])  # times of wrong codes
 
     @property
     def may_decide(self) -> bool:
@@ -65,7 +66,6 @@ class BrowserSessions:
         self._clock = clock
         self._links: set[str] = set()
         self._sessions: dict[str, BrowserSession] = {}
-        self._wrong: deque[float] = deque()
 
     @property
     def has_code(self) -> bool:
@@ -105,12 +105,12 @@ class BrowserSessions:
         if self._code is None:
             return CodeAnswer.NO_CODE
         now = self._clock()
-        while self._wrong and now - self._wrong[0] > TRY_SECONDS:
-            self._wrong.popleft()
-        if len(self._wrong) >= MAX_TRIES:
+        while session.wrong and now - session.wrong[0] > TRY_SECONDS:
+            session.wrong.popleft()
+        if len(session.wrong) >= MAX_TRIES:
             return CodeAnswer.TOO_MANY
         if not is_same(plain_code(self._code), plain_code(entered)):
-            self._wrong.append(now)
+            session.wrong.append(now)
             return CodeAnswer.WRONG
         session.proof = session.proof or secrets.token_urlsafe(24)
         return CodeAnswer.RIGHT

@@ -1,5 +1,6 @@
 """JSON paths: what they select, and which cannot be read."""
 
+import time
 from typing import Any
 
 import pytest
@@ -61,3 +62,14 @@ def test_a_path_that_cannot_be_read_is_an_error(path: str) -> None:
 @pytest.mark.parametrize("name", ["plain", "with space", "it's", "back\\slash", "0", "", "schön"])
 def test_the_path_of_any_member_selects_it(name: str) -> None:
     assert select({name: "found", "other": 1}, member_path("$", name)).values == ["found"]
+
+
+@pytest.mark.parametrize("path", ["$..*..*..*", "$" + "..a" * 8, "$[*][*]..*..*"])
+def test_wildcards_that_multiply_are_refused_in_bounded_time(path: str) -> None:
+    value: Any = [[{"a": number} for number in range(200)] for _ in range(200)]
+    for _ in range(200):
+        value = {"a": value}
+    visited = time.process_time()
+    with pytest.raises(JsonPathError, match="name the members"):
+        select([value] * 20, path)
+    assert time.process_time() - visited < 30  # seconds; without a bound, it takes hours

@@ -1,5 +1,6 @@
 """What waits for a person: approvals, servers, states and changed definitions, answered on the page."""
 
+import html
 import json
 import time
 from collections.abc import Iterator
@@ -120,6 +121,14 @@ def test_without_scripts_a_decision_has_the_code_itself(
     sent = form(browser, "/waiting", id=asked.id, answer="approve", code=CODE)
     assert browser.post("/waiting/call", **sent).status_code == 303
     assert status(sandbox, shop, asked.id) == "approved"
+
+
+def test_the_command_to_copy_is_safe_whatever_a_server_is_called(
+    sandbox: Sandbox, shop: Path, browser: httpx2.Client
+) -> None:
+    sandbox.write(shop / ".mcp.json", {"mcpServers": {"x; touch /tmp/ran #": {"command": "run"}}})
+    page = html.unescape(browser.get("/waiting").text)
+    assert "data-copy=\"remit trust -- 'x; touch /tmp/ran #'\"" in page
 
 
 def test_a_server_is_trusted_exactly_as_it_was_shown(

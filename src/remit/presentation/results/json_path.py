@@ -5,12 +5,12 @@ A small subset of RFC 9535, without filters: `.name`, `['name']`, `[0]`, `[-1]`,
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 LONGEST_PATH = 1_000  # characters
 _MOST_STEPS = 50
-_MOST_VISITED = 2_000_000  # values that `..` looks at
+MOST_VISITED = 500_000  # values that a path looks at, in all its steps
 _NAME = r"[^\W\d][\w-]*"
 _STEP = re.compile(
     rf"""\.\.(?P<below>{_NAME}|\*)
@@ -42,16 +42,30 @@ class Selected(NamedTuple):
     is_single: bool
 
 
+class _Visits:
+    """Counts the values that a path looks at: repeated wildcards multiply."""
+
+    def __init__(self) -> None:
+        self._left = MOST_VISITED
+
+    def count(self, values: Iterable[Any]) -> Iterator[Any]:
+        for value in values:
+            self._left -= 1
+            if self._left < 0:
+                raise JsonPathError(f"the path looks at more than {MOST_VISITED:,} values; name the members")
+            yield value
+
+
 def select(value: Any, path: str) -> Selected:
     """Select the parts of a JSON value.
 
     Raises:
-        JsonPathError: the path cannot be read.
+        JsonPathError: the path cannot be read, or looks at too many values.
     """
     steps = list(_steps(path))
-    found = [value]
+    found, visits = [value], _Visits()
     for step in steps:
-        found = [each for one in found for each in _take(one, step)]
+        found = [each for one in found for each in visits.count(_take(one, step, visits))]
     return Selected(found, not any(step.is_below or step.cut is not None for step in steps))
 
 
@@ -93,10 +107,10 @@ def _step(match: re.Match[str]) -> _Step:
     return _Step(at=int(name)) if name.isdecimal() else _Step(name=name)
 
 
-def _take(value: Any, step: _Step) -> Iterator[Any]:
+def _take(value: Any, step: _Step, visits: _Visits) -> Iterator[Any]:
     if step.is_below:
-        for each in _below(value):
-            yield from (each,) if step.name is None else _take(each, _Step(name=step.name))
+        for each in visits.count(_below(value)):
+            yield from (each,) if step.name is None else _take(each, _Step(name=step.name), visits)
     elif isinstance(value, Mapping):
         members = cast("Mapping[str, Any]", value)
         if step.cut == slice(None):
@@ -114,9 +128,8 @@ def _take(value: Any, step: _Step) -> Iterator[Any]:
 
 def _below(value: Any) -> Iterator[Any]:
     """Yield a value and all values inside it, as they are written."""
-    waiting, left = [value], _MOST_VISITED
-    while waiting and left:
-        left -= 1
+    waiting = [value]
+    while waiting:
         each = waiting.pop()
         yield each
         inner: Sequence[Any] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Sequence
 from hashlib import sha256
@@ -37,6 +38,11 @@ class WaitingItem(NamedTuple):
     lines: Sequence[str]  # what it would do, or how it changed
     candidate: TrustCandidates
     can_accept: bool = True
+
+    @property
+    def command(self) -> str:
+        """The command that answers it; a repository chooses the names of its servers."""
+        return f"remit trust -- {shlex.quote(self.title)}"
 
 
 class WaitingCall(NamedTuple):
