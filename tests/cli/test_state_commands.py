@@ -182,7 +182,8 @@ def test_states_that_run_or_change_something_are_shown_and_trusted(sandbox: Sand
 def test_servers_and_states_are_trusted_together(sandbox: Sandbox, shop: Path) -> None:
     sandbox.write(shop / ".mcp.json", {"mcpServers": {"till": {"command": "till"}}})
     shown = sandbox.remit("trust", cwd=shop).stdout
-    assert shown.startswith("till (project, .mcp.json): not trusted\n  runs    till\n\nstate checked ")
+    assert shown.startswith("till (project, .mcp.json): not trusted\n  runs    till\n")
+    assert "\n\nstate checked " in shown
     trusted = sandbox.remit("trust", "till", "checked", "--yes", cwd=shop).stdout
     assert trusted == "trusted: till\ntrusted: state checked\n"
 

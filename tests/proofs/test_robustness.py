@@ -493,7 +493,8 @@ def is_slow(step: Callable[[], object]) -> bool:
 
 def untrusting(standing: list[ToolDecision]) -> list[ToolDecision]:
     return [
-        ToolDecision(tool._replace(is_trusted=None, digest=None), decision) for tool, decision in standing
+        ToolDecision(tool._replace(is_trusted=None, digest=None, entry=None), decision)
+        for tool, decision in standing
     ]
 
 

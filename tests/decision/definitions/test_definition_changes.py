@@ -18,8 +18,8 @@ from support.builders import context, server
 
 HELD = {
     ChangePolicy.HOLD: set(ChangeVerdict),
-    ChangePolicy.HARMLESS: {ChangeVerdict.MATTERS, ChangeVerdict.FLAGGED, ChangeVerdict.REJECTED},
-    ChangePolicy.NOTE: {ChangeVerdict.FLAGGED, ChangeVerdict.REJECTED},
+    ChangePolicy.HARMLESS: {*ChangeVerdict} - {ChangeVerdict.HARMLESS},
+    ChangePolicy.NOTE: {*ChangeVerdict} - {ChangeVerdict.HARMLESS, ChangeVerdict.MATTERS},
 }
 
 
