@@ -5,9 +5,11 @@ import pytest
 from remit.decision.agents import Agent, AgentProfile
 from remit.decision.context import shorten
 from remit.decision.decide import GATES, UNKNOWN, Verdict, decide, explain
+from remit.decision.definitions.project_lock import ProjectLock
 from remit.decision.gate_rules import status_reason
 from remit.decision.gates import Gate
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
+from remit.decision.policy import Policy
 from remit.decision.scopes import Scope
 from remit.decision.tools import Tool, Winner
 from support.builders import BLOG, CLIENT, SHOP, context, server
@@ -220,3 +222,13 @@ def test_what_was_seen_of_a_server_that_left_says_so() -> None:
     assert decide(seen, context()).reason == "seen in use, but its server is no longer configured"
     placed = seen._replace(is_placed=True)
     assert decide(placed, context()).full_reason.startswith("no longer configured in")
+
+
+def test_what_differs_from_the_projects_lock_is_held_unless_the_lock_is_written_anew() -> None:
+    tool = server(scope=Scope.PROJECT, workspace=SHOP)
+    here = replace(context(SHOP), policy=Policy(lock=ProjectLock(problem="not valid TOML")))
+    decision = decide(tool, here)
+    assert decision.gate is Gate.DEFINITION
+    assert "`remit.lock` is invalid" in decision.reason
+    assert "`remit lock --check` shows what differs" in (decision.unlock or "")
+    assert decide(tool, replace(here, ignores_lock=True)).is_available

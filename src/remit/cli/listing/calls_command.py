@@ -6,6 +6,7 @@ import csv
 import re
 import sys
 import time
+import unicodedata
 from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 _SECONDS = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _ALL = 1_000_000  # more than the log holds
 _MAIN = "main"
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would compute such a cell
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # a spreadsheet would compute such a cell
 
 
 class _Moment(click.ParamType[int]):
@@ -128,7 +129,11 @@ def csv_rows(entries: Sequence[AuditEntry]) -> list[Sequence[object]]:
 
 def _cell(value: object) -> object:
     """Keep a spreadsheet from computing what an agent or a server named."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    return (
+        f"'{value}"
+        if isinstance(value, str) and unicodedata.normalize("NFKC", value).startswith(_FORMULA)
+        else value
+    )
 
 
 def _show(found: FoundCalls, context: Context) -> None:

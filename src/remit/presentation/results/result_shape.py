@@ -1,5 +1,7 @@
 """Describes the shape of a result in a few lines: its size, the structure of JSON, the columns of a table."""
 
+import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, cast
@@ -77,8 +79,13 @@ def _array_words(items: list[Any]) -> str:
     words = f"array of {len(items):,}" + (f" ({', '.join(kinds)})" if kinds else "")
     columns = _columns(items)
     more = f", and {len(columns) - _MOST_COLUMNS} more" if len(columns) > _MOST_COLUMNS else ""
-    named = ", ".join(f"{name} ({kind})" for name, kind in islice(columns.items(), _MOST_COLUMNS))
+    named = ", ".join(f"{_quoted(name)} ({kind})" for name, kind in islice(columns.items(), _MOST_COLUMNS))
     return f"{words} with {named}{more}" if named else words
+
+
+def _quoted(name: str) -> str:
+    """Quote a name that is more than a word: a server chose it, and it must not read as Remit's own text."""
+    return name if re.fullmatch(r"[\w.-]+", name) else json.dumps(name, ensure_ascii=False)
 
 
 def _columns(items: Sequence[Any]) -> dict[str, str]:
@@ -117,7 +124,7 @@ def _table(text: str) -> Iterator[str]:
         count = lines[0].count(delimiter)
         if count and sum(line.count(delimiter) == count for line in lines[:-1]) >= 0.9 * (len(lines) - 1):
             names = [one_line(name.strip().strip('"'), _LONGEST_NAME) for name in lines[0].split(delimiter)]
-            columns = [name for name in names if name][:_MOST_COLUMNS]
+            columns = [_quoted(name) for name in names if name][:_MOST_COLUMNS]
             mark = "tab" if delimiter == "\t" else f"`{delimiter}`"
             yield f"rows separated by {mark}, columns: {', '.join(columns)}"
             return
