@@ -92,14 +92,41 @@ def test_a_name_that_several_tools_have_is_not_guessed(sandbox: Sandbox, shop: P
 
 
 def test_an_unknown_name_is_not_called_hidden(sandbox: Sandbox, shop: Path) -> None:
-    unasked = "hint: some servers were not asked yet: run `remit scan --connect`\n"
     why = sandbox.remit("why", "kubernetes", cwd=shop)
-    assert (why.returncode, why.stdout, why.stderr) == (1, "kubernetes: not known here\n", unasked)
-    assert sandbox.remit("disable", "kubernetes", cwd=shop).stderr.endswith(unasked)
-    why = sandbox.remit("why", "scale_weigh", cwd=shop)
-    assert why.stderr == f"hint: did you mean `mcp__scale__weigh`?\n{unasked}"
+    assert (why.returncode, why.stderr) == (1, "")
+    assert why.stdout == (
+        "kubernetes: no server listed here has it\n"
+        "not asked for their tools:\n"
+        "  `scale`: not trusted in Remit\n    to change it: run `remit trust scale`\n"
+        "  `till`: not trusted in Remit\n    to change it: run `remit trust till`\n"
+    )
+    disabled = sandbox.remit("disable", "kubernetes", cwd=shop).stderr
+    assert disabled.endswith(
+        "hint: some servers were not asked for their tools: see `remit why kubernetes`\n"
+    )
+    assert sandbox.remit("why", "scale_weigh", cwd=shop).stderr == "hint: did you mean `mcp__scale__weigh`?\n"
     sandbox.write(shop / ".mcp.json", servers())
-    assert sandbox.remit("why", "kubernetes", cwd=shop).stderr == ""
+    done = sandbox.remit("why", "kubernetes", cwd=shop)
+    assert (done.stdout, done.stderr) == ("kubernetes: not known here\n", "")
+
+
+def test_a_server_that_waits_for_both_consents_names_both(sandbox: Sandbox, shop: Path) -> None:
+    (sandbox.home / ".claude/settings.json").unlink()
+    steps = "start Claude Code here and approve it, then run `remit trust till` to let Remit start it too"
+    assert f"    to change it: {steps}\n" in sandbox.remit("why", "ring_up", cwd=shop).stdout
+    full = sandbox.remit("why", "mcp__till__ring_up", cwd=shop).stdout
+    assert f"to change it: {steps}\n" in full
+    assert "not known yet whether `till` has this tool: it was not asked\n" in full
+    assert "scan --connect" not in full
+    assert f"    fix: {steps}\n" in sandbox.remit("doctor", cwd=shop).stdout
+    listed = sandbox.remit("trust", cwd=shop)
+    assert "till (project, .mcp.json): not trusted; waiting for approval in Claude Code" in listed.stdout
+    assert "hint: `remit trust NAME` trusts one of them" in listed.stderr
+    assert sandbox.remit("trust", "till", "--yes", cwd=shop).stdout == (
+        "trusted: till\n  still waiting for approval in Claude Code: start Claude Code here and approve it\n"
+    )
+    scanned = " ".join(sandbox.remit("scan", cwd=shop).stdout.split())
+    assert "approve it, then run `remit trust NAME` to let Remit start it too scale (project" in scanned
 
 
 def test_why_says_that_a_client_without_remit_still_offers_a_hidden_tool(

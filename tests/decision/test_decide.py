@@ -64,7 +64,8 @@ def test_what_the_clients_settings_switch_off_is_hidden_at_config(
 
 
 def test_what_a_status_means_can_be_said_without_a_tool() -> None:
-    assert status_reason(ConfigStatus.PENDING) == "waiting for approval"
+    assert status_reason(ConfigStatus.PENDING, "claude-code") == "waiting for approval in Claude Code"
+    assert status_reason(ConfigStatus.DENIED, "codex") == "denied by a policy in the client's settings"
 
 
 def test_a_stale_tool_is_hidden_and_says_how_to_get_it_back() -> None:
@@ -165,6 +166,18 @@ def test_where_the_client_starts_its_servers_the_clients_rules_are_all_that_coun
 def test_a_server_that_waits_for_approval_waits_whoever_trusts_it() -> None:
     trusted = server(scope=Scope.PROJECT, config_status=ConfigStatus.PENDING, is_trusted=True)
     assert "waiting for approval" in decide(trusted, replace(context(), starts_servers=True)).full_reason
+
+
+def test_a_server_that_needs_two_consents_names_both_in_order() -> None:
+    waiting = server("till", scope=Scope.PROJECT, config_status=ConfigStatus.PENDING, is_trusted=False)
+    decision = decide(waiting, context())
+    assert decision.reason == "waiting for approval in Claude Code, and not trusted in Remit"
+    assert decision.unlock == (
+        "start Claude Code here and approve it, then run `remit trust till` to let Remit start it too"
+    )
+    assert decide(waiting._replace(is_trusted=True), context()).unlock == (
+        "start Claude Code here and approve it"
+    )
 
 
 def listed_tool(**facts: bool | ToolStatus) -> Tool:

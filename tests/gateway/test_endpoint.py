@@ -92,7 +92,7 @@ async def test_for_a_client_without_a_terminal_nothing_waits_for_approval_but_al
         async with endpoint(sandbox, links, shop, is_headless=is_headless) as served:
             said.append(told(await call(served, "why_tool", {"name": "till"})).splitlines()[0])
     assert said == [
-        "`mcp__till__*` is hidden: waiting for approval",
+        "`mcp__till__*` is hidden: waiting for approval in Claude Code, and not trusted in Remit",
         "`mcp__till__*` is hidden: not trusted",
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,12 +12,29 @@ from remit.decision.decide import UNKNOWN, Decision, ExplainedGate, ToolDecision
 from remit.decision.gate_rules import GateResult
 from remit.decision.gates import Gate
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
+from remit.decision.permissions.client_consents import trust_command
 from remit.decision.tool_lookup import closest_to_being_visible, find, suggest, with_bare_name
-from remit.decision.tool_names import is_covered, spellings
+from remit.decision.tool_names import REMIT, is_covered, spellings
 from remit.decision.tools import BUILTINS, Tool, builtin_tool
 
 if TYPE_CHECKING:
     from remit.decision.declarations import Declaration, Key
+
+
+class UnaskedServer(NamedTuple):
+    """A server whose tools are not known, the reason, and what a person can do about it."""
+
+    label: str
+    reason: str
+    step: str | None
+
+    @property
+    def can_be_asked(self) -> bool:
+        """Whether only a connection is missing."""
+        return self.reason == _NOT_CONNECTED
+
+
+_NOT_CONNECTED = "not connected yet"
 
 
 class Explanation(NamedTuple):
@@ -30,7 +48,7 @@ class Explanation(NamedTuple):
     tools: Sequence[Tool] = ()  # of a server: its known tools
     suggestions: Sequence[str] = ()  # similar known names, if the name is unknown
     full_names: Sequence[str] = ()  # of the tools that their servers call by this name, if it is unknown
-    has_unasked_servers: bool = False  # if the name is unknown: a server here may have it
+    unasked: Sequence[UnaskedServer] = ()  # that may have it, if it is unknown or assumed
     is_assumed: bool = False  # its server is known, but not yet whether it has such a tool
     ratings: Sequence[Rating] = ()  # of a server's tool: what its name, words, annotations and history say
     obstacle: str | None = None  # if visible: why its server cannot be started here
@@ -52,6 +70,7 @@ def explain_name(name: str, listed: Sequence[ToolDecision], context: Context) ->
     # Which other clients' files were ever read must not change the answer for this client.
     assumed.sort(key=lambda item: (not _is_of_client(item, context), closest_to_being_visible(item)))
     (tool, decision), *others = assumed
+    is_assumed = not any(item.tool is tool for item in found)
     return Explanation(
         name=tool.name,
         tool=tool,
@@ -59,7 +78,8 @@ def explain_name(name: str, listed: Sequence[ToolDecision], context: Context) ->
         gates=explain(tool, context),
         shadowed=others,
         tools=[item.tool for item in listed if _is_tool_of(item.tool, tool)],
-        is_assumed=not any(item.tool is tool for item in found),
+        is_assumed=is_assumed,
+        unasked=_unasked([item for item in found if item.tool.source == tool.source]) if is_assumed else (),
         ratings=ratings(tool) if tool.kind is Kind.MCP_TOOL else (),
     )
 
@@ -127,14 +147,38 @@ def _unknown(name: str, listed: Sequence[ToolDecision], client: str | None) -> E
         gates=gates,
         suggestions=near,
         full_names=with_bare_name(name, listed),
-        has_unasked_servers=any(_is_unasked(item) for item in listed),
+        unasked=_unasked(listed),
     )
 
 
-def _is_unasked(item: ToolDecision) -> bool:
+def _unasked(listed: Sequence[ToolDecision]) -> list[UnaskedServer]:
+    """List the servers whose tools are not known; a shadowed one never lists any."""
+    return [
+        _why_unasked(item)
+        for item in listed
+        if item.tool.kind is Kind.MCP_SERVER
+        and item.tool.listed_at is None
+        and item.tool.status is not ToolStatus.STALE
+        and item.tool.config_status not in _GATEWAYS
+        and item.tool.source != REMIT
+        and item.decision.gate is not Gate.PRECEDENCE
+    ]
+
+
+_GATEWAYS = (None, ConfigStatus.ITSELF, ConfigStatus.NESTED, ConfigStatus.UNSERVED)
+
+
+def _why_unasked(item: ToolDecision) -> UnaskedServer:
     tool, decision = item
-    is_server = tool.kind is Kind.MCP_SERVER and tool.status is not ToolStatus.STALE
-    return is_server and tool.listed_at is None and tool.failure is None and decision.is_available
+    label = tool.server or tool.name
+    if not decision.is_available:
+        return UnaskedServer(label, decision.reason, decision.unlock)
+    if tool.is_trusted is False:
+        return UnaskedServer(label, "not trusted in Remit", f"run `{trust_command(label)}`")
+    again = f"run `remit scan --connect {shlex.quote(label)}`"
+    if tool.failure is not None:
+        return UnaskedServer(label, f"last connection failed: {tool.failure}", f"fix that, then {again}")
+    return UnaskedServer(label, _NOT_CONNECTED, again)
 
 
 def _is_tool_of(tool: Tool, server: Tool) -> bool:

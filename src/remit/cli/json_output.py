@@ -87,6 +87,9 @@ def explanation(explained: Explanation, lines: Mapping[Key, int] = NO_LINES) -> 
         "obstacle": explained.obstacle,
         "shadowed": [{**_listed(item), "line": lines.get(item.tool.key)} for item in explained.shadowed],
         "suggestions": list(explained.suggestions),
+        "unasked": [
+            {"server": each.label, "reason": each.reason, "unlock": each.step} for each in explained.unasked
+        ],
     }
 
 

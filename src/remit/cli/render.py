@@ -20,7 +20,7 @@ from remit.decision.scopes import is_at_or_below
 from remit.text.foreign import is_invisible
 
 if TYPE_CHECKING:
-    from remit.catalog.explanation import Explanation
+    from remit.catalog.explanation import Explanation, UnaskedServer
     from remit.catalog.summary import Summary
     from remit.decision.declarations import Key
     from remit.decision.problems import Problem
@@ -43,8 +43,8 @@ _WIDEST = 60  # columns; a longer cell shifts only its own line
 NOTHING = """\
 No tools are available here.
 hint: add a server to one of the client's files; `remit tools --all` shows what is hidden"""
-UNASKED_SERVERS = "some servers were not asked yet: run `remit scan --connect`"
 MOST_NAMED = 3  # servers in a line
+MOST_UNASKED = 5  # servers below an unknown name
 
 
 def out(text: str = "") -> None:
@@ -135,8 +135,12 @@ def explanation(explained: Explanation, context: Context, lines: Mapping[Key, in
     """Show a decision, every gate, and the other declarations of the name, with their lines."""
     decision = explained.decision
     if explained.tool is None:
-        out(f"{printable(explained.name)}: not known here")
-        _hint_at_others(explained)
+        known = "no server listed here has it" if explained.unasked else "not known here"
+        out(f"{printable(explained.name)}: {known}")
+        for line in unasked_lines(explained.unasked):
+            out(printable(line))
+        if explained.suggestions:
+            note(f"hint: did you mean {' or '.join(f'`{it}`' for it in explained.suggestions)}?")
         return
     out(f"{printable(explained.name)}: {decision.verdict}, {printable(decision.full_reason)}")
     if decision.unlock:
@@ -160,11 +164,26 @@ def source(tool: Tool, context: Context, lines: Mapping[Key, int]) -> str:
     return shorten(tool.source, context) + (f" line {line}" if line else "")
 
 
-def _hint_at_others(explained: Explanation) -> None:
-    if explained.suggestions:
-        note(f"hint: did you mean {' or '.join(f'`{it}`' for it in explained.suggestions)}?")
-    if explained.has_unasked_servers:
-        note(f"hint: {UNASKED_SERVERS}")
+def unasked_lines(servers: Sequence[UnaskedServer]) -> Iterator[str]:
+    """Name the servers that may have an unknown tool, with the reason and the next step of each."""
+    if not servers:
+        return
+    yield "not asked for their tools:" if len(servers) > 1 else "not asked for its tools:"
+    for each in servers[:MOST_UNASKED]:
+        yield f"  `{each.label}`: {each.reason}"
+        if each.step:
+            yield f"    to change it: {each.step}"
+    if len(servers) > MOST_UNASKED:
+        yield f"  and {plural(len(servers) - MOST_UNASKED, 'more server')}: `remit tools --all`"
+
+
+def unasked_hint(explained: Explanation) -> str | None:
+    """Return what to do about servers that may have an unknown tool; None if there are none."""
+    if not explained.unasked:
+        return None
+    if all(each.can_be_asked for each in explained.unasked):
+        return "some servers were not asked for their tools yet: run `remit scan --connect`"
+    return f"some servers were not asked for their tools: see `remit why {shlex.quote(explained.name)}`"
 
 
 def _answer(result: GateResult) -> str:
@@ -182,7 +201,7 @@ def facts(explained: Explanation) -> Iterator[str]:
         subject = "it" if tool.kind is Kind.MCP_SERVER else f"its server `{tool.server}`"
         yield f"{subject} cannot be started here: {explained.obstacle}"
     if explained.is_assumed:
-        yield f"not known yet whether `{tool.server}` has this tool: run `remit scan --connect`"
+        yield from _assumption(explained, tool.server or tool.name)
     if explained.ratings:
         told = ", ".join(f"`{each.level.word}` ({each.origin})" for each in explained.ratings)
         yield f"danger by source: {told}"
@@ -193,6 +212,14 @@ def facts(explained: Explanation) -> Iterator[str]:
         yield f"its tools: {len(explained.tools):,} known{cost}"
     if tool.failure is not None and not explained.obstacle:
         yield f"last connection failed: {tool.failure}"
+
+
+def _assumption(explained: Explanation, server: str) -> Iterator[str]:
+    for each in explained.unasked:
+        step = each.step if explained.decision.is_available and each.step else "it was not asked"
+        yield f"not known yet whether `{server}` has this tool: {step}"
+    if not explained.unasked:
+        yield f"`{server}` did not list this tool when it was last asked"
 
 
 def total(summary: Summary, *, sends_a_part: bool = False) -> str:

@@ -13,6 +13,7 @@ from remit.decision.context import Context, shorten
 from remit.decision.decide import ToolDecision
 from remit.decision.gate_rules import status_reason
 from remit.decision.kinds import ConfigStatus, Kind
+from remit.decision.permissions.client_consents import pending_reason, pending_unlock
 from remit.text.redaction import environment_secrets
 from remit.trust.entry_text import EntryText
 
@@ -88,8 +89,12 @@ def entries(found: Sequence[ServerTrust], context: Context, *, to_stderr: bool =
 def trusted(found: Sequence[ServerTrust]) -> None:
     """Print whether each server is trusted now."""
     for item in found:
+        declaration = item.declaration
         word = "trusted" if item.is_trusted else "not trusted"
-        render.out(f"{word}: {render.printable(item.declaration.server or item.declaration.name)}")
+        render.out(f"{word}: {render.printable(declaration.server or declaration.name)}")
+        if item.is_trusted and item.config_status is ConfigStatus.PENDING:
+            step = pending_unlock(declaration.client, declaration.server)
+            render.out(f"  still {pending_reason(declaration.client)}: {step}")
     if not found:
         render.out(_NOTHING_TO_TRUST)
 
@@ -130,7 +135,7 @@ def entry_lines(item: ServerTrust, context: Context) -> list[str]:
     declaration, launch = item.declaration, item.declaration.launch
     state = item.state
     if item.config_status is not ConfigStatus.ENABLED:
-        state += f"; {status_reason(item.config_status)}, so not started"
+        state += f"; {status_reason(item.config_status, declaration.client)}, so not started"
     agent = "" if declaration.agent is None else f"agent {declaration.agent}, "
     place = shorten(declaration.source, context)
     lines = [f"{declaration.server} ({agent}{declaration.scope}, {place}): {state}"]

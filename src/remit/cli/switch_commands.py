@@ -217,11 +217,7 @@ def _subject(name: str, registry: Registry, context: Context) -> _Subject:
     explained = None if "*" in name else explained_name(name, registry, context)
     if explained is not None and explained.tool is None:
         near = " or ".join(f"`{each}`" for each in explained.suggestions)
-        unasked = (
-            render.UNASKED_SERVERS
-            if explained.has_unasked_servers
-            else "`remit tools --all` lists the known tools"
-        )
+        unasked = render.unasked_hint(explained) or "`remit tools --all` lists the known tools"
         hint = f"did you mean {near}?" if near else unasked
         raise PolicyError(f"`{name}` matches no known tool", hint=hint)
     if explained is not None and explained.tool is not None and explained.tool.kind is Kind.PLUGIN:

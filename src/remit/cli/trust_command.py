@@ -81,6 +81,8 @@ def trust(
         _tell(found)
     else:
         _show(found, context)
+        if any(not item.is_trusted for item in (*found.servers, *found.states)):
+            render.note("hint: `remit trust NAME` trusts one of them, `remit trust --all` all of them")
 
 
 def _check(names: Sequence[str], *, everything: bool, harmless: bool, reject: bool, revoke: bool) -> None:

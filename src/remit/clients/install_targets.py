@@ -12,6 +12,7 @@ from remit.clients.parsing import platform_paths
 from remit.configuration.own_files import edits_of
 from remit.decision.declarations import Declaration
 from remit.decision.launch import references
+from remit.decision.permissions.client_consents import client_title
 from remit.decision.tool_names import SERVER
 from remit.files.bounded_reader import FileError, Machine, read_text, require_text
 from remit.files.formats import parse_commented_json, parse_json
@@ -57,7 +58,6 @@ class InstallInput(NamedTuple):
 class InstallRecipe(NamedTuple):
     """How to install Remit in one client."""
 
-    title: str
     variables: tuple[str, ...]
     targets: "Callable[[InstallInput], list[TargetFile]]"
     takes_over: bool = False  # the client stops loading what Remit serves
@@ -206,25 +206,23 @@ def _among_servers(path: str, key: str, entry: dict[str, Any], format: Format = 
 
 
 PLACES: Mapping[str, InstallRecipe] = {
-    "claude-code": InstallRecipe("Claude Code", (CONFIG_DIR,), _claude_code, takes_over=True),
+    "claude-code": InstallRecipe((CONFIG_DIR,), _claude_code, takes_over=True),
     "claude-desktop": InstallRecipe(
-        "Claude Desktop",
         (*platform_paths.CONFIG_VARIABLES, platform_paths.LOCALAPPDATA),
         _claude_desktop,
         steps="in the tools menu of a chat, turn off every server except `remit`",
     ),
     "cursor": InstallRecipe(
-        "Cursor", (), _cursor, steps="in Cursor Settings, under MCP, turn off every server except `remit`"
+        (), _cursor, steps="in Cursor Settings, under MCP, turn off every server except `remit`"
     ),
     "vscode": InstallRecipe(
-        "VS Code",
         platform_paths.CONFIG_VARIABLES,
         _vscode,
         steps="in the Extensions view, under MCP Servers, disable every server except `remit`",
     ),
-    "codex": InstallRecipe("Codex", (CODEX_HOME,), _codex, takes_over=True),
-    "gemini-cli": InstallRecipe("Gemini CLI", (GEMINI_HOME,), _gemini_cli, takes_over=True),
-    "opencode": InstallRecipe("opencode", (platform_paths.XDG_CONFIG_HOME,), _opencode, takes_over=True),
+    "codex": InstallRecipe((CODEX_HOME,), _codex, takes_over=True),
+    "gemini-cli": InstallRecipe((GEMINI_HOME,), _gemini_cli, takes_over=True),
+    "opencode": InstallRecipe((platform_paths.XDG_CONFIG_HOME,), _opencode, takes_over=True),
 }
 
 
@@ -238,7 +236,7 @@ class ClientTargets:
 
     def title(self, client: str) -> str:
         """Return the display name of a client."""
-        return PLACES[client].title
+        return client_title(client)
 
     def takes_over(self, client: str) -> bool:
         """Tell whether the client stops loading what Remit serves."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 from remit.clients.claude_code import MANAGED_SERVERS, MANAGED_SETTINGS, managed_directory
 from remit.clients.install_targets import PLACES, Declared, claude_entry, claude_hooks
+from remit.decision.permissions.client_consents import client_title
 from remit.files.bounded_reader import Machine
 from remit.files.safe_changes import change_file, missing_directories, read_exactly, remove_empty
 from remit.install.install_record import Format, TargetFile, denials
@@ -25,7 +26,7 @@ class ManagedTargets:
 
     def title(self, client: str) -> str:
         """Return the display name of a client."""
-        return f"{PLACES[client].title} for every user of this machine"
+        return f"{client_title(client)} for every user of this machine"
 
     def takes_over(self, client: str) -> bool:
         """Tell whether the client stops loading what Remit serves."""

@@ -13,6 +13,7 @@ from remit.decision.danger import Danger, Rating
 from remit.decision.definitions.definition_changes import ChangeVerdict, is_held
 from remit.decision.gates import NextStep
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
+from remit.decision.permissions.client_consents import pending_reason, pending_unlock, trust_command
 from remit.decision.permissions.client_permissions import ClientPermissions, PermissionRule
 from remit.decision.policy_rules import ConfigLocation, Mode, Refusal, ToolDanger
 from remit.decision.scopes import Scope, in_scope
@@ -64,7 +65,6 @@ _CONFIG_REFUSALS = {
         "rejected in the client",
         "remove it from `disabledMcpjsonServers` in the client's settings",
     ),
-    ConfigStatus.PENDING: GateResult(False, "waiting for approval", "start the client here and approve it"),
     ConfigStatus.DENIED: GateResult(False, "denied by a policy in the client's settings"),
     ConfigStatus.MANUAL: GateResult(
         False,
@@ -99,6 +99,10 @@ def config(tool: Tool, context: Context) -> GateResult:
         place = shorten(tool.source, context)
         unlock = f"declare it again in {place}"
         return GateResult(False, "no longer configured", unlock, detail=f"no longer configured in {place}")
+    if tool.config_status is ConfigStatus.PENDING:
+        reason = pending_reason(tool.client, is_trusted=tool.is_trusted)
+        unlock = pending_unlock(tool.client, tool.server, is_trusted=tool.is_trusted)
+        return _config_refusal(tool, context, reason, unlock)
     # The first only through the gateway, the second only without it.
     applies = {ConfigStatus.UNSERVED: not context.starts_servers, ConfigStatus.NESTED: context.starts_servers}
     if applies.get(tool.config_status, True) and (refusal := _CONFIG_REFUSALS.get(tool.config_status)):
@@ -108,7 +112,7 @@ def config(tool: Tool, context: Context) -> GateResult:
             False, f"its server `{tool.server}` no longer lists it", "run `remit scan --connect`"
         )
     if (context.starts_servers or context.is_installed) and tool.is_trusted is False:
-        unlock = f"look at it with `remit trust`, then run `remit trust {shlex.quote(tool.server or '')}`"
+        unlock = f"look at it with `remit trust`, then run `{trust_command(tool.server)}`"
         return _config_refusal(tool, context, "not trusted", unlock)
     return GateResult(True, _declared(tool, context))
 
@@ -118,9 +122,9 @@ def _config_refusal(tool: Tool, context: Context, reason: str, unlock: str | Non
     return GateResult(False, f"{subject}{reason}", unlock, detail=f"{_declared(tool, context)}, {reason}")
 
 
-def status_reason(status: ConfigStatus) -> str:
+def status_reason(status: ConfigStatus, client: str) -> str:
     """Return why a status in the client's configuration makes a tool unavailable."""
-    return _CONFIG_REFUSALS[status].reason
+    return pending_reason(client) if status is ConfigStatus.PENDING else _CONFIG_REFUSALS[status].reason
 
 
 _UNSHADOWED = GateResult(True, "no stronger declaration of the same name")

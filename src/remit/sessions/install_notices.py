@@ -195,7 +195,7 @@ def _denied(declaration: Declaration, status: ConfigStatus, client: InstalledCli
     where = f" in {files}" if files else ""
     again = f"remit uninstall {client.name}{client.option}"
     fix = f"change that, or run `{again}` to have the client load its servers itself"
-    return status_reason(status) + where, fix
+    return status_reason(status, client.name) + where, fix
 
 
 def directly_loaded(client: InstalledClient) -> Iterator[InstallNotice]:

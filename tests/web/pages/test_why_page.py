@@ -66,7 +66,7 @@ def test_what_would_change_it_has_the_command_to_copy(pages: WebPages) -> None:
 def test_a_name_that_is_not_known_here_has_suggestions(pages: WebPages) -> None:
     with pages.browser() as browser:
         page = browser.get("/why/filed").text
-    assert "not known here" in page
+    assert "no server listed here has it" in page
     assert 'href="/why/files"' in page
 
 

@@ -14,6 +14,7 @@ from remit.decision.context import Context, shorten
 from remit.decision.decide import ToolDecision
 from remit.decision.gates import Gate
 from remit.decision.kinds import ConfigStatus, Kind, ToolStatus
+from remit.decision.permissions.client_consents import pending_unlock
 
 if TYPE_CHECKING:
     from remit.decision.declarations import Changes, Declaration
@@ -138,14 +139,25 @@ def _cost(origin: ScopeSummary) -> str:
 
 def _hidden(group: HiddenGroup, context: Context) -> Iterator[str]:
     title = CAUSES.get(group.cause, f"Hidden by the gate `{group.cause}`")
-    ways = {item.decision.unlock for item in group.items}
-    is_one = group.cause in (*ConfigStatus, UNTRUSTED) and len(ways) == 1
-    way = ways.pop() if is_one else _WAYS.get(group.cause)
-    yield f"{title}: {len(group.items):,}" + (f"; to change it, {way}" if way else "")
+    way = _way(group)
+    said = f"{title}: {len(group.items):,}" + (f"; to change it, {way}" if way else "")
+    yield from wrap(said, 80, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
     if group.cause == ELSEWHERE:
         yield from _by_client(group.items)
     else:
         yield from _cut([f"  {_exception(item, context)}" for item in group.items], MOST_HIDDEN)
+
+
+def _way(group: HiddenGroup) -> str | None:
+    """Say how to change the decisions of a group, where one sentence is true of all of them."""
+    ways = {item.decision.unlock for item in group.items}
+    if group.cause in (*ConfigStatus, UNTRUSTED) and len(ways) == 1:
+        return ways.pop()
+    clients = {item.tool.client for item in group.items}
+    if group.cause == ConfigStatus.PENDING and len(clients) == 1:
+        is_trusted = all(item.tool.is_trusted is not False for item in group.items)
+        return pending_unlock(clients.pop(), "NAME", is_trusted=is_trusted)
+    return _WAYS.get(group.cause)
 
 
 def _exception(item: ToolDecision, context: Context) -> str:

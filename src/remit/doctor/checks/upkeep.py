@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from remit.decision.declarations import Declaration
 from remit.decision.kinds import ConfigStatus, Kind
+from remit.decision.permissions.client_consents import pending_reason, pending_unlock
 from remit.decision.problems import Severity
 from remit.decision.tools import Tool
 from remit.doctor.findings import ClientSetup, Finding, finding_about
@@ -16,12 +17,14 @@ def waiting_servers(setup: ClientSetup) -> Iterator[Finding]:
     """Find servers that wait for approval."""
     for item in setup.servers:
         if item.config_status is ConfigStatus.PENDING:
+            declaration, row = item.declaration, _row(item.declaration, setup)
+            is_trusted = None if row is None else row.is_trusted
             yield finding_about(
-                item.declaration,
+                declaration,
                 Severity.NOTE,
                 "pending",
-                reason="waits for your approval",
-                fix="start the client here, and approve or reject it",
+                reason=pending_reason(declaration.client, is_trusted=is_trusted),
+                fix=pending_unlock(declaration.client, declaration.server, is_trusted=is_trusted),
             )
 
 

@@ -1,0 +1,49 @@
+"""What an explanation says of servers that may have an unknown tool."""
+
+import pytest
+
+from remit.catalog.explanation import UnaskedServer, explain_name
+from remit.decision.decide import ToolDecision, decide
+from remit.decision.kinds import ConfigStatus, ToolStatus
+from remit.decision.tools import Tool
+from support.builders import context, server
+
+
+def unasked(*tools: Tool, name: str = "read_file") -> list[UnaskedServer]:
+    here = context()
+    return list(explain_name(name, [ToolDecision(tool, decide(tool, here)) for tool in tools], here).unasked)
+
+
+@pytest.mark.parametrize(
+    ("tool", "reason", "step"),
+    [
+        (server("files"), "not connected yet", "run `remit scan --connect files`"),
+        (server("files", is_trusted=False), "not trusted in Remit", "run `remit trust files`"),
+        (
+            server("files")._replace(failure="exited with 1"),
+            "last connection failed: exited with 1",
+            "fix that, then run `remit scan --connect files`",
+        ),
+        (
+            server("files", config_status=ConfigStatus.PENDING),
+            "waiting for approval in Claude Code",
+            "start Claude Code here and approve it",
+        ),
+    ],
+)
+def test_each_server_that_was_not_asked_has_its_reason_and_step(tool: Tool, reason: str, step: str) -> None:
+    assert unasked(tool) == unasked(tool, name="mcp__files__read_file") == [("files", reason, step)]
+    assert unasked(tool)[0].can_be_asked is (reason == "not connected yet")
+
+
+def test_servers_that_listed_their_tools_or_never_will_are_left_out() -> None:
+    listed = server("files")._replace(listed_at=5)
+    assert (
+        unasked(
+            listed,
+            server("old", status=ToolStatus.STALE),
+            server("remit", config_status=ConfigStatus.ITSELF),
+        )
+        == unasked(listed, name="mcp__files__read_file")
+        == []
+    )
