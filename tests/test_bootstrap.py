@@ -50,7 +50,7 @@ def test_a_provider_that_is_not_installed_says_how_to_install_it(monkeypatch: py
     monkeypatch.delitem(sys.modules, "remit.search.embeddings.onnx_embedder", raising=False)
     with pytest.raises(EmbeddingError, match="need `onnxruntime`, which is not installed") as raised:
         SearchEngine({"REMIT_EMBEDDINGS": "onnx"}).embedder()
-    assert "pip install 'remit[onnx]'" in str(raised.value.hint)
+    assert "pip install '.[onnx]'" in str(raised.value.hint)
 
 
 @pytest.mark.parametrize(("provider", "file"), [("static", "static.safetensors"), ("onnx", "strong.onnx")])

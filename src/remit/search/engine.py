@@ -137,7 +137,7 @@ def _open_onnx() -> Embedder:
     except ModuleNotFoundError as error:
         raise EmbeddingError(
             f"the embeddings `onnx` need `{error.name}`, which is not installed",
-            hint="run `pip install 'remit[onnx]'`, or set `REMIT_EMBEDDINGS=static`",
+            hint="run `pip install '.[onnx]'` in a checkout of Remit, or set `REMIT_EMBEDDINGS=static`",
         ) from error
     with _damage_translated():
         return OnnxEmbedder()

@@ -11,7 +11,7 @@ from remit.search.documents import Document, build_document
 from remit.search.embeddings.weights import data_file
 from remit.search.ports import Embedder, Vector
 
-pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: `pip install 'remit[onnx]'`")
+pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: `pip install '.[onnx]'`")
 
 from remit.search.embeddings.onnx_embedder import OnnxEmbedder
 
