@@ -347,9 +347,10 @@ class Registry:
     @cached_property
     def simulator(self) -> Simulator:
         """What a draft of the rules would change."""
+        from remit.memory.scope_gate import TOOLS
         from remit.simulation.simulator import Simulator
 
-        return Simulator(self.states, self._listings, self.audit, self.refresh)
+        return Simulator(self.states, self._listings, self.audit, self.refresh, TOOLS)
 
     @cached_property
     def trust(self) -> TrustService:

@@ -142,3 +142,11 @@ def test_a_rule_without_effect_is_a_problem_that_does_not_stop_the_simulation(
     found = simulate(sandbox, shop, '[tools."mcp__till__*"]\nstates = ["nowhere"]\n')
     assert found.is_valid
     assert "nowhere" in found.problems[0].reason
+
+
+def test_a_draft_is_remarked_on_where_a_pattern_matches_nothing(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(shop / "remit.toml", 'block = ["mcp__gone__*"]\n')  # another file
+    found = simulate(sandbox, shop, 'block = ["mcp__scale__*", "WebFetsh"]\n')
+    assert [(each.place, each.reason) for each in found.problems] == [
+        ("line 1 column 1", "block: `WebFetsh` matches no known tool (did you mean `WebFetch`?)")
+    ]

@@ -1,5 +1,7 @@
 """`remit web` of a test: the real server in a thread, on a real socket, with a sandbox behind it."""
 
+import html
+import re
 import threading
 import time
 from collections.abc import Generator
@@ -122,3 +124,10 @@ def form(client: httpx2.Client, path: str = "/here", **fields: str) -> dict[str,
     proof = {"proof": _PROOFS[client]} if client in _PROOFS else {}
     origin = {"origin": str(client.base_url).rstrip("/")}
     return {"data": {"csrf": token, **proof, **fields}, "headers": origin}
+
+
+def fields_of(page: str, action: str = "/") -> dict[str, str]:
+    """Return what the last form of a page with this action would send, without the code to type."""
+    found = page.rpartition(f'action="{action}"')[2].partition("</form>")[0]
+    hidden = re.findall(r'type="hidden" name="([^"]*)" value="([^"]*)"', found)
+    return {name: html.unescape(value) for name, value in hidden}

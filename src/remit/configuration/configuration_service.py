@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -146,18 +146,12 @@ class ConfigurationService:
         self, tools: Iterable[Tool], memory_tools: Sequence[str], workspace: Workspace
     ) -> list[ConfigurationFinding]:
         """List all errors, contradictions and rules without effect, in file order."""
-        from remit.configuration.lint import remarks  # only `remit policy check` and `doctor` need it
-
         current = self.current(workspace)
         files = {each.file.path: at for at, each in enumerate(current.loaded)}
-        places = {each.file.path: each.places for each in current.loaded}
         found = [ConfigurationFinding(Severity.ERROR, each) for each in self.problems(workspace)]
         broken = _broken(self._store.files(current.inputs, workspace).values())
-        for severity, file, mistake in remarks(current.loaded, tools, memory_tools):
-            if file.path in broken:
-                continue
-            source, place, reason = _problem_row(file, places.get(file.path, {}), mistake)
-            found.append(ConfigurationFinding(severity, Problem(source=source, place=place, reason=reason)))
+        remarks = remarks_about(current, tools, memory_tools)
+        found += [each for each in remarks if each.problem.source not in broken]
         return sorted(found, key=lambda each: (files.get(each.problem.source, -1), each.position))
 
     def draft(self, text: str, layer: ConfigurationLayer, workspace: Workspace) -> DraftConfiguration:
@@ -356,6 +350,18 @@ def _has_logic(content: ConfigurationContent) -> bool:
     return any(entry.implies for entry in content.states) or any(
         entry.has_condition for entry in content.tools
     )
+
+
+def remarks_about(
+    current: CurrentConfiguration, tools: Iterable[Tool], memory_tools: Sequence[str]
+) -> Iterator[ConfigurationFinding]:
+    """List contradictions and rules without effect in a configuration, in force or drafted."""
+    from remit.configuration.lint import remarks  # only `remit policy check`, `doctor` and drafts need it
+
+    places = {each.file.path: each.places for each in current.loaded}
+    for severity, file, mistake in remarks(current.loaded, tools, memory_tools):
+        row = _problem_row(file, places.get(file.path, {}), mistake)
+        yield ConfigurationFinding(severity, Problem(*row))
 
 
 def _problem_row(

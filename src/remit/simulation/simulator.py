@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.catalog.contexts import for_agent
+from remit.configuration.configuration_service import remarks_about
 from remit.decision.decide import ToolDecision, decide
 from remit.decision.kinds import Kind
 from remit.decision.tool_lookup import closest_to_being_visible, find
@@ -60,7 +61,7 @@ class Simulation(NamedTuple):
 
     path: str
     is_valid: bool
-    problems: Sequence[Problem]
+    problems: Sequence[Problem]  # of a valid draft: what is probably not intended
     views: Sequence[AgentChanges] = ()  # the main session first
     calls: int = 0  # past calls that were checked
     refused: Sequence[RefusedCalls] = ()  # most frequent first
@@ -75,7 +76,9 @@ class Simulator:
         listings: Listings,
         audit: AuditLog,
         refresh: Callable[[Context], None],
+        memory_tools: Sequence[str],
     ) -> None:
+        self._memory_tools = memory_tools
         self._refresh = refresh
         self._states = states
         self._listings = listings
@@ -96,11 +99,17 @@ class Simulator:
         return Simulation(
             draft.file.path,
             is_valid=True,
-            problems=draft.problems,
+            problems=[*draft.problems, *self._remarks(draft.file.path, draft.configuration, pairs[0].before)],
             views=[AgentChanges(agent, _changes(before, after)) for agent, before, after in pairs],
             calls=len(entries),
             refused=_refused(entries, {agent: (before, after) for agent, before, after in pairs}),
         )
+
+    def _remarks(
+        self, path: str, drafted: CurrentConfiguration, listed: Sequence[ToolDecision]
+    ) -> list[Problem]:
+        found = remarks_about(drafted, (item.tool for item in listed), self._memory_tools)
+        return [each.problem for each in found if each.problem.source == path]
 
     def _compare(self, drafted: CurrentConfiguration, context: Context) -> Iterator[_Pair]:
         listed = self._list(context)

@@ -28,9 +28,11 @@ MAX_FORM_BYTES = 2**18
 CODE_PATH = "/code"
 SIGN_OUT_PATH = "/sign-out"
 EVENTS_PATH = "/events"
+FORM = "remit.form"  # in the scope of a request, without what unlocks
 
 _FOREIGN_FORM = "The form is not one of this session. Load the page again."
-_FORM = "application/x-www-form-urlencoded"
+_PASSING = ("code", "proof", "keeps_proof")
+_FORM_TYPE = "application/x-www-form-urlencoded"
 _ANSWERS = {
     CodeAnswer.RIGHT: "You can decide now, until you sign out or close the browser.",
     CodeAnswer.NEEDED: "Enter the code that the terminal shows before you decide.",
@@ -38,6 +40,13 @@ _ANSWERS = {
     CodeAnswer.TOO_MANY: "Too many wrong codes. Wait a minute, then try again.",
     CodeAnswer.NO_CODE: "`remit web` runs without a terminal, so this page only shows.",
 }
+
+
+class ReturnPoint(NamedTuple):
+    """A page to return to, and the form that it is the answer to."""
+
+    location: str
+    fields: Mapping[str, str] = {}
 
 
 class WebSite(NamedTuple):
@@ -123,7 +132,8 @@ class _Answers:
         form = await _own_form(request)
         if form is None:
             return self._refused(request, 403, _FOREIGN_FORM)
-        if not session.proves(form.pop("proof", "")):  # without scripts, a form has the code itself
+        keeps_proof = form.pop("keeps_proof", "") and "code" in form
+        if not session.proves(form.pop("proof", "")):  # a tab without the proof has the code in the form
             answer = self._enter(session, form.pop("code", ""))
             if answer is not CodeAnswer.RIGHT:
                 return self._refused_code(request, answer)
@@ -137,6 +147,8 @@ class _Answers:
             finally:
                 sources.listings.clear()
             session.notices.append(done.notice)
+            if keeps_proof:
+                return self._unlocked(session, ReturnPoint(done.location))
             return RedirectResponse(done.location, status_code=303)
 
         try:
@@ -154,8 +166,10 @@ class _Answers:
         if answer is not CodeAnswer.RIGHT:
             return self._refused_code(request, answer)
         session.notices.append(_ANSWERS[answer])
-        values = {"proof": session.proof, "next": _local(form.get("next", "/"))}
-        return HTMLResponse(templating.render("unlocked.html", values))
+        return self._unlocked(session, self._return_point(request))
+
+    def _unlocked(self, session: BrowserSession, back: ReturnPoint) -> Response:
+        return HTMLResponse(templating.render("unlocked.html", {"session": session, "back": back}))
 
     def _enter(self, session: BrowserSession, code: str) -> CodeAnswer:
         if not code:
@@ -168,7 +182,10 @@ class _Answers:
         return answer
 
     def _refused_code(self, request: Request, answer: CodeAnswer) -> Response:
-        return self._refused(request, 429 if answer is CodeAnswer.TOO_MANY else 403, _ANSWERS[answer])
+        status = 429 if answer is CodeAnswer.TOO_MANY else 403
+        fields = dict(request.scope[FORM])
+        again = ReturnPoint(request.url.path, fields) if answer is not CodeAnswer.NO_CODE else None
+        return self._refused(request, status, _ANSWERS[answer], again=again)
 
     async def sign_out(self, request: Request) -> Response:
         """End the session."""
@@ -215,8 +232,16 @@ class _Answers:
             return _json({"error": str(error), "hint": hint}, 400)
         return self._refused(request, 400, str(error), hint)
 
-    def _refused(self, request: Request, status: int, words: str, hint: str | None = None) -> Response:
-        values = {**self._frame(request, "Not possible", ""), "words": words, "hint": hint}
+    def _refused(
+        self,
+        request: Request,
+        status: int,
+        words: str,
+        hint: str | None = None,
+        *,
+        again: ReturnPoint | None = None,
+    ) -> Response:
+        values = {**self._frame(request, "Not possible", ""), "words": words, "hint": hint, "again": again}
         return HTMLResponse(templating.render("refused.html", values), status_code=status)
 
     def _frame(self, request: Request, title: str, path: str) -> dict[str, object]:
@@ -231,8 +256,24 @@ class _Answers:
             "session": session,
             "has_code": self._site.sessions.has_code,
             "notices": session.take_notices(),
-            "here_url": request.url.path + (f"?{request.url.query}" if request.url.query else ""),
+            "here_url": _url(request),
+            "back": self._return_point(request),
         }
+
+    def _return_point(self, request: Request) -> ReturnPoint:
+        """Tell where a person continues who enters the code on the page that answers a request."""
+        if request.method != "POST":
+            return ReturnPoint(_url(request))
+        form: dict[str, str] = {**request.scope.get(FORM, {})}
+        location = _local(form.pop("next", "/")) if request.url.path == CODE_PATH else request.url.path
+        path = urlsplit(location).path
+        page = next((each for each in self._site.pages if f"{path}/".startswith(f"{each.path}/")), None)
+        if page is not None and page.takes_form and "text" in form:
+            return ReturnPoint(page.path, form)
+        if request.url.path == CODE_PATH:
+            return ReturnPoint(location)
+        kept = {name: form[name] for name in CHOICES if form.get(name)}
+        return ReturnPoint(templating.link(page.path, kept) if page else "/")
 
 
 def _split(request: Request, page: Page, path: str | None) -> tuple[str, bool]:
@@ -246,7 +287,7 @@ def _split(request: Request, page: Page, path: str | None) -> tuple[str, bool]:
 
 async def _own_form(request: Request) -> dict[str, str] | None:
     """Read a form that a page of the session sent; None if another page did, or it is too long."""
-    if request.headers.get("content-type", "").partition(";")[0].strip() != _FORM:
+    if request.headers.get("content-type", "").partition(";")[0].strip() != _FORM_TYPE:
         return None
     body = bytearray()
     async for chunk in request.stream():
@@ -258,7 +299,14 @@ async def _own_form(request: Request) -> dict[str, str] | None:
     except ValueError:
         return None
     session: BrowserSession = request.scope[SESSION]
-    return form if is_same(session.csrf, form.pop("csrf", "")) else None
+    if not is_same(session.csrf, form.pop("csrf", "")):
+        return None
+    request.scope[FORM] = {name: text for name, text in form.items() if name not in _PASSING}
+    return form
+
+
+def _url(request: Request) -> str:
+    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
 
 
 def _json(shape: object, status: int) -> Response:

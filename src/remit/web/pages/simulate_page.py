@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -11,11 +12,14 @@ from markupsafe import escape
 
 from remit.cli.json_output import Shape, asked_for, moment
 from remit.configuration.config_model import ConfigurationLayer
-from remit.decision.context import shorten
+from remit.decision.context import Context, shorten
+from remit.decision.kinds import Kind
+from remit.decision.tool_names import MEMORY_SERVER
 from remit.errors import PolicyError
 from remit.web.page_model import ActionResult, PageAnswer, PageRequest, PageSources, Values
 
 if TYPE_CHECKING:
+    from remit.registry import Registry
     from remit.simulation.simulator import AgentChanges, Simulation, ToolChange
 
 PATH = "/simulate"
@@ -25,6 +29,18 @@ LAYERS = {
     ConfigurationLayer.MACHINE: "your own remit.toml: for all your projects",
 }
 _COMMAND = "remit web"
+_PLAIN = re.compile(r"[\w-]+", re.ASCII)  # a name that is safe in a comment
+_EXAMPLE = """\
+# Remove the first # of a line to try it, or write your own rules.
+
+# block = ["{name}"]  # hidden from every agent
+
+# [tools."{name}"]
+# approval = true  # asks you before each call
+
+# [agents.{agent}]
+# block = ["{name}"]  # hidden from this agent only
+"""
 _SHOWN = 200  # changes of one agent
 
 
@@ -33,7 +49,8 @@ def read(sources: PageSources, asked: PageRequest) -> PageAnswer:
     registry, context = sources.registry, asked.options.context(sources.registry)
     layer = _layer(asked)
     file = sources.openers.rules(layer, context.workspace)
-    text = _draft(asked, file.text)
+    example = "" if file.text.strip() else _example(registry, context)
+    text = _draft(asked, file.text, example)
     is_changed = text != file.text
     found = registry.simulator.run(text, layer, context) if is_changed else None
 
@@ -44,6 +61,7 @@ def read(sources: PageSources, asked: PageRequest) -> PageAnswer:
             "layers": {each.value: words for each, words in LAYERS.items()},
             "file": shorten(file.path, context),
             "text": escape(text),  # as it is: what cannot be seen is part of it
+            "shown_text": escape(text if text.strip() else example),
             "base": digest_of(file.text),
             "diff": _diff(file.text, text, shorten(file.path, context)),
             "simulation": found,
@@ -78,8 +96,9 @@ def write(sources: PageSources, asked: PageRequest) -> ActionResult:
         file.write(text)
     if layer is ConfigurationLayer.MACHINE:
         sources.openers.follow_rules()
+    shared = " Commit it: then it applies to everyone." if layer is ConfigurationLayer.PROJECT else ""
     return ActionResult(
-        f"{PATH}?layer={layer}", f"Wrote `{shorten(file.path, context)}`. `remit undo` takes it back."
+        f"{PATH}?layer={layer}", f"Wrote `{shorten(file.path, context)}`.{shared} `remit undo` takes it back."
     )
 
 
@@ -109,7 +128,16 @@ def _layer(asked: PageRequest) -> ConfigurationLayer:
     return next((each for each in LAYERS if each.value == given), ConfigurationLayer.LOCAL)
 
 
-def _draft(asked: PageRequest, text: str) -> str:
+def _example(registry: Registry, context: Context) -> str:
+    """Return rules to start from, as comments, with the names of this project."""
+    tools = [item.tool for item in registry.tools(context) if _PLAIN.fullmatch(item.tool.name)]
+    own = [tool.name for tool in tools if tool.kind is Kind.MCP_TOOL and tool.server != MEMORY_SERVER]
+    agents = [tool.name for tool in tools if tool.kind is Kind.SUBAGENT]
+    name, agent = next(iter(own), "WebFetch"), next(iter(agents), "NAME")
+    return _EXAMPLE.format(name=name, agent=agent)
+
+
+def _draft(asked: PageRequest, text: str, example: str = "") -> str:
     """Return the draft of a form, with the line ends of the file: browsers send others."""
     if "text" not in asked.params:
         return text
@@ -117,7 +145,7 @@ def _draft(asked: PageRequest, text: str) -> str:
     if draft and not draft.endswith("\n"):
         draft += "\n"
     draft = draft.replace("\n", "\r\n") if "\r\n" in text else draft
-    return text if draft.rstrip() == text.rstrip() else draft
+    return text if draft.rstrip() in (text.rstrip(), example.rstrip()) else draft
 
 
 def _diff(before: str, after: str, path: str) -> Sequence[str]:

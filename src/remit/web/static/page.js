@@ -7,18 +7,33 @@ const PROOF = "remit-proof";
 const unlocked = document.querySelector(`meta[name="${PROOF}"]`);
 if (unlocked) {
   sessionStorage.setItem(PROOF, unlocked.content);
-  location.replace(document.getElementById("continue").href);
+  const next = document.getElementById("continue");
+  if (next.matches("form")) next.submit();
+  else location.replace(next.href);
 }
+// A proof of another session, such as of an earlier `remit web`, is worth nothing.
+if (document.documentElement.classList.contains("locked")) sessionStorage.removeItem(PROOF);
 if (!sessionStorage.getItem(PROOF)) document.documentElement.classList.add("no-proof");
 document.addEventListener("submit", (event) => {
   const path = new URL(event.target.action).pathname;
   if (path === "/sign-out") sessionStorage.removeItem(PROOF);
   const proof = sessionStorage.getItem(PROOF);
-  if (event.target.method !== "post" || path === "/code" || !proof) return;
-  const field = document.createElement("input");
-  Object.assign(field, { type: "hidden", name: "proof", value: proof });
-  event.target.append(field);
+  if (event.target.method !== "post" || path === "/code") return;
+  if (event.target.elements.code) attach(event.target, "keeps_proof", "yes");
+  else if (proof) attach(event.target, "proof", proof);
 });
+function attach(form, name, value) {
+  const field = document.createElement("input");
+  Object.assign(field, { type: "hidden", name, value });
+  form.append(field);
+}
+
+// With the proof, a form does not ask for the code.
+function withoutCode(part) {
+  if (sessionStorage.getItem(PROOF)) part.querySelectorAll(".code-field").forEach((each) => each.remove());
+}
+withoutCode(document);
+document.addEventListener("htmx:afterSwap", (event) => withoutCode(event.target));
 
 let feed = null;
 function follow() {
