@@ -67,3 +67,13 @@ def test_without_a_known_cost_the_page_says_what_to_do(sandbox: Sandbox) -> None
     sandbox.write(blog / ".mcp.json", servers("git"))
     with web_pages(sandbox, blog) as pages, pages.browser() as browser:
         assert "remit scan --connect" in browser.get("/cost").text
+
+
+@pytest.mark.parametrize(("client", "searches"), [("claude-code", True), ("cursor", False)])
+def test_the_saving_is_compared_with_what_the_client_would_send(
+    sandbox: Sandbox, shop: Path, client: str, searches: bool
+) -> None:
+    with web_pages(sandbox, shop, client=client) as pages, pages.browser() as browser:
+        page = browser.get("/cost").text
+    assert ("sends only the names of tools by default" in page) is searches
+    assert ("<dt>Without Remit</dt>" in page) is not searches
