@@ -72,7 +72,8 @@ async def test_the_git_server_reads_the_repository_and_commits_only_where_it_may
     add = {**path, "files": ["readme.txt"]}
     reading = [("git_status", path, True, "readme.txt"), ("git_add", add, False, "ead-only")]
     await answers(home, program, SandboxOptions(read=(".",)), reading)
-    await answers(home, program, SandboxOptions(write=(".",)), [("git_add", add, True, "staged")])
+    await answers(home, program, SandboxOptions(write=(".",)), reading)
+    await answers(home, program, SandboxOptions(write=(".", ".git")), [("git_add", add, True, "staged")])
 
 
 async def test_the_memory_server_works_without_any_files(home: Path) -> None:

@@ -9,7 +9,7 @@ from remit.configuration.config_model import (
     SandboxOptions,
 )
 from remit.decision.scopes import Scope
-from remit.trust.server_sandbox import Sandbox, ServerSandboxes
+from remit.trust.server_sandbox import Sandbox, SandboxError, ServerSandboxes
 from support.builders import SHOP, declared
 
 ROOT = SHOP.checkout
@@ -55,6 +55,22 @@ def test_a_projects_paths_stay_inside_it() -> None:
     assert sandboxes((PROJECT, "git", said)).of(GIT) == Sandbox(
         ROOT, False, (f"{ROOT}/docs",), (f"{ROOT}/out",)
     )
+
+
+def test_only_the_users_own_file_makes_writable_what_runs_code_later() -> None:
+    mine, theirs = box(write=(".",)), box(write=(".git", "web/.claude/skills", "out"))
+    found = sandboxes((MACHINE, "git", mine), (PROJECT, "git", theirs)).of(GIT)
+    assert found is not None
+    assert found.write == (f"{ROOT}/out",)
+    assert found.read == (f"{ROOT}/.git", f"{ROOT}/web/.claude/skills")
+    named = sandboxes((MACHINE, "git", box(write=(".", ".git"))), (PROJECT, "git", theirs)).of(GIT)
+    assert named is not None
+    assert named.write == (f"{ROOT}/.git", f"{ROOT}/out")
+
+
+def test_the_reason_of_a_refusal_is_one_clean_line() -> None:
+    error = SandboxError("the project makes it run `/a\n\x1b[2Jb`")
+    assert error.reason == str(error) == "the project makes it run `/a [2Jb`"
 
 
 def test_a_repository_cannot_widen_or_remove_what_the_user_set() -> None:

@@ -4,92 +4,25 @@ import os
 import socket
 import sys
 import time
-from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from remit.configuration.config_model import SandboxOptions
-from remit.decision.launch import Launch
 from remit.errors import UpstreamError
-from remit.upstream.launch.bubblewrap import SandboxError, bubblewrap_program
-from remit.upstream.upstream_pool import LiveUpstreamPool, open_upstream_pool
-from support.processes import SERVERS
-from support.upstream_pools import RecordingCaller, launch_resources, upstream
-
-
-def obstacle() -> str | None:
-    try:
-        bubblewrap_program()
-    except SandboxError as error:
-        return error.reason
-    return None
-
+from support.sandboxed_servers import SandboxMachine, obstacle
 
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(obstacle() is not None, reason=str(obstacle()))]
 
 
-class Machine:
-    """A home with secrets, two projects, and a server in one of them."""
-
-    def __init__(self, folder: Path) -> None:
-        self.home = folder / "home"
-        self.project = self.home / "code" / "shop"
-        self.data = self.home / ".local" / "share" / "remit"
-        (self.project / "out").mkdir(parents=True)
-        (self.project / "readme.txt").write_text("a shop")
-        self.secrets = [
-            self.home / ".ssh" / "id_ed25519",
-            self.home / ".aws" / "credentials",
-            self.home / ".npmrc",
-            self.home / "notes.txt",
-            self.home / "code" / "other" / "plan.txt",
-            self.data / "remit.db",
-        ]
-        for file in self.secrets:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text("hunter22")
-
-    @asynccontextmanager
-    async def opened(
-        self,
-        sandbox: SandboxOptions,
-        *,
-        variables: dict[str, str] | None = None,
-        arguments: tuple[str, ...] = (),
-    ) -> AsyncGenerator["Probe"]:
-        known = {"PATH": os.environ["PATH"], "HOME": str(self.home), **(variables or {})}
-        resources = launch_resources(known, home=str(self.home))
-        object.__setattr__(resources, "own", (str(self.data),))
-        launch = Launch(command=sys.executable, args=(str(SERVERS / "probe.py"), *arguments))
-        at = str(self.project)
-        made = upstream(launch, directory=at, sandbox=sandbox, root=at, home=str(self.home), inherits=False)
-        async with open_upstream_pool(resources) as pool:
-            yield Probe(pool, made)
-
-
-class Probe:
-    """The server, which runs shell commands."""
-
-    def __init__(self, pool: LiveUpstreamPool, made: Any) -> None:
-        self._pool = pool
-        self._upstream = made
-
-    async def run(self, command: str) -> tuple[bool, str]:
-        """Return whether a command succeeds, and its output."""
-        params = {"name": "run", "arguments": {"command": command}}
-        answer: Any = await self._pool.request(self._upstream, "tools/call", params, RecordingCaller())
-        return not answer["isError"], answer["content"][0]["text"]
-
-
 @pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path.resolve())
+def machine(tmp_path: Path) -> SandboxMachine:
+    return SandboxMachine(tmp_path.resolve())
 
 
-async def test_a_sandboxed_server_reads_and_writes_what_it_may(machine: Machine) -> None:
+async def test_a_sandboxed_server_reads_and_writes_what_it_may(machine: SandboxMachine) -> None:
     async with machine.opened(SandboxOptions(read=(".",), write=("out", "new/er"))) as probe:
         assert await probe.run("cat readme.txt") == (True, "a shop")
         assert await probe.run("echo made > out/made.txt && touch new/er/x && pwd") == (
@@ -104,7 +37,7 @@ async def test_a_sandboxed_server_reads_and_writes_what_it_may(machine: Machine)
     assert not (machine.home / "x").exists()
 
 
-async def test_nothing_else_of_the_machine_is_reachable(machine: Machine) -> None:
+async def test_nothing_else_of_the_machine_is_reachable(machine: SandboxMachine) -> None:
     async with machine.opened(SandboxOptions(read=(".",))) as probe:
         for secret in machine.secrets:
             assert (await probe.run(f"cat {secret}"))[0] is False, secret
@@ -117,7 +50,7 @@ async def test_nothing_else_of_the_machine_is_reachable(machine: Machine) -> Non
         assert not (await probe.run("touch /usr/x || touch /etc/x || mkdir /x"))[0]
 
 
-async def test_it_sees_only_its_own_processes_and_devices(machine: Machine) -> None:
+async def test_it_sees_only_its_own_processes_and_devices(machine: SandboxMachine) -> None:
     async with machine.opened(SandboxOptions()) as probe:
         numbers = (await probe.run("ls /proc | grep '^[0-9]'"))[1].split()
         assert len(numbers) < 8
@@ -127,31 +60,13 @@ async def test_it_sees_only_its_own_processes_and_devices(machine: Machine) -> N
         assert int(caps.split()[1], 16) == 0
 
 
-async def test_a_server_that_may_read_the_home_directory_still_gets_no_secrets(machine: Machine) -> None:
+async def test_a_server_that_may_read_the_home_still_gets_no_secrets(machine: SandboxMachine) -> None:
     async with machine.opened(SandboxOptions(read=("~",))) as probe:
         assert await probe.run("cat ~/notes.txt") == (True, "hunter22")
         for secret in (".ssh/id_ed25519", ".aws/credentials", ".local/share/remit/remit.db", ".npmrc"):
             assert not (await probe.run(f"cat ~/{secret}"))[0], secret
     async with machine.opened(SandboxOptions(read=("~", "~/.aws"))) as probe:  # the user names it
         assert await probe.run("cat ~/.aws/credentials") == (True, "hunter22")
-
-
-async def test_a_server_that_may_write_the_project_cannot_plant_code_there(machine: Machine) -> None:
-    for name in (".git/hooks", ".claude"):
-        (machine.project / name).mkdir(parents=True)
-    for name in (".git/config", ".mcp.json", ".claude/settings.json", "remit.toml"):
-        (machine.project / name).write_text("{}")
-    async with machine.opened(SandboxOptions(write=(".",))) as probe:
-        assert (await probe.run("echo x > new.txt && touch .git/index"))[0]
-        for name in (
-            ".git/hooks/pre-commit",
-            ".git/config",
-            ".mcp.json",
-            ".claude/settings.json",
-            "remit.toml",
-        ):
-            assert not (await probe.run(f"echo x > {name}"))[0], name
-        assert not (await probe.run("mv .claude gone || mv .git/hooks gone"))[0]
 
 
 CONNECT = (
@@ -173,7 +88,7 @@ def listening() -> Generator[tuple[int, str]]:
         yield server.getsockname()[1], name
 
 
-async def test_without_a_network_it_reaches_not_even_the_hosts_loopback(machine: Machine) -> None:
+async def test_without_a_network_it_reaches_not_even_the_hosts_loopback(machine: SandboxMachine) -> None:
     with listening() as (port, name):
         command = CONNECT.format(python=sys.executable, host="127.0.0.1", port=port)
         async with machine.opened(SandboxOptions()) as probe:
@@ -185,7 +100,7 @@ async def test_without_a_network_it_reaches_not_even_the_hosts_loopback(machine:
             assert await probe.run(command) == (True, "")
 
 
-async def test_its_environment_is_minimal_and_leads_to_no_socket(machine: Machine) -> None:
+async def test_its_environment_is_minimal_and_leads_to_no_socket(machine: SandboxMachine) -> None:
     given = {"AWS_SECRET_ACCESS_KEY": "hunter22", "SSH_AUTH_SOCK": "/run/agent", "DISPLAY": ":0", "LANG": "C"}
     async with machine.opened(SandboxOptions(), variables=given) as probe:
         names = {line.partition("=")[0] for line in (await probe.run("env"))[1].splitlines()}
@@ -193,7 +108,7 @@ async def test_its_environment_is_minimal_and_leads_to_no_socket(machine: Machin
     assert names.isdisjoint({"AWS_SECRET_ACCESS_KEY", "SSH_AUTH_SOCK", "DISPLAY"})
 
 
-async def test_a_variable_of_its_entry_runs_no_code_outside_the_sandbox(machine: Machine) -> None:
+async def test_a_variable_of_its_entry_runs_no_code_outside_the_sandbox(machine: SandboxMachine) -> None:
     evil = machine.project / "evil.so"
     evil.write_text("not a library")
     async with machine.opened(SandboxOptions(read=(".",))) as probe:
@@ -202,7 +117,7 @@ async def test_a_variable_of_its_entry_runs_no_code_outside_the_sandbox(machine:
     assert str(machine.home) not in seen  # bubblewrap itself gets no variables, and shows none
 
 
-async def test_links_in_the_project_are_refused(machine: Machine) -> None:
+async def test_links_in_the_project_are_refused(machine: SandboxMachine) -> None:
     (machine.project / "link").symlink_to(machine.home / ".ssh")
     async with machine.opened(SandboxOptions(read=("link",))) as probe:
         with pytest.raises(
@@ -211,7 +126,7 @@ async def test_links_in_the_project_are_refused(machine: Machine) -> None:
             await probe.run("true")
 
 
-async def test_its_children_end_with_it(machine: Machine) -> None:
+async def test_its_children_end_with_it(machine: SandboxMachine) -> None:
     sign = f"{time.time_ns()}"
     async with machine.opened(SandboxOptions(write=("out",))) as probe:
         await probe.run(f"(setsid sleep 1{sign} &) >/dev/null 2>&1")
@@ -219,7 +134,7 @@ async def test_its_children_end_with_it(machine: Machine) -> None:
     assert not running(sign)
 
 
-async def test_it_may_end_in_its_own_way_when_it_gets_a_signal(machine: Machine) -> None:
+async def test_it_may_end_in_its_own_way_when_it_gets_a_signal(machine: SandboxMachine) -> None:
     farewell = machine.project / "out" / "farewell"
     async with machine.opened(SandboxOptions(write=("out",)), arguments=(str(farewell),)) as probe:
         assert (await probe.run("true"))[0]

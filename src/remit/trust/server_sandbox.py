@@ -16,13 +16,35 @@ from remit.configuration.policy_compiler import is_inside
 from remit.decision.globs import glob
 from remit.decision.scopes import is_at_or_below
 from remit.decision.tool_names import full_label
+from remit.text.foreign import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from remit.configuration.config_model import AccessLists, ConfigurationFile
     from remit.decision.declarations import Declaration, Key
     from remit.decision.projects import Workspace
+
+
+# What a tool runs, or trusts, when someone opens a project or runs `git status` in it. A writable directory
+# keeps these read-only, wherever they are in it, unless the user's own file names them in `write`.
+RUNS_CODE = frozenset(
+    (
+        *(".git", ".husky", ".pre-commit-config.yaml", ".envrc", ".mise.toml", "mise.toml"),
+        *(".mcp.json", ".claude", ".codex", ".cursor", ".gemini", ".opencode", "opencode.json"),
+        *("opencode.jsonc", ".vscode", ".idea", ".zed", "remit.toml", "remit.local.toml", "remit.lock"),
+    )
+)
+_LONGEST_REASON = 300
+
+
+class SandboxError(Exception):
+    """A server cannot be started in its sandbox."""
+
+    def __init__(self, reason: str, hint: str | None = None) -> None:
+        self.reason = one_line(reason, _LONGEST_REASON)  # it may name a path that a repository chose
+        super().__init__(self.reason)
+        self.hint = hint
 
 
 class Sandbox(NamedTuple):
@@ -36,8 +58,8 @@ class Sandbox(NamedTuple):
     def narrowed(self, other: Sandbox) -> Sandbox:
         """Return what both sandboxes allow."""
         readable, theirs = (*self.read, *self.write), (*other.read, *other.write)
-        write = _common(self.write, other.write)
-        read = (path for path in _common(readable, theirs) if path not in write)
+        write = _common(self.write, other.write, _makes_writable)
+        read = (path for path in _common(readable, theirs, is_at_or_below) if path not in write)
         return Sandbox(self.root, self.network and other.network, tuple(read), write)
 
     @property
@@ -63,11 +85,19 @@ class Sandbox(NamedTuple):
         return os.path.relpath(path, self.root) if is_at_or_below(path, self.root) else path
 
 
-def _common(some: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
+def _common(
+    some: Sequence[str], others: Sequence[str], is_covered: Callable[[str, str], bool]
+) -> tuple[str, ...]:
     """Return the paths of either side that the other side covers."""
-    both = [path for path in some if any(is_at_or_below(path, other) for other in others)]
-    both += [path for path in others if any(is_at_or_below(path, one) for one in some)]
+    both = [path for path in some if any(is_covered(path, other) for other in others)]
+    both += [path for path in others if any(is_covered(path, one) for one in some)]
     return tuple(sorted(dict.fromkeys(both)))
+
+
+def _makes_writable(path: str, directory: str) -> bool:
+    """Check whether a writable directory makes a path writable: what runs code later must be named."""
+    within = path[len(directory) :].split(os.sep)
+    return is_at_or_below(path, directory) and RUNS_CODE.isdisjoint(within)
 
 
 class ServerSandboxes:

@@ -3,12 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from remit.trust.server_sandbox import Sandbox
+from remit.trust.server_sandbox import Sandbox, SandboxError
 from remit.upstream.launch import bubblewrap
 from remit.upstream.launch.bubblewrap import (
     Mounts,
     SandboxBuilder,
-    SandboxError,
     bubblewrap_program,
     options_text,
     sandbox_obstacle,

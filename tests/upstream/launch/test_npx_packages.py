@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.upstream.launch.npx_packages import find_installed, manifest_of, npx_command
+from remit.upstream.launch.npx_packages import find_installed, manifest_of, npx_cache, npx_command
 
 
 def install(modules: Path, name: str, version: str, bins: dict[str, str] | str | None = None) -> None:
@@ -21,7 +21,7 @@ def install(modules: Path, name: str, version: str, bins: dict[str, str] | str |
 def found(home: Path, *words: str) -> list[str] | None:
     command = npx_command(words)
     assert command is not None
-    made = find_installed(command, str(home / "shop"), {}, str(home))
+    made = find_installed(command, (str(home / "shop"), str(home)), npx_cache({}, str(home)))
     return None if made is None else [os.path.relpath(made[0], home), *made[1:]]
 
 

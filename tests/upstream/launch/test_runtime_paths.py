@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from remit.trust.server_sandbox import SandboxError
 from remit.upstream.launch.private_places import secret_places
 from remit.upstream.launch.runtime_paths import RuntimeContext, RuntimePaths, package_caches
 
@@ -23,7 +24,8 @@ def program(path: Path, text: str = "") -> Path:
 
 def needed(home: Path, *words: str, search_path: str = "/usr/bin:/bin") -> list[str] | None:
     root = str(home / "shop")
-    paths = RuntimePaths(RuntimeContext(root, str(home), root, secret_places(str(home), ()), search_path))
+    secrets = secret_places(str(home), ())
+    paths = RuntimePaths(RuntimeContext(root, str(home), root, (), (), secrets, search_path))
     if not paths.add_command(words):
         return None
     return sorted(os.path.relpath(path, home) for path in paths.found)
@@ -42,10 +44,22 @@ def test_a_single_program_of_the_users_does_not_open_its_directory(home: Path) -
         assert needed(home, str(made)) == [f"{place}/serve"]
 
 
-def test_a_virtual_environment_comes_with_its_interpreter_and_the_places_it_names(home: Path) -> None:
-    base = program(home / "python/3.12/bin/python3").parent.parent
-    (base / "lib/python3.12").mkdir(parents=True)
-    own = home / "shop/.venv"
+@pytest.fixture
+def python(home: Path) -> Path:
+    """A Python that uv installed, and a link to it by a shorter version."""
+    versions = home / ".local/share/uv/python"
+    made = program(versions / "cpython-3.12.1/bin/python3.12")
+    (versions / "cpython-3.12.1/lib/python3.12").mkdir(parents=True)
+    (versions / "cpython-3.12").symlink_to("cpython-3.12.1")
+    (made.parent / "python3").symlink_to("python3.12")
+    return versions / "cpython-3.12/bin/python3"
+
+
+@pytest.mark.parametrize("place", ["shop/.venv", "tools/.venv"])
+def test_an_environment_comes_with_its_toolchain_and_the_users_also_with_the_places_it_names(
+    home: Path, python: Path, place: str
+) -> None:
+    own = home / place
     (own / "lib/python3.12/site-packages").mkdir(parents=True)
     (own / "lib/python3.12/site-packages/x.pth").write_text(
         f"{home}/lib/src\nimport x\n{home}\n{home}/.ssh\n"
@@ -53,9 +67,38 @@ def test_a_virtual_environment_comes_with_its_interpreter_and_the_places_it_name
     (home / "lib/src").mkdir(parents=True)
     (own / "pyvenv.cfg").write_text("")
     (own / "bin").mkdir()
-    (own / "bin/python").symlink_to(base / "bin/python3")
+    (own / "bin/python").symlink_to(python)
     program(own / "bin/serve", f"#!{own}/bin/python\n")
-    assert needed(home, ".venv/bin/serve") == ["lib/src", "python/3.12", "shop/.venv"]
+    base = ".local/share/uv/python/cpython-3.12"
+    parts = [f"{base}.1/bin", f"{base}.1/lib", f"{base}/bin", f"{base}/lib", place]
+    users = [base, f"{base}.1", "lib/src", place]
+    assert needed(home, str(own / "bin/serve")) == (parts if place == "shop/.venv" else users)
+
+
+def test_a_project_reaches_toolchains_only_where_version_managers_keep_them(home: Path, python: Path) -> None:
+    own = home / "shop/.venv"
+    (own / "bin").mkdir(parents=True)
+    (own / "pyvenv.cfg").write_text("")
+    (home / ".local/bin").mkdir()
+    (home / ".local/bin/python3").symlink_to(python)
+    (own / "bin/python").symlink_to(home / ".local/bin/python3")
+    found = needed(home, ".venv/bin/python")
+    assert found is not None
+    assert found[0] == ".local/bin/python3"  # only a link
+    for place in (".local/share/uv/python/cpython-3.12.1/lib/python3.12/x", "x/bin/python3", ".pyenv/bin/x"):
+        (own / "bin/python").unlink()
+        (own / "bin/python").symlink_to(program(home / place))
+        with pytest.raises(SandboxError, match="which is neither the system's nor"):
+            needed(home, ".venv/bin/python")
+
+
+def test_the_users_tools_are_the_projects_where_they_lead_into_it(home: Path) -> None:
+    program(home / "shop/.venv/bin/serve", f"#!{home}/other/tool\n")
+    program(home / "other/tool")
+    (home / "shop/.venv/pyvenv.cfg").write_text("")
+    (home / "tools").symlink_to(home / "shop/.venv")
+    with pytest.raises(SandboxError, match="other/tool"):
+        needed(home, str(home / "tools/bin/serve"))
 
 
 def test_a_version_manager_comes_whole_and_a_tool_behind_a_link_with_it(home: Path) -> None:
@@ -99,9 +142,9 @@ def test_links_in_the_project_open_nothing_outside_of_it(home: Path) -> None:
     (home / "shop/node_modules").symlink_to(home / ".aws")
     (home / "shop/lib").symlink_to(home / "other")
     node = f"{program(home / 'n/bin/node').parent}"
-    assert needed(home, "node", "node_modules/credentials", search_path=node) == ["n/bin/node"]
-    found = needed(home, "node", "lib/plan.js", search_path=node)
-    assert found == ["n/bin/node", "other/plan.js"]  # the file that the user's entry runs, and nothing else
+    for path, script in ((".aws/credentials", "node_modules/credentials"), ("other/plan.js", "lib/plan.js")):
+        with pytest.raises(SandboxError, match=f"{path}`, which is neither the system's nor"):
+            needed(home, "node", script, search_path=node)
     assert needed(home, "node", f"{home}/.aws/credentials", search_path=node) == ["n/bin/node"]
 
 
@@ -111,10 +154,11 @@ def test_package_runners_get_their_caches(home: Path) -> None:
     for name in ("python/cpython", "tools/time", "tools/.lock"):
         (home / ".local/share/uv" / name).mkdir(parents=True)
     (home / ".local/lib/python3.11").mkdir(parents=True)
+    root = str(home / "shop")
     browsers = [".cache/ms-playwright", ".cache/puppeteer"]
 
     def caches(*words: str, **variables: str) -> list[str]:
-        return [os.path.relpath(path, home) for path in package_caches(words, variables, str(home))]
+        return [os.path.relpath(path, home) for path in package_caches(words, root, variables, str(home))]
 
     tools = [".local/share/uv/python/cpython", ".local/share/uv/tools/time"]
     assert caches("uvx", "time") == [".cache/uv/archive-v0", ".cache/uv/wheels-v7", *tools, *browsers]

@@ -14,9 +14,11 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.launch import program
-from remit.decision.scopes import is_at_or_below
-from remit.upstream.launch.npx_packages import find_installed, npx_command
-from remit.upstream.launch.private_places import protected_within, secret_places, secrets_within
+from remit.decision.scopes import ancestors, is_at_or_below
+from remit.trust.server_sandbox import SandboxError
+from remit.upstream.launch.npx_packages import find_installed, npx_cache, npx_command
+from remit.upstream.launch.private_places import secret_places, secrets_within
+from remit.upstream.launch.protected_files import protect
 from remit.upstream.launch.runtime_paths import SYSTEM, RuntimeContext, RuntimePaths, package_caches
 
 if TYPE_CHECKING:
@@ -46,15 +48,6 @@ _UNSET = frozenset(
 _OFFLINE = {"uv": {"UV_OFFLINE": "1"}, "uvx": {"UV_OFFLINE": "1"}}
 
 
-class SandboxError(Exception):
-    """A server cannot be started in its sandbox."""
-
-    def __init__(self, reason: str, hint: str | None = None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.hint = hint
-
-
 class SandboxedCommand(NamedTuple):
     """A command to run under `bwrap`."""
 
@@ -70,6 +63,7 @@ class SandboxBuilder(NamedTuple):
     sandbox: Sandbox
     home: str
     own: Sequence[str]  # Remit's own directories, which no server may see
+    is_projects: bool = False  # whether the server is the project's own, with the user's trust
 
     def check(self) -> str:
         """Return the path of `bwrap`, if the sandbox is possible.
@@ -80,6 +74,9 @@ class SandboxBuilder(NamedTuple):
         found = bubblewrap_program()
         for path in (*self.sandbox.read, *self.sandbox.write):
             self._check_path(path)
+        if any(is_at_or_below(self.home, path) for path in self.sandbox.write):
+            reason = "`write` contains your home directory, from which programs run when you log in"
+            raise SandboxError(reason, "name the directories that it needs to change")
         return found
 
     def command(self, words: Sequence[str], place: str, variables: Mapping[str, str]) -> SandboxedCommand:
@@ -91,19 +88,25 @@ class SandboxBuilder(NamedTuple):
         bwrap = self.check()
         npx = npx_command(words)
         if npx is not None:
-            installed = find_installed(npx, place, variables, self.home)
+            installed = find_installed(npx, self._installs(place), npx_cache(variables, self.home))
             if installed is None:
                 hint = f"run `npx -y {npx.package}` once without the sandbox, which installs it"
                 raise SandboxError(f"`{npx.name}` is not installed, and a sandbox installs nothing", hint)
             words = installed
         secrets = secret_places(self.home, self.own)
         around = RuntimeContext(
-            place, self.home, self.sandbox.root, secrets, variables.get("PATH", os.defpath)
+            place=place,
+            home=self.home,
+            root=self.sandbox.root,
+            readable=self.sandbox.read,
+            writable=self.sandbox.write,
+            secrets=secrets,
+            search_path=variables.get("PATH", os.defpath),
         )
         runtime = RuntimePaths(around)
         if not runtime.add_command(words):
             raise SandboxError("its command was not found", "install it, or write its whole path")
-        for path in package_caches(words, variables, self.home):
+        for path in package_caches(words, place, variables, self.home):
             runtime.add_directory(path)
         if program(words[0]) in ("uv", "uvx"):
             runtime.add_command(("python3",))
@@ -114,7 +117,7 @@ class SandboxBuilder(NamedTuple):
         for path, target in runtime.found.items():
             if target is None:
                 mounts.bind(path, path)
-            else:
+            elif not any(is_at_or_below(path, each) for each in self.sandbox.read):  # else it is there
                 mounts.add(path, "--symlink", target)
         self._grant(mounts)
         granted = (*self.sandbox.read, *self.sandbox.write, *runtime.found)
@@ -135,7 +138,7 @@ class SandboxBuilder(NamedTuple):
             raise SandboxError(f"`{short}` is or contains a link", "name the directory that it points to")
 
     def _grant(self, mounts: Mounts) -> None:
-        write = self.sandbox.write
+        write = sorted(self.sandbox.write)  # a directory before what is in it
         for path in self.sandbox.read:
             if not any(is_at_or_below(path, each) for each in write):
                 mounts.bind(path, path)
@@ -146,8 +149,15 @@ class SandboxBuilder(NamedTuple):
                 raise SandboxError(f"`{path}` does not exist", "create it, or remove it from `write`")
             mounts.add(path, "--bind", os.path.realpath(path))
             mounts.drop_below(path)
-        for path in protected_within(write):
-            mounts.bind(path, path)
+        protected = protect(write, self.sandbox.root)
+        for path in protected.pinned:
+            mounts.add(path, "--bind", os.path.realpath(path))
+        for path in protected.read_only:
+            mounts.add(path, "--ro-bind", os.path.realpath(path))
+
+    def _installs(self, place: str) -> tuple[str, ...]:
+        """List the directories whose packages `npx` may run: the project's only for its own servers."""
+        return ancestors(place, up_to=self.sandbox.root) if self.is_projects else (self.home,)
 
 
 class Mounts:

@@ -11,14 +11,13 @@ import re
 from typing import TYPE_CHECKING, Any, cast
 
 from remit.decision.launch import program
-from remit.decision.scopes import ancestors
 from remit.files.bounded_reader import FileError, read_text
 from remit.files.bounded_walk import WalkBudget, WalkLimitError, entries
 from remit.files.formats import parse_json
 from remit.trust.package_commands import package_command
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from remit.trust.package_commands import PackageCommand
 
@@ -33,25 +32,20 @@ def npx_command(words: Sequence[str]) -> PackageCommand | None:
 
 
 def find_installed(
-    command: PackageCommand, place: str, environment: Mapping[str, str], home: str
+    command: PackageCommand, directories: Sequence[str], cached: Sequence[str]
 ) -> list[str] | None:
-    """Find the program of an installed package, with its arguments: in the project, else in the cache."""
+    """Find the program of an installed package, with its arguments: in directories, else in the cache."""
     rest = [word for at, word in enumerate(command.rest) if at or word != "--"]
-    for modules in _installations(place, environment, home):
+    for modules in (*(os.path.join(each, "node_modules") for each in directories), *cached):
         manifest = manifest_of(os.path.join(modules, command.name))
         if manifest is None or not _is_wanted(command.version, str(manifest.get("version"))):
             continue
         named = command.option and rest
-        found = os.path.join(modules, ".bin", rest[0] if named else _binary(manifest, command.name))
-        if os.path.isfile(found):
+        name = rest[0] if named else _binary(manifest, command.name)
+        found = os.path.join(modules, ".bin", name)
+        if os.sep not in name and os.path.isfile(found):  # a manifest could lead out of its package
             return [found, *(rest[1:] if named else rest)]
     return None
-
-
-def _installations(place: str, environment: Mapping[str, str], home: str) -> Iterator[str]:
-    """Yield directories of packages: those of the project, then the newest ones of the cache."""
-    yield from (os.path.join(directory, "node_modules") for directory in ancestors(place))
-    yield from npx_cache(environment, home)
 
 
 def npx_cache(environment: Mapping[str, str], home: str) -> list[str]:

@@ -1,6 +1,6 @@
-"""Places that no sandbox opens by accident: credentials, clients' own files, and what runs code later.
+"""Places that no sandbox opens by accident: credentials and clients' own files.
 
-A sandbox that contains one of them shows it empty, or read-only. Only the user's own file opens one, by name.
+A sandbox that contains one of them shows it empty. Only the user's own file opens one, by name.
 """
 
 from __future__ import annotations
@@ -28,11 +28,6 @@ _HOME = (
     # what was typed
     *(".bash_history", ".zsh_history", ".python_history", ".node_repl_history", ".psql_history"),
 )
-# In a directory that a server may write: files that git, an editor or a client runs code from.
-_RUNS_CODE = (
-    *(".git/hooks", ".git/config", ".husky", ".envrc", ".mcp.json", ".claude", ".cursor", ".vscode"),
-    *(".codex", ".gemini", ".zed", ".idea", "remit.toml", "remit.local.toml", "remit.lock"),
-)
 
 
 def secret_places(home: str, own: Iterable[str]) -> tuple[str, ...]:
@@ -51,13 +46,3 @@ def secrets_within(granted: Sequence[str], secrets: Iterable[str]) -> Iterator[s
         is_within = any(each != path and is_at_or_below(each, path) for path in granted)
         if is_within and each not in granted and os.path.lexists(each):
             yield each
-
-
-def protected_within(writable: Sequence[str]) -> Iterator[str]:
-    """Yield the files in writable directories that run code later, unless they are granted by name."""
-    for path in writable:
-        for name in _RUNS_CODE:
-            each = os.path.join(path, name)
-            is_link = os.path.realpath(each) != each  # to show its target could open a secret
-            if each not in writable and os.path.exists(each) and not is_link:
-                yield each

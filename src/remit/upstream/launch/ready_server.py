@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from remit.decision.launch import Launch
+from remit.trust.server_sandbox import SandboxError
 from remit.upstream.failures import missing, secrets_of
-from remit.upstream.launch.bubblewrap import SandboxBuilder, SandboxedCommand, SandboxError
+from remit.upstream.launch.bubblewrap import SandboxBuilder, SandboxedCommand
 from remit.upstream.launch.server_environment import environment, users_variables
 from remit.upstream.launch.variable_expansion import Expanded, expand
 from remit.upstream.upstream_model import Failure, Upstream
@@ -71,8 +72,9 @@ def make_ready(
     )
     sandbox = None
     if permit.sandbox is not None:
+        builder = SandboxBuilder(permit.sandbox, home, own, permit.is_projects)
         try:
-            sandbox = _sandboxed(SandboxBuilder(permit.sandbox, home, own), expanded.launch, place, given)
+            sandbox = _sandboxed(builder, expanded.launch, place, given)
         except SandboxError as error:
             reason = f"cannot be started in its sandbox: {error.reason}"
             raise NotReadyError(Failure(reason=reason, hint=error.hint)) from None

@@ -2,6 +2,9 @@
 
 A sandbox gets these read-only. A directory counts only if it is a runtime's own, such as a virtual
 environment or an installed Node: `~/.local/bin/x` adds one file, not `~/.local`.
+
+Files of the project, and what sandboxed servers may write, decide nothing outside of them: a link or a first
+line there leads to the system's programs or to an installed toolchain, or the server is not started.
 """
 
 from __future__ import annotations
@@ -13,8 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from remit.decision.launch import program
 from remit.decision.scopes import ancestors, is_at_or_below
 from remit.files.bounded_reader import FileError, read_head
-from remit.files.bounded_walk import WalkBudget, WalkLimitError, entries
+from remit.trust.server_sandbox import SandboxError
 from remit.upstream.launch.private_places import is_secret
+from remit.upstream.launch.toolchains import has_libraries, names_in, python_libraries, toolchain_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,11 +26,9 @@ if TYPE_CHECKING:
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store")
 INTERPRETERS = re.compile(r"(?:node|nodejs|bun|deno|tsx|ts-node|ruby|perl|php|sh|bash|python[\d.]*)")
 _BINARIES = frozenset({"bin", "sbin", "shims", "libexec"})
-_MOST_LINKS = 40
 _MOST_FILES = 200  # to look at for one program
 _LONGEST_SHEBANG = 512
 _LONGEST_PTH = 10_000
-_MOST_ENTRIES = 10_000  # of one directory
 
 
 class RuntimeContext(NamedTuple):
@@ -35,6 +37,8 @@ class RuntimeContext(NamedTuple):
     place: str  # the working directory
     home: str
     root: str  # of the project
+    readable: Sequence[str]  # what the sandbox shows anyway
+    writable: Sequence[str]
     secrets: Sequence[str]
     search_path: str
 
@@ -45,6 +49,8 @@ class RuntimePaths:
     def __init__(self, around: RuntimeContext) -> None:
         self._around = around
         self._seen: set[str] = set()
+        opened = (around.root, *around.writable)
+        self._foreign = {each for path in opened for each in (path, os.path.realpath(path))}
         self.found: dict[str, str | None] = {}  # paths to show read-only; with the target, links
 
     def add_command(self, words: Sequence[str]) -> bool:
@@ -61,26 +67,54 @@ class RuntimePaths:
 
     def add_program(self, path: str) -> None:
         """Add a program with everything that its links and its first line lead to."""
-        for hop in _hops(path):
-            if hop in self._seen or len(self._seen) >= _MOST_FILES:
-                continue
-            self._seen.add(hop)
-            self._add_file(hop)
-            for interpreter in _interpreters(hop, self._around):
-                self.add_program(interpreter)
+        if path in self._seen or len(self._seen) >= _MOST_FILES:
+            return
+        self._seen.add(path)
+        self._add_file(path)
+        is_foreign = self._is_foreign(path)
+        for each in _next_hop(path):
+            (self._add_named if is_foreign else self.add_program)(each)
+        for word, each in _interpreters(path, self._around):
+            is_looked_up = INTERPRETERS.fullmatch(word) is not None  # on `PATH`, which is the user's
+            (self._add_named if is_foreign and not is_looked_up else self.add_program)(each)
 
     def add_directory(self, path: str) -> None:
         """Add a directory that exists, unless it is too wide or secret."""
         if os.path.isdir(path) and self._is_narrow(path):
             self._add(path)
 
+    def _add_named(self, path: str) -> None:
+        """Add a program that a file of the project names.
+
+        Raises:
+            SandboxError: it is neither in the project, nor the system's, nor of a toolchain.
+        """
+        if self._is_foreign(path):
+            self.add_program(path)
+            return
+        around = self._around
+        real = os.path.realpath(path)
+        if not (os.path.isfile(real) and os.access(real, os.X_OK)):
+            raise _named_outside(path)
+        parts = toolchain_parts(path, around.home)
+        if parts:
+            self.found.update(dict.fromkeys(parts))
+        elif not any(is_at_or_below(path, each) for each in (*SYSTEM, *around.readable)):
+            if not os.path.islink(path):
+                raise _named_outside(path)
+            self.found.setdefault(path, os.readlink(path))  # it opens nothing: its target counts
+        for each in _next_hop(path):
+            self._add_named(each)
+
     def _add_file(self, path: str) -> None:
         if any(is_at_or_below(path, each) for each in SYSTEM):
             return
-        base = _modules(path) or _runtime(path)
+        modules = _modules(path)
+        base = modules or _runtime(path)
         if base is not None and self._is_narrow(base):
             self._add(base)
-            self._add_libraries(base)
+            if base != modules:
+                self._add_libraries(base)
         elif not self._is_secret(path):
             link = os.readlink(path) if os.path.islink(path) else None
             if link is not None or not self._leads_out(path):  # the target of a link counts by itself
@@ -105,11 +139,12 @@ class RuntimePaths:
             interpreter = os.path.join(base, "bin", name)
             if os.path.lexists(interpreter):
                 self.add_program(interpreter)
-        packages = [os.path.join(lib, "site-packages") for lib in _pythons(base)]
-        for file in (os.path.join(each, name) for each in packages for name in _names(each)):
+        packages = [os.path.join(lib, "site-packages") for lib in python_libraries(base)]
+        for file in (os.path.join(each, name) for each in packages for name in names_in(each)):
             for line in _head(file, _LONGEST_PTH).splitlines() if file.endswith(".pth") else ():
-                if os.path.isabs(line) and line not in self.found:
-                    self.add_directory(line.rstrip())
+                place = os.path.normpath(line.rstrip())
+                if os.path.isabs(place) and (self._is_foreign(place) or not self._is_foreign(file)):
+                    self.add_directory(place)
 
     def _add(self, path: str) -> None:
         self.found[path] = None
@@ -128,8 +163,13 @@ class RuntimePaths:
 
     def _leads_out(self, path: str) -> bool:
         """Check for links in the project that lead out of it, which a repository could point anywhere."""
-        root = self._around.root
-        return is_at_or_below(path, root) and not is_at_or_below(os.path.realpath(path), root)
+        return self._is_foreign(path) and not self._is_foreign(os.path.realpath(path))
+
+    def _is_foreign(self, path: str) -> bool:
+        """Check whether the repository, or a sandboxed server, can write a file, or where it links to."""
+        directory, name = os.path.split(path)
+        paths = {path, os.path.join(os.path.realpath(directory), name)}
+        return any(is_at_or_below(each, place) for each in paths for place in self._foreign)
 
     def _is_small(self, path: str) -> bool:
         around = self._around
@@ -150,16 +190,18 @@ def find_program(word: str, around: RuntimeContext) -> str | None:
     return next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), None)
 
 
-def _hops(path: str) -> Iterator[str]:
-    """Yield a path, and each path that its links lead to."""
-    for _ in range(_MOST_LINKS):
-        yield path
-        if not os.path.islink(path):
-            break
-        path = os.path.normpath(os.path.join(os.path.dirname(path), os.readlink(path)))
+def _next_hop(path: str) -> Iterator[str]:
+    """Yield the paths that a link leads to, or a file in a directory that is one."""
     real = os.path.realpath(path)
+    if os.path.islink(path):
+        yield os.path.normpath(os.path.join(os.path.dirname(path), os.readlink(path)))
     if real != path:
         yield real
+
+
+def _named_outside(path: str) -> SandboxError:
+    reason = f"the project makes it run `{path}`, which is neither the system's nor a known toolchain's"
+    return SandboxError(reason, "add the directory of that program to `read` in your own file")
 
 
 def _modules(path: str) -> str | None:
@@ -174,15 +216,7 @@ def _runtime(path: str) -> str | None:
     if os.path.basename(directory) not in _BINARIES:
         return None
     base = os.path.dirname(directory)
-    signs = ("include/node", "lib/node_modules")
-    is_runtime = any(os.path.exists(os.path.join(base, sign)) for sign in signs) or _pythons(base)
-    return base if is_runtime or _manages_versions(base) else None
-
-
-def _pythons(base: str) -> list[str]:
-    """List the directories of Python libraries in a runtime."""
-    lib = os.path.join(base, "lib")
-    return [os.path.join(lib, name) for name in _names(lib) if name.startswith("python3")]
+    return base if has_libraries(base) or _manages_versions(base) else None
 
 
 def _manages_versions(base: str) -> bool:
@@ -191,15 +225,15 @@ def _manages_versions(base: str) -> bool:
     return any(os.path.exists(os.path.join(base, sign)) for sign in signs)
 
 
-def _interpreters(path: str, around: RuntimeContext) -> Iterator[str]:
-    """Yield the programs that the first line of a script names."""
+def _interpreters(path: str, around: RuntimeContext) -> Iterator[tuple[str, str]]:
+    """Yield the words of a script's first line that are programs, with their paths."""
     first = _head(path, _LONGEST_SHEBANG).partition("\n")[0]
     if not first.startswith("#!"):
         return
     for word in first[2:].split()[:3]:
         found = find_program(word, around)
         if found is not None:
-            yield found
+            yield word, found
 
 
 def _head(path: str, size: int) -> str:
@@ -209,24 +243,20 @@ def _head(path: str, size: int) -> str:
         return ""
 
 
-def _names(directory: str) -> list[str]:
-    try:
-        return sorted(each.name for each in entries(directory, WalkBudget(_MOST_ENTRIES, 1.0)))
-    except WalkLimitError:
-        return []
-
-
-def package_caches(words: Sequence[str], environment: Mapping[str, str], home: str) -> Iterator[str]:
+def package_caches(
+    words: Sequence[str], place: str, environment: Mapping[str, str], home: str
+) -> Iterator[str]:
     """Yield the directories in which package runners keep packages, and browsers that servers drive."""
     runner = program(words[0])
     if runner in ("uv", "uvx"):
-        cache = environment.get("UV_CACHE_DIR") or os.path.join(home, ".cache", "uv")
+        given = environment.get("UV_CACHE_DIR") or os.path.join(home, ".cache", "uv")
+        cache = os.path.normpath(os.path.join(place, given))
         # Without the directory itself, in which uv keeps a lock, and what it learned about interpreters.
-        buckets = (name for name in _names(cache) if not name.startswith(("interpreter-", ".")))
+        buckets = (name for name in names_in(cache) if not name.startswith(("interpreter-", ".")))
         yield from (os.path.join(cache, name) for name in buckets)
         for shared in (os.path.join(home, ".local/share/uv", name) for name in ("python", "tools")):
-            yield from (os.path.join(shared, name) for name in _names(shared) if not name.startswith("."))
+            yield from (os.path.join(shared, name) for name in names_in(shared) if not name.startswith("."))
     if runner.startswith("python"):
-        yield from _pythons(os.path.join(home, ".local"))
+        yield from python_libraries(os.path.join(home, ".local"))
     yield os.path.join(home, ".cache", "ms-playwright")
     yield os.path.join(home, ".cache", "puppeteer")

@@ -1,0 +1,281 @@
+"""Repositories and servers that try to get out of a sandbox, under the real bubblewrap."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from remit.trust.server_sandbox import Sandbox, SandboxError
+from remit.upstream.launch.bubblewrap import SandboxBuilder
+from support.processes import git
+from support.sandboxed_servers import SandboxMachine, obstacle
+
+pytestmark = pytest.mark.skipif(obstacle() is not None, reason=str(obstacle()))
+PYTHON = os.path.realpath("/usr/bin/python3")
+needs_python = pytest.mark.skipif(not os.path.isfile(PYTHON), reason="the system has no Python")
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> SandboxMachine:
+    return SandboxMachine(tmp_path.resolve())
+
+
+def inside(
+    machine: SandboxMachine,
+    *words: str,
+    write: tuple[str, ...] = (),
+    is_projects: bool = False,
+    **variables: str,
+) -> subprocess.CompletedProcess[str]:
+    """Run a command of an entry in a sandbox, at the project."""
+    project = str(machine.project)
+    written = tuple(os.path.normpath(os.path.join(project, path)) for path in write)
+    sandbox = Sandbox(project, False, (), written)
+    builder = SandboxBuilder(sandbox, str(machine.home), (str(machine.data),), is_projects)
+    made = builder.command(words, project, {"PATH": "/usr/bin:/bin", "HOME": str(machine.home), **variables})
+    return subprocess.run(
+        [made.program, *made.options, "--", *made.words],
+        env=dict(made.variables),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def program(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def environment(machine: SandboxMachine) -> Path:
+    """Make a virtual environment of the project, as a repository can."""
+    made = machine.project / ".venv"
+    (made / "lib/python3.11/site-packages").mkdir(parents=True)
+    (made / "bin").mkdir()
+    (made / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    (made / "bin/python3").symlink_to(PYTHON)
+    return made
+
+
+@needs_python
+def test_a_projects_environment_runs_and_its_path_files_open_only_the_project(
+    machine: SandboxMachine,
+) -> None:
+    made = environment(machine)
+    (machine.project / "src").mkdir()
+    (made / "lib/python3.11/site-packages/x.pth").write_text(
+        f"{machine.project}/src\n{machine.home}/code/other\n{machine.project}/../other\n"
+    )
+    places = [str(machine.home / "code"), str(machine.project)]
+    script = f"import os; print([sorted(os.listdir(place)) for place in {places}])"
+    done = inside(machine, ".venv/bin/python3", "-c", script)
+    assert done.stdout == "[['shop'], ['.venv', 'src']]\n"
+
+
+@needs_python
+@pytest.mark.parametrize("name", ["python", "node"])
+@pytest.mark.parametrize("target", ["home", "home/code/other", "home/notes.txt", "run", "absent"])
+def test_a_link_in_a_projects_environment_opens_nothing(
+    machine: SandboxMachine, name: str, target: str
+) -> None:
+    (machine.home.parent / "run").mkdir()
+    (environment(machine) / "bin" / name).symlink_to(machine.home.parent / target)
+    with pytest.raises(SandboxError, match=f"the project makes it run `{machine.home.parent}/{target}`"):
+        inside(machine, ".venv/bin/python3", "-V")
+
+
+def test_a_link_beside_packages_opens_no_socket_of_the_host(
+    machine: SandboxMachine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sockets = machine.home.parent / "run"
+    sockets.mkdir()
+    serve = program(
+        machine.project / "node_modules/.bin/serve", f"#!/bin/sh\ntest -e {sockets} && echo open\n"
+    )
+    (machine.project / "node_modules/bin").mkdir()
+    (machine.project / "node_modules/bin/node").symlink_to(sockets)
+    monkeypatch.chdir(sockets)
+    with socket.socket(socket.AF_UNIX) as host:
+        host.bind("docker.sock")
+        host.listen()
+        assert inside(machine, str(serve)).stdout == ""
+
+
+@pytest.mark.parametrize("first", ["#!{other}/bin/tool\n", "#!/usr/bin/env tool\n"])
+def test_the_first_line_of_a_projects_script_opens_no_other_environment(
+    machine: SandboxMachine, first: str
+) -> None:
+    other = machine.home / "code/other/.venv"
+    program(other / "bin/tool", "")
+    (other / "pyvenv.cfg").write_text("")
+    program(machine.project / "serve", first.format(other=other))
+    with pytest.raises(SandboxError, match=f"the project makes it run `{other}/bin/tool`"):
+        inside(machine, "./serve", PATH=f"/usr/bin:{other}/bin")
+
+
+def test_a_link_to_another_projects_script_is_refused(machine: SandboxMachine) -> None:
+    program(machine.home / "code/other/plan.sh", "")
+    (machine.project / "lib").symlink_to(machine.home / "code/other")
+    with pytest.raises(SandboxError, match="the project makes it run"):
+        inside(machine, "sh", "lib/plan.sh")
+
+
+def test_a_cache_of_packages_in_the_project_leads_nowhere(
+    machine: SandboxMachine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = machine.home / "code/other/plan.txt"
+    program(machine.home / "tools/uvx", f"#!/bin/sh\ncat {plan}\n")
+    (machine.project / "a/b/cache").mkdir(parents=True)
+    (machine.project / "a/b/cache/archive-v0").symlink_to(plan.parent)
+    monkeypatch.chdir(machine.project)
+    done = inside(
+        machine, "uvx", "time", PATH=f"{machine.home}/tools:/usr/bin:/bin", UV_CACHE_DIR="a/b/cache"
+    )
+    assert "No such file" in done.stderr
+
+
+PLANT = """
+plant() {{  # a repository whose settings run a command at the next `git status`
+    mkdir -p $1/objects $1/refs && echo 'ref: refs/heads/main' > $1/HEAD && cat > $1/config <<END
+[core]
+    repositoryformatversion = 0
+    bare = false
+    worktree = {project}/$2
+    fsmonitor = "touch {mark}; false"
+END
+}}
+"""
+
+
+def attack(machine: SandboxMachine, script: str, *, at: str = ".", write: tuple[str, ...] = (".",)) -> bool:
+    """Run a script in a sandbox that may write the project, then git on the host; return whether code ran."""
+    mark = machine.home.parent / "ran"
+    setup = PLANT.format(project=machine.project, mark=mark)
+    inside(machine, "sh", "-c", f"{setup}\n{script}", write=write)
+    where = machine.project / at
+    command = ["git", "-c", "safe.directory=*", "status"]
+    subprocess.run(command, cwd=where, capture_output=True, check=False)
+    ran = mark.exists()
+    mark.unlink(missing_ok=True)
+    return ran
+
+
+RENAME = "mv .git gone; plant .git"
+WRITE = "plant evil; echo ../evil > .git/commondir; cp evil/config .git/config"
+
+
+@pytest.mark.parametrize("script", [RENAME, WRITE, "rm -rf .git; plant .git", "plant ."])
+def test_a_server_cannot_change_the_repository_of_a_writable_project(
+    machine: SandboxMachine, script: str
+) -> None:
+    git("init", cwd=machine.project)
+    assert not attack(machine, script)
+    assert (machine.project / ".git/HEAD").is_file()
+
+
+def test_the_attacks_work_where_the_user_makes_the_repository_writable(machine: SandboxMachine) -> None:
+    git("init", cwd=machine.project)
+    assert attack(machine, WRITE, write=(".", ".git"))
+
+
+def test_a_worktrees_pointer_to_its_repository_stays(machine: SandboxMachine) -> None:
+    other = machine.home / "code/main"
+    other.mkdir()
+    git("init", cwd=other)
+    git("-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "--allow-empty", "-m", "x", cwd=other)
+    shutil.rmtree(machine.project)
+    git("worktree", "add", str(machine.project), cwd=other)
+    for script in ("plant evil; echo gitdir: evil > .git", "rm .git; plant .git", "mv .git gone; plant .git"):
+        assert not attack(machine, script), script
+
+
+def test_a_checkout_in_a_writable_project_keeps_its_repository_and_its_name(machine: SandboxMachine) -> None:
+    git("init", cwd=machine.project)
+    nested = machine.project / "vendor/lib"
+    nested.mkdir(parents=True)
+    git("init", cwd=nested)
+    for script in (
+        "mv vendor/lib/.git gone; plant vendor/lib/.git vendor/lib",
+        "mv vendor/lib gone; plant vendor/lib/.git vendor/lib",
+        "mv vendor gone; mkdir vendor; plant vendor/lib/.git vendor/lib",
+    ):
+        assert not attack(machine, script, at="vendor/lib"), script
+    done = inside(machine, "sh", "-c", "echo x > vendor/lib/new && echo x > vendor/new", write=(".",))
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "script", ["plant .git", "mv .git gone; plant .git", "plant .", "rmdir HEAD; plant ."]
+)
+def test_a_project_without_a_repository_gets_none(machine: SandboxMachine, script: str) -> None:
+    assert not attack(machine, script)
+
+
+def test_what_clients_and_editors_run_stays_as_it_is(machine: SandboxMachine) -> None:
+    for name in (
+        ".claude/settings.json",
+        ".mcp.json",
+        "remit.toml",
+        "opencode.json",
+        "web/.vscode/tasks.json",
+    ):
+        program(machine.project / name, "{}")
+    script = """
+        for name in .claude/settings.json .mcp.json remit.toml opencode.json web/.vscode/tasks.json \
+            .gemini/settings.json .codex/config.toml .cursor/mcp.json .opencode/plugin.js; do
+            mkdir -p $(dirname $name); echo x > $name; rm -f $name; mv -f new $name
+        done
+        mv .claude gone; mv web gone; echo done > new.txt"""
+    inside(machine, "sh", "-c", script, write=(".",))
+    assert (machine.project / "new.txt").read_text() == "done\n"
+    found = {
+        str(path.relative_to(machine.project)): path.read_text()
+        for path in machine.project.rglob("*")
+        if path.is_file() and path.name not in ("readme.txt", "new.txt")
+    }
+    names = (".claude/settings.json", ".mcp.json", "remit.toml", "opencode.json", "web/.vscode/tasks.json")
+    assert found == dict.fromkeys(names, "{}")
+
+
+@pytest.mark.parametrize("name", [".git", ".claude", "HEAD", "web/.mcp.json"])
+def test_a_link_that_cannot_be_protected_is_refused(machine: SandboxMachine, name: str) -> None:
+    (machine.project / "web").mkdir()
+    (machine.project / name).symlink_to(machine.home / ".ssh")
+    with pytest.raises(SandboxError, match="is a link, which cannot be protected"):
+        inside(machine, "true", write=(".",))
+
+
+def test_the_home_directory_cannot_be_made_writable(machine: SandboxMachine) -> None:
+    for path in (machine.home, machine.home.parent):
+        with pytest.raises(SandboxError, match="contains your home directory"):
+            inside(machine, "true", write=(str(path),))
+
+
+def test_a_users_own_npx_server_never_runs_the_projects_package(machine: SandboxMachine) -> None:
+    for place, word in ((machine.project, "theirs"), (machine.home / ".npm/_npx/a", "mine")):
+        package = place / "node_modules/files"
+        package.mkdir(parents=True)
+        (package / "package.json").write_text(json.dumps({"version": "1.0.0", "bin": {"files": "x"}}))
+        program(place / "node_modules/.bin/files", f"#!/bin/sh\necho {word}\n")
+    assert inside(machine, "npx", "-y", "files").stdout == "mine\n"
+    assert inside(machine, "npx", "-y", "files", is_projects=True).stdout == "theirs\n"
+    shutil.rmtree(machine.home / ".npm")
+    with pytest.raises(SandboxError, match="`files` is not installed"):
+        inside(machine, "npx", "-y", "files")
+
+
+def test_a_package_of_the_project_names_no_program_outside_of_itself(machine: SandboxMachine) -> None:
+    program(machine.home / "code/other/tool", "#!/bin/sh\necho ran\n")
+    package = machine.project / "node_modules/files"
+    package.mkdir(parents=True)
+    (package.parent / ".bin").mkdir()
+    leads_out = {"version": "1.0.0", "bin": {"../../../other/tool": "x"}}
+    (package / "package.json").write_text(json.dumps(leads_out))
+    with pytest.raises(SandboxError, match="`files` is not installed"):
+        inside(machine, "npx", "-y", "files", is_projects=True)

@@ -1,0 +1,78 @@
+"""A machine with secrets, and a server under bubblewrap that tries to reach them."""
+
+import os
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from remit.configuration.config_model import SandboxOptions
+from remit.decision.launch import Launch
+from remit.trust.server_sandbox import SandboxError
+from remit.upstream.launch.bubblewrap import bubblewrap_program
+from remit.upstream.upstream_pool import LiveUpstreamPool, open_upstream_pool
+from support.processes import SERVERS
+from support.upstream_pools import RecordingCaller, launch_resources, upstream
+
+
+def obstacle() -> str | None:
+    try:
+        bubblewrap_program()
+    except SandboxError as error:
+        return error.reason
+    return None
+
+
+class SandboxMachine:
+    """A home with secrets, two projects, and a server in one of them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = folder / "home"
+        self.project = self.home / "code" / "shop"
+        self.data = self.home / ".local" / "share" / "remit"
+        (self.project / "out").mkdir(parents=True)
+        (self.project / "readme.txt").write_text("a shop")
+        self.secrets = [
+            self.home / ".ssh" / "id_ed25519",
+            self.home / ".aws" / "credentials",
+            self.home / ".npmrc",
+            self.home / "notes.txt",
+            self.home / "code" / "other" / "plan.txt",
+            self.data / "remit.db",
+        ]
+        for file in self.secrets:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text("hunter22")
+
+    @asynccontextmanager
+    async def opened(
+        self,
+        sandbox: SandboxOptions,
+        *,
+        variables: dict[str, str] | None = None,
+        arguments: tuple[str, ...] = (),
+        command: str = sys.executable,
+    ) -> AsyncGenerator["Probe"]:
+        known = {"PATH": os.environ["PATH"], "HOME": str(self.home), **(variables or {})}
+        resources = launch_resources(known, home=str(self.home))
+        object.__setattr__(resources, "own", (str(self.data),))
+        launch = Launch(command=command, args=(str(SERVERS / "probe.py"), *arguments))
+        at = str(self.project)
+        made = upstream(launch, directory=at, sandbox=sandbox, root=at, home=str(self.home), inherits=False)
+        async with open_upstream_pool(resources) as pool:
+            yield Probe(pool, made)
+
+
+class Probe:
+    """The server, which runs shell commands."""
+
+    def __init__(self, pool: LiveUpstreamPool, made: Any) -> None:
+        self._pool = pool
+        self._upstream = made
+
+    async def run(self, command: str) -> tuple[bool, str]:
+        """Return whether a command succeeds, and its output."""
+        params = {"name": "run", "arguments": {"command": command}}
+        answer: Any = await self._pool.request(self._upstream, "tools/call", params, RecordingCaller())
+        return not answer["isError"], answer["content"][0]["text"]
