@@ -36,7 +36,8 @@ def inside(
     written = tuple(os.path.normpath(os.path.join(project, path)) for path in write)
     sandbox = Sandbox(project, False, (), written)
     builder = SandboxBuilder(sandbox, str(machine.home), (str(machine.data),), is_projects)
-    made = builder.command(words, project, {"PATH": "/usr/bin:/bin", "HOME": str(machine.home), **variables})
+    users = {"PATH": "/usr/bin:/bin", "HOME": str(machine.home)}
+    made = builder.command(words, project, {**users, **variables}, users)
     return subprocess.run(
         [made.program, *made.options, "--", *made.words],
         env=dict(made.variables),
@@ -124,6 +125,28 @@ def test_a_link_to_another_projects_script_is_refused(machine: SandboxMachine) -
     (machine.project / "lib").symlink_to(machine.home / "code/other")
     with pytest.raises(SandboxError, match="the project makes it run"):
         inside(machine, "sh", "lib/plan.sh")
+
+
+def test_an_entry_of_the_project_opens_neither_a_file_nor_a_cache_that_it_names(
+    machine: SandboxMachine,
+) -> None:
+    plan = machine.home / "code/other/plan.txt"
+    tool = program(machine.home / "code/other/bin/tool", "#!/bin/sh\n")
+    for words in (
+        ("perl", "-eprint 1", str(plan)),
+        (str(tool),),
+        ("../other/bin/tool",),
+        ("sh", "../other/x"),
+    ):
+        program(machine.home / "code/other/x", "")
+        with pytest.raises(SandboxError, match="the project makes it run"):
+            inside(machine, *words, is_projects=True)
+    with pytest.raises(SandboxError, match="the project makes it run"):
+        inside(machine, "tool", is_projects=True, PATH=f"/usr/bin:{tool.parent}")
+    program(machine.project / "uvx", f"#!/bin/sh\nls {plan.parent.parent}\n")
+    cache = str(plan.parent.parent)
+    assert inside(machine, "./uvx", is_projects=True, UV_CACHE_DIR=cache).stdout == "shop\n"
+    assert inside(machine, "sh", "-c", f"cat {tool}").returncode != 0
 
 
 def test_a_cache_of_packages_in_the_project_leads_nowhere(

@@ -8,6 +8,7 @@ from remit.configuration.config_model import (
     ConfigurationLayer,
     SandboxOptions,
 )
+from remit.decision.projects import Workspace
 from remit.decision.scopes import Scope
 from remit.trust.server_sandbox import Sandbox, SandboxError, ServerSandboxes
 from support.builders import SHOP, declared
@@ -66,6 +67,12 @@ def test_only_the_users_own_file_makes_writable_what_runs_code_later() -> None:
     named = sandboxes((MACHINE, "git", box(write=(".", ".git"))), (PROJECT, "git", theirs)).of(GIT)
     assert named is not None
     assert named.write == (f"{ROOT}/.git", f"{ROOT}/out")
+
+
+def test_a_project_that_contains_the_home_directory_names_no_place_in_it() -> None:
+    servers = [(PROJECT, AccessLists("git", sandbox=box(read=(".ssh",))))]
+    workspace = Workspace("/home/ada", "/home/ada", SHOP.project)
+    assert ServerSandboxes(servers, {}, workspace, "/home/ada").of(GIT) == Sandbox("/home/ada")
 
 
 def test_the_reason_of_a_refusal_is_one_clean_line() -> None:

@@ -152,9 +152,12 @@ class ServerSandboxes:
         )
 
     def _made(self, options: SandboxOptions, *, of_project: bool) -> Sandbox:
-        """Make the paths absolute; a project can name only its own."""
+        """Make the paths absolute; a project can name only its own, and none if the home is in it."""
+        has_home = is_at_or_below(self._home, self._root)  # to name a place in it would open a secret
         read, write = (
-            tuple(self._absolute(path) for path in paths if not of_project or is_inside(path))
+            tuple(
+                self._absolute(path) for path in paths if not of_project or (is_inside(path) and not has_home)
+            )
             for paths in (options.read, options.write)
         )
         return Sandbox(self._root, options.network, read, write)

@@ -40,7 +40,7 @@ def build(shop: Path, read: tuple[str, ...] = (), write: tuple[str, ...] = ()) -
 def test_without_bubblewrap_there_is_a_reason_and_a_hint(bwrap: Path, shop: Path) -> None:
     bwrap.unlink()
     with pytest.raises(SandboxError, match="bubblewrap is not installed") as raised:
-        build(shop).command(("sh",), str(shop), {})
+        build(shop).command(("sh",), str(shop), {}, {})
     assert "apt install bubblewrap" in (raised.value.hint or "")
     assert (
         sandbox_obstacle(Sandbox(str(shop)), "/")
@@ -70,21 +70,21 @@ def test_other_systems_have_no_sandbox(bwrap: Path, shop: Path, monkeypatch: pyt
 def test_what_cannot_run_in_a_sandbox_is_refused_with_the_reason(bwrap: Path, shop: Path) -> None:
     assert bwrap.exists()
     with pytest.raises(SandboxError, match="its command was not found"):
-        build(shop).command(("absent",), str(shop), {})
+        build(shop).command(("absent",), str(shop), {}, {})
     with pytest.raises(SandboxError, match="`files` is not installed") as raised:
-        build(shop).command(("npx", "-y", "files@1.0.0"), str(shop), {})
+        build(shop).command(("npx", "-y", "files@1.0.0"), str(shop), {}, {})
     assert raised.value.hint == "run `npx -y files@1.0.0` once without the sandbox, which installs it"
     with pytest.raises(SandboxError, match="`/nowhere/else` does not exist"):
-        build(shop, write=("/nowhere/else",)).command(("sh",), str(shop), {"PATH": "/bin"})
+        build(shop, write=("/nowhere/else",)).command(("sh",), str(shop), {"PATH": "/bin"}, {})
     (shop / "link").symlink_to("/etc")
     with pytest.raises(SandboxError, match="`link/ssl` is or contains a link"):
-        build(shop, read=(f"{shop}/link/ssl",)).command(("sh",), str(shop), {"PATH": "/bin"})
+        build(shop, read=(f"{shop}/link/ssl",)).command(("sh",), str(shop), {"PATH": "/bin"}, {})
 
 
 def test_what_is_writable_shows_everything_in_it(bwrap: Path, shop: Path) -> None:
     assert bwrap.exists()
     made = build(shop, read=(f"{shop}/docs", "/srv"), write=(str(shop),)).command(
-        ("sh",), str(shop), {"PATH": "/bin", "A": "b", "TMPDIR": "/x"}
+        ("sh",), str(shop), {"PATH": "/bin", "A": "b", "TMPDIR": "/x"}, {}
     )
     assert f"{shop}/docs" not in made.options
     assert made.options[made.options.index("--bind") :][:3] == ("--bind", str(shop), str(shop))
@@ -99,7 +99,7 @@ def test_uv_works_offline_with_the_python_it_finds(bwrap: Path, shop: Path) -> N
         program.write_text("")
         program.chmod(0o755)
     assert bwrap.exists()
-    made = build(shop).command(("uvx", "time"), str(shop), {"PATH": f"{shop.parent}/tools"})
+    made = build(shop).command(("uvx", "time"), str(shop), {"PATH": f"{shop.parent}/tools"}, {})
     assert made.variables["UV_OFFLINE"] == "1"
     assert f"{shop.parent}/tools/python3" in made.options
 

@@ -22,11 +22,14 @@ def program(path: Path, text: str = "") -> Path:
     return path
 
 
-def needed(home: Path, *words: str, search_path: str = "/usr/bin:/bin") -> list[str] | None:
+def needed(
+    home: Path, *words: str, search_path: str = "/usr/bin:/bin", is_projects: bool = False
+) -> list[str] | None:
     root = str(home / "shop")
     secrets = secret_places(str(home), ())
-    paths = RuntimePaths(RuntimeContext(root, str(home), root, (), (), secrets, search_path))
-    if not paths.add_command(words):
+    around = RuntimeContext(root, str(home), root, (), (), secrets, search_path, search_path, False)
+    paths = RuntimePaths(around)
+    if paths.add_command(words) is None:
         return None
     return sorted(os.path.relpath(path, home) for path in paths.found)
 
@@ -158,7 +161,7 @@ def test_package_runners_get_their_caches(home: Path) -> None:
     browsers = [".cache/ms-playwright", ".cache/puppeteer"]
 
     def caches(*words: str, **variables: str) -> list[str]:
-        return [os.path.relpath(path, home) for path in package_caches(words, root, variables, str(home))]
+        return [os.path.relpath(path, home) for path in package_caches(words[0], root, variables, str(home))]
 
     tools = [".local/share/uv/python/cpython", ".local/share/uv/tools/time"]
     assert caches("uvx", "time") == [".cache/uv/archive-v0", ".cache/uv/wheels-v7", *tools, *browsers]

@@ -79,16 +79,19 @@ class SandboxBuilder(NamedTuple):
             raise SandboxError(reason, "name the directories that it needs to change")
         return found
 
-    def command(self, words: Sequence[str], place: str, variables: Mapping[str, str]) -> SandboxedCommand:
-        """Return the command that runs a program in the sandbox.
+    def command(
+        self, words: Sequence[str], place: str, variables: Mapping[str, str], users: Mapping[str, str]
+    ) -> SandboxedCommand:
+        """Return the command that runs a program in the sandbox, with variables; some are the user's own.
 
         Raises:
             SandboxError: the sandbox is not possible, or the program cannot run in it.
         """
         bwrap = self.check()
+        chosen = users if self.is_projects else variables  # an entry of the project opens nothing
         npx = npx_command(words)
         if npx is not None:
-            installed = find_installed(npx, self._installs(place), npx_cache(variables, self.home))
+            installed = find_installed(npx, self._installs(place), npx_cache(chosen, self.home))
             if installed is None:
                 hint = f"run `npx -y {npx.package}` once without the sandbox, which installs it"
                 raise SandboxError(f"`{npx.name}` is not installed, and a sandbox installs nothing", hint)
@@ -102,13 +105,17 @@ class SandboxBuilder(NamedTuple):
             writable=self.sandbox.write,
             secrets=secrets,
             search_path=variables.get("PATH", os.defpath),
+            users_path=chosen.get("PATH", os.defpath),
+            is_projects=self.is_projects,
         )
         runtime = RuntimePaths(around)
-        if not runtime.add_command(words):
+        found = runtime.add_command(words, is_users=npx is not None)  # or in the project, which counts
+        if found is None:
             raise SandboxError("its command was not found", "install it, or write its whole path")
-        for path in package_caches(words, place, variables, self.home):
+        runner = "" if runtime.is_foreign(found) else program(found)  # `./uvx` gets no cache of uv's
+        for path in package_caches(runner, place, chosen, self.home):
             runtime.add_directory(path)
-        if program(words[0]) in ("uv", "uvx"):
+        if runner in ("uv", "uvx"):
             runtime.add_command(("python3",))
         mounts = Mounts()
         mounts.add_system()

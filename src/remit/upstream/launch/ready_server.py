@@ -74,7 +74,7 @@ def make_ready(
     if permit.sandbox is not None:
         builder = SandboxBuilder(permit.sandbox, home, own, permit.is_projects)
         try:
-            sandbox = _sandboxed(builder, expanded.launch, place, given)
+            sandbox = _sandboxed(builder, expanded.launch, place, given, users_variables(variables))
         except SandboxError as error:
             reason = f"cannot be started in its sandbox: {error.reason}"
             raise NotReadyError(Failure(reason=reason, hint=error.hint)) from None
@@ -82,14 +82,18 @@ def make_ready(
 
 
 def _sandboxed(
-    builder: SandboxBuilder, launch: Launch, place: str, variables: Mapping[str, str]
+    builder: SandboxBuilder,
+    launch: Launch,
+    place: str,
+    variables: Mapping[str, str],
+    users: Mapping[str, str],
 ) -> SandboxedCommand | None:
     """Return the process of a server in its sandbox; None for a remote server that needs none."""
     if not launch.is_remote:
-        return builder.command((launch.command, *launch.args), place, variables)
+        return builder.command((launch.command, *launch.args), place, variables, users)
     if launch.headers_helper is None:
         return None
-    return builder.command(helper_words(launch.headers_helper), place, variables)
+    return builder.command(helper_words(launch.headers_helper), place, variables, users)
 
 
 def helper_words(command: str) -> tuple[str, ...]:

@@ -41,6 +41,8 @@ class RuntimeContext(NamedTuple):
     writable: Sequence[str]
     secrets: Sequence[str]
     search_path: str
+    users_path: str  # the part that the user chose; all of it for the user's own server
+    is_projects: bool  # whether the project's entry names the program
 
 
 class RuntimePaths:
@@ -53,17 +55,22 @@ class RuntimePaths:
         self._foreign = {each for path in opened for each in (path, os.path.realpath(path))}
         self.found: dict[str, str | None] = {}  # paths to show read-only; with the target, links
 
-    def add_command(self, words: Sequence[str]) -> bool:
-        """Add a program, and the script that it runs; False if there is no such program."""
+    def add_command(self, words: Sequence[str], *, is_users: bool = False) -> str | None:
+        """Add a program, and the script that it runs; return its path, None if there is no such program.
+
+        Raises:
+            SandboxError: the project chose it, or its script, and it is not the project's.
+        """
         path = find_program(words[0], self._around)
         if path is None:
-            return False
-        self.add_program(path)
+            return None
+        is_named = self._around.is_projects and not (is_users or self._is_looked_up(words[0], path))
+        (self._add_named if is_named else self.add_program)(path)
         if INTERPRETERS.fullmatch(program(words[0])):
             script = next((word for word in words[1:] if not word.startswith("-")), None)
             if script is not None:
                 self._add_script(os.path.normpath(os.path.join(self._around.place, script)))
-        return True
+        return path
 
     def add_program(self, path: str) -> None:
         """Add a program with everything that its links and its first line lead to."""
@@ -71,12 +78,12 @@ class RuntimePaths:
             return
         self._seen.add(path)
         self._add_file(path)
-        is_foreign = self._is_foreign(path)
+        is_foreign = self.is_foreign(path)
         for each in _next_hop(path):
             (self._add_named if is_foreign else self.add_program)(each)
         for word, each in _interpreters(path, self._around):
-            is_looked_up = INTERPRETERS.fullmatch(word) is not None  # on `PATH`, which is the user's
-            (self._add_named if is_foreign and not is_looked_up else self.add_program)(each)
+            is_users = INTERPRETERS.fullmatch(word) is not None and self._is_looked_up(word, each)
+            (self._add_named if is_foreign and not is_users else self.add_program)(each)
 
     def add_directory(self, path: str) -> None:
         """Add a directory that exists, unless it is too wide or secret."""
@@ -89,7 +96,7 @@ class RuntimePaths:
         Raises:
             SandboxError: it is neither in the project, nor the system's, nor of a toolchain.
         """
-        if self._is_foreign(path):
+        if self.is_foreign(path):
             self.add_program(path)
             return
         around = self._around
@@ -124,6 +131,10 @@ class RuntimePaths:
         """Add a script: its directory, and for Node its package and dependencies."""
         if not os.path.isfile(path):
             return
+        if self._around.is_projects and not self.is_foreign(path):
+            if not any(is_at_or_below(path, each) for each in (*SYSTEM, *self._around.readable)):
+                raise _named_outside(path)
+            return
         self.add_program(path)
         self.add_directory(os.path.dirname(path))
         for directory in ancestors(os.path.dirname(path))[:6]:
@@ -143,7 +154,7 @@ class RuntimePaths:
         for file in (os.path.join(each, name) for each in packages for name in names_in(each)):
             for line in _head(file, _LONGEST_PTH).splitlines() if file.endswith(".pth") else ():
                 place = os.path.normpath(line.rstrip())
-                if os.path.isabs(place) and (self._is_foreign(place) or not self._is_foreign(file)):
+                if os.path.isabs(place) and (self.is_foreign(place) or not self.is_foreign(file)):
                     self.add_directory(place)
 
     def _add(self, path: str) -> None:
@@ -163,9 +174,13 @@ class RuntimePaths:
 
     def _leads_out(self, path: str) -> bool:
         """Check for links in the project that lead out of it, which a repository could point anywhere."""
-        return self._is_foreign(path) and not self._is_foreign(os.path.realpath(path))
+        return self.is_foreign(path) and not self.is_foreign(os.path.realpath(path))
 
-    def _is_foreign(self, path: str) -> bool:
+    def _is_looked_up(self, word: str, path: str) -> bool:
+        """Check whether the user's own `PATH` leads from a word to a program."""
+        return os.sep not in word and os.path.dirname(path) in self._around.users_path.split(os.pathsep)
+
+    def is_foreign(self, path: str) -> bool:
         """Check whether the repository, or a sandboxed server, can write a file, or where it links to."""
         directory, name = os.path.split(path)
         paths = {path, os.path.join(os.path.realpath(directory), name)}
@@ -243,11 +258,8 @@ def _head(path: str, size: int) -> str:
         return ""
 
 
-def package_caches(
-    words: Sequence[str], place: str, environment: Mapping[str, str], home: str
-) -> Iterator[str]:
+def package_caches(runner: str, place: str, environment: Mapping[str, str], home: str) -> Iterator[str]:
     """Yield the directories in which package runners keep packages, and browsers that servers drive."""
-    runner = program(words[0])
     if runner in ("uv", "uvx"):
         given = environment.get("UV_CACHE_DIR") or os.path.join(home, ".cache", "uv")
         cache = os.path.normpath(os.path.join(place, given))
