@@ -127,18 +127,23 @@ def test_a_link_to_another_projects_script_is_refused(machine: SandboxMachine) -
         inside(machine, "sh", "lib/plan.sh")
 
 
-def test_an_entry_of_the_project_opens_neither_a_file_nor_a_cache_that_it_names(
+def test_an_entry_of_the_project_opens_no_place_that_it_names(
     machine: SandboxMachine,
 ) -> None:
     plan = machine.home / "code/other/plan.txt"
     tool = program(machine.home / "code/other/bin/tool", "#!/bin/sh\n")
+    other = program(machine.home / "code/other/x", "")
+    package = machine.home / ".npm/_npx/a/node_modules/tsx"
+    package.mkdir(parents=True)
+    (package / "package.json").write_text(json.dumps({"version": "1.0.0", "bin": {"tsx": "x"}}))
+    program(package.parent / ".bin/tsx", "#!/bin/sh\n")
     for words in (
         ("perl", "-eprint 1", str(plan)),
+        ("sh", "../other/x"),
+        ("npx", "tsx", str(other)),
         (str(tool),),
         ("../other/bin/tool",),
-        ("sh", "../other/x"),
     ):
-        program(machine.home / "code/other/x", "")
         with pytest.raises(SandboxError, match="the project makes it run"):
             inside(machine, *words, is_projects=True)
     with pytest.raises(SandboxError, match="the project makes it run"):

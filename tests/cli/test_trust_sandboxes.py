@@ -1,17 +1,19 @@
 """Sandboxes from the configuration to the process, run as a user would."""
 
 import json
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
-from remit.upstream.launch.bubblewrap import SandboxError, bubblewrap_program
+from remit.trust.server_sandbox import SandboxError
+from remit.upstream.launch.bubblewrap import bubblewrap_program
 from support.builders import servers
 from support.processes import SERVERS
 from support.sandbox import Sandbox
 
-PROBE = {"command": sys.executable, "args": [str(SERVERS / "probe.py")]}
+PROBE = {"command": os.path.basename(sys.executable), "args": ["tools/probe.py"]}
 
 
 @pytest.fixture
@@ -19,6 +21,8 @@ def shop(sandbox: Sandbox) -> Path:
     shop = sandbox.project("shop")
     sandbox.write(shop / ".mcp.json", servers(till=PROBE))
     sandbox.write(shop / "remit.toml", '[servers.till]\nsandbox = { read = ["docs"] }\n')
+    sandbox.write(shop / "tools/probe.py", (SERVERS / "probe.py").read_text())
+    sandbox.variables["PATH"] = f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"
     return shop
 
 

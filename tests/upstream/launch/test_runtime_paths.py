@@ -22,9 +22,7 @@ def program(path: Path, text: str = "") -> Path:
     return path
 
 
-def needed(
-    home: Path, *words: str, search_path: str = "/usr/bin:/bin", is_projects: bool = False
-) -> list[str] | None:
+def needed(home: Path, *words: str, search_path: str = "/usr/bin:/bin") -> list[str] | None:
     root = str(home / "shop")
     secrets = secret_places(str(home), ())
     around = RuntimeContext(root, str(home), root, (), (), secrets, search_path, search_path, False)
