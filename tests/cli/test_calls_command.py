@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from remit.cli.listing.calls_command import outcome_note
 from remit.policy.audit import AuditEntry
 from support.sandbox import Sandbox
 
@@ -78,6 +79,24 @@ def test_calls_are_listed_newest_first_with_outcome_and_gate(sandbox: Sandbox, s
     assert [line.split()[2] for line in lines[-3:]] == ["=cmd|'", "Bash", "mcp__git__log"]
     assert "reviewer  refused (policy)" in lines[-2]
     assert lines[-1].split()[-2:] == ["12", "900"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "verdict", "gate", "note"),
+    [
+        ("done", "ask", "danger", "approved"),
+        ("failed", "ask", "danger", "approved"),
+        ("waiting", "ask", "danger", "needs approval"),
+        ("refused", "ask", "danger", "needs approval"),
+        ("refused", "hidden", "danger", "danger"),
+        ("done", "visible", None, ""),
+    ],
+)
+def test_a_call_that_a_person_approved_is_not_called_dangerous(
+    outcome: str, verdict: str, gate: str | None, note: str
+) -> None:
+    entry = AuditEntry(0, "", "claude-code", None, None, "mcp__git__push", verdict, gate, outcome, 1, 1, 1)
+    assert outcome_note(entry) == note
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from remit.decision.gates import ASK_THE_USER
 from remit.hooks.event_dispatch import respond
 from remit.hooks.hook_context import HookEnvironment
 from remit.hooks.hook_log import log_failure
@@ -280,6 +281,24 @@ def test_what_needs_approval_is_asked_about(sandbox: Sandbox, shop: Path) -> Non
     answer = sandbox.hook(told("PreToolUse", shop, tool_name="mcp__ledger__pay"))
     assert answer["permissionDecision"] == "ask"
     assert "needs approval" in answer["permissionDecisionReason"]
+
+
+def test_what_a_client_without_a_person_cannot_ask_about_is_recorded_as_refused(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    call = told(
+        "PreToolUse", shop, tool_name="mcp__remit__call_tool", tool_input={"name": "mcp__ledger__pay"}
+    )
+    person = sandbox.hook(call)["permissionDecisionReason"]
+    assert "add `mcp__ledger__pay` to `permissions.allow` in ~/.claude/settings.json" in person
+    sandbox.variables["CLAUDE_CODE_ENTRYPOINT"] = "sdk-cli"
+    answer = sandbox.hook(call)
+    assert answer["permissionDecision"] == "ask"
+    assert answer["permissionDecisionReason"].endswith(ASK_THE_USER)
+    assert "permissions.allow" not in answer["permissionDecisionReason"]
+    shown = sandbox.remit("calls", cwd=shop)
+    assert shown.stdout.count("refused (needs approval)") == 1
+    assert "hint: `remit why NAME` says why a tool is refused, and how to allow it" in shown.stderr
 
 
 def test_a_skill_that_is_switched_off_is_denied(sandbox: Sandbox, shop: Path) -> None:

@@ -13,6 +13,7 @@ from remit.decision.gate_rules import GateResult
 from remit.decision.gates import Gate
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.permissions.client_consents import trust_command
+from remit.decision.permissions.gateway_prompts import permission_step
 from remit.decision.tool_lookup import closest_to_being_visible, find, suggest, with_bare_name
 from remit.decision.tool_names import REMIT, is_covered, spellings
 from remit.decision.tools import BUILTINS, Tool, builtin_tool
@@ -51,6 +52,7 @@ class Explanation(NamedTuple):
     unasked: Sequence[UnaskedServer] = ()  # that may have it, if it is unknown or assumed
     is_assumed: bool = False  # its server is known, but not yet whether it has such a tool
     ratings: Sequence[Rating] = ()  # of a server's tool: what its name, words, annotations and history say
+    permission_step: str | None = None  # if the client asks before each call: how to allow it
     obstacle: str | None = None  # if visible: why its server cannot be started here
 
     @property
@@ -81,6 +83,7 @@ def explain_name(name: str, listed: Sequence[ToolDecision], context: Context) ->
         is_assumed=is_assumed,
         unasked=_unasked([item for item in found if item.tool.source == tool.source]) if is_assumed else (),
         ratings=ratings(tool) if tool.kind is Kind.MCP_TOOL else (),
+        permission_step=permission_step(tool, context) if decision.verdict is Verdict.VISIBLE else None,
     )
 
 

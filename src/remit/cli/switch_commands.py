@@ -15,6 +15,7 @@ from remit.bootstrap import open_configuration_file, open_registry
 from remit.bootstrap_install import open_installer, open_journal
 from remit.cli import render
 from remit.cli.json_output import Shape, asked_for
+from remit.cli.listing.explanation_output import unasked_hint
 from remit.cli.options import (
     CLIENT,
     NOTHING_DONE,
@@ -217,7 +218,7 @@ def _subject(name: str, registry: Registry, context: Context) -> _Subject:
     explained = None if "*" in name else explained_name(name, registry, context)
     if explained is not None and explained.tool is None:
         near = " or ".join(f"`{each}`" for each in explained.suggestions)
-        unasked = render.unasked_hint(explained) or "`remit tools --all` lists the known tools"
+        unasked = unasked_hint(explained) or "`remit tools --all` lists the known tools"
         hint = f"did you mean {near}?" if near else unasked
         raise PolicyError(f"`{name}` matches no known tool", hint=hint)
     if explained is not None and explained.tool is not None and explained.tool.kind is Kind.PLUGIN:

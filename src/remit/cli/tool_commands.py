@@ -13,6 +13,7 @@ from remit.bootstrap_install import open_installer
 from remit.catalog.listed_groups import SortKey
 from remit.catalog.summary import summarize
 from remit.cli import json_output, render
+from remit.cli.listing.explanation_output import show_explanation
 from remit.cli.listing.selection import Selection
 from remit.cli.options import (
     NOTHING_DONE,
@@ -99,7 +100,7 @@ def why(*, name: str, options: WorkspaceOptions, as_json: bool) -> None:
     if as_json:
         render.data(json_output.explanation(explained, lines))
     else:
-        render.explanation(explained, context, lines)
+        show_explanation(explained, context, lines)
     if explained.tool is None:
         sys.exit(NOTHING_DONE)
 

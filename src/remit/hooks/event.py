@@ -37,6 +37,7 @@ class Event(NamedTuple):
     is_headless: bool
     fields: Mapping[str, object]
     at: int | None = None  # Unix milliseconds; None: now
+    is_unattended: bool = False  # `claude -p`, which refuses what it would ask about
 
     def text(self, name: str, limit: int = _MAX_TEXT) -> str | None:
         """Read a non-empty text within the length limit."""
@@ -145,6 +146,7 @@ def read_event(data: bytes, variables: Mapping[str, str]) -> Event:
         session_id=session_id,
         is_headless=runs_headless(variables),
         fields=fields,
+        is_unattended=variables.get("CLAUDE_CODE_ENTRYPOINT") == "sdk-cli",
     )
 
 

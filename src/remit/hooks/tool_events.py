@@ -61,9 +61,15 @@ def before_call(event: Event, environment: HookEnvironment) -> Answer:
     if permission == "ask":
         if decided.asked_by_client:
             _note_prompt(call, event, environment)
-        return permission_decision(permission, f"Remit: {one_line(decided.full_reason, _MAX_REASON)}.")
+        if not event.is_unattended:
+            return permission_decision(permission, f"Remit: {one_line(decided.full_reason, _MAX_REASON)}.")
     _audit(call, decided, event, environment)
     name = one_line(event.subject or event.tool, _MAX_NAME)
+    if permission == "ask":  # the client refuses it, and its model reads the reason
+        reason = one_line(decided.reason, _MAX_REASON)
+        return permission_decision(
+            permission, f"Remit: `{name}` needs the user's permission: {reason}. {ASK_THE_USER}"
+        )
     gate = f" (gate `{decided.gate}`)" if decided.gate else ""
     reason = one_line(decided.reason, _MAX_REASON)
     return permission_decision(

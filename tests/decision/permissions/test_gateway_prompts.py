@@ -10,6 +10,7 @@ from remit.decision.decide import Decision, Verdict
 from remit.decision.gates import Gate
 from remit.decision.kinds import Authority, ConfigStatus, Kind
 from remit.decision.permissions.client_permissions import ClientPermissions, PermissionEffect, PermissionRule
+from remit.decision.permissions.gateway_prompts import permission_step
 from remit.decision.policy_rules import ConfigLocation
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import REMIT
@@ -189,3 +190,22 @@ def test_the_client_does_not_ask_about_remits_own_tools_that_only_read(name: str
     assert answer(decided(call)) == "allow"
     assert answer(decided(call._replace(source="project"))) != "allow"  # another server in its place
     assert answer(decided(call._replace(name="mcp__remit__report_available_tools"))) is None
+
+
+def test_a_model_reads_why_a_permission_is_missing_and_a_person_which_rule_to_add() -> None:
+    found = decided(THROUGH, allow=("mcp__remit",))
+    assert found.reason == (
+        "no permission rule of the client allows this tool, and one for the gateway does not cover it"
+    )
+    assert "to allow it, add `mcp__git__status` to `permissions.allow`" in found.full_reason
+    unlisted = THROUGH._replace(name="mcp__remit__lamp__on")
+    assert "add `mcp__lamp__on` to `permissions.allow`" in decided(unlisted).full_reason
+
+
+def test_why_names_the_rule_to_add_for_tools_that_remit_serves_without_a_permission() -> None:
+    rules = ClientPermissions([PermissionRule(PermissionEffect.ALLOW, "mcp__git", ConfigLocation("/s", "a"))])
+    served = replace(context(), is_installed=True)
+    assert (permission_step(STATUS, served) or "").startswith("add `mcp__git__status` to `permissions.allow`")
+    assert permission_step(STATUS, replace(served, permissions={CLIENT: rules})) is None
+    assert permission_step(GIT, served) is None
+    assert permission_step(STATUS, context()) is None

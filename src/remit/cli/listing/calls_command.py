@@ -17,6 +17,7 @@ from remit.bootstrap import open_registry
 from remit.cli import render
 from remit.cli.json_output import Shape, asked_for, moment
 from remit.cli.options import JSON, PROJECT
+from remit.decision.decide import Verdict
 from remit.policy.audit import AuditEntry, AuditOutcome, CallQuery
 
 if TYPE_CHECKING:
@@ -155,9 +156,22 @@ def _show(found: FoundCalls, context: Context) -> None:
         for entry in found.entries
     ]
     render.table("", columns, rows, numbers=("ms", "bytes"))
+    if any(entry.outcome == AuditOutcome.REFUSED for entry in found.entries):
+        render.note("hint: `remit why NAME` says why a tool is refused, and how to allow it")
     if found.total > len(found.entries):
         render.out(f"\n{len(found.entries):,} of {found.total:,} calls; `--limit` shows more")
 
 
+def outcome_note(entry: AuditEntry) -> str:
+    """Say which gate decided a call, or that a person approved it; empty without either."""
+    if entry.verdict != Verdict.ASK or entry.gate is None:
+        return entry.gate or ""
+    return "needs approval" if entry.outcome in _UNAPPROVED else "approved"
+
+
+_UNAPPROVED = (AuditOutcome.REFUSED, AuditOutcome.WAITING)
+
+
 def _outcome(entry: AuditEntry) -> str:
-    return f"{entry.outcome} ({entry.gate})" if entry.gate else entry.outcome
+    note = outcome_note(entry)
+    return f"{entry.outcome} ({note})" if note else entry.outcome

@@ -62,10 +62,32 @@ def prompt_decision(
         return None
     is_covered = _covers_gateway(call, permissions, context)
     if is_covered or (is_through and call.mode != _AUTO):
-        return _asked(
-            call, "no rule of the client allows it, and a permission for the gateway does not cover it"
-        )
+        name = call.tool if inner is None else inner.tool.name
+        return _asked(call, _NOT_COVERED, f"{_NOT_COVERED}; to allow it, {allow_step(name)}")
     return None
+
+
+_NOT_COVERED = "no permission rule of the client allows this tool, and one for the gateway does not cover it"
+
+
+def allow_step(name: str) -> str:
+    """Say how a person allows a tool in Claude Code, whoever serves it."""
+    return (
+        f"add `{name}` to `permissions.allow` in ~/.claude/settings.json, "
+        "or in .claude/settings.local.json for this project"
+    )
+
+
+def permission_step(tool: Tool, context: Context) -> str | None:
+    """Say how a person allows a tool that Remit serves to Claude Code; None if a rule allows or asks."""
+    permissions = context.permissions_of(tool.client) or NO_PERMISSIONS
+    is_served = context.is_installed and tool.client == _ASKS and tool.source != REMIT
+    if not is_served or tool.kind is not Kind.MCP_TOOL:
+        return None
+    return None if permissions.allowing(tool) or permissions.asking(tool) else allow_step(tool.name)
+
+
+_ASKS = "claude-code"  # the only client whose hooks know what it would ask about
 
 
 _LIFTED = Decision(
@@ -81,13 +103,15 @@ _READING = ("discover_tools", "why_tool", "read_result")  # Remit's own tools th
 _READS = replace(_LIFTED, reason="Remit's own, and only reads")
 
 
-def _asked(call: ClientCall, reason: str) -> Decision:
+def _asked(call: ClientCall, reason: str, detail: str | None = None) -> Decision:
     """Ask, or in a mode without questions refuse."""
     if call.mode == _DONT_ASK:
         verdict, reason = Verdict.HIDDEN, f"mode `dontAsk` hides tools that need approval: {reason}"
     else:
         verdict = Verdict.ASK
-    return Decision(verdict=verdict, gate=Gate.DANGER, reason=reason, unlock=None, asked_by_client=True)
+    return Decision(
+        verdict=verdict, gate=Gate.DANGER, reason=reason, unlock=None, asked_by_client=True, detail=detail
+    )
 
 
 def _covers_gateway(call: ClientCall, permissions: ClientPermissions, context: Context) -> bool:

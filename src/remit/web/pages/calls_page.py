@@ -36,6 +36,7 @@ def read(sources: PageSources, asked: PageRequest) -> PageAnswer:
             "agents": registry.audit.agents(context),
             "outcomes": [each.value for each in AuditOutcome],
             "spans": SPANS,
+            "note": calls_command.outcome_note,
         }
 
     def shape() -> dict[str, object]:

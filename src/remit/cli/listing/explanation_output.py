@@ -1,0 +1,113 @@
+"""The answer of `remit why`: the decision, every gate, and what else is known of a name."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from remit.cli.render import note, out, plural, printable, rounded, table
+from remit.decision.context import Context, shorten
+from remit.decision.gate_rules import GateResult
+from remit.decision.kinds import Kind
+from remit.decision.permissions.client_consents import client_title
+
+if TYPE_CHECKING:
+    from remit.catalog.explanation import Explanation, UnaskedServer
+    from remit.decision.declarations import Key
+    from remit.decision.tools import Tool
+
+MOST_UNASKED = 5  # servers below an unknown name
+
+
+def show_explanation(explained: Explanation, context: Context, lines: Mapping[Key, int]) -> None:
+    """Show a decision, every gate, and the other declarations of the name, with their lines."""
+    decision = explained.decision
+    if explained.tool is None:
+        known = "no server listed here has it" if explained.unasked else "not known here"
+        out(f"{printable(explained.name)}: {known}")
+        for line in unasked_lines(explained.unasked):
+            out(printable(line))
+        if explained.suggestions:
+            note(f"hint: did you mean {' or '.join(f'`{it}`' for it in explained.suggestions)}?")
+        return
+    out(f"{printable(explained.name)}: {decision.verdict}, {printable(decision.full_reason)}")
+    if decision.unlock:
+        out(f"to change it: {printable(decision.unlock)}")
+    out()
+    gates = [(gate, _answer(result), result.full_reason) for gate, result in explained.gates]
+    table("", ("gate", "answer", "reason"), gates)
+    for line in facts(explained):
+        out(printable(line))
+    if explained.shadowed:
+        out()
+        others = [
+            (tool.scope, source(tool, context, lines), why.full_reason) for tool, why in explained.shadowed
+        ]
+        table("other declarations of this name", ("scope", "source", "reason"), others)
+
+
+def source(tool: Tool, context: Context, lines: Mapping[Key, int]) -> str:
+    """Name the file of a declaration, with its line if it has one."""
+    line = lines.get(tool.key)
+    return shorten(tool.source, context) + (f" line {line}" if line else "")
+
+
+def unasked_lines(servers: Sequence[UnaskedServer]) -> Iterator[str]:
+    """Name the servers that may have an unknown tool, with the reason and the next step of each."""
+    if not servers:
+        return
+    yield "not asked for their tools:" if len(servers) > 1 else "not asked for its tools:"
+    for each in servers[:MOST_UNASKED]:
+        yield f"  `{each.label}`: {each.reason}"
+        if each.step:
+            yield f"    to change it: {each.step}"
+    if len(servers) > MOST_UNASKED:
+        yield f"  and {plural(len(servers) - MOST_UNASKED, 'more server')}: `remit tools --all`"
+
+
+def unasked_hint(explained: Explanation) -> str | None:
+    """Return what to do about servers that may have an unknown tool; None if there are none."""
+    if not explained.unasked:
+        return None
+    if all(each.can_be_asked for each in explained.unasked):
+        return "some servers were not asked for their tools yet: run `remit scan --connect`"
+    return f"some servers were not asked for their tools: see `remit why {shlex.quote(explained.name)}`"
+
+
+def _answer(result: GateResult) -> str:
+    if result.asks:
+        return "asks"
+    return "passed" if result.passed else "hidden"
+
+
+def facts(explained: Explanation) -> Iterator[str]:
+    """Describe the tool: its purpose, contents, cost and last connection."""
+    tool = explained.tool
+    if tool is None:
+        return
+    if explained.obstacle:
+        subject = "it" if tool.kind is Kind.MCP_SERVER else f"its server `{tool.server}`"
+        yield f"{subject} cannot be started here: {explained.obstacle}"
+    if explained.is_assumed:
+        yield from _assumption(explained, tool.server or tool.name)
+    if explained.permission_step:
+        yield f"{client_title(tool.client)} asks before a call; to allow it, {explained.permission_step}"
+    if explained.ratings:
+        told = ", ".join(f"`{each.level.word}` ({each.origin})" for each in explained.ratings)
+        yield f"danger by source: {told}"
+    if tool.description:
+        yield f"description: {tool.description.splitlines()[0][:200]}"
+    if explained.tools:
+        cost = "" if tool.tokens is None else f", about {rounded(tool.tokens)} tokens per request"
+        yield f"its tools: {len(explained.tools):,} known{cost}"
+    if tool.failure is not None and not explained.obstacle:
+        yield f"last connection failed: {tool.failure}"
+
+
+def _assumption(explained: Explanation, server: str) -> Iterator[str]:
+    for each in explained.unasked:
+        step = each.step if explained.decision.is_available and each.step else "it was not asked"
+        yield f"not known yet whether `{server}` has this tool: {step}"
+    if not explained.unasked:
+        yield f"`{server}` did not list this tool when it was last asked"
