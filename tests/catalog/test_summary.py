@@ -68,7 +68,8 @@ def test_what_is_hidden_is_grouped_by_its_cause() -> None:
         "itself": ["mcp__remit__*"],
         "stale": ["mcp__old__*"],
     }
-    assert [item.hidden for item in found.origins] == [7]
+    assert [item.hidden for item in found.origins] == [5]  # neither Remit itself nor what is gone
+    assert (found.hidden_count, found.available_count) == (5, 0)
 
 
 def test_what_remit_may_not_start_is_a_group_of_its_own() -> None:

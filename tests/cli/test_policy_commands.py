@@ -86,13 +86,15 @@ def test_what_is_asked_about_says_so_in_lists_and_explanations(sandbox: Sandbox,
 def test_approve_lists_what_waits_and_answers_it(sandbox: Sandbox, shop: Path) -> None:
     assert sandbox.remit("approve", cwd=shop).stdout == "No pending approvals.\n"
     id = ask(sandbox, shop)
-    listed = sandbox.remit("approve", cwd=shop).stdout
+    shown = sandbox.remit("approve", cwd=shop)
+    listed = shown.stdout
+    assert f"hint: `remit approve {id}` approves it, `remit approve {id} --deny` denies it" in shown.stderr
     assert f"{id}  {PUSH}: waiting" in listed
     assert "for        claude-code" in listed
     assert "\x1b" not in listed
     told = json.loads(sandbox.remit("approve", "--json", cwd=shop).stdout)["approvals"]
     assert [(item["id"], item["status"], item["tool"]) for item in told] == [(id, "waiting", PUSH)]
-    done = sandbox.remit("approve", id, "--yes", cwd=shop)
+    done = sandbox.remit("approve", id[:4], "--yes", cwd=shop)
     assert (done.returncode, done.stdout) == (
         0,
         f"approved {id}  {PUSH}: for one call; the agent has to call again\n",

@@ -300,6 +300,37 @@ def test_undo_refuses_where_a_file_changed_since(sandbox: Sandbox, shop: Path) -
     assert mine.read_text().endswith("# more\n")
 
 
+def test_undo_lists_the_last_changes_and_skips_those_that_leave_nothing(sandbox: Sandbox, shop: Path) -> None:
+    assert sandbox.remit("undo", "--list", cwd=shop).stdout == "Nothing to undo.\n"
+    for command in ("disable", "enable"):
+        sandbox.remit(command, "till", cwd=shop)
+    lines = sandbox.remit("undo", "--list", cwd=shop).stdout.splitlines()
+    assert ["remit enable till" in lines[1], "remit disable till" in lines[2]] == [True, True]
+    sandbox.write(shop / "remit.local.toml", "token_budget = 1_000\n")
+    done = sandbox.remit("undo", "--yes", cwd=shop)
+    assert done.stdout == "Nothing to undo.\n"
+    assert "Skipped `remit disable till`: it leaves nothing to undo.\n" in done.stderr
+    for _ in range(6):
+        for command in ("disable", "enable"):
+            sandbox.remit(command, "till", cwd=shop)
+    assert sandbox.remit("undo", "--list", cwd=shop).stdout.endswith("\nand 2 earlier changes\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("tools", "--server", "tlil"), "hint: did you mean `till`?"),
+        (("trust", "tlil"), "hint: did you mean `till`?"),
+        (("uninstall", "cluade-code"), "Remit cannot be removed from `cluade-code`\nhint: did you mean"),
+        (("install", "nothing-like-it"), "Remit cannot be installed in `nothing-like-it`\nhint: expected"),
+    ],
+)
+def test_a_misspelled_name_has_suggestions(
+    sandbox: Sandbox, shop: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    assert said in sandbox.remit(*arguments, cwd=shop).stderr
+
+
 def test_undo_asks_first(sandbox: Sandbox, shop: Path) -> None:
     sandbox.remit("disable", "till", cwd=shop)
     assert "not a terminal: pass --yes to confirm" in sandbox.remit("undo", cwd=shop).stderr

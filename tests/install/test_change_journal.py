@@ -178,3 +178,47 @@ def test_a_link_that_was_put_in_the_way_is_not_followed(journal: ChangeJournal, 
     with pytest.raises(FileChangeError, match="leads elsewhere"):
         journal.undo()
     assert other.read_text() == "new"
+
+
+def test_changes_that_cancel_each_other_out_do_not_block_the_one_before(
+    journal: ChangeJournal, tmp_path: Path
+) -> None:
+    installed, rules = tmp_path / "claude.json", tmp_path / "remit.local.toml"
+    with journal.recording("remit install claude-code"):
+        put(installed, "{}")
+    with journal.recording("remit disable x"):
+        put(rules, "x")
+    with journal.recording("remit enable x"):
+        put(rules, None)
+    assert journal.drop_settled() == []  # `enable` can be undone
+    rules.write_text("mine")
+    assert [entry.command for entry in journal.drop_settled()] == ["remit enable x", "remit disable x"]
+    assert [entry.command for entry in journal.entries()] == ["remit install claude-code"]
+    journal.undo()
+    assert (installed.exists(), rules.read_text()) == (False, "mine")
+
+
+def test_a_change_whose_files_have_their_former_content_is_skipped(
+    journal: ChangeJournal, tmp_path: Path
+) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    with journal.recording("remit disable x"):
+        put(one, "1")
+    with journal.recording("remit disable y"):
+        put(two, "2")
+    two.unlink()
+    assert [entry.command for entry in journal.drop_settled()] == ["remit disable y"]
+    assert [entry.command for entry in journal.entries()] == ["remit disable x"]
+    one.write_text("mine")
+    assert journal.drop_settled() == []
+
+
+def test_for_an_install_in_a_file_that_changed_since_the_hint_is_to_uninstall(
+    journal: ChangeJournal, tmp_path: Path
+) -> None:
+    with journal.recording("remit install claude-code"):
+        put(tmp_path / "a", "1")
+    (tmp_path / "a").write_text("2")
+    with pytest.raises(FileChangeError) as failed:
+        journal.undo()
+    assert (failed.value.hint or "").startswith("run `remit uninstall claude-code`")

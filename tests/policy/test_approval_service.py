@@ -385,3 +385,13 @@ def test_a_call_that_the_client_asked_about_needs_no_second_answer(
     assert permit(log, ARGUMENTS, here, call_id="toolu_1").is_allowed
     assert not permit(log, ARGUMENTS, here, call_id="toolu_1").is_allowed
     assert not permit(PUSH, ARGUMENTS, here, call_id="toolu_2").is_allowed  # Remit itself asks about it
+
+
+def test_the_beginning_of_an_id_stands_for_a_pending_approval(
+    approvals: ApprovalService, here: Context
+) -> None:
+    asked = approvals.request(PUSH, ARGUMENTS, here)
+    assert approvals.find(asked.id[:3], here) == asked
+    for unknown in (asked.id[:2], "zzz"):
+        with pytest.raises(UnknownApprovalError):
+            approvals.find(unknown, here)

@@ -10,7 +10,8 @@ KNOWN = ("git-initialized", "project-loaded", "docker", "has-tests")
     [
         ("git-initialised", ["git-initialized"]),
         ("GIT-INITIALIZED", ["git-initialized"]),
-        ("dokcer", []),  # two letters of six
+        ("dokcer", ["docker"]),  # two letters in the wrong order
+        ("dakcor", []),
         ("docke", ["docker"]),
         ("kubernetes", []),
         ("", []),

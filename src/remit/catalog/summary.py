@@ -69,10 +69,19 @@ class Summary(NamedTuple):
     costliest: Sequence[Tool]  # visible servers whose cost is known
     uncounted: Sequence[Tool] = ()  # visible servers whose tools are unknown
 
+    @property
+    def available_count(self) -> int:
+        """The number of visible tools, skills, commands and so on; a server is not one of them."""
+        return sum(count for kind, count in self.visible.items() if kind is not Kind.MCP_SERVER)
+
 
 def summarize(listed: Sequence[ToolDecision], context: Context) -> Summary:
-    """Count and group a catalog; tools of other clients form their own group and are not counted."""
-    mine = [item for item in listed if context.client in (None, item.tool.client)]
+    """Count and group a catalog.
+
+    Tools of other clients form their own group and are not counted, nor are what Remit brings
+    and the client does not start, and what is no longer configured.
+    """
+    mine = [item for item in listed if context.client in (None, item.tool.client) and _is_counted(item)]
     return Summary(
         visible=_count(mine),
         hidden_count=sum(not item.decision.is_available for item in mine),
@@ -83,6 +92,15 @@ def summarize(listed: Sequence[ToolDecision], context: Context) -> Summary:
         costliest=_costliest(mine),
         uncounted=[tool for tool in _servers(mine) if tool.tokens is None],
     )
+
+
+_REMITS_OWN = (ConfigStatus.ITSELF, ConfigStatus.UNSERVED)
+
+
+def _is_counted(item: ToolDecision) -> bool:
+    tool = item.tool
+    is_gone = tool.status is ToolStatus.STALE and not tool.is_unlisted
+    return item.decision.is_available or not (is_gone or tool.config_status in _REMITS_OWN)
 
 
 def _count(listed: Sequence[ToolDecision]) -> dict[Kind, int]:

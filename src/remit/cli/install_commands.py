@@ -86,7 +86,7 @@ def uninstall(client: str | None, *, managed: bool, dry_run: bool, yes: bool) ->
     if client is None:
         _list_installed(installer, option=" --managed" if managed else "")
         sys.exit(NOTHING_DONE)
-    name = installer.client(client)
+    name = installer.client(client, verb="removed from")
     changes = installer.plan_removal(name)
     if dry_run:
         _diff(changes)

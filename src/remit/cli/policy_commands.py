@@ -90,6 +90,10 @@ def approve(
                 render.out(f"{approvals.status(item)} {item.id}  {render.printable(item.binding.tool)}{once}")
         elif found:
             render.paged([*approval_lines(found, approvals)])
+            first = found[0].id
+            render.note(
+                f"hint: `remit approve {first}` approves it, `remit approve {first} --deny` denies it"
+            )
         else:
             render.out("No pending approvals.")
 

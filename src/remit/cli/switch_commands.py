@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from remit.configuration.config_model import ConfigurationFile
     from remit.configuration.editable_file import EditableFile
     from remit.decision.tools import Tool
+    from remit.install.change_journal import JournalEntry
     from remit.registry import Registry
     from remit.usage.reports import PruneProposal
 
@@ -167,18 +168,26 @@ def prune(*, options: WorkspaceOptions, yes: bool, as_json: bool) -> None:
 
 
 _UNINSTALL = "remit uninstall "
+MOST_CHANGES = 10  # that `remit undo --list` shows
 
 
 @click.command()
+@click.option("--list", "is_listed", is_flag=True, help="List the last changes; undo nothing.")
 @_YES
-def undo(*, yes: bool) -> None:
+def undo(*, is_listed: bool, yes: bool) -> None:
     """Undo the last change Remit made to your files.
 
     Restores every byte of the files that the last command changed: `enable`, `disable`, `prune`, `install`,
-    and so on. Repeat it to go further back. Nothing is undone if one of the files changed since.
+    and so on. Repeat it to go further back. Nothing is undone if one of the files changed since. Changes that
+    leave nothing to undo are skipped.
     """
-    require_person(os.environ, "undo a change of the rules")
     journal = open_journal()
+    if is_listed:
+        _list_changes(journal.entries())
+        return
+    require_person(os.environ, "undo a change of the rules")
+    for entry in journal.drop_settled():
+        render.note(f"Skipped `{render.printable(entry.command)}`: it leaves nothing to undo.")
     entries = journal.last()
     if not entries:
         render.out("Nothing to undo.")
@@ -197,6 +206,20 @@ def undo(*, yes: bool) -> None:
     if client is not None:
         render.out(f"Remit is installed in {open_installer().title(client)} again.")
     refresh_client_rules()
+
+
+def _list_changes(entries: Sequence[JournalEntry]) -> None:
+    """Show the last changes, the next to undo first."""
+    if not entries:
+        render.out("Nothing to undo.")
+        return
+    rows = [
+        (render.local_time(entry.at), entry.command, ", ".join(entry.paths))
+        for entry in entries[:MOST_CHANGES]
+    ]
+    render.table("", ("time", "change", "files"), rows)
+    if len(entries) > MOST_CHANGES:
+        render.out(f"\nand {render.plural(len(entries) - MOST_CHANGES, 'earlier change')}")
 
 
 def _layer(*, everywhere: bool, shared: bool) -> ConfigurationLayer:

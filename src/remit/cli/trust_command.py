@@ -19,6 +19,7 @@ from remit.decision.context import Context, shorten
 from remit.decision.definitions.definition_changes import ChangeVerdict
 from remit.errors import UnknownServerError
 from remit.policy.agent_processes import require_person
+from remit.text.spelling import did_you_mean
 from remit.trust.definition_diff import diff_lines
 from remit.trust.held_definitions import AcceptedBy
 
@@ -126,9 +127,9 @@ def find_candidates(registry: Registry, context: Context, names: Sequence[str]) 
     servers = [item for item in known if not names or any(map(item.declaration.is_called, named))]
     for name in needed:
         if not any(item.declaration.is_called(name) for item in servers):
-            raise UnknownServerError(
-                f"nothing called `{name}` needs your trust", hint="`remit trust` lists what does"
-            )
+            near = did_you_mean(name, [each.declaration.server or "" for each in known])
+            hint = near or "`remit trust` lists what does"
+            raise UnknownServerError(f"nothing called `{name}` needs your trust", hint=hint)
     return TrustCandidates(servers, states, definitions)
 
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from typing import Any
 
 from remit.errors import FileChangeError
@@ -88,12 +89,33 @@ class ChangeJournal:
         Raises:
             FileChangeError: an entry cannot be read.
         """
-        found: list[JournalEntry] = []
-        for name in reversed(self._names()):
-            found.append(self._load(name))
-            if not found[-1].is_derived:
-                return found
+        for group in self._groups():
+            return group
         return []
+
+    def entries(self) -> list[JournalEntry]:
+        """List the entries that a person made, newest first.
+
+        Raises:
+            FileChangeError: an entry cannot be read.
+        """
+        return [group[-1] for group in self._groups()]
+
+    def drop_settled(self) -> list[JournalEntry]:
+        """Forget the last entries that leave nothing to undo, and return those that a person made.
+
+        Their files have the former content already, or the last two cancel each other out and a file changed
+        since, so neither can be undone.
+
+        Raises:
+            FileChangeError: an entry cannot be read.
+        """
+        dropped: list[JournalEntry] = []
+        while settled := _settled(list(islice(self._groups(), 2))):
+            for group in settled:
+                self._forget(len(group))
+                dropped.append(group[-1])
+        return dropped
 
     def undo(self) -> list[str]:
         """Undo the last entry, and return the restored files.
@@ -111,16 +133,29 @@ class ChangeJournal:
                         hint="remove the link, or restore the file by hand",
                     )
                 now = restored[file.path] if file.path in restored else read_exactly(file.path)
-                restored[file.path] = _restored(file, now, entry.command)
+                restored[file.path] = _restored(file, now, entry.command, _hint(entries[-1].command))
         with observing(lambda _: None):  # an undo is not recorded
             for path, text in restored.items():
                 change_file(path, lambda _, text=text: text)
         for entry in entries:
             for file in entry.files:
                 remove_empty(file.made if file.before is None else ())
-        for name in self._names()[-len(entries) :] if entries else ():
-            os.unlink(os.path.join(self._folder, name))
+        self._forget(len(entries))
         return list(restored)
+
+    def _groups(self) -> Iterator[list[JournalEntry]]:
+        """Iterate over the entries that a person made, newest first, each behind those derived from it."""
+        found: list[JournalEntry] = []
+        for name in reversed(self._names()):
+            found.append(self._load(name))
+            if not found[-1].is_derived:
+                yield found
+                found = []
+
+    def _forget(self, count: int) -> None:
+        """Remove the last entries."""
+        for name in self._names()[-count:] if count else ():
+            os.unlink(os.path.join(self._folder, name))
 
     def _names(self) -> list[str]:
         try:
@@ -155,7 +190,38 @@ def _changed(change: ObservedChange, known: ChangedFile | None) -> ChangedFile:
     )
 
 
-def _restored(file: ChangedFile, now: str | None, command: str) -> str | None:
+def _settled(groups: Sequence[Sequence[JournalEntry]]) -> Sequence[Sequence[JournalEntry]]:
+    """Return those of the last groups that leave nothing to undo."""
+    last = [file for group in groups[:1] for entry in group for file in entry.files]
+    found = {file.path: _digest(read_exactly(file.path)) for file in last}
+    if last and all(found[path] == before for path, (before, _) in _net(groups[:1]).items()):
+        return groups[:1]
+    is_changed = any(found[path] != after for path, (_, after) in _net(groups[:1]).items())
+    cancels = len(groups) == 2 and all(before == after for before, after in _net(groups).values())
+    return groups if is_changed and cancels else ()
+
+
+def _net(groups: Iterable[Sequence[JournalEntry]]) -> dict[str, tuple[str | None, str | None]]:
+    """Return the digests of each file before and after all of the groups, which come newest first."""
+    net: dict[str, tuple[str | None, str | None]] = {}
+    for group in groups:
+        for entry in group:
+            for file in entry.files:
+                net[file.path] = file.before, net.get(file.path, (None, file.after))[1]
+    return net
+
+
+_INSTALL = "remit install "
+
+
+def _hint(command: str) -> str:
+    if command.startswith(_INSTALL):
+        client = command.removeprefix(_INSTALL)
+        return f"run `remit uninstall {client}`, which removes Remit's part from the changed file"
+    return "undo your own change to that file first, or edit it; `remit undo --list` shows the changes"
+
+
+def _restored(file: ChangedFile, now: str | None, command: str, hint: str) -> str | None:
     if _digest(now) == file.before:  # the change was recorded, but never made
         return now
     try:
@@ -166,7 +232,7 @@ def _restored(file: ChangedFile, now: str | None, command: str) -> str | None:
     if _digest(now) != file.after or _digest(before) != file.before:
         raise FileChangeError(
             f"{file.path} changed after `{command}`; nothing was undone",
-            hint="undo your own change to that file first, or edit it by hand",
+            hint=hint,
         )
     return before
 

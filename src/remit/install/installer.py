@@ -36,6 +36,7 @@ from remit.install.install_record_store import InstallRecords
 from remit.install.ports import InstallTargets
 from remit.install.recorded_edits import denials_in_place, is_empty, named, recognised
 from remit.install.remit_entries import starts
+from remit.text.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from remit.scanning.ports import Sources
@@ -94,16 +95,17 @@ class Installer:
         """
         return self._records.load(client) is not None
 
-    def client(self, name: str) -> str:
+    def client(self, name: str, *, verb: str = "installed in") -> str:
         """Find a client by a common name.
 
         Raises:
-            InstallError: Remit cannot be installed in it.
+            InstallError: Remit cannot be installed in it, or removed from it.
         """
         client = ALIASES.get(name, name)
         if client not in self._places.clients:
             known = ", ".join(f"`{each}`" for each in self._places.clients)
-            raise InstallError(f"Remit cannot be installed in `{name}`", hint=f"expected one of {known}")
+            near = did_you_mean(name, (*self._places.clients, *ALIASES))
+            raise InstallError(f"Remit cannot be {verb} `{name}`", hint=near or f"expected one of {known}")
         return client
 
     def title(self, client: str) -> str:

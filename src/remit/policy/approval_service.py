@@ -51,6 +51,9 @@ class Permit(NamedTuple):
         return self.approval is not None and self.approval.is_approved is None
 
 
+SHORTEST_PREFIX = 3  # characters of an id that may stand for it
+
+
 class ApprovalService:
     """Asks a person to approve calls; an approval counts for exactly one call, once, until it expires."""
 
@@ -160,12 +163,15 @@ class ApprovalService:
         return list(self._store.waiting(context.workspace, self._clock()))
 
     def find(self, id: str, context: Context) -> Approval:
-        """Find an approval in the project.
+        """Find an approval in the project by its id, or a pending one by the beginning of its id.
 
         Raises:
-            UnknownApprovalError: the approval does not exist.
+            UnknownApprovalError: the approval does not exist, or several ids begin like that.
         """
         found = self._store.approval(id, context.workspace)
+        if found is None and len(id) >= SHORTEST_PREFIX:
+            pending = [each for each in self.waiting(context) if each.id.startswith(id)]
+            found = pending[0] if len(pending) == 1 else None
         if found is None:
             raise UnknownApprovalError(
                 f"no approval `{id}` here", hint="`remit approve` lists the pending ones"

@@ -24,16 +24,24 @@ def as_question(names: Sequence[str]) -> str | None:
 
 
 def spelling_distance(wanted: str, known: str) -> int | None:
-    """Return the edit distance between two words, ignoring case; None if they are not similar."""
+    """Return the edit distance between two words, ignoring case; None if they are not similar.
+
+    Two neighboring letters in the wrong order count as one edit.
+    """
     one, other = wanted.lower()[:_MAX_LENGTH], known.lower()[:_MAX_LENGTH]
     limit = max(1, len(one) // 4)
     if abs(len(other) - len(one)) > limit:
         return None
+    older: list[int] = []
     row = list(range(len(other) + 1))
-    for at, letter in enumerate(one, start=1):
-        before, row[0] = row[0], at
-        for to, its in enumerate(other, start=1):
-            before, row[to] = row[to], min(row[to] + 1, row[to - 1] + 1, before + (letter != its))
-        if min(row) > limit:  # it never falls again
+    for at, letter in enumerate(one):
+        newer = [at + 1]
+        for to, its in enumerate(other):
+            edits = min(row[to + 1] + 1, newer[to] + 1, row[to] + (letter != its))
+            if at and to and (letter, its) == (other[to - 1], one[at - 1]):
+                edits = min(edits, older[to - 1] + 1)
+            newer.append(edits)
+        older, row = row, newer
+        if min(*older, *row) > limit:  # it never falls again
             return None
     return row[-1] if row[-1] <= limit else None

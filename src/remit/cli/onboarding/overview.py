@@ -14,7 +14,6 @@ from remit.decision.tool_names import REMIT
 
 if TYPE_CHECKING:
     from remit.catalog.summary import Summary
-    from remit.decision.decide import ToolDecision
     from remit.decision.tools import Tool
     from remit.install.installer import Installer
     from remit.presentation.request_cost import RequestCost
@@ -84,13 +83,12 @@ def read_overview(registry: Registry, installer: Installer, directory: str = "."
     listed = registry.tools(context)
     summary = summarize(listed, context)
     findings = registry.diagnose(context)
-    mine = [item for item in listed if item.tool.client == context.client and not _is_of_remit(item.tool)]
     servers = [tool for tool, decision in listed if decision.is_available and is_started(tool)]
     return Overview(
         context=context,
         clients=clients,
-        visible=_visible(mine),
-        hidden=sum(not item.decision.is_available for item in mine),
+        visible=summary.visible,
+        hidden=summary.hidden_count,
         cost=registry.sessions.request_cost(context),
         unlisted=_labels(servers, lambda tool: tool.listed_at is None and tool.failure is None),
         failed=_labels(servers, lambda tool: tool.failure is not None),
@@ -126,15 +124,6 @@ def next_step(overview: Overview) -> SuggestedCommand:
     if overview.unlisted:
         return SuggestedCommand("remit scan --connect", "start the servers and list their tools")
     return SuggestedCommand("remit tools", "see every tool that is available here")
-
-
-def _is_of_remit(tool: Tool) -> bool:
-    return tool.source == REMIT or tool.config_status is ConfigStatus.ITSELF
-
-
-def _visible(listed: Sequence[ToolDecision]) -> dict[Kind, int]:
-    shown = [item.tool.kind for item in listed if item.decision.is_available]
-    return {kind: shown.count(kind) for kind in Kind if kind in shown}
 
 
 def _hidden_for(summary: Summary, cause: str) -> list[str]:
