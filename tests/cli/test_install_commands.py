@@ -594,7 +594,9 @@ def test_a_server_that_remit_may_not_start_is_hidden_in_every_answer_with_the_ne
     assert "not trusted" in why
     assert "`remit trust till`" in why
     overview = ada.run("scan")
-    assert "Not trusted: Remit does not start it: 1; to change it, look at it with `remit trust`" in overview
+    assert "Not trusted: Remit does not start it: 1; to change it, look at it with `remit trust`" in " ".join(
+        overview.split()
+    )
     ada.run("uninstall", "claude-code", "--yes")
     assert "till" in ada.visible()
 
