@@ -52,6 +52,7 @@ def world(sandbox: Sandbox, chance: Random) -> Path:
                     registry, shop, *(tool(name, f"{name} in {label}") for name in names), server=label
                 )
                 registry.usage.record(f"mcp__{label}__{names[0]}", registry.at(str(shop)))
+        registry.index(registry.at(str(shop)))  # how much a search embeds itself depends on the time it takes
     return shop
 
 
