@@ -95,7 +95,14 @@ def open_states(
 
     clock = clock or now
     configuration = ConfigurationService(store.states, TomlFiles(machine, now_ns=now_ns), clock)
-    return StateService(store.states, configuration, LocalDetectors(machine, now_ns=now_ns), clock)
+    detectors = LocalDetectors(machine, now_ns=now_ns)
+
+    def searches(client: str | None) -> bool:
+        from remit.clients.claude.tool_search import searches_itself
+
+        return searches_itself(client, machine)
+
+    return StateService(store.states, configuration, detectors, clock, searches_itself=searches)
 
 
 def open_configuration_file(layer: "ConfigurationLayer", workspace: "Workspace") -> "EditableFile":

@@ -4,7 +4,7 @@ from remit.decision.kinds import Authority, Kind
 from remit.decision.scopes import Scope
 from remit.decision.tools import Tool
 from remit.presentation.remit_tools import OwnTool
-from remit.presentation.request_cost import listed_tokens
+from remit.presentation.request_cost import RequestCost, listed_tokens, name_tokens
 from remit.presentation.strategies import Presentation, ToolGroup, VisibleTool
 
 
@@ -23,3 +23,9 @@ def test_listed_tools_groups_and_remits_own_tools_are_counted() -> None:
     assert own > 0
     group = ToolGroup("git", "Tools of `git`", [entry(40)])
     assert listed_tokens(Presentation([], own=(OwnTool.WHY,), groups=[group])) > own
+
+
+def test_a_client_that_searches_by_itself_pays_for_names() -> None:
+    assert RequestCost(900, 690, 9).direct == 900
+    assert RequestCost(900, 690, 9, names=100).direct == 100
+    assert 0 == name_tokens([]) < name_tokens(["mcp__git__log"]) < name_tokens(["mcp__git__log"] * 2)

@@ -198,7 +198,12 @@ def usage_shape(found: UsageReport, request: RequestCost, context: Context) -> S
     """Return the JSON of `remit usage`."""
     return {
         **asked_for(context),
-        "request_tokens": {"without_remit": request.direct, "with_remit": request.served},
+        "request_tokens": {
+            "without_remit": request.direct,
+            "with_remit": request.served,
+            "all_definitions": request.definitions,
+            "client_searches": request.names is not None,
+        },
         "used": [_tool_use(each) for each in found.used],
         "unused": [_tool_use(each) for each in found.unused],
         "unused_tokens": found.unused_tokens,

@@ -1,18 +1,34 @@
 """What tool definitions cost in a request: sent by the client itself, and through the gateway."""
 
 import json
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from remit.presentation.remit_tools import DEFINITIONS
 from remit.presentation.strategies import Presentation, group_item
-from remit.text.token_estimate import definition_tokens
+from remit.text.token_estimate import definition_tokens, estimate
 
 
 class RequestCost(NamedTuple):
-    """The estimated tokens of the tool definitions in each request of one client."""
+    """The estimated tokens that tools take in the first request of a client, without Remit and with it."""
 
-    direct: int  # the client loads the servers itself
+    definitions: int  # of all tools, if the client loads the servers itself
     served: int  # the gateway lists some of their tools
+    tools: int  # that the client has without Remit
+    names: int | None = None  # tokens of their names, if the client sends only these and searches the rest
+    listed: int = 0  # tools of servers that the gateway lists
+    own: int = 0  # Remit's own tools and groups that it lists
+    budget: int | None = None  # the `token_budget`, if it decides which tools are listed
+
+    @property
+    def direct(self) -> int:
+        """What the client sends for its tools without Remit, as it is configured."""
+        return self.definitions if self.names is None else self.names
+
+
+def name_tokens(names: Iterable[str]) -> int:
+    """Estimate the tokens of a list of names, which has one line for each."""
+    return estimate("".join(f"{name}\n" for name in names))
 
 
 def listed_tokens(presentation: Presentation) -> int:

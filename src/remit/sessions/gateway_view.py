@@ -59,16 +59,16 @@ def gateway_view(
     return GatewayView(present(visible, plan), names, prefix)
 
 
-def direct_tokens(listed: Sequence[ToolDecision], context: Context) -> int:
-    """Estimate the tokens of the tools that the client would send without Remit and its rules."""
+def direct_tools(listed: Sequence[ToolDecision], context: Context) -> list[Tool]:
+    """List the tools that the client would have without Remit and its rules."""
     alone = replace(context, starts_servers=False, is_installed=False, policy=NO_POLICY, filters=None)
-    return sum(
-        tool.tokens or 0
+    return [
+        tool
         for tool, _ in listed
         if tool.kind is Kind.MCP_TOOL
         and tool.source != REMIT
         and decide_by(CATALOG_GATES, tool, alone).is_available
-    )
+    ]
 
 
 def _gateway(listed: Sequence[ToolDecision], context: Context) -> Tool | None:

@@ -8,16 +8,17 @@ from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.catalog.contexts import DEFAULT_CLIENT
+from remit.configuration.config_model import Strategy
 from remit.decision.context import Context
 from remit.decision.decide import ToolDecision
 from remit.decision.declarations import Key
 from remit.decision.kinds import Kind, ToolStatus
 from remit.memory import session_start as memory
 from remit.memory.scope_gate import memory_id
-from remit.presentation.request_cost import RequestCost, listed_tokens
+from remit.presentation.request_cost import RequestCost, listed_tokens, name_tokens
 from remit.search.search_service import Searcher
 from remit.sessions.definition_notices import accepted_notices, held_notices
-from remit.sessions.gateway_view import GatewayView, direct_tokens, gateway_view
+from remit.sessions.gateway_view import GatewayView, direct_tools, gateway_view
 from remit.sessions.install_notices import InstallNotice, notices_section
 from remit.sessions.session_context import (
     KEEP_STATES,
@@ -170,10 +171,21 @@ class SessionService:
         return context.starts_servers and self._gateway_view(listed, context).presentation.is_partial
 
     def request_cost(self, context: Context) -> RequestCost:
-        """Estimate what tool definitions cost in each request, with and without Remit."""
+        """Estimate what tools cost in the first request of a session, with and without Remit."""
         context, listed = self._list_tools(context)
-        served = self._gateway_view(listed, context).presentation
-        return RequestCost(direct=direct_tokens(listed, context), served=listed_tokens(served))
+        searches = self._states.searches_itself(context)
+        plan = self._states.plan(context)
+        served, alone = self._gateway_view(listed, context).presentation, direct_tools(listed, context)
+        is_limited = plan.strategy is Strategy.AUTO and served.is_partial
+        return RequestCost(
+            definitions=sum(tool.tokens or 0 for tool in alone),
+            served=listed_tokens(served),
+            tools=len(alone),
+            names=name_tokens(tool.name for tool in alone) if searches else None,
+            listed=len(served.entries),
+            own=len(served.own) + len(served.groups),
+            budget=plan.token_budget if is_limited else None,
+        )
 
     def _gateway_view(self, listed: Sequence[ToolDecision], context: Context) -> GatewayView:
         plan, workspace = self._states.plan(context), context.workspace

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -53,11 +53,18 @@ class StateService:
     """Takes snapshots, and stores the values that are set or pushed."""
 
     def __init__(
-        self, store: StateStore, configuration: ConfigurationService, detectors: LocalDetectors, clock: Clock
+        self,
+        store: StateStore,
+        configuration: ConfigurationService,
+        detectors: LocalDetectors,
+        clock: Clock,
+        *,
+        searches_itself: Callable[[str | None], bool],
     ) -> None:
         self._store = store
         self._detectors = detectors
         self._clock = clock
+        self._searches_itself = searches_itself
         self._snapshots = SnapshotReader(store, detectors, clock)
         self.configuration = configuration
 
@@ -102,6 +109,10 @@ class StateService:
     def plan(self, context: Context) -> ServingPlan:
         """Return the gateway's plan for this workspace, without endpoint options."""
         return make_plan(self._configuration(context), EndpointChoice())
+
+    def searches_itself(self, context: Context) -> bool:
+        """Tell whether the client searches tools by itself, and so sends names instead of definitions."""
+        return self._searches_itself(context.client)
 
     def watch(self, names: Iterable[str], context: Context) -> StateWatch | None:
         """Return what decisions about tools depend on; None if checking it takes a full snapshot."""

@@ -94,19 +94,19 @@ def test_claude_code_is_not_said_to_send_every_definition(sandbox: Sandbox, shop
     found = rows(sandbox, shop)
     assert found["Tools"] == "200 tools from 1 server"
     said = re.fullmatch(
-        r"about ([\d,]+) in definitions of all tools \(Claude Code's own search sends names only\); "
-        r"Remit sends about ([\d,]+)",
+        r"Claude Code now: about ([\d,]+) \(names of 200 tools; definitions come when it searches\); "
+        r"with Remit: about ([\d,]+) \(5 definitions of its own\)",
         found["Tokens"],
     )
     assert said
     direct, served = (int(text.replace(",", "")) for text in said.groups())
-    assert direct > 6000 > 1000 > served > 100
+    assert 6000 > direct > 1000 > served > 100
     sandbox.remit("install", "claude-code", "--yes", cwd=shop)
     found = rows(sandbox, shop)
     assert found["Clients"].startswith("Claude Code (1 server, with Remit)")
     assert found["Tokens"] == (
-        f"Remit sends about {served}, of about {said[1]} in definitions of all tools "
-        "(Claude Code's own search would send names only)"
+        f"with Remit: about {served} (5 definitions of its own); Claude Code alone: about {said[1]} "
+        "(names of 200 tools; definitions come when it searches)"
     )
     assert found["Next"].startswith("remit tools ")
 
@@ -118,10 +118,38 @@ def test_the_cost_of_a_client_without_search_is_shown_with_and_without_remit(
         here = registry.at(str(shop), "cursor")
         overview = read_overview(registry, open_installer(), str(shop))
     cursor = FoundClient("cursor", "Cursor", 1, is_installable=True, is_installed=False)
-    overview = overview._replace(context=here, clients=[cursor], cost=RequestCost(15_812, 486))
-    assert cost_text(overview) == "about 15,800 tokens per request now; about 486 with Remit"
-    overview = overview._replace(clients=[cursor._replace(is_installed=True)])
-    assert cost_text(overview) == "about 486 tokens per request; about 15,800 without Remit"
+    overview = overview._replace(context=here, clients=[cursor], cost=RequestCost(15_812, 486, 90, own=5))
+    assert cost_text(overview) == (
+        "Cursor now: about 15,800 (90 definitions); with Remit: about 486 (5 definitions of its own)"
+    )
+    cost = RequestCost(15_812, 4_486, 90, listed=30, own=5, budget=6_000)
+    overview = overview._replace(clients=[cursor._replace(is_installed=True)], cost=cost)
+    assert cost_text(overview) == (
+        "with Remit: about 4,490 (30 definitions within `token_budget`, 6,000, and 5 of its own); "
+        "Cursor alone: about 15,800 (90 definitions)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("cost", "why"),
+    [
+        (RequestCost(900, 690, 9, names=100, own=5), "more, for so few tools, because of its own"),
+        (
+            RequestCost(3_090, 3_780, 23, listed=23, own=5),
+            "more, because all tools fit the budget; a lower `token_budget` sends fewer",
+        ),
+        (
+            RequestCost(3_090, 3_780, 23, names=300, listed=23, own=5),
+            "more, because it sends definitions; a lower `token_budget` sends fewer",
+        ),
+    ],
+)
+def test_a_higher_cost_with_remit_is_explained(
+    sandbox: Sandbox, shop: Path, cost: RequestCost, why: str
+) -> None:
+    with sandbox.registry() as registry:
+        overview = read_overview(registry, open_installer(), str(shop))
+    assert cost_text(overview._replace(cost=cost)).endswith(f"; {why}")
 
 
 def test_tools_that_only_remit_hides_cost_without_it(sandbox: Sandbox, shop: Path) -> None:

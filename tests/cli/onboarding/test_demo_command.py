@@ -67,7 +67,7 @@ def test_the_demo_tells_its_story_and_leaves_nothing_behind(world: Sandbox) -> N
     in_shop, _, in_blog = told.stdout.partition("\n2. ")[0].partition("~/blog $")
     assert "articles" not in in_shop
     assert "deploy" not in in_blog
-    assert "; Remit sends about " in " ".join(told.stdout.split())
+    assert "; with Remit: about " in " ".join(told.stdout.split())
     sample = README.read_text("utf-8").partition("$ remit\n")[2].partition("```")[0]
     assert sample in told.stdout  # the readme shows the demo's last screen
     assert lines[-3].strip().startswith("remit ")

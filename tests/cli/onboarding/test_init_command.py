@@ -50,10 +50,10 @@ def test_init_measures_and_installs(sandbox: Sandbox, shop: Path) -> None:
     costs = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines() if len(line.split()) == 3}
     assert [costs[name][0] for name in ("tickets", "orders", "deploy")] == ["5", "5", "4"]
     said = (
-        r"   Tokens: about 1,\d{3} in definitions of all tools \(Claude Code's own search\n"
-        r"   sends names only\); Remit sends about \d{3}\.\n"
+        r"Tokens: Claude Code now: about \d{3} \(names of 1\d tools; definitions come when it searches\); "
+        r"with Remit: about \d{3} \("
     )
-    assert re.search(said, done.stdout)
+    assert re.search(said, " ".join(done.stdout.split()))
     assert "  undo       remit uninstall claude-code\n" in done.stdout
     assert "remit" in json.loads((sandbox.home / ".claude.json").read_text())["mcpServers"]
     again = sandbox.remit("init", "--yes", cwd=shop)
@@ -65,7 +65,7 @@ def test_a_server_that_is_not_trusted_is_named_and_not_among_those_that_start(
 ) -> None:
     sandbox.write(shop / ".mcp.json", servers("gitlab"))
     sandbox.write(sandbox.home / ".claude/settings.json", {"enableAllProjectMcpServers": True})
-    seen = on_a_terminal(sandbox, shop, "y\nn\n")
+    seen = on_a_terminal(sandbox, shop, "n\ny\nn\n")
     said, _, started = seen.partition("Remit starts each server once")
     assert "Not trusted yet, so not started and not counted: `gitlab`." in said
     assert "gitlab" not in started.partition("3. Install")[0]

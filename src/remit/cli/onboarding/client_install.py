@@ -29,8 +29,8 @@ NARROWED = "claude-code"  # the client with a list of allowed servers: it loads 
 _INSTEAD = "put the key into a file, set REMIT_EMBEDDINGS_KEY_FILE to its path, and install again"
 
 
-def install_in(installer: Installer, client: str, *, yes: bool) -> bool:
-    """Install Remit in a client, if the user agrees, and offer to trust its projects' servers."""
+def install_in(installer: Installer, client: str, *, yes: bool, asks_trust: bool = True) -> bool:
+    """Install Remit in a client, if the user agrees, and offer to trust the servers of projects."""
     title, changes = installer.title(client), installer.plan(client)
     if any(change.is_change for change in changes):
         if installer.is_new(client):
@@ -46,7 +46,8 @@ def install_in(installer: Installer, client: str, *, yes: bool) -> bool:
     else:
         installer.install(client)  # restores a lost record
         render.out(f"Already installed in {title}; nothing was changed.")
-    if offer_trust(installer, client, yes=yes, is_asked=True) and installer.takes_over(client):
+    is_more = asks_trust and offer_trust(installer, client, yes=yes, is_asked=True)
+    if is_more and installer.takes_over(client):
         installer.install(client)  # Remit serves more now
     _after(installer, client)
     return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
+from typing import TYPE_CHECKING
 
 from remit.bootstrap import open_registry
 from remit.bootstrap_install import open_installer
@@ -11,7 +12,9 @@ from remit.cli import render
 from remit.cli.onboarding.overview import FoundClient, Overview, next_step, read_overview
 from remit.decision.kinds import Kind
 
-SEARCHES = "claude-code"  # its own tool search is on by default, and sends names instead of definitions
+if TYPE_CHECKING:
+    from remit.presentation.request_cost import RequestCost
+
 _WIDTH = 80
 _LABEL = 10  # columns
 
@@ -41,17 +44,38 @@ def print_dashboard(overview: Overview) -> None:
 
 
 def cost_text(overview: Overview) -> str:
-    """Describe what tool definitions cost in each request, with and without Remit."""
-    direct, served = (f"about {render.rounded(tokens)}" for tokens in overview.cost)
-    is_installed = overview.client is not None and overview.client.is_installed
-    if overview.context.client == SEARCHES:
-        everything, note = f"{direct} in definitions of all tools", "Claude Code's own search"
-        if is_installed:
-            return f"Remit sends {served}, of {everything} ({note} would send names only)"
-        return f"{everything} ({note} sends names only); Remit sends {served}"
-    if is_installed:
-        return f"{served} tokens per request; {direct} without Remit"
-    return f"{direct} tokens per request now; {served} with Remit"
+    """Compare what tools cost in the first request: for the client as it is configured, and with Remit."""
+    cost, client = overview.cost, overview.client
+    alone, remit = (f"about {render.rounded(tokens)}" for tokens in (cost.direct, cost.served))
+    alone, remit = f"{alone} ({_sent_alone(cost)})", f"{remit} ({_sent_by_remit(cost)})"
+    title = overview.context.client if client is None else client.title
+    if client is not None and client.is_installed:
+        text = f"with Remit: {remit}; {title} alone: {alone}"
+    else:
+        text = f"{title} now: {alone}; with Remit: {remit}"
+    return f"{text}; {_why_more(cost)}" if cost.served > cost.direct else text
+
+
+def _sent_alone(cost: RequestCost) -> str:
+    if cost.names is None:
+        return _count(cost.tools, "definition")
+    return f"names of {_count(cost.tools, 'tool')}; definitions come when it searches"
+
+
+def _sent_by_remit(cost: RequestCost) -> str:
+    listed = _count(cost.listed, "definition")
+    if cost.budget is not None:
+        listed = f"{listed} within `token_budget`, {cost.budget:,}"
+    return f"{listed}, and {cost.own:,} of its own" if cost.listed else f"{cost.own:,} definitions of its own"
+
+
+def _why_more(cost: RequestCost) -> str:
+    """Say why Remit sends more than the client alone, and how to change that."""
+    if not cost.listed:
+        return "more, for so few tools, because of its own"
+    if cost.names is None:
+        return "more, because all tools fit the budget; a lower `token_budget` sends fewer"
+    return "more, because it sends definitions; a lower `token_budget` sends fewer"
 
 
 def _rows(overview: Overview) -> Iterator[tuple[str, Sequence[str]]]:

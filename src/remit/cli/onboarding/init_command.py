@@ -15,8 +15,8 @@ from remit.bootstrap import open_registry
 from remit.bootstrap_gateway import open_upstreams
 from remit.bootstrap_install import open_installer
 from remit.cli import render, server_output
-from remit.cli.onboarding.client_install import install_in
-from remit.cli.onboarding.dashboard import SEARCHES, client_text, cost_text
+from remit.cli.onboarding.client_install import install_in, offer_trust
+from remit.cli.onboarding.dashboard import client_text, cost_text
 from remit.cli.onboarding.overview import Overview, is_started, read_overview
 from remit.cli.options import NOTHING_DONE, agrees
 from remit.cli.scan_commands import embed_new_tools
@@ -56,12 +56,18 @@ def init(*, yes: bool) -> None:
         render.out(f"1. Clients found for {render.place(overview.context)}")
         for client in overview.clients:
             render.out(f"   {render.printable(client_text(client))}")
-        render.out("\n2. Tools and what they cost")
+    render.out("\n2. Tools and what they cost")
+    client = overview.client
+    asked = client.name if client is not None and client.is_installable else None
+    if asked is not None:  # before measuring: a server that is not trusted would not be in the figures
+        offer_trust(installer, asked, yes=yes, is_asked=True)
+    with open_registry() as registry:
+        overview = read_overview(registry, installer)
         if _list_servers(registry, overview.context, yes=yes):
             overview = read_overview(registry, installer)
         _show_cost(overview)
     render.out("\n3. Install")
-    _install(overview, installer, yes=yes)
+    _install(overview, installer, asked, yes=yes)
 
 
 def _list_servers(registry: Registry, context: Context, *, yes: bool) -> bool:
@@ -119,20 +125,17 @@ def _show_servers(found: Sequence[ServerListing], registry: Registry, context: C
 
 def _show_cost(overview: Overview) -> None:
     if overview.cost.direct:
-        lead = "Tokens:" if overview.context.client == SEARCHES else "Tool definitions cost"
-        for line in wrap(f"{lead} {cost_text(overview)}.", _WIDTH):
+        for line in wrap(f"Tokens: {cost_text(overview)}.", _WIDTH):
             render.out(f"   {line}")
-        if overview.cost.served >= overview.cost.direct:
-            render.out("   All tools fit Remit's budget, so it sends them all, and its own few.")
 
 
-def _install(overview: Overview, installer: Installer, *, yes: bool) -> None:
+def _install(overview: Overview, installer: Installer, asked: str | None, *, yes: bool) -> None:
     """Offer to install Remit in each client that has servers and not Remit."""
     for client in overview.clients:
         if client.is_installed:
             render.out(f"   Already installed in {client.title}.")
         elif client.is_installable:
-            install_in(installer, client.name, yes=yes)
+            install_in(installer, client.name, yes=yes, asks_trust=client.name != asked)
         else:
             render.out(
                 f"   {client.title} has no installer: add the server `remit serve` to its configuration."
