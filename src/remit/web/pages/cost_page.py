@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from remit.cli.json_output import Shape
-from remit.cli.onboarding.dashboard import SEARCHES
 from remit.cli.switch_commands import pruning_shape
 from remit.cli.usage_commands import usage_shape
 from remit.usage.server_costs import server_costs
@@ -26,7 +25,7 @@ def read(sources: PageSources, asked: PageRequest) -> PageAnswer:
         return {
             "summary": listing.summary,
             "request": request,
-            "searches": context.client == SEARCHES,
+            "searches": request.names is not None,
             "used": sum(each.used for each in costs),
             "unused": sum(each.unused for each in costs),
             "most": max((each.total for each in costs), default=0),
