@@ -62,3 +62,11 @@ def test_what_is_its_own_file_has_no_line(sandbox: Sandbox) -> None:
 def line_in(sandbox: Sandbox, path: Path, scope: Scope = Scope.GLOBAL) -> int | None:
     tool = server("git", scope=scope)._replace(source=str(path))
     return declaration_line(tool, context(), sandbox.client_files().line_of)
+
+
+def test_a_link_is_not_followed_for_a_line(sandbox: Sandbox) -> None:
+    secret = sandbox.write(sandbox.home / "secret.json", {"mcpServers": {"git": {}}})
+    (sandbox.home / "link.json").symlink_to(secret)
+    files = sandbox.client_files()
+    assert files.line_of(str(secret), "mcpServers") == 1
+    assert files.line_of(str(sandbox.home / "link.json"), "mcpServers") == 0

@@ -55,7 +55,7 @@ def tell(world: DemoWorld) -> Generator[StoryLine]:
         yield from _call(refused)
         yield from _command(world, shop, "approve", str(refused.approval), "--yes")
         yield from _call(agent.call(SERVED, ARGUMENTS))
-    yield _title("5. Tool definitions cost tokens. Remit sends a few; the agent finds the others.")
+    yield _title("5. Definitions cost tokens. This client sends all of them; Remit sends a few.")
     yield from _command(world, shop)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 SERVER = Path(__file__).with_name("demo_server.py")
+SETTINGS = {"env": {"ENABLE_TOOL_SEARCH": "false"}}  # the client sends every definition, as most do
 POLICY = """\
 token_budget = 500
 
@@ -105,6 +106,8 @@ def build_world(directory: Path) -> DemoWorld:
             indent=2,
         ),
     )
+    (world.home / ".claude").mkdir(exist_ok=True)
+    _write(world.home / ".claude/settings.json", json.dumps(SETTINGS))
     _write(world.shop / "remit.toml", POLICY)
     return world
 

@@ -71,9 +71,14 @@ class ClientFiles:
         return add_sandboxes(facts, sandboxes, self._machine.home)
 
     def line_of(self, path: str, *keys: str) -> int:
-        """Find the line of the member that keys lead to in a JSON or TOML file; 0 if it is not there."""
+        """Find the line of the member that keys lead to in a JSON or TOML file; 0 if it is not there.
+
+        A link is not followed: a repository's may lead to a file of the user's that nobody asked for.
+        """
         from remit.files.json_positions import JsonText, position  # imported late: only warnings need it
 
+        if os.path.realpath(path) != path:
+            return 0
         try:
             text = read_text(path, limit=_LINES_LIMIT) or ""
             if path.endswith(".toml"):
