@@ -49,10 +49,7 @@ def test_init_measures_and_installs(sandbox: Sandbox, shop: Path) -> None:
     assert "   Claude Code (3 servers)\n" in done.stdout
     costs = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines() if len(line.split()) == 3}
     assert [costs[name][0] for name in ("tickets", "orders", "deploy")] == ["5", "5", "4"]
-    said = (
-        r"Tokens: Claude Code now: about \d{3} \(names of 1\d tools; definitions come when it searches\); "
-        r"with Remit: about \d{3} \("
-    )
+    said = r"Tokens: Claude Code now: about 1,\d{3} \(14 definitions\); with Remit: about \d{3} \("
     assert re.search(said, " ".join(done.stdout.split()))
     assert "  undo       remit uninstall claude-code\n" in done.stdout
     assert "remit" in json.loads((sandbox.home / ".claude.json").read_text())["mcpServers"]
