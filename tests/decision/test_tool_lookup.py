@@ -126,6 +126,7 @@ def test_canonical_names_are_compared_without_their_prefix() -> None:
     assert near_names("gti", ["mcp__git__*"]) == ["mcp__git__*"]
     assert near_names("mcp__gitt__*", CANONICAL) == ["mcp__git__*"]
     assert near_names("Raed", ["Reed", "Read"]) == ["Read", "Reed"]
+    assert near_names("mcp__notes__wrtie", ["Write", "mcp__notes__write"])[0] == "mcp__notes__write"
 
 
 def test_no_more_than_three_are_told_nearest_first() -> None:

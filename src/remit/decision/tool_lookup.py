@@ -111,8 +111,17 @@ def near_names(wanted: str, usable: Iterable[str]) -> list[str]:
     its server, is nearer than a misspelling, and a misspelling is nearer than a name that has more words.
     """
     asked = _forms(wanted[:_LONGEST])
-    ranked = sorted((rank, name) for name in set(usable) if (rank := _rank(asked, _forms(name))) is not None)
-    return [name for (kind, _), name in ranked if kind == ranked[0][0][0]][:MOST_SUGGESTIONS]
+    known = {name: _forms(name) for name in usable}
+    ranked = sorted(
+        (
+            rank,
+            spelling_distance(asked.plain, forms.plain) is None,
+            name,
+        )  # of equals, its own server's
+        for name, forms in known.items()
+        if (rank := _rank(asked, forms)) is not None
+    )
+    return [name for (kind, _), _, name in ranked if kind == ranked[0][0][0]][:MOST_SUGGESTIONS]
 
 
 def _forms(name: str) -> _Forms:
