@@ -17,12 +17,13 @@ help: ## List what can be made
 run: setup ## Show the tools on this machine for DIR (default: here), or the demo if there are none
 	@$(BIN)/remit demo --unless-tools "$(DIR)"
 
-install: ## Install the command `remit` for this user, with uv or pipx
+PIPX_INSTALL = install --force --pip-args="--constraint $(CURDIR)/constraints.txt" .
+
+install: ## Install the command `remit` for this user, with uv, pipx, or a pipx from the environment here
 	@if command -v uv >/dev/null; then uv tool install --force --reinstall --constraints constraints.txt .; \
-	elif command -v pipx >/dev/null; then pipx install --force --pip-args="--constraint $(CURDIR)/constraints.txt" .; \
-	else echo "error: \`make install\` needs uv or pipx, and neither is on the PATH" >&2; \
-	echo "hint: install one of them, see docs.astral.sh/uv or pipx.pypa.io; or use .venv/bin/remit from \`make run\`" >&2; \
-	exit 1; fi
+	elif command -v pipx >/dev/null; then pipx $(PIPX_INSTALL); \
+	else $(MAKE) --no-print-directory setup && $(PIP) pipx && \
+	PIPX_DEFAULT_PYTHON="$$(command -v "$(PYTHON)")" $(BIN)/python -m pipx $(PIPX_INSTALL); fi
 	@echo "next: run \`remit init\`"
 
 setup: $(VENV)/.installed ## Make the environment, with `.venv/bin/remit` in it
