@@ -59,19 +59,15 @@ def _outline(path: str, value: Any, depth: int) -> Iterator[str]:
 
 def _words(value: Any) -> str:
     match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
         case str():
             return f"text of {len(value):,} characters"
-        case int() | float():
-            return "number"
         case list():
             return _array_words(cast("list[Any]", value))
-        case _:
-            count = len(cast("Mapping[str, Any]", value))
+        case dict():
+            count = len(cast("dict[str, Any]", value))
             return f"object with {count:,} {'key' if count == 1 else 'keys'}"
+        case _:
+            return _kind(value)
 
 
 def _array_words(items: list[Any]) -> str:
