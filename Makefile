@@ -108,8 +108,8 @@ HAS_NPM := $(shell command -v npm)
 test-servers: $(VENV)/.test $(if $(HAS_NPM),$(SERVERS)/.all) ## Ask real servers of npm and PyPI for their tools
 	$(if $(HAS_NPM),$(ASK),@echo "skipped: npm is not on the PATH")
 
-test-servers-slice: $(VENV)/.test $(if $(HAS_NPM),$(SERVERS)/.slice) ## Ask three small ones of them
-	$(if $(HAS_NPM),REMIT_TEST_SERVERS_COUNT=3 $(ASK),@echo "skipped: npm is not on the PATH")
+test-servers-slice: $(VENV)/.test $(if $(HAS_NPM),$(SERVERS)/.slice) ## Ask four small ones of them
+	$(if $(HAS_NPM),REMIT_TEST_SERVERS_COUNT=4 $(ASK),@echo "skipped: npm is not on the PATH")
 
 BROWSER := build/browser
 IN_BROWSER = REMIT_TEST_AXE="$(CURDIR)/$(BROWSER)/node_modules/axe-core/axe.min.js" $(BIN)/python -m pytest
