@@ -76,7 +76,7 @@ class Scanner:
 
     def scan(self, context: Context) -> Changes:
         """Read and store everything again, and return the changes."""
-        return self._reader.scan(self._views(context), is_served=context.starts_servers)[0]
+        return self._reader.scan(self._views(context), is_served=context.starts_servers)
 
     def refresh(self, context: Context) -> None:
         """Read and store the clients whose files changed since the last scan of this workspace."""
@@ -97,15 +97,16 @@ class Scanner:
         return {name: fingerprint for inputs in found for name, fingerprint in inputs.items()}
 
     def resolved(self, context: Context) -> list[Resolved]:
-        """Read, resolve and store everything again, and return it with launches, which are never stored."""
-        return self._reader.scan(self._views(context), is_served=context.starts_servers)[1]
+        """Read and resolve everything again, and store what changed; launches are returned, never stored."""
+        found = self._reader.readings(self._views(context), is_served=context.starts_servers)
+        return [item for _, resolved in found.values() for item in resolved]
 
     def last_resolved(self, context: Context) -> list[Resolved]:
         """Return the resolved declarations of the last scan, with launches; store nothing."""
         return self._reader.last_resolved(self._views(context))
 
     def readings(self, context: Context) -> Mapping[str, tuple[ClientReading, list[Resolved]]]:
-        """Read everything again, then store it; return the readings by client."""
+        """Read everything again, and store what changed; return the readings by client."""
         return self._reader.readings(self._views(context))
 
     def line_of(self, path: str, *keys: str) -> int:

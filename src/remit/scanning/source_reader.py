@@ -33,29 +33,27 @@ class SourceReader:
         self._clock = clock
         self._last: dict[View, tuple[Mapping[str, str], list[Resolved]]] = {}  # with its inputs
 
-    def scan(self, views: Iterable[View], *, is_served: bool) -> tuple[Changes, list[Resolved]]:
-        """Read and store each view; return the changes and the resolved declarations.
+    def scan(self, views: Iterable[View], *, is_served: bool) -> Changes:
+        """Read and store each view; return the changes.
 
         With `is_served`, for a gateway, add Remit's own server.
         """
-        changes: list[Changes] = []
-        found: list[Resolved] = []
-        for view in views:
-            reading, resolved = self._read(view, is_served=is_served)
-            changes.append(self._save(reading, resolved, view))
-            found += resolved
-        together = Changes(
+        changes = [self._save(*self._read(view, is_served=is_served), view) for view in views]
+        return Changes(
             added=[item for each in changes for item in each.added],
             removed=[item for each in changes for item in each.removed],
             changed=[item for each in changes for item in each.changed],
         )
-        return together, found
 
-    def readings(self, views: Iterable[View]) -> Mapping[str, tuple[ClientReading, list[Resolved]]]:
-        """Read everything, then store it; return the readings by client."""
-        found = {view: self._read(view) for view in views}
+    def readings(
+        self, views: Iterable[View], *, is_served: bool = False
+    ) -> Mapping[str, tuple[ClientReading, list[Resolved]]]:
+        """Read everything, then store the views that changed; return the readings by client."""
+        found = {view: self._read(view, is_served=is_served) for view in views}
         for view, (reading, resolved) in found.items():
-            self._save(reading, resolved, view)
+            is_first_gateway = is_served and not self._store.is_resolved(REMIT, view)
+            if is_first_gateway or reading.inputs != self._store.inputs(view):
+                self._save(reading, resolved, view)
         return {view.client: read for view, read in found.items()}
 
     def last_resolved(self, views: Iterable[View]) -> list[Resolved]:
