@@ -30,17 +30,19 @@ def test_what_a_project_drops_after_it_was_trusted_still_limits_its_server(
     sandbox: Sandbox, shop: Path
 ) -> None:
     shown = sandbox.remit("trust", cwd=shop).stdout
-    assert "  sandbox no network; reads docs\n  inherits PATH, HOME and the like; none of" in shown
+    assert "  sandbox no network; reads docs\n          to run, also reads " in shown
+    assert "tools" in shown.split("also reads ")[1].splitlines()[0].split(", ")
+    assert "\n  inherits PATH, HOME and the like; none of" in shown
     assert sandbox.remit("trust", "till", "--yes", cwd=shop).returncode == 0
     sandbox.write(shop / "remit.toml", 'strategy = "state"\n')
     shown = sandbox.remit("trust", cwd=shop).stdout
     assert "till (project, .mcp.json): trusted\n" in shown
-    assert (
-        "  sandbox no network; reads docs\n          its project now declares no sandbox; trust it" in shown
-    )
+    assert "  sandbox no network; reads docs\n" in shown
+    assert "\n          its project now declares no sandbox; trust it" in shown
     (found,) = json.loads(sandbox.remit("trust", "--json", cwd=shop).stdout)["servers"]
     assert found["sandbox"] == {"network": False, "read": ["docs"], "write": []}
     assert found["inherits"] is False
+    assert "tools" in found["opens"]
     assert sandbox.remit("trust", "till", "--yes", cwd=shop).returncode == 0
     assert "  sandbox none\n" in sandbox.remit("trust", cwd=shop).stdout
 

@@ -84,6 +84,7 @@ def test_a_file_says_what_is_always_listed_and_how_servers_are_run() -> None:
         sessions = "shared"
         inherit_env = ["PATH"]
         deadline = 2.5
+        projects = ["~/code/shop", "/srv/x", "~", "*"]
         [servers.web]
         inherit_env = false
         [agents.scout]
@@ -96,7 +97,11 @@ def test_a_file_says_what_is_always_listed_and_how_servers_are_run() -> None:
         pinned=("mcp__git__*",),
         own_tools=("why_tool",),
         servers=(
-            AccessLists("git", options=ServerOptions(False, "shared", ("PATH",), 2.5)),
+            AccessLists(
+                "git",
+                options=ServerOptions(False, "shared", ("PATH",), 2.5),
+                projects=("~/code/shop", "/srv/x", "~", "*"),
+            ),
             AccessLists("web", options=ServerOptions(inherit_env=False)),
         ),
         agents=(AccessLists("scout", presentation=PresentationOptions("search")),),
@@ -137,6 +142,7 @@ def test_what_is_wrong_about_how_servers_are_run_is_said_with_what_was_perhaps_m
         sessions = "share"
         inherit_env = "PATH"
         deadline = 0
+        projects = ["shop"]
         [agents.scout]
         strategy = "serch"
         [rooms.git]
@@ -158,6 +164,11 @@ def test_what_is_wrong_about_how_servers_are_run_is_said_with_what_was_perhaps_m
             "servers.git.deadline",
             "expected a number of seconds above 0 and up to 86400, found a number",
             None,
+        ),
+        (
+            "servers.git.projects",
+            "expected the absolute path of a project, found `shop`",
+            'for example `["~/code/shop"]`, or `["*"]` for all projects',
         ),
         (
             "agents.scout.strategy",

@@ -314,6 +314,19 @@ def test_what_trust_was_given_to_is_the_label_as_it_stood() -> None:
     assert compile_policy([machine('[tools."*"]\ndanger = "low"')], {}).trust_requests == ()
 
 
+def test_a_rule_by_name_lowers_no_danger_of_a_projects_tool_except_in_its_own_trusted_file() -> None:
+    wipe = tool("delete", is_trusted=True)
+    low = '[tools."*delete"]\ndanger = "low"'
+    for file in (machine(low), managed(low)):
+        assert verdict(wipe, here(file, mode=Mode.PLAN)) == FORBIDDEN
+        assert verdict(tool("delete"), here(file, mode=Mode.PLAN)) == VISIBLE
+    own = project(low)
+    assert verdict(wipe, here(own, mode=Mode.PLAN)) == FORBIDDEN
+    assert verdict(wipe, here(own, mode=Mode.PLAN, trusted=[(own, "*delete")])) == VISIBLE
+    raised = machine('[tools."*"]\ndanger = "critical"')
+    assert verdict(tool("read", is_trusted=True), here(raised)) == ASKED
+
+
 @pytest.mark.parametrize(
     ("files", "is_trusted", "trusts_annotations"),
     [
@@ -321,7 +334,9 @@ def test_what_trust_was_given_to_is_the_label_as_it_stood() -> None:
         ((), True, False),
         ((), False, False),
         ((machine("[servers.git]\ntrusted = true"),), None, True),
-        ((machine("[servers.git]\ntrusted = true"),), False, True),
+        ((machine("[servers.git]\ntrusted = true"),), False, False),
+        ((machine("[servers.git]\ntrusted = true"),), True, False),
+        ((machine('[servers.git]\ntrusted = true\nprojects = ["*"]'),), True, True),
         ((machine("[servers.git]\ntrusted = false"),), None, False),
         ((project("[servers.git]\ntrusted = false"),), True, False),
         ((project("[servers.git]\ntrusted = true"),), False, False),
@@ -403,6 +418,9 @@ def test_a_project_cannot_have_its_servers_believed() -> None:
         (PROJECT.path, "a project cannot make its own servers trusted to rate their tools")
     ]
     assert messages(project("[servers.git]\ntrusted = false")) == []
+    assert messages(project('[servers.git]\nprojects = ["*"]')) == [
+        (PROJECT.path, "a project cannot say which projects a rule is for")
+    ]
 
 
 def test_a_project_cannot_say_how_servers_are_run_nor_ignore_what_tools_need() -> None:

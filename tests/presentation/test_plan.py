@@ -32,7 +32,7 @@ def tool(name: str) -> Tool:
 def test_without_a_word_all_is_as_usual() -> None:
     usual = planned()
     assert (usual.strategy, usual.token_budget, usual.own_tools) == ("auto", 6_000, GATEWAY_TOOLS)
-    assert usual.run("git", None) == ServerOptions()
+    assert usual.run("git", None, is_projects=False) == ServerOptions()
     assert usual.namespace(tool("mcp__my.server__x")._replace(server="my.server")) == "my_server"
 
 
@@ -109,11 +109,25 @@ def test_only_the_user_and_an_administrator_say_how_servers_are_run() -> None:
         (PROJECT, {"servers": {"git": {"sessions": "shared"}}}),
         (managed, {"servers": {"g*": {"inherit_env": False, "deadline": 9}}}),
     )
-    assert run.run("git", None) == ServerOptions(prefix=False, inherit_env=False, deadline=9.0)
-    assert run.run("web", None) == ServerOptions()
+    assert run.run("git", None, is_projects=False) == ServerOptions(
+        prefix=False, inherit_env=False, deadline=9.0
+    )
+    assert run.run("web", None, is_projects=False) == ServerOptions()
     labelled = planned((MACHINE, {"servers": {"plugin:acme:git": {"inherit_env": ["A"]}}}))
-    assert labelled.run("git", "acme").inherit_env == ("A",)
-    assert labelled.run("git", None) == ServerOptions()
+    assert labelled.run("git", "acme", is_projects=False).inherit_env == ("A",)
+    assert labelled.run("git", None, is_projects=False) == ServerOptions()
+
+
+def test_a_name_permits_a_projects_server_nothing() -> None:
+    table = {"prefix": False, "inherit_env": True, "deadline": 9, "sessions": "own"}
+    by_name = planned((MACHINE, {"servers": {"git": table}}))
+    assert by_name.run("git", None, is_projects=True) == ServerOptions(sessions="own", deadline=9.0)
+    assert by_name.is_prefixed(server("git")._replace(is_trusted=True))
+    assert not by_name.is_prefixed(server("git"))
+    strict = planned((MACHINE, {"servers": {"*": {"inherit_env": False, "prefix": True}, "git": table}}))
+    assert strict.run("git", None, is_projects=True)[:3] == (True, "own", False)
+    named = planned((MACHINE, {"servers": {"git": {**table, "projects": ["/code/shop"]}}}))
+    assert named.run("git", None, is_projects=True) == named.run("git", None, is_projects=False)
 
 
 def test_the_budget_of_a_result_is_the_most_specific_one() -> None:

@@ -37,7 +37,7 @@ from remit.files.file_stamps import FileStamps
 from remit.registry import Registry
 from remit.search.engine import SearchEngine
 from remit.store.sqlite_store import SqliteStore
-from remit.trust.server_sandbox import Sandbox
+from remit.trust.server_sandbox import OpenedPaths, Sandbox
 from remit.upstream.launch.launch_facts import LaunchFacts
 from remit.upstream.upstream_model import Offer, Upstream
 from support.builders import CLIENT
@@ -192,6 +192,9 @@ class Paper:
     def examine_sandboxes(self, facts: LaunchFacts, sandboxes: Mapping[Key, Sandbox | None]) -> LaunchFacts:
         assert not any(sandboxes.values())
         return facts
+
+    def opened_paths(self, launch: Launch, sandbox: Sandbox, workspace: Workspace) -> OpenedPaths:
+        raise AssertionError(f"no server has a sandbox: {launch}, {sandbox}, {workspace}")
 
     def line_of(self, path: str, *keys: str) -> int:  # noqa: ARG002 - no finding is printed
         return 0

@@ -9,7 +9,7 @@ from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import REMIT as OURS
 from remit.decision.tools import Definition, Tool, Winner
-from remit.presentation.plan import ServingPlan
+from remit.presentation.plan import RunRule, ServingPlan
 from remit.presentation.served_names import LONGEST
 from remit.sessions.gateway_view import GatewayView, gateway_view
 from support.builders import context, server
@@ -48,7 +48,7 @@ def test_a_tool_that_the_gateway_may_not_start_keeps_its_own_name() -> None:
 def test_a_name_that_is_too_long_or_not_unique_is_the_one_that_is_served() -> None:
     long = COMMIT._replace(name=f"mcp__git__{'x' * 80}")
     own = COMMIT._replace(name="mcp__git__discover_tools")
-    bare = ServingPlan(running=((glob("git"), ServerOptions(prefix=False)),))
+    bare = ServingPlan(running=(RunRule(glob("git"), ServerOptions(prefix=False)),))
     found = view(REMIT, COMMIT, long, own, plan=bare)
     assert found.name_of(COMMIT) == "mcp__remit__commit"
     assert len(found.name_of(long)) == len("mcp__remit__") + LONGEST
@@ -56,7 +56,7 @@ def test_a_name_that_is_too_long_or_not_unique_is_the_one_that_is_served() -> No
 
 
 def test_without_a_prefix_a_tool_has_the_name_that_its_server_uses() -> None:
-    bare = ServingPlan(running=((glob("git"), ServerOptions(prefix=False)),))
+    bare = ServingPlan(running=(RunRule(glob("git"), ServerOptions(prefix=False)),))
     dotted = Definition(name=COMMIT.name, server="git", tool="git.commit", description=None)
     found = gateway_view(listed(REMIT, COMMIT), context(), bare, {}, {COMMIT.key: dotted})
     assert found.name_of(COMMIT) == "mcp__remit__git.commit"

@@ -14,7 +14,7 @@ from remit.trust.server_sandbox import Sandbox, SandboxError, ServerSandboxes
 from support.builders import SHOP, declared
 
 ROOT = SHOP.checkout
-GIT = declared("git", Scope.PROJECT)
+GIT, MINE = declared("git", Scope.PROJECT), declared("git", Scope.GLOBAL)
 MACHINE, PROJECT, LOCAL, MANAGED = (
     ConfigurationFile(layer, f"/files/{layer}.toml")
     for layer in (
@@ -99,9 +99,31 @@ def test_every_file_narrows_the_others() -> None:
 
 def test_the_last_matching_table_of_a_file_counts_and_may_lift_its_own_sandbox() -> None:
     everyone = (MACHINE, "*", box())
-    assert sandboxes(everyone, (MACHINE, "git", box(network=True))).of(GIT) == Sandbox(ROOT, True)
-    assert sandboxes(everyone, (MACHINE, "git", False)).of(GIT) is None
-    assert sandboxes((MACHINE, "git", False), (PROJECT, "git", box())).of(GIT) == Sandbox(ROOT)
+    assert sandboxes(everyone, (MACHINE, "git", box(network=True))).of(MINE) == Sandbox(ROOT, True)
+    assert sandboxes(everyone, (MACHINE, "git", False)).of(MINE) is None
+    assert sandboxes((MACHINE, "git", False), (PROJECT, "git", box())).of(MINE) == Sandbox(ROOT)
+
+
+@pytest.mark.parametrize("file", [MACHINE, MANAGED])
+def test_a_name_frees_no_server_of_a_project_from_a_sandbox(file: ConfigurationFile) -> None:
+    everyone, wide = (file, "*", box(read=("docs",))), box(network=True, read=(".",))
+    for exception in (False, wide):
+        assert sandboxes(everyone, (file, "git", exception)).of(GIT) == Sandbox(
+            ROOT, False, (f"{ROOT}/docs",)
+        )
+    assert sandboxes((file, "git", False)).of(GIT) is None
+
+
+def test_a_table_that_names_the_project_makes_an_exception_for_its_server() -> None:
+    said = [
+        (MACHINE, AccessLists("*", sandbox=box())),
+        (MACHINE, AccessLists("git", sandbox=box(network=True), projects=("/code/shop",))),
+    ]
+    assert ServerSandboxes(said, {}, SHOP, "/home/ada").of(GIT) == Sandbox(ROOT, True)
+    last = [*said, (MACHINE, AccessLists("g*", sandbox=False, projects=("*",)))]
+    assert ServerSandboxes(last, {}, SHOP, "/home/ada").of(GIT) is None
+    theirs = [said[0], (PROJECT, AccessLists("git", sandbox=False, projects=("*",)))]
+    assert ServerSandboxes(theirs, {}, SHOP, "/home/ada").of(GIT) == Sandbox(ROOT)
 
 
 def test_a_plugins_server_is_found_by_its_full_label() -> None:

@@ -260,6 +260,7 @@ def _trustable(item: ServerTrust) -> Shape:
         "reads": [] if launch is None else sorted(_read_by(launch)),
         "inherits": item.inherits if isinstance(item.inherits, bool) else list(item.inherits),
         "sandbox": None if item.sandbox is None else item.sandbox.options._asdict(),
+        "opens": None if text is None or item.opened is None else list(map(text.shown, item.opened.paths)),
     }
 
 

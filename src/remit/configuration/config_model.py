@@ -30,6 +30,9 @@ OF_A_PROJECT = frozenset(
 )  # in the repository, so others may edit them
 
 
+ANY_PROJECT = "*"  # in the `projects` of a table
+
+
 class Strategy(StrEnum):
     """How the gateway presents visible tools; `presentation.strategies` has a function for each."""
 
@@ -129,6 +132,7 @@ class AccessLists(NamedTuple):
     options: ServerOptions | None = None  # for a server: how the gateway runs it
     sandbox: SandboxOptions | Literal[False] | None = None  # for a server; False: none by this file
     result_budget: int | None = None  # for a server: tokens of one result; 0: no limit
+    projects: tuple[str, ...] = ()  # whose own servers of this name it may also permit something
     presentation: PresentationOptions = PresentationOptions()  # for an agent
 
 

@@ -25,7 +25,7 @@ from remit.configuration.config_model import (
     key_path,
 )
 from remit.configuration.file_parser import read
-from remit.configuration.layers import Trusted, combine
+from remit.configuration.layers import Trusted, combine, meant_here
 from remit.configuration.merged_configuration import Configuration, TrustRequest, state_unlock
 from remit.configuration.policy_compiler import CompiledPolicy, compile_policy
 from remit.configuration.session_settings import SessionSettings, violations
@@ -114,7 +114,8 @@ class ConfigurationService:
         kept = self._store.configuration(workspace)
         if kept is not None and kept.inputs == inputs:
             remembered = self._store.files(inputs, workspace)
-            loaded = [_load_stored(file, remembered[file.path]) for file in files if file.path in remembered]
+            known = [file for file in files if file.path in remembered]
+            loaded = [self._loaded(file, remembered[file.path], workspace) for file in known]
         else:
             loaded = self._read(files, inputs, trusted, workspace)
         configuration = combine(loaded, trusted)
@@ -171,7 +172,7 @@ class ConfigurationService:
             content = read(document.content)[0]
             before = loaded[file.path].content if file.path in loaded else ConfigurationContent()
             rows = [_problem_row(file, document.places, each) for each in forbidden_changes(content, before)]
-            loaded[file.path] = LoadedFile(file, content, document.places)
+            loaded[file.path] = self._meant(LoadedFile(file, content, document.places), workspace)
         if rows:
             return DraftConfiguration(file, None, [Problem(*row) for row in rows])
         merged = [loaded[each.path] for each in files if each.path in loaded]
@@ -218,7 +219,7 @@ class ConfigurationService:
         read_now = {
             file.path: self._keep(file, inputs[file.path], before.get(file.path), workspace) for file in files
         }
-        loaded = [_load_stored(file, read_now[file.path]) for file in files]
+        loaded = [self._loaded(file, read_now[file.path], workspace) for file in files]
         configuration = combine(loaded, trusted)
         self._store.keep_configuration(
             {
@@ -236,6 +237,14 @@ class ConfigurationService:
             self._clock(),
         )
         return loaded
+
+    def _loaded(self, file: ConfigurationFile, kept: StoredFile, workspace: Workspace) -> LoadedFile:
+        return self._meant(_load_stored(file, kept), workspace)
+
+    def _meant(self, loaded: LoadedFile, workspace: Workspace) -> LoadedFile:
+        if loaded.file.layer in OF_A_PROJECT:
+            return loaded
+        return meant_here(loaded, lambda path: self._files.is_project(path, workspace))
 
     def _keep(
         self, file: ConfigurationFile, fingerprint: str, before: StoredFile | None, workspace: Workspace

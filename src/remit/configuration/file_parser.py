@@ -5,6 +5,7 @@ import re
 from typing import Literal
 
 from remit.configuration.config_model import (
+    ANY_PROJECT,
     AccessLists,
     ConfigurationContent,
     ConfigurationMistake,
@@ -66,6 +67,7 @@ _SECTIONS = (
     *_TABLES,
 )
 _SERVER_OPTIONS = ("prefix", "sessions", "inherit_env", "deadline")
+_PROJECTS = f'for example `["~/code/shop"]`, or `["{ANY_PROJECT}"]` for all projects'
 _SANDBOX_EXAMPLE = 'for example `{ network = false, read = ["."], write = ["out"] }`'
 _STATE = ("kind", "description", "implies", "on", "off")
 _TOOL = ("states", "when", "location", "namespace", "danger", "approval", "ai_enabled", "result_budget")
@@ -210,14 +212,23 @@ def _agent(name: str, fields: TableFields) -> AccessLists:
 
 
 def _server(name: str, fields: TableFields) -> AccessLists:
-    fields.only(("allow", "block", "trusted", "sandbox", "result_budget", *_SERVER_OPTIONS))
+    fields.only(("allow", "block", "trusted", "sandbox", "result_budget", "projects", *_SERVER_OPTIONS))
     options = _server_options(fields) if fields.given(_SERVER_OPTIONS) else None
     return _both(name, fields)._replace(
         trusted=fields.flag("trusted"),
         options=options,
         sandbox=_sandbox(fields),
         result_budget=_result_budget(fields),
+        projects=_projects(fields),
     )
+
+
+def _projects(fields: TableFields) -> tuple[str, ...]:
+    named = fields.texts("projects") or ()
+    for path in named:
+        if not (path == ANY_PROJECT or path == "~" or path.startswith("~/") or os.path.isabs(path)):
+            fields.note("projects", f"expected the absolute path of a project, found `{path}`", _PROJECTS)
+    return named
 
 
 def _sandbox(fields: TableFields) -> SandboxOptions | Literal[False] | None:

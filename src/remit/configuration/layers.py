@@ -5,7 +5,7 @@ project's state needs trust if it redefines a foreign state or implies one.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import TypeVar
 
@@ -73,6 +73,20 @@ def combine(loaded: Sequence[LoadedFile], trusted: Trusted) -> Configuration:
         namespaces=tuple(entry for each in loaded for entry in each.content.namespaces),
         filters=_filters(loaded),
     )
+
+
+def meant_here(loaded: LoadedFile, is_this: Callable[[str], bool]) -> LoadedFile:
+    """Leave only this project in the `projects` of a file's tables for servers.
+
+    A project can call its server like one of the user's, so a table permits its servers something only if it
+    names the project.
+    """
+    if not any(each.projects for each in loaded.content.servers):
+        return loaded
+    servers = (
+        each._replace(projects=tuple(filter(is_this, each.projects))) for each in loaded.content.servers
+    )
+    return loaded._replace(content=loaded.content._replace(servers=tuple(servers)))
 
 
 def _rule(entry: ToolEntry, loaded: LoadedFile) -> ToolRule:

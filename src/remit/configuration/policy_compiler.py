@@ -92,7 +92,9 @@ def _says_anything(loaded: LoadedFile) -> bool:
         return True
     if content.memory == OFF or content.changes is not None:
         return True
-    is_run = any(each.options is not None or each.sandbox is not None for each in content.servers)
+    is_run = any(
+        each.options is not None or each.sandbox is not None or each.projects for each in content.servers
+    )
     is_not_its = is_run or bool(content.filters) or any(True for _ in _unpresentable(content))
     return loaded.file.layer in OF_A_PROJECT and is_not_its
 
@@ -181,7 +183,7 @@ def _annotation_trust(loaded: LoadedFile) -> Iterator[AnnotationTrust]:
     strength = rule_strength(loaded.file)
     for each in loaded.content.servers:
         if each.trusted is False or (each.trusted and strength is not RuleStrength.NARROWING):
-            yield AnnotationTrust(glob(each.name), each.trusted, strength)
+            yield AnnotationTrust(glob(each.name), each.trusted, strength, bool(each.projects))
 
 
 def _trust_requests(
@@ -243,6 +245,9 @@ def _given(loaded: LoadedFile, all_loaded: Sequence[LoadedFile]) -> Iterator[Con
         if each.trusted:
             message = "a project cannot make its own servers trusted to rate their tools"
             yield ConfigurationMistake(("servers", each.name, "trusted"), message, hint)
+        if each.projects:
+            message = "a project cannot say which projects a rule is for"
+            yield ConfigurationMistake(("servers", each.name, "projects"), message, hint)
         for key in each.options._fields if each.options is not None else ():
             if getattr(each.options, key) is not None:
                 message = "a project cannot set how servers run"

@@ -5,7 +5,12 @@ import time
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from remit.configuration.config_model import ConfigurationFile, ConfigurationLayer, TomlDocument
+from remit.configuration.config_model import (
+    ANY_PROJECT,
+    ConfigurationFile,
+    ConfigurationLayer,
+    TomlDocument,
+)
 from remit.configuration.file_paths import configuration_paths
 from remit.configuration.toml_positions import positions
 from remit.decision.projects import Workspace
@@ -30,6 +35,14 @@ class TomlFiles:
             ConfigurationFile(ConfigurationLayer(layer), path, dir)
             for layer, path, dir in configuration_paths(workspace, self._machine)
         ]
+
+    def is_project(self, path: str, workspace: Workspace) -> bool:
+        """Return whether a path in the user's file means the project of a workspace."""
+        if path == ANY_PROJECT:
+            return True
+        home = self._machine.home
+        named = os.path.realpath(home + path[1:] if path.startswith("~") else path)
+        return named in (workspace.checkout, workspace.project.path)
 
     def fingerprint(self, file: ConfigurationFile) -> str:
         """Return the fingerprint of a file's current content."""

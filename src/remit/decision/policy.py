@@ -112,7 +112,11 @@ class Policy:
         if combined is None:
             combined = _combine(self._by_name.matching(tool.name))
             self._combined[tool.name] = combined
-        danger = combined.danger or (derive(tool, trusts_annotations=self._trusts_annotations(tool)), None)
+        danger = combined.danger
+        if danger is None or (tool.is_projects and not combined.is_for_projects):
+            derived = derive(tool, trusts_annotations=self._trusts_annotations(tool))
+            if danger is None or derived.level > danger[0].level:
+                danger = (derived, None)
         if combined.raised is not None and combined.raised[0].level > danger[0].level:
             danger = combined.raised
         return ToolDanger(*danger, combined.approval, combined.is_managed)
@@ -148,9 +152,15 @@ class Policy:
         return None
 
     def _trusts_annotations(self, tool: Tool) -> bool | None:
-        """Return whether the configuration trusts a server's annotations; None if it says nothing."""
+        """Return whether the configuration trusts a server's annotations; None if it says nothing.
+
+        A project can call its server like one of the user's, so the user's trust by name is not for it.
+        """
         matching = [
-            each for each in self._annotation_trust if any(map(each.server.matches, _server_names(tool)))
+            each
+            for each in self._annotation_trust
+            if any(map(each.server.matches, _server_names(tool)))
+            and (not each.is_trusted or each.is_for_projects or not tool.is_projects)
         ]
         if any(not each.is_trusted for each in matching):
             return False
@@ -224,6 +234,7 @@ class _CombinedRules(NamedTuple):
     raised: "_SourcedRating | None"  # from files that may only raise it
     approval: ConfigLocation | None
     is_managed: bool
+    is_for_projects: bool  # the danger is of a project's file that the user trusts, so for its tools too
 
 
 _SourcedRating = tuple[Rating, ConfigLocation]
@@ -231,13 +242,15 @@ _SourcedRating = tuple[Rating, ConfigLocation]
 
 def _combine(covering: Sequence[SafetyRule]) -> _CombinedRules:
     # A trusted part of a project's file beats the machine's file.
-    user = _rating_of(covering, RuleStrength.TRUSTED) or _rating_of(covering, RuleStrength.MACHINE)
+    trusted = _rating_of(covering, RuleStrength.TRUSTED)
+    user = trusted or _rating_of(covering, RuleStrength.MACHINE)
     approval, is_managed = _approval(covering)
     return _CombinedRules(
         _worst(filter(None, (_rating_of(covering, RuleStrength.MANAGED), user))),
         _rating_of(covering, RuleStrength.NARROWING),
         approval,
         is_managed,
+        trusted is not None,
     )
 
 

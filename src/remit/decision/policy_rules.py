@@ -73,6 +73,7 @@ class AnnotationTrust(NamedTuple):
     server: Glob
     is_trusted: bool
     strength: RuleStrength
+    is_for_projects: bool = False  # also trusted for the project's own servers of this name
 
 
 class ModeSetting(NamedTuple):

@@ -69,6 +69,11 @@ class Tool(NamedTuple):
     entry: str | None = None  # digest of its server's launch
 
     @property
+    def is_projects(self) -> bool:
+        """Whether its server comes from a project, which can give it any name."""
+        return self.is_trusted is not None
+
+    @property
     def key(self) -> "Key":
         """The unique key of the row, equal to `Declaration.key`."""
         place = (self.client, self.kind, self.scope, self.project_hash, self.dir)

@@ -151,7 +151,7 @@ def _prompts(
 ) -> Iterator[NameClaim[PromptKey]]:
     for key in sorted((key for key in sources.extras if key in servers and key in in_force), key=str):
         server, plugin = servers[key].server or "", servers[key].plugin
-        is_prefixed = sources.plan.is_prefixed(server, plugin)
+        is_prefixed = sources.plan.is_prefixed(servers[key])
         for prompt in sources.extras[key].prompts:
             own = prompt["name"]
             yield claim_name((key, own), server, own, plugin, is_prefixed=is_prefixed)
@@ -172,4 +172,5 @@ def _upstreams(servers: Mapping[Key, Tool], sources: CatalogSources) -> Iterator
         )
         if permit is not None:
             made = upstream(item.declaration, permit, deadline=DEADLINE)
-            yield key, with_options(made, sources.plan.run(row.server or "", row.plugin))
+            options = sources.plan.run(row.server or "", row.plugin, is_projects=permit.is_projects)
+            yield key, with_options(made, options)

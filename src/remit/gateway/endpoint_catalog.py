@@ -157,8 +157,7 @@ class EndpointCatalog:
 
 
 def _rest(name: str, server: Tool, plan: ServingPlan) -> str | None:
-    label, plugin = server.server or "", server.plugin
-    return rest_of(name, label, plugin, is_prefixed=plan.is_prefixed(label, plugin))
+    return rest_of(name, server.server or "", server.plugin, is_prefixed=plan.is_prefixed(server))
 
 
 def _closest(target: CallTarget) -> tuple[bool, ...]:

@@ -58,7 +58,7 @@ class ServingPlan(NamedTuple):
     pinned: Globs = ()
     namespaces: tuple[tuple[str, Globs], ...] = ()  # most specific first
     described: Mapping[str, str] = {}  # descriptions of namespaces; may be empty
-    running: tuple[tuple[Glob, ServerOptions], ...] = ()  # strongest last
+    running: tuple["RunRule", ...] = ()  # strongest last
     lists_memory: bool = False  # memory tools are not held back
     result_budget: int = RESULT_BUDGET  # tokens of one result; 0: no limit
     result_budgets: tuple[tuple[int, Globs], ...] = ()  # of tools, most specific first
@@ -87,10 +87,11 @@ class ServingPlan(NamedTuple):
         """List the rooms that a tool is in."""
         return (room for room, globs in self.rooms.values() if covers(globs, tool.name))
 
-    def run(self, server: str, plugin: str | None) -> ServerOptions:
+    def run(self, server: str, plugin: str | None, *, is_projects: bool) -> ServerOptions:
         """Return the options that a server runs with."""
         labels = (server, full_label(server, plugin))
-        said = [running for whose, running in self.running if any(map(whose.matches, labels))]
+        rules = [rule for rule in self.running if any(map(rule.server.matches, labels))]
+        said = [rule.of_projects if is_projects else rule.options for rule in rules]
         return ServerOptions(*(_last(getattr(each, key) for each in said) for key in ServerOptions._fields))
 
     def result_limit(self, tool: Tool, item: Mapping[str, Any]) -> ResultLimit:
@@ -112,9 +113,11 @@ class ServingPlan(NamedTuple):
         own = declared_limit(said) if self.result_budget else None
         return own or budget_limit(self.result_budget)
 
-    def is_prefixed(self, server: str, plugin: str | None) -> bool:
-        """Check whether the names of a server's tools start with the server's name."""
-        return not self.running or self.run(server, plugin).prefix is not False
+    def is_prefixed(self, tool: Tool) -> bool:
+        """Check whether the name of a tool, or of a server's tools, starts with the server's name."""
+        if not self.running:
+            return True
+        return self.run(tool.server or "", tool.plugin, is_projects=tool.is_projects).prefix is not False
 
     def serving_context(self, context: Context) -> Context:
         """Return the context of the gateway's decisions: it starts servers, and `flat` ignores states."""
@@ -148,10 +151,27 @@ def make_plan(configuration: Configuration, chosen: EndpointChoice) -> ServingPl
         namespaces=tuple(_by_tool(configuration, "namespace")),
         described={each.name: one_line(each.description, LONGEST) for each in configuration.namespaces},
         running=tuple(
-            (glob(each.name), each.options)
+            RunRule(glob(each.name), each.options, _of_projects(each.options, each.projects))
             for file, each in configuration.servers
             if each.options is not None and file.layer not in OF_A_PROJECT
         ),
+    )
+
+
+class RunRule(NamedTuple):
+    """The options of a table, for the user's own servers that it matches and for a project's."""
+
+    server: Glob
+    options: ServerOptions
+    of_projects: ServerOptions = ServerOptions()
+
+
+def _of_projects(options: ServerOptions, projects: Iterable[str]) -> ServerOptions:
+    """Leave out what a table permits by name only: a project can call its server like one of the user's."""
+    if any(projects):
+        return options
+    return options._replace(
+        prefix=options.prefix or None, inherit_env=False if options.inherit_env is False else None
     )
 
 

@@ -70,7 +70,7 @@ def own_name(tool: "Tool", definition: "Definition | None") -> str:
 
 def _claim(tool: "Tool", definition: "Definition | None", plan: "ServingPlan") -> NameClaim["Key"]:
     server, own = tool.server or "", own_name(tool, definition)
-    is_prefixed = plan.is_prefixed(server, tool.plugin)
+    is_prefixed = plan.is_prefixed(tool)
     claim = claim_name(tool.key, server, own, tool.plugin, is_prefixed=is_prefixed)
     return claim._replace(canonical=tool.name)
 

@@ -15,8 +15,9 @@ from remit.install.install_record_path import record_paths
 
 if TYPE_CHECKING:
     from remit.decision.declarations import ClientReading, Declaration, Key
+    from remit.decision.launch import Launch
     from remit.decision.projects import View, Workspace
-    from remit.trust.server_sandbox import Sandbox
+    from remit.trust.server_sandbox import OpenedPaths, Sandbox
     from remit.upstream.launch.launch_facts import LaunchFacts
 
 
@@ -69,6 +70,12 @@ class ClientFiles:
         from remit.upstream.launch.machine_facts import add_sandboxes
 
         return add_sandboxes(facts, sandboxes, self._machine.home)
+
+    def opened_paths(self, launch: Launch, sandbox: Sandbox, workspace: Workspace) -> OpenedPaths:
+        """Return what the sandbox of a project's server opens for it to run."""
+        from remit.upstream.launch.opened_paths import opened_paths  # imported late: few servers have one
+
+        return opened_paths(launch, sandbox, workspace, self._machine)
 
     def line_of(self, path: str, *keys: str) -> int:
         """Find the line of the member that keys lead to in a JSON or TOML file; 0 if it is not there.

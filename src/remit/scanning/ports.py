@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from remit.decision.declarations import ClientReading, Declaration, Key
+    from remit.decision.launch import Launch
     from remit.decision.projects import View, Workspace
     from remit.files.file_stamps import FileStamps
-    from remit.trust.server_sandbox import Sandbox
+    from remit.trust.server_sandbox import OpenedPaths, Sandbox
     from remit.upstream.launch.launch_facts import LaunchFacts
     from remit.upstream.upstream_model import Offer, Upstream
 
@@ -37,6 +38,8 @@ class Sources(Protocol):
     def examine_sandboxes(
         self, facts: LaunchFacts, sandboxes: Mapping[Key, Sandbox | None]
     ) -> LaunchFacts: ...
+
+    def opened_paths(self, launch: Launch, sandbox: Sandbox, workspace: Workspace) -> OpenedPaths: ...
 
     def line_of(self, path: str, *keys: str) -> int: ...  # of a member in a file; 0: not there
 

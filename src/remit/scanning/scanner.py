@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from remit.scanning.ports import Sources
     from remit.scanning.source_reader import SourceReader
     from remit.store.ports import Clock, Store
-    from remit.trust.server_sandbox import ServerSandboxes
+    from remit.trust.server_sandbox import OpenedPaths, ServerSandboxes
     from remit.upstream.launch.launch_facts import LaunchFacts
     from remit.upstream.upstream_model import Offer
 
@@ -129,12 +129,23 @@ class Scanner:
         trusted = self._store.trusted_sandboxes(context.workspace)
         return ServerSandboxes(current.configuration.servers, trusted, context.workspace, context.home)
 
+    def opened_paths(
+        self, declaration: Declaration, sandboxes: ServerSandboxes, context: Context
+    ) -> OpenedPaths | None:
+        """Return what the sandbox of a project's server opens for it to run; None without a sandbox."""
+        sandbox, launch = sandboxes.of(declaration), declaration.launch
+        if sandbox is None or launch is None:
+            return None
+        return self._sources.opened_paths(launch, sandbox, context.workspace)
+
     def server_options(self, declaration: Declaration, context: Context) -> ServerOptions:
         """Return how the gateway runs a server."""
         from remit.presentation.plan import EndpointChoice, make_plan
+        from remit.trust.trust_rule import declaration_needs_trust
 
         plan = make_plan(self._configuration.current(context.workspace).configuration, EndpointChoice())
-        return plan.run(declaration.server or "", declaration.plugin)
+        is_projects = declaration_needs_trust(declaration, context.workspace)
+        return plan.run(declaration.server or "", declaration.plugin, is_projects=is_projects)
 
     def facts(self, resolved: Sequence[Resolved], context: Context) -> LaunchFacts:
         """Collect the facts about this machine that the launch of servers depends on."""

@@ -189,9 +189,7 @@ class SessionService:
 
     def _gateway_view(self, listed: Sequence[ToolDecision], context: Context) -> GatewayView:
         plan, workspace = self._states.plan(context), context.workspace
-        bare = [
-            item.tool for item in listed if not plan.is_prefixed(item.tool.server or "", item.tool.plugin)
-        ]
+        bare = [item.tool for item in listed if not plan.is_prefixed(item.tool)]
         definitions = self._store.definitions(bare, workspace)
         return gateway_view(listed, context, plan, self._store.uses_here(workspace), definitions)
 

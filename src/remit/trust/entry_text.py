@@ -30,23 +30,23 @@ class EntryText:
     @property
     def command(self) -> list[str]:
         """The program and its arguments."""
-        return [self._shown(word) for word in (self._launch.command, *self._launch.args)]
+        return [self.shown(word) for word in (self._launch.command, *self._launch.args)]
 
     @property
     def url(self) -> str:
         """The URL."""
-        return self._shown(self._launch.url)
+        return self.shown(self._launch.url)
 
     @property
     def headers_helper(self) -> str | None:
         """The command that prints headers."""
         helper = self._launch.headers_helper
-        return None if helper is None else self._shown(helper)
+        return None if helper is None else self.shown(helper)
 
     @property
     def cwd(self) -> str | None:
         """The working directory."""
-        return None if self._launch.cwd is None else self._shown(self._launch.cwd)
+        return None if self._launch.cwd is None else self.shown(self._launch.cwd)
 
     @property
     def env(self) -> dict[str, str]:
@@ -71,7 +71,7 @@ class EntryText:
             yield f"  in      {self.cwd}"
         if item is not None and not launch.is_remote:
             yield f"  sandbox {item.sandbox or 'none'}"
-            yield from (f"  {line}" for line in _limits(item))
+            yield from (f"          {self.shown(line)}" for line in (*_opened(item), *_limits(item)))
             yield f"  inherits {_inherited(item.inherits)}"
         for at, (name, value) in enumerate(self.env.items()):
             steers = " (can change which code runs)" if steers_code(name) else ""
@@ -90,20 +90,30 @@ class EntryText:
     def _value(self, name: str, value: str) -> str:
         if not steers_code(name) and is_credential(value, name):
             return hidden(value)
-        return self._shown(value)
+        return self.shown(value)
 
-    def _shown(self, text: str) -> str:
+    def shown(self, text: str) -> str:
         """Hide the user's secrets in a text."""
         for secret in self._secrets:
             text = text.replace(secret, hidden(secret))
         return text
 
 
+def _opened(item: ServerTrust) -> Iterator[str]:
+    """Write what the sandbox of a server opens besides what it names, and what it always opens."""
+    if item.opened is None:
+        return
+    if item.opened.problem is not None:
+        yield f"cannot run in it: {item.opened.problem}"
+    elif item.opened.paths:
+        yield f"to run, also reads {', '.join(item.opened.paths)}"
+
+
 def _limits(item: ServerTrust) -> Iterator[str]:
     """Write how the sandbox of a trusted server differs from what its project declares now."""
     if item.is_limited:
         now = "no sandbox" if item.projects_sandbox is None else f"`{item.projects_sandbox}`"
-        yield f"        its project now declares {now}; trust it again to allow that"
+        yield f"its project now declares {now}; trust it again to allow that"
 
 
 def _inherited(inherits: bool | tuple[str, ...]) -> str:

@@ -17,6 +17,7 @@ from remit.decision.globs import glob
 from remit.decision.scopes import is_at_or_below
 from remit.decision.tool_names import full_label
 from remit.text.foreign import one_line
+from remit.trust.trust_rule import declaration_needs_trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -45,6 +46,13 @@ class SandboxError(Exception):
         self.reason = one_line(reason, _LONGEST_REASON)  # it may name a path that a repository chose
         super().__init__(self.reason)
         self.hint = hint
+
+
+class OpenedPaths(NamedTuple):
+    """What a sandbox opens read-only for its server to run, or why that is unknown."""
+
+    paths: tuple[str, ...] = ()  # short
+    problem: str | None = None
 
 
 class Sandbox(NamedTuple):
@@ -81,6 +89,12 @@ class Sandbox(NamedTuple):
         parts += [f"writes {', '.join(write)}"] if write else []
         return "; ".join(parts if read or write else [*parts, "no files"])
 
+    def short(self, path: str, home: str) -> str:
+        """Write a path relative to the project, or to the user's home directory."""
+        found = self._short(path)
+        is_homes = os.path.isabs(found) and is_at_or_below(found, home)
+        return f"~/{os.path.relpath(found, home)}" if is_homes else found
+
     def _short(self, path: str) -> str:
         return os.path.relpath(path, self.root) if is_at_or_below(path, self.root) else path
 
@@ -112,6 +126,7 @@ class ServerSandboxes:
     ) -> None:
         self._servers = [(file, each) for file, each in servers if each.sandbox is not None]
         self._trusted = trusted  # texts of the sandboxes that projects declared when they were trusted
+        self._workspace = workspace
         self._root = workspace.checkout
         self._home = home
 
@@ -139,17 +154,22 @@ class ServerSandboxes:
         return self._made(SandboxOptions(network, tuple(read), tuple(write)), of_project=True)
 
     def _declared(self, declaration: Declaration, of_project: bool) -> Iterator[Sandbox]:
-        """Yield what each file says: the last of its tables that match."""
+        """Yield what each file says: the last of its tables that match.
+
+        For a project's server, a table of the user's only narrows what the tables before it say, unless it
+        names the project: the project can call its server like one of the user's.
+        """
         label = declaration.server or declaration.name
         labels = (label, full_label(label, declaration.plugin))
-        said = {
-            file.path: each.sandbox
-            for file, each in self._servers
-            if (file.layer in OF_A_PROJECT) is of_project and any(map(glob(each.name).matches, labels))
-        }
-        yield from (
-            self._made(each, of_project=of_project) for each in said.values() if isinstance(each, tuple)
-        )
+        is_projects = declaration_needs_trust(declaration, self._workspace)
+        said: dict[str, list[SandboxOptions]] = {}
+        for file, each in self._servers:
+            if (file.layer in OF_A_PROJECT) is of_project and any(map(glob(each.name).matches, labels)):
+                adds = is_projects and not of_project and not each.projects
+                before = said.get(file.path, []) if adds else []
+                said[file.path] = [*before, *([each.sandbox] if each.sandbox else [])]
+        for found in said.values():
+            yield from (self._made(each, of_project=of_project) for each in found)
 
     def _made(self, options: SandboxOptions, *, of_project: bool) -> Sandbox:
         """Make the paths absolute; a project can name only its own, and none if the home is in it."""

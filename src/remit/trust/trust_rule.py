@@ -11,7 +11,7 @@ from remit.decision.scopes import Scope, is_at_or_below
 if TYPE_CHECKING:
     from remit.decision.declarations import Declaration
     from remit.decision.projects import Workspace
-    from remit.trust.server_sandbox import Sandbox
+    from remit.trust.server_sandbox import OpenedPaths, Sandbox
 
 
 class ServerTrust(NamedTuple):
@@ -24,6 +24,7 @@ class ServerTrust(NamedTuple):
     sandbox: Sandbox | None = None  # that it starts in
     projects_sandbox: Sandbox | None = None  # that the project declares now
     trusted_sandbox: Sandbox | None = None  # that the project declared when the user trusted it
+    opened: OpenedPaths | None = None  # what the sandbox opens for it to run; None: it has none
 
     @property
     def is_limited(self) -> bool:

@@ -43,6 +43,7 @@ class TrustService:
                 sandbox=sandboxes.of(item.declaration),
                 projects_sandbox=sandboxes.of_project(item.declaration),
                 trusted_sandbox=sandboxes.trusted(item.declaration),
+                opened=self._scanner.opened_paths(item.declaration, sandboxes, context),
             )
             for item in self._scanner.last_resolved(context)
             if declaration_needs_trust(item.declaration, context.workspace)

@@ -88,6 +88,52 @@ class SandboxBuilder(NamedTuple):
             SandboxError: the sandbox is not possible, or the program cannot run in it.
         """
         bwrap = self.check()
+        words, runtime = self._runtime(words, place, variables, users)
+        mounts = Mounts()
+        mounts.add_system()
+        mounts.add(self.home, "--tmpfs")
+        mounts.add(place, "--dir")
+        for path, target in runtime.found.items():
+            if target is None:
+                mounts.bind(path, path)
+            elif not any(is_at_or_below(path, each) for each in self.sandbox.read):  # else it is there
+                mounts.add(path, "--symlink", target)
+        self._grant(mounts)
+        granted = (*self.sandbox.read, *self.sandbox.write, *runtime.found)
+        for path in secrets_within(granted, secret_places(self.home, self.own)):
+            mounts.mask(path)
+        options = ["--unshare-all", *(["--share-net"] if self.sandbox.network else []), "--cap-drop", "ALL"]
+        options += [*mounts.options(), "--remount-ro", "/", "--chdir", place]
+        kept = {name: value for name, value in variables.items() if name not in _UNSET}
+        return SandboxedCommand(
+            bwrap, tuple(options), tuple(words), {**kept, **_OFFLINE.get(program(words[0]), {})}
+        )
+
+    def opened(
+        self, words: Sequence[str], place: str, variables: Mapping[str, str], users: Mapping[str, str]
+    ) -> list[str]:
+        """List what the sandbox opens so that a program can run, besides the system and what it names.
+
+        Raises:
+            SandboxError: the program cannot run in it.
+        """
+        _, runtime = self._runtime(words, place, variables, users)
+        named = (*self.sandbox.read, *self.sandbox.write, *SYSTEM)
+        shown = [path for path, target in runtime.found.items() if target is None and os.path.exists(path)]
+        found: list[str] = []
+        for path in sorted(shown):  # a directory before what is in it
+            if not any(is_at_or_below(path, each) for each in (*named, *found)):
+                found.append(path)
+        return found
+
+    def _runtime(
+        self, words: Sequence[str], place: str, variables: Mapping[str, str], users: Mapping[str, str]
+    ) -> tuple[Sequence[str], RuntimePaths]:
+        """Return the words to run, and what they need; nothing is started.
+
+        Raises:
+            SandboxError: the program cannot run in the sandbox.
+        """
         chosen = users if self.is_projects else variables  # an entry of the project opens nothing
         npx = npx_command(words)
         if npx is not None:
@@ -96,14 +142,13 @@ class SandboxBuilder(NamedTuple):
                 hint = f"run `npx -y {npx.package}` once without the sandbox, which installs it"
                 raise SandboxError(f"`{npx.name}` is not installed, and a sandbox installs nothing", hint)
             words = installed
-        secrets = secret_places(self.home, self.own)
         around = RuntimeContext(
             place=place,
             home=self.home,
             root=self.sandbox.root,
             readable=self.sandbox.read,
             writable=self.sandbox.write,
-            secrets=secrets,
+            secrets=secret_places(self.home, self.own),
             search_path=variables.get("PATH", os.defpath),
             users_path=chosen.get("PATH", os.defpath),
             is_projects=self.is_projects,
@@ -117,25 +162,7 @@ class SandboxBuilder(NamedTuple):
             runtime.add_directory(path)
         if runner in ("uv", "uvx"):
             runtime.add_command(("python3",))
-        mounts = Mounts()
-        mounts.add_system()
-        mounts.add(self.home, "--tmpfs")
-        mounts.add(place, "--dir")
-        for path, target in runtime.found.items():
-            if target is None:
-                mounts.bind(path, path)
-            elif not any(is_at_or_below(path, each) for each in self.sandbox.read):  # else it is there
-                mounts.add(path, "--symlink", target)
-        self._grant(mounts)
-        granted = (*self.sandbox.read, *self.sandbox.write, *runtime.found)
-        for path in secrets_within(granted, secrets):
-            mounts.mask(path)
-        options = ["--unshare-all", *(["--share-net"] if self.sandbox.network else []), "--cap-drop", "ALL"]
-        options += [*mounts.options(), "--remount-ro", "/", "--chdir", place]
-        kept = {name: value for name, value in variables.items() if name not in _UNSET}
-        return SandboxedCommand(
-            bwrap, tuple(options), tuple(words), {**kept, **_OFFLINE.get(program(words[0]), {})}
-        )
+        return words, runtime
 
     def _check_path(self, path: str) -> None:
         """Refuse links inside the project: a repository could point one anywhere."""
