@@ -22,7 +22,7 @@ from remit.files.bounded_reader import Machine
 from remit.registry import Registry
 from remit.scanning.client_files import ClientFiles
 from remit.search.engine import SearchEngine
-from remit.store.sqlite_store import SqliteStore
+from remit.store.open_store import open_store
 
 RESULTS = Path(__file__).parent / "results" / "registry.json"
 SERVERS, TOOLS_EACH = 200, 49  # 10,000 rows with the servers' own
@@ -31,11 +31,11 @@ ROUNDS = 31
 LIST_COLD = """
 import sys, time
 from remit.files.checkout import locate
-from remit.store.sqlite_store import SqliteStore
+from remit.store.open_store import open_store
 from remit.decision.projects import DEFAULT_FLAGS
 here = locate(sys.argv[2])
 start = time.perf_counter()
-tools = SqliteStore(sys.argv[1]).catalog(here, DEFAULT_FLAGS)
+tools = open_store(sys.argv[1]).catalog(here, DEFAULT_FLAGS)
 print(time.perf_counter() - start, len(tools))
 """
 
@@ -82,7 +82,7 @@ def large_catalog(root: Path) -> Generator[Registry]:
         os.utime(file, ns=(0, 0))  # long settled
     machine = Machine(home=str(root / "home"), variables={})
     clock = iter(range(10**6, 10**9))
-    store = SqliteStore(str(root / "data/remit.db"))
+    store = open_store(str(root / "data/remit.db"))
     states = open_states(store, machine)
     with Registry(store, ClientFiles(machine), states, SearchEngine({}), lambda: next(clock)) as registry:
         here = registry.at(str(project))

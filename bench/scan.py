@@ -19,7 +19,7 @@ from remit.files.bounded_reader import Machine
 from remit.registry import Registry
 from remit.scanning.client_files import ClientFiles
 from remit.search.engine import SearchEngine
-from remit.store.sqlite_store import SqliteStore
+from remit.store.open_store import open_store
 from run import figure, timed
 
 RESULTS = Path(__file__).parent / "results" / "scan.json"
@@ -47,7 +47,7 @@ def measure(root: Path) -> tuple[dict[str, dict[str, float]], int]:
     stores = iter(range(10**6))
 
     def first() -> tuple[Registry, Context]:
-        store = SqliteStore(str(root / f"data/{next(stores)}.db"))
+        store = open_store(str(root / f"data/{next(stores)}.db"))
         registry = Registry(store, files, open_states(store, machine), SearchEngine({}), lambda: 10**6)
         return registry, registry.at(str(root / "project"))
 

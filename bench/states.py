@@ -22,7 +22,7 @@ from remit.decision.tools import Tool
 from remit.files.bounded_reader import Machine
 from remit.files.checkout import locate
 from remit.states.state_service import StateService
-from remit.store.sqlite_store import SqliteStore
+from remit.store.open_store import open_store
 from run import figure
 
 RESULTS = Path(__file__).parent / "results" / "states.json"
@@ -65,7 +65,7 @@ def context(project: Path) -> Context:
 
 def opened(root: Path) -> StateService:
     machine = Machine(home=str(root / "home"), variables={}, root=str(root / "machine"))
-    store = SqliteStore(str(root / "data/remit.db"))
+    store = open_store(str(root / "data/remit.db"))
     return open_states(store, machine, now_ns=lambda: time.time_ns() + 10**10)
 
 

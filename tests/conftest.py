@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from support.postgres import stores_in_postgres
 from support.sandbox import Sandbox
 
 # No test fails because the day is slow, and none by chance: only the proofs in full are ever new.
@@ -43,6 +44,16 @@ def sandbox(tmp_path: Path) -> Sandbox:
     made.home.mkdir()
     made.write(made.home / ".claude/settings.json", {"enableAllProjectMcpServers": True})
     return made
+
+
+@pytest.fixture(scope="session", autouse=True)
+def store_of_choice() -> Generator[None]:
+    """Run tests of the store, the registry and memory on PostgreSQL, if `make test-postgres` asks for it."""
+    if os.environ.get("REMIT_TEST_STORE") != "postgres":
+        yield
+        return
+    with stores_in_postgres():
+        yield
 
 
 @pytest.fixture

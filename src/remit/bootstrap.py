@@ -37,10 +37,10 @@ def open_registry() -> "Registry":
     """
     from remit.registry import Registry
     from remit.scanning.client_files import ClientFiles
-    from remit.store.sqlite_store import SqliteStore
+    from remit.store.open_store import open_store
 
     machine = this_machine()
-    store = SqliteStore(database_path(machine))
+    store = open_store(database_path(machine))
     engine = SearchEngine(machine.variables)
     return Registry(store, ClientFiles(machine), open_states(store, machine), engine, now)
 
@@ -64,18 +64,18 @@ def memory_at(path: str, engine: SearchEngine, workspace: "Workspace", clock: "C
     """Open the memory in a database; writes that fail are queued in a directory next to it."""
     from remit.memory.project_memory import Memory
     from remit.memory.write_queue import WriteQueue
-    from remit.store.approval_store import SqliteApprovals
-    from remit.store.database import Database
-    from remit.store.memory_store import SqliteMemory
+    from remit.store.approval_store import SqlApprovals
+    from remit.store.memory_store import SqlMemory
+    from remit.store.open_store import open_database
 
-    database = Database(path, busy_timeout=MEMORY_PATIENCE)
+    database = open_database(path, patience=MEMORY_PATIENCE)
     database.enable_full_sync()
     return Memory(
-        SqliteMemory(database, _open_codes),
+        SqlMemory(database, _open_codes),
         WriteQueue(os.path.join(os.path.dirname(path), "memory-queue")),
         engine,
         clock,
-        approvals=SqliteApprovals(database),
+        approvals=SqlApprovals(database),
         workspace=workspace,
         on_close=database.close,
     )

@@ -97,9 +97,9 @@ def _static_blocks(machine: Machine, *, is_managed: bool) -> list[str]:
     from remit.configuration.own_files import denied_edits
     from remit.configuration.static_blocks import static_blocks
     from remit.files.checkout import locate
-    from remit.store.sqlite_store import SqliteStore
+    from remit.store.open_store import open_store
 
-    store = SqliteStore(database_path(machine))
+    store = open_store(database_path(machine))
     try:
         loaded = open_states(store, machine).configuration.current(locate(machine.home)).loaded
         layers = (ConfigurationLayer.MANAGED,) if is_managed else ConfigurationLayer

@@ -100,10 +100,10 @@ def _visible(servers: ProjectServers, context: Context) -> dict[str, dict[str, t
     """Decide what each client and agent sees of the project, as for a user without any files."""
     from remit.registry import Registry
     from remit.scanning.client_files import ClientFiles
-    from remit.store.sqlite_store import SqliteStore
+    from remit.store.open_store import open_store
 
     nobody = Machine(home=_NOWHERE, variables={}, platform=this_machine().platform, root=_NOWHERE)
-    store = SqliteStore(":memory:")
+    store = open_store(":memory:")
     with Registry(store, ClientFiles(nobody), open_states(store, nobody), SearchEngine({}), now) as registry:
         found: dict[str, dict[str, tuple[str, ...]]] = {}
         for client in sorted({each.client for entries in servers.declared.values() for each in entries}):

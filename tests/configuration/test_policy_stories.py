@@ -18,7 +18,7 @@ from remit.decision.tools import Definition, Tool
 from remit.policy.callback_runner import FilterVerdicts
 from remit.policy.callbacks import FilterTool, ServerFilter, ToolFilterContext
 from remit.registry import Registry
-from remit.store.sqlite_store import SqliteStore
+from remit.store.open_store import open_store
 from remit.upstream.upstream_model import Offer, Upstream
 from support.builders import server, servers
 from support.databases import older_database, run_sql
@@ -300,7 +300,7 @@ def test_what_was_stored_before_is_rated_as_if_it_came_today(tmp_path: Path) -> 
             path,
             f"insert into definitions (digest, name, annotations, tokens) values ('{at}', 'x', {text}, 0)",  # noqa: S608
         )
-    SqliteStore(str(path)).close()
+    open_store(str(path)).close()
     found = [row[0] for row in run_sql(path, "select danger from definitions order by id")]
     assert found == [by_annotations(hints) for hints in HINTS]
     assert set(found) == {None, *Danger} - {Danger.CRITICAL}

@@ -10,7 +10,7 @@ from remit.memory.artifacts import ArtifactKind, ObservationType, StoredArtifact
 from remit.memory.project_memory import Memory, NewObservation
 from remit.memory.transfer import HEAD, record_line
 from remit.store import memory_store
-from remit.store.memory_store import SqliteMemory
+from remit.store.memory_store import SqlMemory
 from support.databases import run_sql
 from support.memory_calls import approved_import, decide, note, one, recalled, session, start
 from support.sandbox import Sandbox
@@ -210,7 +210,7 @@ def test_a_large_memory_says_the_same_each_time_it_is_asked(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From the second time on, it is held by the process; 500 artifacts are large here."""
-    monkeypatch.setattr(memory_store, "SqliteMemory", partial(SqliteMemory, many=500))
+    monkeypatch.setattr(memory_store, "SqlMemory", partial(SqlMemory, many=500))
     sandbox.project("shop")
     memory = start(sandbox.memory(), "shop")
     many = [

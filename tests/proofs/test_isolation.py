@@ -36,7 +36,8 @@ from remit.files import bounded_reader as files
 from remit.files.file_stamps import FileStamps
 from remit.registry import Registry
 from remit.search.engine import SearchEngine
-from remit.store.sqlite_store import SqliteStore
+from remit.store.open_store import open_store
+from remit.store.sql_store import SqlStore
 from remit.trust.server_sandbox import OpenedPaths, Sandbox
 from remit.upstream.launch.launch_facts import LaunchFacts
 from remit.upstream.upstream_model import Offer, Upstream
@@ -253,7 +254,7 @@ class PaperServers:
 class Machine:
     """A registry that lives through steps, and the model beside it."""
 
-    def __init__(self, store: SqliteStore) -> None:
+    def __init__(self, store: SqlStore) -> None:
         run_sql(store, "delete from projects; delete from tools; delete from definitions")
         self.store, self.paper, self.time = store, Paper(), 0
         states = open_states(store, files.Machine(home="/nowhere", variables={}, root="/nowhere"), self._tick)
@@ -314,8 +315,8 @@ class Machine:
 
 
 @pytest.fixture(scope="module")
-def store() -> SqliteStore:
-    return SqliteStore(":memory:")
+def store() -> SqlStore:
+    return open_store(":memory:")
 
 
 @pytest.mark.proof
@@ -328,7 +329,7 @@ def store() -> SqliteStore:
 )
 @given(life=lives, asked_from=workspaces)
 def test_no_tool_of_another_project_appears_in_any_list_count_context_explanation_or_diagnosis(
-    store: SqliteStore,
+    store: SqlStore,
     part: int,  # noqa: ARG001 - the same proof, side by side
     life: list[Step],
     asked_from: int,

@@ -29,7 +29,7 @@ from remit.files.formats import parse_json, parse_jsonc, parse_toml, parse_yaml
 from remit.registry import Registry
 from remit.scanning.client_files import ClientFiles
 from remit.search.engine import SearchEngine
-from remit.store.sqlite_store import SqliteStore
+from remit.store.open_store import open_store
 from support.builders import CLIENT
 from support.databases import run_sql
 
@@ -412,7 +412,7 @@ class World:
     def renew(self) -> None:
         """Start with an empty store."""
         clock = iter(range(10**6, 10**9))
-        self.store = SqliteStore(":memory:")
+        self.store = open_store(":memory:")
         states = open_states(self.store, self.machine)
         self.registry = Registry(self.store, self.files, states, SearchEngine({}), lambda: next(clock))
         self.here = self.registry.at(self.places["shop"])
@@ -545,7 +545,7 @@ def test_a_damaged_file_of_any_client_neither_crashes_nor_delays_a_scan(tmp_path
     place, content = OTHERS[client]
     path = Path(place.format(home=root / "home", shop=root / "shop"))
     path.parent.mkdir(parents=True, exist_ok=True)
-    machine, store = Machine(str(root / "home"), {}, root=str(root / "machine")), SqliteStore(":memory:")
+    machine, store = Machine(str(root / "home"), {}, root=str(root / "machine")), open_store(":memory:")
     files = ClientFiles(machine)
     registry = Registry(store, files, open_states(store, machine), SearchEngine({}), lambda: 10**6)
     here = registry.at(str(root / "shop"), client)

@@ -12,7 +12,7 @@ from remit.registry import Registry
 from remit.search.cancellation import Cancellation
 from remit.search.ranking import SearchResults
 from remit.store.document_store import extension
-from remit.store.sqlite_store import SqliteStore
+from remit.store.open_store import open_store
 from remit.upstream.upstream_model import Offer, Upstream
 from support.builders import servers
 from support.databases import run_sql
@@ -272,7 +272,7 @@ def test_vectors_of_another_length_are_not_compared_and_give_way_to_new_ones(
 ) -> None:
     context = registry.at(str(shop(sandbox)))
     registry.index(context)
-    store = SqliteStore(str(sandbox.database))
+    store = open_store(str(sandbox.database))
     store.documents.add_vectors("static-1", {1: b"\0\0\x80?" * 4})
     assert run_sql(sandbox.database, "select length(vector) from vectors") == [(16,)]
     for in_memory in (False, True):

@@ -586,11 +586,11 @@ import sys, time
 from remit.decision.context import Context
 from remit.files.bounded_reader import Machine
 from remit.files.checkout import locate
-from remit.store.sqlite_store import SqliteStore
+from remit.store.open_store import open_store
 from remit.bootstrap import open_states
 home, database = sys.argv[1:]
 later = lambda: time.time_ns() + 10**10
-states = open_states(SqliteStore(database), Machine(home=home, variables={}), now_ns=later)
+states = open_states(open_store(database), Machine(home=home, variables={}), now_ns=later)
 assert "x" in states.snapshot(Context(workspace=locate("."), client=None)).states
 heavy = {"tomllib", "remit.conditions.parser", "subprocess", "http.client", "yaml"}
 print(sorted(heavy & set(sys.modules)))

@@ -12,7 +12,8 @@ from remit.decision.projects import View
 from remit.decision.tools import Definition
 from remit.policy.audit import AuditEntry, CallQuery
 from remit.store.definition_rows import define
-from remit.store.sqlite_store import SqliteStore
+from remit.store.open_store import open_store
+from remit.store.sql_store import SqlStore
 from remit.upstream.upstream_model import Failure, Offer, ServerExtras
 from support.builders import BLOG, CLIENT, SHOP, declared
 
@@ -28,20 +29,20 @@ ENTRY = AuditEntry(5, "", CLIENT, None, None, "mcp__git__log", "visible", None, 
 
 
 @pytest.fixture
-def store() -> Iterator[SqliteStore]:
-    made = SqliteStore(":memory:")
+def store() -> Iterator[SqlStore]:
+    made = open_store(":memory:")
     save(made, GIT)
     yield made
     made.close()
 
 
-def save(store: SqliteStore, *declarations: Declaration) -> None:
+def save(store: SqlStore, *declarations: Declaration) -> None:
     resolved = [Resolved(declaration=each, config_status=ConfigStatus.ENABLED) for each in declarations]
     reading = ClientReading(client=CLIENT, declarations=list(declarations), inputs={"x": "1"})
     store.save(reading, resolved, View(CLIENT, SHOP), at=1)
 
 
-def test_what_a_server_offers_is_kept_as_long_as_its_entry_is_the_same(store: SqliteStore) -> None:
+def test_what_a_server_offers_is_kept_as_long_as_its_entry_is_the_same(store: SqlStore) -> None:
     store.servers.keep(GIT, Offer(extras=EXTRAS), SHOP, at=2)
     assert store.servers.extras(SHOP) == {GIT.key: EXTRAS}
     store.servers.keep(GIT, Offer(failure=Failure(reason="gone")), SHOP, at=3)
@@ -51,7 +52,7 @@ def test_what_a_server_offers_is_kept_as_long_as_its_entry_is_the_same(store: Sq
     assert store.servers.extras(SHOP) == {}
 
 
-def test_a_definition_that_is_only_written_in_another_order_is_the_same(store: SqliteStore) -> None:
+def test_a_definition_that_is_only_written_in_another_order_is_the_same(store: SqlStore) -> None:
     one, two = ('{"a": 1, "b": 2}', '{"b": 2, "a": 1}')
     first = define(store.database, Definition(name="mcp__git__log", raw=one))
     assert define(store.database, Definition(name="mcp__git__log", raw=two)) == first
@@ -59,7 +60,7 @@ def test_a_definition_that_is_only_written_in_another_order_is_the_same(store: S
     assert define(store.database, Definition(name="mcp__git__log")) != first
 
 
-def test_what_changes_a_catalog_is_counted_and_a_use_is_not(store: SqliteStore) -> None:
+def test_what_changes_a_catalog_is_counted_and_a_use_is_not(store: SqlStore) -> None:
     tool = Definition(name="mcp__git__log", server="git", tool="log", raw=json.dumps({}))
     reported = ReportedTool(tool.name, CLIENT, SHOP, Authority.HOOK, 9, True, "git")
     for does_count, change in (
@@ -81,7 +82,7 @@ def test_what_changes_a_catalog_is_counted_and_a_use_is_not(store: SqliteStore) 
         assert (store.catalog_revision() != before) is does_count, change
 
 
-def test_many_uses_are_counted_at_once_each_call_once(store: SqliteStore) -> None:
+def test_many_uses_are_counted_at_once_each_call_once(store: SqlStore) -> None:
     reported = ReportedTool("mcp__git__log", CLIENT, SHOP, Authority.HOOK, 9, True, "git")
     other = reported._replace(name="mcp__git__push", at=11)
     uses = [
@@ -95,7 +96,7 @@ def test_many_uses_are_counted_at_once_each_call_once(store: SqliteStore) -> Non
     assert store.uses_here(BLOG) == {}
 
 
-def test_the_audit_is_a_projects_own_and_bounded(store: SqliteStore) -> None:
+def test_the_audit_is_a_projects_own_and_bounded(store: SqlStore) -> None:
     entries = [ENTRY._replace(called_at=at) for at in range(5)]
     audit = store.audit
     audit.add(entries, SHOP, at=9)
@@ -123,7 +124,7 @@ def test_the_audit_is_a_projects_own_and_bounded(store: SqliteStore) -> None:
     ids=str,
 )
 def test_a_query_selects_calls_by_name_agent_outcome_and_time(
-    store: SqliteStore, query: CallQuery, times: list[int]
+    store: SqlStore, query: CallQuery, times: list[int]
 ) -> None:
     refused = ENTRY._replace(called_at=3, agent="reviewer", outcome="refused")
     entries = [ENTRY._replace(called_at=1), ENTRY._replace(called_at=2, tool="mcp__git__push"), refused]

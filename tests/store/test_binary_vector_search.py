@@ -14,8 +14,8 @@ from remit.search.binary_vector_index import NumpySignIndex
 from remit.search.documents import parse_query
 from remit.search.ports import Vector
 from remit.search.ranking import Hit
-from remit.store.database import Database
-from remit.store.memory_store import SqliteMemory
+from remit.store.memory_store import SqlMemory
+from remit.store.sqlite_database import SqliteDatabase
 from support.databases import run_sql
 
 WIDTH = 16
@@ -29,10 +29,10 @@ class Place:
         self.chance = random.Random(8)  # noqa: S311 - the same each time
         self.opened: list[int] = []
         self.path = path
-        self.database = Database(str(path))
-        self.other = Database(str(path))
-        self.holding = SqliteMemory(self.database, self.open, many=0)
-        self.plain = SqliteMemory(self.other)
+        self.database = SqliteDatabase(str(path))
+        self.other = SqliteDatabase(str(path))
+        self.holding = SqlMemory(self.database, self.open, many=0)
+        self.plain = SqlMemory(self.other)
         assert self.holding.can_compare()
         assert self.plain.can_compare()
         self.home = self.holding.create_project("shop", 1)
@@ -45,7 +45,7 @@ class Place:
     def vector(self, width: int = WIDTH) -> Vector:
         return struct.pack(f"<{width}f", *(self.chance.uniform(-1, 1) for _ in range(width)))
 
-    def add(self, count: int, store: SqliteMemory | None = None, home: Home | None = None) -> list[str]:
+    def add(self, count: int, store: SqlMemory | None = None, home: Home | None = None) -> list[str]:
         """Save artifacts, through the other connection unless told."""
         ids = [f"context-{self.count + number}" for number in range(count)]
         self.count += count
@@ -91,7 +91,7 @@ def test_a_place_is_held_when_it_is_searched_a_second_time(place: Place) -> None
 
 
 def test_a_small_place_is_never_held(place: Place) -> None:
-    small = SqliteMemory(place.database, place.open, many=30)
+    small = SqlMemory(place.database, place.open, many=30)
     place.add(30)
     place.read()
     for _ in range(3):

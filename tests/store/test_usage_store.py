@@ -13,7 +13,7 @@ from remit.decision.projects import LaunchFlags, View, Workspace
 from remit.decision.resolve import resolve
 from remit.decision.scopes import Scope
 from remit.decision.tools import Definition, Tool
-from remit.store.sqlite_store import SqliteStore
+from remit.store.open_store import open_store
 from support.builders import BLOG, CLIENT, SHOP, declared
 from support.databases import run_sql
 
@@ -25,7 +25,7 @@ class Book:
     """A store with a clock, and one verb for each way to learn of a tool."""
 
     def __init__(self) -> None:
-        self.store = SqliteStore(":memory:")
+        self.store = open_store(":memory:")
         self.time = 0
         self.scanned: set[Workspace] = set()
 

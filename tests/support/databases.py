@@ -5,12 +5,12 @@ Run as a program, this module writes `migrations/schema.sql`, which a new databa
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import apsw
 
-from remit.store import database as storage
-from remit.store.sqlite_store import SqliteStore
+from remit.store import sqlite_database as storage
+from remit.store.sql_store import SqlStore
 
 MIGRATIONS = Path(storage.__file__).parent / "sql" / "migrations"
 SCHEMA = MIGRATIONS / "schema.sql"
@@ -25,13 +25,18 @@ def older_database(path: Path, version: int) -> None:
     run_sql(path, f"pragma user_version = {version}")
 
 
-def run_sql(database: Path | SqliteStore, statement: str) -> list[tuple[Any, ...]]:
-    """Run a statement on the database itself, without the store."""
+def run_sql(database: Path | SqlStore, statement: str) -> list[tuple[Any, ...]]:
+    """Run a statement on the database itself, without the store, over all projects."""
     if isinstance(database, Path):
         connection: Any = apsw.Connection(str(database))
-    else:
-        connection = database.database._connection  # pyright: ignore[reportPrivateUsage]
-    return connection.execute(statement).fetchall()
+        return connection.execute(statement).fetchall()
+    connection = cast("Any", database.database)._connection
+    if isinstance(connection, apsw.Connection):
+        return connection.execute(statement).fetchall()
+    with connection.transaction():
+        connection.execute("set local remit.everything = 'on'")
+        answer = connection.execute(statement)
+        return answer.fetchall() if answer.description else []
 
 
 def migrated_schema() -> str:

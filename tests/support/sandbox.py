@@ -24,7 +24,7 @@ from remit.memory.project_memory import Memory
 from remit.registry import Registry
 from remit.scanning.client_files import ClientFiles
 from remit.search.engine import SearchEngine
-from remit.store.sqlite_store import SqliteStore
+from remit.store.open_store import open_store
 from support.builders import servers
 from support.forked_commands import fork_server
 from support.process_state import process_state
@@ -96,7 +96,7 @@ class Sandbox:
         """Open the registry on this machine, with a clock that ticks by itself."""
         self.database.parent.mkdir(exist_ok=True)
         machine = self._machine()
-        store = SqliteStore(str(self.database))
+        store = open_store(str(self.database))
         states = open_states(store, machine, self._tick, self.now_ns)
         engine = SearchEngine(self.variables)
         return Registry(store, self.client_files(), states, engine, self._tick)

@@ -40,7 +40,7 @@ class ArtifactSearch:
         # Without a shared word, a hit needs a good score; otherwise every query would match something.
         good = [hit for hit in hits if hit.words > 0 or scores[hit.document_id] >= fusion.noise]
         best = sorted(good, key=lambda hit: (-scores[hit.document_id], -hit.document_id))[:limit]
-        kept = self._store.by_documents([hit.document_id for hit in best])
+        kept = self._store.by_documents([hit.document_id for hit in best], homes)
         return [
             FoundArtifact(kept=kept[hit.document_id], score=scores[hit.document_id])
             for hit in best

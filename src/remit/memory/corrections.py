@@ -42,7 +42,7 @@ class Corrections:
         if field is not None:
             content[field] = datetime.fromtimestamp(at / 1000, UTC).date().isoformat()
         with self._store.transaction():
-            self._store.change(kept.id, artifact(kept.kind, kept.scope, content), at)
+            self._store.change(kept.id, kept.project_id, artifact(kept.kind, kept.scope, content), at)
             self._store.set_status(kept.id, kept.project_id, ArtifactStatus.LIVE, at)
 
     def expire(self, kept: StoredArtifact) -> None:
@@ -61,7 +61,7 @@ class Corrections:
         corrected = artifact(kept.kind, kept.scope, {**kept.content, **_checked(kept, content)})
         with self._store.transaction():
             if kept.kind is ArtifactKind.ENTITY:
-                self._store.change(kept.id, corrected, at)
+                self._store.change(kept.id, kept.project_id, corrected, at)
                 return kept.id
             home = self._home(kept)
             same = self._store.same(corrected, home)

@@ -216,7 +216,7 @@ class MemoryWriter:
             self._store.add(id, artifact, home, ArtifactStatus.LIVE, at)
         else:
             id = known
-            self._store.change(id, artifact, at)
+            self._store.change(id, home.project_id, artifact, at)
         for number, related in enumerate(part.related):
             target = self._target(related, number, home, project)
             self._store.relate(id, related_to(target, related), home.project_id, at)

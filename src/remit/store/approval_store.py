@@ -7,7 +7,7 @@ from remit.store.database import Database, Row
 _IS_APPROVED = 9  # its place in a row
 
 
-class SqliteApprovals:
+class SqlApprovals:
     """Stores approvals."""
 
     def __init__(self, database: Database) -> None:
@@ -24,7 +24,7 @@ class SqliteApprovals:
         project = workspace.project
         binding, at = wanted.binding._asdict(), wanted.requested_at
         with self._database.transaction():
-            self._database.run("see_project", hash=project.hash, path=project.path, at=at)
+            self._database.run("see_project", project=project.hash, path=project.path, at=at)
             self._database.run("forget_approvals", before=forget_before)
             self._database.run("drop_expired_arguments", at=at)
             found = self._database.rows("approvals_like", project=project.hash, **_moment(at), **binding)

@@ -7,7 +7,7 @@ from remit.policy.audit import AuditEntry, CallQuery, TimelineBar
 from remit.store.database import Database, Value
 
 
-class SqliteAudit:
+class SqlAudit:
     """The audit log in SQLite."""
 
     def __init__(self, database: Database) -> None:
@@ -17,7 +17,7 @@ class SqliteAudit:
         """Store entries."""
         project = workspace.project
         with self._database.transaction():
-            self._database.run("see_project", hash=project.hash, path=project.path, at=at)
+            self._database.run("see_project", project=project.hash, path=project.path, at=at)
             self._database.run_each(
                 "add_audit", [{"project": project.hash, **entry._asdict()} for entry in entries]
             )

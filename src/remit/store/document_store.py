@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
-from importlib.util import find_spec
 from itertools import count, islice
 from typing import TYPE_CHECKING
 
@@ -32,18 +30,7 @@ _MOST_MATCHES = 2000  # matching documents; words that match more carry little i
 _SELECTIONS = count(1)
 
 
-def extension() -> str | None:
-    """Return the path of sqlite-vec without importing the package, which would import another driver.
-
-    Returns None if it is not installed, because SQLite would search the working directory for a bare name.
-    """
-    found = find_spec("sqlite_vec")
-    if found is None or found.origin is None:
-        return None
-    return os.path.join(os.path.dirname(found.origin), "vec0")
-
-
-class SqliteDocuments:
+class SqlDocuments:
     """Stores what search reads: documents and vectors."""
 
     def __init__(self, database: Database) -> None:
@@ -74,9 +61,8 @@ class SqliteDocuments:
             )
 
     def can_compare(self) -> bool:
-        """Load sqlite-vec; False if it is not available."""
-        found = extension()
-        return found is not None and self._database.load(found)
+        """Return whether vectors can be compared here."""
+        return self._database.can_compare()
 
     def index(self, workspace: Workspace, model: str | None) -> SqlIndex:
         """Open an index of a workspace's tools; with a model, call `can_compare` first."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from remit.decision.projects import LaunchFlags, View, Workspace
 from remit.policy.audit import AUDIT_LIFETIME, MOST_AUDITED, AuditEntry
-from remit.store.database import Database, Row, scope_parameters, view_parameters
+from remit.store.database import Row, scope_parameters, view_parameters
+from remit.store.open_store import open_database
 
 if TYPE_CHECKING:
     from remit.decision.client_reports import CallOutcome, ReportedTool
@@ -25,15 +26,15 @@ _TRACE_LIFETIME = 30 * _DAY
 class HookStore:
     """The store operations that hooks need."""
 
-    def __init__(self, path: str, workspace: Workspace, client: str) -> None:
-        self._database = Database(path)
+    def __init__(self, place: str, workspace: Workspace, client: str) -> None:
+        self._database = open_database(place)
         self._workspace = workspace
         self._client = client
         self._project = workspace.project.hash
 
     def close(self) -> None:
         """Close the database, leaving the checkpoint to a later process."""
-        self._database.close_without_checkpoint()
+        self._database.close(quickly=True)
 
     def inputs(self, flags: LaunchFlags) -> dict[str, str]:
         """List the inputs of the last scan with their fingerprints."""
@@ -101,9 +102,9 @@ class HookStore:
 
     def states(self) -> "StateStore":
         """Open the store of the configuration and states."""
-        from remit.store.state_store import SqliteStates
+        from remit.store.state_store import SqlStates
 
-        return SqliteStates(self._database)
+        return SqlStates(self._database)
 
     def record(self, reported: "ReportedTool", use: "CallOutcome", trace: "Trace | None") -> bool:
         """Count one use of a tool and store its trace; False if the call was already counted."""
@@ -146,7 +147,7 @@ class HookStore:
         with self._database.transaction():
             for trace, artifact in artifacts:
                 values = {"trace": trace.id, "artifact": artifact, "times": trace.times, "at": trace.at}
-                self._database.run("mark_trace_remembered", **values)
+                self._database.run("mark_trace_remembered", project=self._project, **values)
 
     def begin_session(self, session_id: str, at: int, states: str, transcript: str | None) -> None:
         """Record that a session starts or resumes, with its states as JSON and the path of its transcript."""
@@ -197,4 +198,4 @@ class HookStore:
         return {"client": self._client, "session_id": session_id, "project": self._project}
 
     def _see_project(self, at: int) -> None:
-        self._database.run("see_project", hash=self._project, path=self._workspace.project.path, at=at)
+        self._database.run("see_project", project=self._project, path=self._workspace.project.path, at=at)

@@ -43,7 +43,7 @@ def pin_listing(
 ) -> None:
     """Accept what is new, and hold what changed; `listed` has the rows of the tools."""
     pins = read_pins(database, server, workspace)
-    comparison = ListingComparison(pins, declaration, partial(definition_of, database))
+    comparison = ListingComparison(pins, declaration, partial(definition_of, database, workspace))
     rows = {item.definition.name: row for row, item in listed.items()}
     settling = _Settling(database, declaration.digest, at)
     for item in comparison.unsettled(listed.values()):

@@ -32,14 +32,13 @@ from remit.search.ranking import Hit
 from remit.store.approval_store import use_up
 from remit.store.binary_vector_search import OpenSignIndex
 from remit.store.database import Database, Row
-from remit.store.document_store import extension
 from remit.store.memory_index import MANY, MemoryIndex
 
 _GLOBAL = ""
 _MOST_ALIKE = 50  # decisions that share the most words with a new one
 
 
-class SqliteMemory:
+class SqlMemory:
     """Stores memory."""
 
     def __init__(
@@ -117,7 +116,11 @@ class SqliteMemory:
     def same(self, artifact: Artifact, home: Home) -> tuple[str, ArtifactStatus] | None:
         """Find an artifact with the same content in the same home."""
         found = self._database.rows(
-            "memory_same", home=home.id, fingerprint=fingerprint(artifact), kind=artifact.kind
+            "memory_same",
+            home=home.id,
+            project=home.project_id,
+            fingerprint=fingerprint(artifact),
+            kind=artifact.kind,
         )
         return (found[0][0], ArtifactStatus(found[0][1])) if found else None
 
@@ -125,9 +128,13 @@ class SqliteMemory:
         """List the decisions in a home that may be similar to a new one, with their words."""
         words = words_of(f"{artifact.name} {artifact.body}")
         telling = json.dumps(telling_words(words))
-        sharing = self._database.rows("memory_sharing", home=home.id, words=telling, most=_MOST_ALIKE)
+        sharing = self._database.rows("memory_sharing", **_place(home), words=telling, most=_MOST_ALIKE)
         near = [node for node, shared, known in sharing if can_be_like(len(words), shared, known)]
-        found = self._database.rows("memory_live_texts", nodes=json.dumps(near)) if near else []
+        found = (
+            self._database.rows("memory_live_texts", project=home.project_id, nodes=json.dumps(near))
+            if near
+            else []
+        )
         return [(key, words_of(text)) for key, text in found]
 
     def on_subject(self, subject: str, homes: Sequence[Home]) -> list[tuple[str, str]]:
@@ -143,12 +150,12 @@ class SqliteMemory:
 
     def entity(self, subject: str, home: Home) -> str | None:
         """Find an entity by its name."""
-        found = self._database.rows("memory_entity", home=home.id, subject=subject)
+        found = self._database.rows("memory_entity", **_place(home), subject=subject)
         return found[0][0] if found else None
 
-    def change(self, id: str, artifact: Artifact, at: int) -> None:
+    def change(self, id: str, project_id: str, artifact: Artifact, at: int) -> None:
         """Change the content of an artifact."""
-        self._database.run("memory_change", key=id, **_said(artifact), at=at)
+        self._database.run("memory_change", key=id, project=project_id, **_said(artifact), at=at)
 
     def relate(self, source: str, related: Related, project_id: str, at: int) -> None:
         """Relate two nodes of a project."""
@@ -164,7 +171,7 @@ class SqliteMemory:
 
     def relations(self, id: str) -> list[tuple[str, str, str, Mapping[str, object]]]:
         """List the relations of an artifact."""
-        found = self._database.rows("memory_edges_of", key=id)
+        found = self._database.rows("memory_edges_of", key=id, project=self.owner(id))
         return [(source, relation, target, json.loads(text)) for source, relation, target, text, _ in found]
 
     def conflicts(self, ids: Sequence[str], project_id: str) -> list[tuple[str, str]]:
@@ -177,7 +184,7 @@ class SqliteMemory:
     ) -> list[StoredArtifact]:
         """List the newest artifacts of a kind in a home."""
         found = self._database.rows(
-            "memory_newest", home=home.id, kind=kind, since=since, subject=subject, most=limit
+            "memory_newest", **_place(home), kind=kind, since=since, subject=subject, most=limit
         )
         return [kept(row) for row in found]
 
@@ -207,9 +214,10 @@ class SqliteMemory:
         """Find artifacts that share words with a query or are close to it in meaning."""
         return self._index.hits(query_terms, vector, homes, kinds, depth) if homes and kinds else []
 
-    def by_documents(self, documents: Sequence[int]) -> dict[int, StoredArtifact]:
-        """Read the artifacts of search hits, except those hidden since."""
-        found = self._database.rows("memory_by_ids", nodes=json.dumps(list(documents)))
+    def by_documents(self, documents: Sequence[int], homes: Sequence[Home]) -> dict[int, StoredArtifact]:
+        """Read the artifacts of search hits in some homes, except those hidden since."""
+        nodes = json.dumps(list(documents))
+        found = self._database.rows("memory_by_ids", nodes=nodes, project=searched_project(homes))
         return {row[0]: kept(row[1:]) for row in found}
 
     def unread(self, model: str, limit: int) -> dict[int, tuple[str, str]]:
@@ -221,16 +229,15 @@ class SqliteMemory:
         self._index.add_vectors(model, vectors)
 
     def can_compare(self) -> bool:
-        """Load sqlite-vec; False if it is not available."""
-        path = extension()
-        return path is not None and self._database.load(path)
+        """Return whether vectors can be compared here."""
+        return self._database.can_compare()
 
     def delete_project(self, project_id: str) -> int:
         """Erase a project and its artifacts, and return their number."""
         with self._database.transaction():
             count = self._database.rows("memory_count", project=project_id)[0][0]
             self._database.run("memory_delete_project", project=project_id)
-        self._database.truncate_wal()
+        self._database.erase()
         return count
 
     def forget(self, project: Project) -> None:
@@ -241,7 +248,7 @@ class SqliteMemory:
         """Erase an artifact."""
         with self._database.transaction():
             self._database.run("memory_delete_artifact", key=id, project=project_id)
-        self._database.truncate_wal()
+        self._database.erase()
 
     def withdraw(self, id: str, project_id: str) -> None:
         """Delete an artifact that another replaces, inside a transaction."""
@@ -341,6 +348,15 @@ def _node(key: str, kind: str, project: str, at: int) -> dict[str, Any]:
         "updated_at": at,
         **texts,
     }
+
+
+def searched_project(homes: Sequence[Home]) -> str:
+    """Return the project whose homes are searched; global homes may be among them."""
+    return next((home.project_id for home in homes if home.project_id), _GLOBAL)
+
+
+def _place(home: Home) -> dict[str, Any]:
+    return {"home": home.id, "project": home.project_id}
 
 
 def _homed(home: Home) -> dict[str, Any]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from remit.decision.projects import Workspace
 
 
-class SqlitePins:
+class SqlPins:
     """Stores pins."""
 
     def __init__(self, database: Database) -> None:
@@ -24,7 +24,7 @@ class SqlitePins:
     def changed(self, workspace: Workspace) -> list[HeldDefinition]:
         """List the definitions in scope that are not the accepted ones, or that are news."""
         found = self._database.rows("changed_definitions", **scope_parameters(workspace))
-        return [self._held(row) for row in found]
+        return [self._held(row, workspace) for row in found]
 
     def accept(self, items: Iterable[HeldDefinition], workspace: Workspace, at: int) -> None:
         """Accept definitions as they were listed; one that changed since then stays held."""
@@ -75,7 +75,7 @@ class SqlitePins:
             found += [(tool, entry, item) for tool, entry, changed in rows if changed == item.changed_id]
         return found
 
-    def _held(self, row: Row) -> HeldDefinition:
+    def _held(self, row: Row, workspace: Workspace) -> HeldDefinition:
         verdict, reason, detail, changed_at, by, accepted_at, is_news, accepted_id, changed_id = row[8:]
         change = None if verdict is None else DefinitionChange(ChangeVerdict(verdict), reason, detail)
         return HeldDefinition(
@@ -86,12 +86,12 @@ class SqlitePins:
             accepted_at=accepted_at,
             is_news=bool(is_news),
             changed_id=changed_id,
-            accepted=definition_of(self._database, accepted_id),
-            current=definition_of(self._database, changed_id),
+            accepted=definition_of(self._database, workspace, accepted_id),
+            current=definition_of(self._database, workspace, changed_id),
         )
 
 
-def definition_of(database: Database, id: int | None) -> Definition | None:
+def definition_of(database: Database, workspace: Workspace, id: int | None) -> Definition | None:
     """Read a stored definition; None without an id."""
-    found = database.rows("definition_by_id", id=id)
+    found = database.rows("definition_by_id", id=id, **scope_parameters(workspace))
     return row_values.definition(found[0]) if found else None

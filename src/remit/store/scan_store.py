@@ -35,7 +35,7 @@ class _Known(NamedTuple):
     is_as_stored: bool  # its row was last written from the same file
 
 
-class SqliteScans:
+class SqlScans:
     """Stores the results of scans."""
 
     def __init__(self, database: Database) -> None:
@@ -62,7 +62,7 @@ class SqliteScans:
         """Replace a view with a new reading; declarations missing from the files become stale in it."""
         workspace, project = view.workspace, view.workspace.project
         with self._database.transaction():
-            self._database.run("see_project", hash=project.hash, path=project.path, at=at)
+            self._database.run("see_project", project=project.hash, path=project.path, at=at)
             known = self._database.rows(
                 "resolved", **{**view_parameters(view), **scope_parameters(workspace)}
             )

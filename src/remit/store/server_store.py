@@ -12,7 +12,7 @@ from remit.store import row_values
 from remit.store.database import Database, Row, scope_parameters
 from remit.store.definition_rows import find_definition, store_definition
 from remit.store.listing_pins import pin_listing, read_pins
-from remit.store.pin_store import SqlitePins, definition_of
+from remit.store.pin_store import SqlPins, definition_of
 from remit.store.prepared_listing import PreparedListing
 from remit.store.tool_rows import Placement, place_tool, undeclared_names, upsert_tool
 from remit.trust.listing_comparison import ListedDefinition
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from remit.decision.tools import Definition
 
 
-class SqliteServers:
+class SqlServers:
     """Stores servers' listings and trust."""
 
     def __init__(self, database: Database) -> None:
@@ -44,7 +44,7 @@ class SqliteServers:
         pins = {} if server is None else read_pins(database, server, workspace)
         if waiting := listing.learn(stored, pins):
             ids = {pins[name].accepted_id for name in waiting if name in pins}
-            accepted = {id: definition_of(database, id) for id in ids if id is not None}
+            accepted = {id: definition_of(database, workspace, id) for id in ids if id is not None}
             found = {id: each for id, each in accepted.items() if each is not None}
             listing.learn_more(found, definitions_beside(database, declaration, workspace))
 
@@ -59,9 +59,9 @@ class SqliteServers:
         return {tuple(row[:8]): _extras(row[8:]) for row in found}
 
     @property
-    def pins(self) -> SqlitePins:
+    def pins(self) -> SqlPins:
         """The accepted definitions of their tools."""
-        return SqlitePins(self._database)
+        return SqlPins(self._database)
 
     def trusts(self, workspace: Workspace) -> dict[Key, str]:
         """Return the trusted digests of the servers in scope, by declaration key."""

@@ -14,7 +14,7 @@ _MOST_CALLS = 2_000  # used to learn patterns
 _MOST_SESSIONS = 50
 
 
-class SqliteSessions:
+class SqlSessions:
     """Stores sessions."""
 
     def __init__(self, database: Database) -> None:
@@ -84,7 +84,7 @@ class SqliteSessions:
         """Store suggestions."""
         project = workspace.project
         with self._database.transaction():
-            self._database.run("see_project", hash=project.hash, path=project.path, at=at)
+            self._database.run("see_project", project=project.hash, path=project.path, at=at)
             for each in said:
                 values: dict[str, Value] = {"tool": each.tool, "cause": each.cause, "at": at}
                 self._database.run("add_suggestion", **_session(session_id, workspace, client), **values)

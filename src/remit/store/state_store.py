@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _CLOCK_ERROR = 3_600_000  # claims last seconds, so one that lasts an hour used another clock
 
 
-class SqliteStates:
+class SqlStates:
     """Stores configuration, trust in its parts, and states."""
 
     def __init__(self, database: Database) -> None:
@@ -154,7 +154,7 @@ class SqliteStates:
 
     def _see(self, workspace: Workspace, at: int) -> None:
         project = workspace.project
-        self._database.run("see_project", hash=project.hash, path=project.path, at=at)
+        self._database.run("see_project", project=project.hash, path=project.path, at=at)
 
 
 def configuration(database: Database, workspace: Workspace) -> StoredConfiguration | None:

@@ -48,7 +48,7 @@ def find_or_add_tool(database: Database, reported: ReportedTool) -> int | None:
     None if the declaration that answered is gone.
     """
     workspace = reported.workspace
-    database.run("see_project", hash=workspace.project.hash, path=workspace.project.path, at=reported.at)
+    database.run("see_project", project=workspace.project.hash, path=workspace.project.path, at=reported.at)
     tool = (
         _answering_tool(database, reported) if reported.key is not None else _named_tool(database, reported)
     )

@@ -45,7 +45,7 @@ def report_call(
     """Store the session and the trace of a call that only the gateway can count."""
     call = {"client": client, "project": workspace.project.hash, "call_id": use.call_id}
     with database.transaction():
-        database.run("see_project", hash=workspace.project.hash, path=workspace.project.path, at=at)
+        database.run("see_project", project=workspace.project.hash, path=workspace.project.path, at=at)
         earlier = database.rows("recorded_call", **call, session_id=use.session_id)
         for event, *_ in earlier:
             values = {"session_id": use.session_id, "succeeded": None, "duration_ms": None}

@@ -61,10 +61,10 @@ returning {approval}
 select count(*) from approvals
 where project_hash = :project and is_approved is null and requested_at <= :latest and expires_at > :at
 
--- name: drop_expired_arguments
+-- name: drop_expired_arguments (every project)
 update approvals set shown = '' where expires_at <= :at and shown <> ''
 
--- name: forget_approvals
+-- name: forget_approvals (every project)
 delete from approvals where expires_at < :before
 
 -- name: use_prompted_call

@@ -2,11 +2,11 @@
 
 -- fragment: selected_calls
     project_hash = :project
-    and (:text = '' or instr(lower(tool), lower(:text)))
-    and (:agent is null or ifnull(agent, '') = :agent)
-    and (:outcome is null or outcome = :outcome)
-    and (:since is null or called_at >= :since)
-    and (:until is null or called_at < :until)
+    and (:text = '' or instr(lower(tool), lower(:text)) > 0)
+    and (cast(:agent as text) is null or ifnull(agent, '') = :agent)
+    and (cast(:outcome as text) is null or outcome = :outcome)
+    and (cast(:since as bigint) is null or called_at >= :since)
+    and (cast(:until as bigint) is null or called_at < :until)
 
 -- name: add_audit
 insert into audit (
@@ -42,6 +42,6 @@ where {selected_calls}
 group by start
 order by start
 
--- name: prune_audit
+-- name: prune_audit (every project)
 delete from audit
 where called_at < :before or id <= (select max(id) from audit) - :most

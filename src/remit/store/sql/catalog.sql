@@ -78,7 +78,7 @@ left join sightings x on x.tool_id = t.id and x.project_hash = :project
 left join definitions d on d.id = x.definition_id
 where t.id = :tool and {in_scope}
 
--- name: define
+-- name: define (every project)
 insert into definitions (
     digest, server, name, tool, title, description, input_schema, output_schema, annotations, raw, danger, described,
     pin, tokens
@@ -94,24 +94,24 @@ update sightings set definition_id = :definition
 where tool_id = :tool and project_hash = :project
 
 -- name: see_project
-insert into projects (hash, path, seen_at) values (:hash, :path, :at)
-on conflict (hash) do update set seen_at = max(seen_at, excluded.seen_at)
+insert into projects (hash, path, seen_at) values (:project, :path, :at)
+on conflict (hash) do update set seen_at = max(projects.seen_at, excluded.seen_at)
 
--- name: project_by_hash_or_path
+-- name: project_by_hash_or_path (every project)
 select hash, path from projects where hash = :name or path = :name limit 1
 
--- name: all_projects
+-- name: all_projects (every project)
 select hash, path from projects order by path
 
 -- name: forget_project
 delete from projects where hash = :project
 
--- name: forget_unseen_tools
+-- name: forget_unseen_tools (every project)
 delete from tools
 where (server_id is not null or authority < 3) and definition_id is null
     and not exists (select 1 from sightings x where x.tool_id = tools.id)
 
--- name: forget_unused_definitions
+-- name: forget_unused_definitions (every project)
 delete from definitions
 where not exists (select 1 from sightings x where x.definition_id = definitions.id)
     and not exists (select 1 from tools t where t.definition_id = definitions.id)

@@ -7,7 +7,7 @@ left join sightings x on x.tool_id = t.id and x.project_hash = :project
 left join definitions d on d.id = ifnull(t.definition_id, x.definition_id)
 where {known_here}
 
--- name: definitions_without_document
+-- name: definitions_without_document (every project)
 select id, name, server, tool, title, description, input_schema from definitions where document_id is null
 
 -- name: tools_without_document
@@ -15,19 +15,19 @@ select t.id, t.name, t.server
 from tools t
 where t.document_id is null and t.definition_id is null and {known_here}
 
--- name: add_document
+-- name: add_document (every project)
 insert into documents (digest, document, name, server, body, params, details)
 values (:digest, :document, :name, :server, :body, :params, :details)
-on conflict (digest) do update set digest = digest
+on conflict (digest) do update set digest = excluded.digest
 returning id
 
--- name: set_definition_document
+-- name: set_definition_document (every project)
 update definitions set document_id = :document where id = :id
 
 -- name: set_tool_document
 update tools set document_id = :document where id = :id
 
--- name: forget_unused_documents
+-- name: forget_unused_documents (every project)
 delete from documents
 where not exists (select 1 from definitions d where d.document_id = documents.id)
     and not exists (select 1 from tools t where t.document_id = documents.id)
@@ -39,15 +39,15 @@ where o.id in ({documents_here})
     and not exists (select 1 from vectors v where v.model = :model and v.document_id = o.id)
 order by o.id
 
--- name: first_vector
+-- name: first_vector (every project)
 select document_id from vectors where model = :model limit 1
 
--- name: forget_other_vectors
+-- name: forget_other_vectors (every project)
 delete from vectors
 where model = :model and length(vector) <> :length
     and :length <> (select length(vector) from vectors where model = :model limit 1)
 
--- name: add_vector
+-- name: add_vector (every project)
 insert into vectors (model, document_id, vector)
 select :model, id, :vector from documents where id = :document
 on conflict do nothing
@@ -94,9 +94,9 @@ limit :most
 select document_id, 1 - vec_distance_cosine(vector, :vector)
 from vectors
 where model = :model and length(vector) = length(:vector)
-    and document_id in (select value from json_each(:documents))
+    and document_id in (select cast(value as bigint) from json_each(:documents))
 
--- name: indexed_documents
+-- name: indexed_documents (every project)
 select o.id, o.name, o.server, o.body, o.params, o.details, v.vector
 from documents o
 left join vectors v on v.document_id = o.id and v.model = :model

@@ -33,7 +33,7 @@ values (:workspace, :subject, :project, :mark, :answer, :at)
 on conflict (workspace, subject) do update set
     project_hash = excluded.project_hash, mark = excluded.mark, answer = excluded.answer, judged_at = excluded.judged_at
 
--- name: forget_old_decisions
+-- name: forget_old_decisions (every project)
 delete from judgements where judged_at < :before
 
 -- name: tool_known
@@ -45,14 +45,15 @@ select observes from configurations where workspace = :workspace and project_has
 -- name: begin_session
 insert into sessions (client, session_id, project_hash, started_at, states, transcript)
 values (:client, :session_id, :project, :at, :states, :transcript)
-on conflict do update set
-    ended_at = null, states = iif(:states = '', states, excluded.states),
-    read_to = iif(transcript is excluded.transcript, read_to, 0), transcript = excluded.transcript
+on conflict (project_hash, client, session_id) do update set
+    ended_at = null, states = iif(:states = '', sessions.states, excluded.states),
+    read_to = iif(sessions.transcript is not distinct from excluded.transcript, sessions.read_to, 0),
+    transcript = excluded.transcript
 
 -- name: end_session
 insert into sessions (client, session_id, project_hash, started_at, ended_at, states)
 values (:client, :session_id, :project, :at, :at, '')
-on conflict do update set ended_at = excluded.ended_at
+on conflict (project_hash, client, session_id) do update set ended_at = excluded.ended_at
 
 -- name: suggestions_in_session
 select count(*), max(s.suggested_at),
@@ -67,7 +68,7 @@ where s.session_id = :session_id and s.project_hash = :project and s.client = :c
 -- name: unread_transcripts
 select session_id, transcript, read_to, started_at from sessions
 where project_hash = :project and client = :client and transcript is not null
-    and (session_id = :session_id or (:session_id is null and ended_at is null and started_at > :since))
+    and (session_id = :session_id or (cast(:session_id as text) is null and ended_at is null and started_at > :since))
 order by started_at desc
 limit :most
 
@@ -84,7 +85,7 @@ where project_hash = :project and client = :client and session_id = :session_id
 
 -- name: mark_trace_remembered
 update traces set artifact = :artifact, is_news = 0
-where id = :trace and times = :times and left_at = :at
+where id = :trace and project_hash = :project and times = :times and left_at = :at
 
 -- name: forget_old_events
 delete from usage_events where project_hash = :project and used_at < :before
@@ -104,7 +105,7 @@ delete from traces where project_hash = :project and left_at < :before
 -- name: add_prompted_call
 insert into prompted_calls (project_hash, client, call_id, tool, arguments, prompted_at)
 values (:project, :client, :call_id, :tool, :arguments, :at)
-on conflict do update set
+on conflict (project_hash, client, call_id) do update set
     tool = excluded.tool, arguments = excluded.arguments, prompted_at = excluded.prompted_at
 
 -- name: forget_old_prompted_calls

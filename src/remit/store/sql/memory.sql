@@ -15,7 +15,7 @@ select id, kind, iif(kind = 'focus', name, null) from memory_nodes
 where project = :project and kind in ('global', 'project', 'focus')
 order by id
 
--- name: memory_projects
+-- name: memory_projects (every project)
 select n.project, n.created_at, ifnull(a.updated_at, n.updated_at), ifnull(a.artifacts, 0)
 from memory_nodes n
 left join (
@@ -44,12 +44,12 @@ from memory_nodes n
 join memory_nodes h on h.id = n.home
 where n.key = :key and n.project = :project and {an_artifact}
 
--- name: memory_key_known
+-- name: memory_key_known (every project)
 select project, kind from memory_nodes where key = :key
 
 -- name: memory_same
 select key, status from memory_nodes
-where home = :home and fingerprint = :fingerprint and kind = :kind and status <> 'superseded'
+where home = :home and project = :project and fingerprint = :fingerprint and kind = :kind and status <> 'superseded'
 order by id
 limit 1
 
@@ -67,24 +67,24 @@ from (
 -- name: memory_live_texts
 select key, name || ' ' || body
 from memory_nodes
-where id in (select value from json_each(:nodes)) and status = 'live'
+where id in (select cast(value as bigint) from json_each(:nodes)) and project = :project and status = 'live'
 order by id desc
 
 -- name: memory_on_subject
 select key, name from memory_nodes
 where project = :project and subject = :subject and kind = 'decision' and status = 'live'
-    and home in (select value from json_each(:homes))
+    and home in (select cast(value as bigint) from json_each(:homes))
 
 -- name: memory_set_status
 update memory_nodes set status = :status, updated_at = :at where key = :key and project = :project
 
 -- name: memory_entity
-select key from memory_nodes where home = :home and subject = :subject and kind = 'entity'
+select key from memory_nodes where home = :home and project = :project and subject = :subject and kind = 'entity'
 
 -- name: memory_change
 update memory_nodes set
     name = :name, body = :body, fingerprint = :fingerprint, content = :content, dated_at = :at, updated_at = :at
-where key = :key
+where key = :key and project = :project
 
 -- name: memory_relate
 insert into memory_edges (source, relation, target, project, properties, created_at)
@@ -107,16 +107,18 @@ select s.key, e.relation, t.key, e.properties, e.created_at
 from memory_edges e
 join memory_nodes s on s.id = e.source
 join memory_nodes t on t.id = e.target
-where e.source in (select id from memory_nodes where key = :key)
+where e.project = :project and (
+    e.source in (select id from memory_nodes where key = :key)
     or e.target in (select id from memory_nodes where key = :key)
+)
 order by e.source, e.relation, e.target
 
 -- name: memory_newest
 select {kept}
 from memory_nodes n
 join memory_nodes h on h.id = n.home
-where n.home = :home and n.status = 'live' and n.kind = :kind and n.created_at >= :since
-    and (:subject is null or n.subject = :subject)
+where n.home = :home and n.project = :project and n.status = 'live' and n.kind = :kind and n.created_at >= :since
+    and (cast(:subject as text) is null or n.subject = :subject)
 order by n.created_at desc, n.id desc
 limit :most
 
@@ -124,15 +126,15 @@ limit :most
 select {kept}
 from memory_nodes n
 join memory_nodes h on h.id = n.home
-where n.project = :project and n.home in (select value from json_each(:homes)) and {an_artifact}
-    and (:everything or n.status = 'live')
+where n.project = :project and n.home in (select cast(value as bigint) from json_each(:homes)) and {an_artifact}
+    and (:everything = 1 or n.status = 'live')
 order by n.created_at desc, n.id desc
 limit :most
 
 -- name: memory_size
 select count(*) from (
     select 1 from memory_nodes
-    where home in (select value from json_each(:homes)) and status = 'live' limit :most
+    where home in (select cast(value as bigint) from json_each(:homes)) and status = 'live' limit :most
 )
 
 -- name: memory_word_count
@@ -140,8 +142,8 @@ select count(*) from memory_by_word where memory_by_word match :match
 
 -- name: memory_among
 select id from memory_nodes
-where id in (select value from json_each(:nodes))
-    and +home in (select value from json_each(:homes)) -- plus: the index would read whole homes
+where id in (select cast(value as bigint) from json_each(:nodes))
+    and +home in (select cast(value as bigint) from json_each(:homes)) -- plus: the index would read whole homes
     and +kind in (select value from json_each(:kinds))
 
 -- name: memory_by_words
@@ -163,20 +165,21 @@ select kind, node_id, code, round from memory_codes where home = :home and round
 -- name: memory_by_code
 select node_id
 from memory_codes
-where home in (select value from json_each(:homes)) and kind in (select value from json_each(:kinds))
+where home in (select cast(value as bigint) from json_each(:homes)) and kind in (select value from json_each(:kinds))
 order by vec_distance_hamming(vec_bit(code), vec_bit(:code)), node_id
 limit :most
 
 -- name: memory_meanings
 select node_id, iif(length(vector) = length(:vector), 1 - vec_distance_cosine(vector, :vector), null)
 from memory_vectors
-where node_id in (select value from json_each(:nodes))
+where node_id in (select cast(value as bigint) from json_each(:nodes))
 
 -- name: memory_by_ids
 select n.id, {kept}
 from memory_nodes n
 join memory_nodes h on h.id = n.home
-where n.id in (select value from json_each(:nodes)) and n.status = 'live'
+where n.id in (select cast(value as bigint) from json_each(:nodes)) and n.project in ('', :project)
+    and n.status = 'live'
 
 -- name: memory_model
 select model from memory_model
@@ -187,24 +190,24 @@ insert into memory_model (one, model) values (1, :model) on conflict (one) do up
 -- name: memory_next_round
 update memory_model set round = round + 1
 
--- name: memory_forget_vectors
+-- name: memory_forget_vectors (every project)
 delete from memory_vectors
 
 -- name: memory_forget_codes
 delete from memory_codes
 
--- name: memory_read_all_again
+-- name: memory_read_all_again (every project)
 insert into memory_unread (node_id)
 select id from memory_nodes where place <> '' on conflict do nothing
 
--- name: memory_unread
+-- name: memory_unread (every project)
 select n.id, n.name, n.body
 from memory_unread u
 join memory_nodes n on n.id = u.node_id
 order by u.node_id
 limit :most
 
--- name: memory_add_vector
+-- name: memory_add_vector (every project)
 insert into memory_vectors (node_id, vector)
 select id, :vector from memory_nodes where id = :node and place <> ''
 on conflict (node_id) do update set vector = excluded.vector
@@ -212,9 +215,9 @@ on conflict (node_id) do update set vector = excluded.vector
 -- name: memory_add_code
 insert into memory_codes (home, kind, node_id, code, round)
 select home, kind, id, :code, (select round from memory_model) from memory_nodes where id = :node and place <> ''
-on conflict do update set code = excluded.code, round = excluded.round
+on conflict (home, kind, node_id) do update set code = excluded.code, round = excluded.round
 
--- name: memory_mark_read
+-- name: memory_mark_read (every project)
 delete from memory_unread where node_id = :node
 
 -- name: memory_delete_project
@@ -232,15 +235,16 @@ select
     iif(n.kind = 'focus', (select count(*) from memory_nodes m where m.home = n.id), 0)
 from memory_nodes n
 where n.project = :project and n.home is not null
-    and (n.home in (select value from json_each(:homes)) or n.id in (select value from json_each(:homes)))
+    and (n.home in (select cast(value as bigint) from json_each(:homes)) or n.id in (select cast(value as bigint) from json_each(:homes)))
 order by n.id
 
 -- name: memory_dangling
-select distinct s.key
+select s.key
 from memory_edges e
 join memory_nodes s on s.id = e.source and s.status = 'live'
 join memory_nodes t on t.id = e.target and t.status <> 'live'
 where e.project = :project and e.relation not in ('SUPERSEDES', 'CONFLICTS_WITH')
+group by s.id
 order by s.id
 
 -- name: memory_mark_checked
@@ -249,18 +253,18 @@ update memory_nodes set dated_at = :at where project = :project and home is null
 -- name: memory_checked_at
 select dated_at from memory_nodes where project = :project and home is null
 
--- name: memory_all_nodes
+-- name: memory_all_nodes (every project unless one is given)
 select n.key, n.kind, n.project, iif(n.home_kind = 'focus', h.name, null), n.name, n.content, n.status, n.dated_at,
     n.created_at, n.updated_at
 from memory_nodes n
 left join memory_nodes h on h.id = n.home
-where n.kind <> 'global' and (:project is null or n.project = :project)
+where n.kind <> 'global' and (cast(:project as text) is null or n.project = :project)
 order by n.id
 
--- name: memory_all_edges
+-- name: memory_all_edges (every project unless one is given)
 select s.key, e.relation, t.key, e.project, e.properties, e.created_at
 from memory_edges e
 join memory_nodes s on s.id = e.source
 join memory_nodes t on t.id = e.target
-where :project is null or e.project = :project
+where cast(:project as text) is null or e.project = :project
 order by e.source, e.relation, e.target

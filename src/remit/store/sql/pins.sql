@@ -17,7 +17,7 @@ select d.name, d.server, d.tool, d.title, d.description, d.input_schema, d.outpu
 from tools t
 join definitions d on d.id = t.definition_id
 where {in_scope} and t.client = :client and t.kind = 'mcp_tool' and t.authority = 3 and t.is_unlisted = 0
-    and t.server is not :server
+    and t.server is distinct from :server
 
 -- name: accept_definition
 insert into pins (tool_id, definition_id, accepted_by, accepted_at, entry, is_news)
@@ -49,13 +49,13 @@ select
 from pins p
 join tools t on t.id = p.tool_id
 join tools s on s.id = ifnull(t.server_id, t.id)
-where {in_scope} and (p.verdict is not null or p.is_news) and t.is_unlisted = 0
-order by t.server, t.name
+where {in_scope} and (p.verdict is not null or p.is_news = 1) and t.is_unlisted = 0
+order by t.server nulls first, t.name
 
 -- name: pin_row
 select p.tool_id, p.entry, p.changed_id from pins p join tools t on t.id = p.tool_id
-where {in_scope} and t.client = :client and t.kind = :kind and t.scope = :scope and t.project_hash is :project_hash
-    and t.dir is :dir and t.agent is :agent and t.server is :server and t.name = :name
+where {in_scope} and t.client = :client and t.kind = :kind and t.scope = :scope and t.project_hash is not distinct from :project_hash
+    and t.dir is not distinct from :dir and t.agent is not distinct from :agent and t.server is not distinct from :server and t.name = :name
 
 -- name: reject_definition
 update pins set verdict = 'rejected', reason = :reason, detail = :detail, is_news = 0
@@ -63,7 +63,7 @@ where tool_id = :tool and changed_id = :definition
 
 -- name: report_changes
 update pins set is_news = 0
-where is_news and tool_id in (select t.id from tools t where {in_scope})
+where is_news = 1 and tool_id in (select t.id from tools t where {in_scope})
 
--- name: known_definition
+-- name: known_definition (every project)
 select id, pin from definitions where digest = :digest

@@ -26,7 +26,7 @@ order by p.id
 select
     t.name, t.kind, t.client, t.scope, r.source, t.project_hash, t.dir, t.server, t.plugin, t.agent, t.profile,
     t.endpoint, r.digest, t.is_remit, t.own_status, d.description, t.id, r.config_status, r.shadowed_by,
-    t.source = r.source and t.digest is r.digest
+    t.source = r.source and t.digest is not distinct from r.digest
 from tools t
 join resolutions r on r.tool_id = t.id
 join views v on v.id = r.view_id
@@ -34,17 +34,17 @@ left join definitions d on d.id = t.definition_id
 where v.client = :client and v.workspace = :workspace and v.flags = :flags and v.project_hash = :project and {in_scope}
 order by t.id
 
--- name: last_known
+-- name: last_known (every project)
 select
     t.name, t.kind, t.client, t.scope, t.source, t.project_hash, t.dir, t.server, t.plugin, t.agent, t.profile,
     t.endpoint, t.digest, t.is_remit, t.own_status, d.description,
     ifnull(
         (
-            select max(r.config_status = 'denied')
+            select max(iif(r.config_status = 'denied', 1, 0))
             from resolutions r join views v on v.id = r.view_id
             where r.tool_id = t.id and v.project_hash = :project
         ),
-        (select max(r.config_status = 'denied') from resolutions r where r.tool_id = t.id)
+        (select max(iif(r.config_status = 'denied', 1, 0)) from resolutions r where r.tool_id = t.id)
     )
 from tools t
 left join definitions d on d.id = t.definition_id
@@ -56,7 +56,7 @@ where t.client = :client and t.authority = 3 and t.server_id is null and {in_sco
     and exists (select 1 from resolutions r where r.tool_id = t.id and r.source = t.source)
 order by t.id
 
--- name: last_rules
+-- name: last_rules (every project)
 select r.source, r.level, r.effect, r.subject
 from rules r
 where r.client = :client and r.source in (select value from json_each(:sources))

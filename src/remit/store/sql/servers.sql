@@ -2,8 +2,8 @@
 
 -- name: server_row
 select t.id from tools t
-where {in_scope} and t.client = :client and t.kind = 'mcp_server' and t.scope = :scope and t.project_hash is :project_hash
-    and t.dir is :dir and t.agent is :agent and t.server is :server and t.name = :name
+where {in_scope} and t.client = :client and t.kind = 'mcp_server' and t.scope = :scope and t.project_hash is not distinct from :project_hash
+    and t.dir is not distinct from :dir and t.agent is not distinct from :agent and t.server is not distinct from :server and t.name = :name
 
 -- name: mark_listed
 update tools set
@@ -16,13 +16,13 @@ update tools set failure = :reason, failed_digest = :digest where id = :server_i
 -- name: mark_unlisted
 update tools set is_unlisted = 1, updated_at = :at
 where server_id = :server_id and kind = 'mcp_tool' and is_unlisted = 0
-    and id not in (select value from json_each(:listed))
+    and id not in (select cast(value as bigint) from json_each(:listed))
 
 -- name: list_tool
 update tools set
     definition_id = :definition, is_unlisted = 0,
-    updated_at = iif(definition_id is :definition, updated_at, :at)
-where id = :tool and (definition_id is not :definition or is_unlisted = 1)
+    updated_at = iif(definition_id is not distinct from :definition, updated_at, :at)
+where id = :tool and (definition_id is distinct from :definition or is_unlisted = 1)
 
 -- name: trusts
 select t.client, t.kind, t.scope, t.project_hash, t.dir, t.agent, t.server, t.name, k.digest
@@ -56,5 +56,5 @@ select
     t.client, t.kind, t.scope, t.project_hash, t.dir, t.agent, t.server, t.name,
     w.resources, w.templates, w.prompts, w.capabilities, w.instructions
 from tools t
-join wares w on w.tool_id = t.id and w.digest is t.digest
+join wares w on w.tool_id = t.id and w.digest is not distinct from t.digest
 where {in_scope}

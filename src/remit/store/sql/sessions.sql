@@ -4,7 +4,7 @@
 select states from sessions where client = :client and session_id = :session_id and project_hash = :project
 
 -- name: hourly_uses
-select t.client, t.kind, t.scope, ifnull(t.dir, ''), t.name, e.used_at / 3600000, count(*), sum(e.succeeded is 0)
+select t.client, t.kind, t.scope, ifnull(t.dir, ''), t.name, e.used_at / 3600000, count(*), count(*) filter (where e.succeeded = 0)
 from usage_events e
 join tools t on t.id = e.tool_id
 where e.project_hash = :project and {in_scope}
@@ -23,7 +23,7 @@ select session_id, name, used_at from (
 )
 order by used_at, id
 
--- name: calls_everywhere
+-- name: calls_everywhere (every project)
 select session_id, name, used_at from (
     select e.id, e.session_id, o.name, e.used_at
     from usage_events e
@@ -63,7 +63,7 @@ select
     ifnull(s.session_id, e.session_id), ifnull(s.started_at, e.first_at), s.ended_at, ifnull(e.calls, 0),
     ifnull(e.failures, 0), ifnull(e.tools, 0)
 from (
-    select session_id, min(used_at) as first_at, count(*) as calls, sum(succeeded is 0) as failures,
+    select session_id, min(used_at) as first_at, count(*) as calls, count(*) filter (where succeeded = 0) as failures,
         count(distinct tool_id) as tools
     from usage_events
     where project_hash = :project and client = :client and session_id is not null
@@ -86,7 +86,7 @@ join tools t on t.id = e.tool_id
 where e.project_hash = :project and e.duration_ms is not null and {in_scope}
 group by t.id
 
--- name: totals_by_project
+-- name: totals_by_project (every project)
 select p.path, p.hash, sum(u.uses), sum(u.failures), max(u.last_used_at), count(*),
     (select count(*) from sessions s where s.project_hash = p.hash)
 from usage_totals u

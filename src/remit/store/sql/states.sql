@@ -30,7 +30,7 @@ select source, subject, digest from configuration_trust where project_hash = :pr
 -- name: trust_part
 insert into configuration_trust (project_hash, source, subject, digest, trusted_at)
 values (:project, :source, :subject, :digest, :at)
-on conflict do update set digest = excluded.digest, trusted_at = excluded.trusted_at
+on conflict (project_hash, source, subject) do update set digest = excluded.digest, trusted_at = excluded.trusted_at
 
 -- name: revoke_part
 delete from configuration_trust where project_hash = :project and source = :source and subject = :subject
@@ -40,7 +40,7 @@ select name, set_at, set_by from workflow_states where project_hash = :project
 
 -- name: set_state
 insert into workflow_states (project_hash, name, set_at, set_by) values (:project, :name, :at, :by)
-on conflict do update set set_at = excluded.set_at, set_by = excluded.set_by
+on conflict (project_hash, name) do update set set_at = excluded.set_at, set_by = excluded.set_by
 
 -- name: clear_state
 delete from workflow_states where project_hash = :project and name = :name
@@ -51,7 +51,7 @@ select name, value, pushed_at, until from pushed_states where project_hash = :pr
 -- name: push_state
 insert into pushed_states (project_hash, name, value, pushed_at, until)
 values (:project, :name, :value, :at, :until)
-on conflict do update set value = excluded.value, pushed_at = excluded.pushed_at, until = excluded.until
+on conflict (project_hash, name) do update set value = excluded.value, pushed_at = excluded.pushed_at, until = excluded.until
 
 -- name: withdraw_state
 delete from pushed_states where project_hash = :project and name = :name
@@ -66,7 +66,8 @@ insert into observations (
 ) values (:workspace, :name, :project, :mark, null, '', null, 0, 0, :claimed_until)
 on conflict (workspace, name) do update set claimed_until = excluded.claimed_until
     -- A claim too far in the future was made before the clock was set back.
-    where claimed_until <= :at or claimed_until > :latest or mark <> :mark or project_hash <> :project
+    where observations.claimed_until <= :at or observations.claimed_until > :latest or observations.mark <> :mark
+        or observations.project_hash <> :project
 returning 1
 
 -- name: keep_observation

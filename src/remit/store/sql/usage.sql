@@ -8,30 +8,31 @@ join views v on v.id = r.view_id
 where v.client = :client and v.workspace = :workspace and v.flags = '' and v.project_hash = :project and {in_scope}
     and t.kind = 'mcp_server' and t.agent is null
     and substr(:name, 1, length(t.name) - 1) = substr(t.name, 1, length(t.name) - 1)
-    and (:server is null or t.server = :server)
+    and (cast(:server as text) is null or t.server = :server)
     and iif(
-        :scope is not null, t.scope = :scope, -- the client tells which declaration it started
+        cast(:scope as text) is not null, t.scope = :scope, -- the client tells which declaration it started
         r.shadowed_by is null and r.config_status not in ('pending', 'rejected')
         -- Sessions without a terminal start pending servers, and agents start their own: the tool may belong to
         -- one of those.
         and not exists (
             select 1 from resolutions p join tools o on o.id = p.tool_id
             where p.view_id = v.id and (p.config_status = 'pending' or o.agent is not null) and o.name = t.name
-                and (:server is null or o.server = :server)
+                and (cast(:server as text) is null or o.server = :server)
         )
     )
-order by length(t.name) desc, t.server = :parsed desc, r.shadowed_by is null desc, length(t.dir) desc, t.id
+order by length(t.name) desc, t.server = :parsed desc nulls last, r.shadowed_by is null desc,
+    length(t.dir) desc nulls last, t.id
 limit 1
 
 -- name: row_of_key
 select t.id from tools t
-where t.client = :client and t.kind = :kind and t.scope = :scope and t.project_hash is :project_hash
-    and t.dir is :dir and t.agent is :agent and t.server is :server and t.name = :name and {in_scope}
+where t.client = :client and t.kind = :kind and t.scope = :scope and t.project_hash is not distinct from :project_hash
+    and t.dir is not distinct from :dir and t.agent is not distinct from :agent and t.server is not distinct from :server and t.name = :name and {in_scope}
 
 -- name: server_of_key
 select t.id, t.source from tools t
-where t.client = :client and t.kind = 'mcp_server' and t.scope = :scope and t.project_hash is :project_hash
-    and t.dir is :dir and t.agent is :agent and t.server is :server and t.authority = 3 and {in_scope}
+where t.client = :client and t.kind = 'mcp_server' and t.scope = :scope and t.project_hash is not distinct from :project_hash
+    and t.dir is not distinct from :dir and t.agent is not distinct from :agent and t.server is not distinct from :server and t.authority = 3 and {in_scope}
     and substr(:name, 1, length(t.name) - 1) = substr(t.name, 1, length(t.name) - 1)
 order by length(t.name) desc
 limit 1
@@ -76,9 +77,9 @@ on conflict (
     client, kind, scope, ifnull(project_hash, ''), ifnull(dir, ''), ifnull(agent, ''), ifnull(server, ''), name
 )
 do update set
-    server_id = ifnull(excluded.server_id, server_id),
-    source = iif(excluded.authority >= authority, excluded.source, source),
-    authority = max(authority, excluded.authority)
+    server_id = ifnull(excluded.server_id, tools.server_id),
+    source = iif(excluded.authority >= tools.authority, excluded.source, tools.source),
+    authority = max(tools.authority, excluded.authority)
 returning id
 
 -- name: add_sighting
@@ -92,17 +93,21 @@ update usage_events set tool_id = :into where tool_id = :tool
 insert into usage_totals (tool_id, project_hash, uses, failures, last_used_at, outcomes)
 select :into, project_hash, uses, failures, last_used_at, outcomes from usage_totals where tool_id = :tool
 on conflict (tool_id, project_hash) do update set
-    uses = uses + excluded.uses,
-    failures = failures + excluded.failures,
+    uses = usage_totals.uses + excluded.uses,
+    failures = usage_totals.failures + excluded.failures,
     outcomes = substr(
-        iif(last_used_at > excluded.last_used_at, excluded.outcomes || outcomes, outcomes || excluded.outcomes), -5
+        iif(
+            usage_totals.last_used_at > excluded.last_used_at,
+            excluded.outcomes || usage_totals.outcomes,
+            usage_totals.outcomes || excluded.outcomes
+        ), -5
     ),
-    last_used_at = max(last_used_at, excluded.last_used_at)
+    last_used_at = max(usage_totals.last_used_at, excluded.last_used_at)
 
 -- name: move_sightings
 insert into sightings (tool_id, project_hash, definition_id)
 select :into, project_hash, definition_id from sightings where tool_id = :tool
-on conflict (tool_id, project_hash) do update set definition_id = ifnull(definition_id, excluded.definition_id)
+on conflict (tool_id, project_hash) do update set definition_id = ifnull(sightings.definition_id, excluded.definition_id)
 
 -- name: move_history
 update tools set discovered_at = min(discovered_at, (select o.discovered_at from tools o where o.id = :tool))
@@ -114,7 +119,7 @@ delete from tools where id = :tool
 -- name: recorded_call
 select id, succeeded, session_id from usage_events
 where call_id = :call_id and client = :client and project_hash = :project
-    and (session_id is null or :session_id is null or session_id = :session_id)
+    and (session_id is null or cast(:session_id as text) is null or session_id = :session_id)
 limit 1
 
 -- name: complete_event
@@ -138,14 +143,17 @@ on conflict do nothing
 delete from reported_calls where project_hash = :project and client = :client and call_id = :call_id
 returning session_id
 
--- name: prune_events
+-- name: prune_events (every project)
 delete from usage_events where used_at < :before
 
 -- name: add_trace
 insert into traces (project_hash, sort, subject, verb, times, session_id, left_at, is_news)
 values (:project, :sort, :subject, :verb, 1, :session_id, :at, 1)
 on conflict (project_hash, sort, subject) do update set
-    times = iif(session_id is excluded.session_id and (not :in_a_row or verb = excluded.verb), times + 1, 1),
+    times = iif(
+        traces.session_id is not distinct from excluded.session_id and (:in_a_row = 0 or traces.verb = excluded.verb),
+        traces.times + 1, 1
+    ),
     verb = excluded.verb, session_id = excluded.session_id, left_at = excluded.left_at, is_news = 1
 
 -- name: change_trace
@@ -154,5 +162,5 @@ where project_hash = :project and sort = :sort and subject = :subject and verb <
 
 -- name: new_traces
 select id, sort, subject, verb, times, left_at, artifact from traces
-where project_hash = :project and is_news
+where project_hash = :project and is_news = 1
 order by left_at, id

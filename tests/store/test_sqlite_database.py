@@ -8,16 +8,16 @@ import apsw
 import pytest
 
 from remit.errors import StoreCorruptError, StoreTooNewError, StoreUnavailableError
-from remit.store import database
-from remit.store.database import APPLICATION_ID, SCHEMA_VERSION, Database
+from remit.store import sqlite_database
+from remit.store.sqlite_database import APPLICATION_ID, SCHEMA_VERSION, SqliteDatabase
 from support.databases import MIGRATIONS, SCHEMA, migrated_schema, older_database, run_sql
 from support.processes import run_together
 
-SQL = Path(database.__file__).parent / "sql"
+SQL = Path(sqlite_database.__file__).parent / "sql"
 
 
 def open_and_close(path: Path) -> None:
-    Database(str(path)).close()
+    SqliteDatabase(str(path)).close()
 
 
 def test_migrations_are_numbered_without_gaps_up_to_the_schema_version() -> None:
@@ -84,7 +84,7 @@ def test_undeclared_tools_are_found_without_reading_the_tools_that_servers_list(
 ) -> None:
     (text,) = re.findall(rf"^-- name: {query}\n(.*?)\n\n", (SQL / "usage.sql").read_text(), re.M | re.S)
     statement = re.sub(r":\w+", "'x'", text.replace("{in_scope}", "t.scope = 'global'"))
-    connection = Database(":memory:")._connection  # pyright: ignore[reportPrivateUsage]
+    connection = SqliteDatabase(":memory:")._connection  # pyright: ignore[reportPrivateUsage]
     plan = [row[3] for row in connection.execute(f"explain query plan {statement}")]
     assert f"SEARCH t USING INDEX {index}" in plan[0]
 
@@ -92,7 +92,7 @@ def test_undeclared_tools_are_found_without_reading_the_tools_that_servers_list(
 def test_opening_twice_writes_nothing(tmp_path: Path) -> None:
     open_and_close(tmp_path / "remit.db")
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
-    opened = Database(str(tmp_path / "remit.db"))
+    opened = SqliteDatabase(str(tmp_path / "remit.db"))
     assert (tmp_path / "remit.db-wal").stat().st_size == 0
     opened.close()
     assert (
@@ -143,7 +143,7 @@ def test_a_truncated_database_is_refused(tmp_path: Path) -> None:
     run_sql(path, "pragma wal_checkpoint(truncate)")
     path.write_bytes(path.read_bytes()[:20_000])
     with pytest.raises(StoreCorruptError):
-        Database(str(path)).rows("project_by_hash_or_path", name="x")
+        SqliteDatabase(str(path)).rows("project_by_hash_or_path", name="x")
 
 
 @pytest.mark.parametrize("path", ["/dev/null/remit.db", "/proc/remit/remit.db"])
@@ -155,7 +155,7 @@ def test_a_place_that_cannot_be_written_is_an_error_with_a_hint(path: str) -> No
 
 
 def test_a_failed_transaction_leaves_nothing_behind(tmp_path: Path) -> None:
-    opened = Database(str(tmp_path / "remit.db"))
+    opened = SqliteDatabase(str(tmp_path / "remit.db"))
 
     def see_a_project_and_fail() -> None:
         with opened.transaction():
@@ -180,7 +180,7 @@ def test_a_failed_transaction_leaves_nothing_behind(tmp_path: Path) -> None:
 def test_a_row_that_could_leak_cannot_be_stored(
     scope: str, project_hash: str | None, dir: str | None
 ) -> None:
-    opened = Database(":memory:")
+    opened = SqliteDatabase(":memory:")
     opened.run("see_project", hash="h", path="p", at=1)
     with pytest.raises(apsw.ConstraintError):
         opened.run(
@@ -206,8 +206,8 @@ def test_a_row_that_could_leak_cannot_be_stored(
 
 
 def test_processes_that_open_a_new_database_at_once_all_succeed(tmp_path: Path) -> None:
-    imports = "import sys; from remit.store.database import Database"
-    script = f"{imports}; sys.stdin.read(); Database(sys.argv[1])"
+    imports = "import sys; from remit.store.sqlite_database import SqliteDatabase"
+    script = f"{imports}; sys.stdin.read(); SqliteDatabase(sys.argv[1])"
     command = [sys.executable, "-c", script, str(tmp_path / "remit.db")]
     assert run_together([subprocess.Popen(command, stdin=subprocess.PIPE) for _ in range(8)]) == [0] * 8
 

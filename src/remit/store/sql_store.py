@@ -1,4 +1,4 @@
-"""The SQLite implementation of the store."""
+"""The store in a database that runs named queries."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from remit.decision.permissions.client_permissions import NO_PERMISSIONS, Client
 from remit.decision.problems import Problem
 from remit.decision.projects import Project, Workspace
 from remit.store import row_values, usage_store
-from remit.store.database import Database, scope_parameters, view_parameters
-from remit.store.state_store import SqliteStates
+from remit.store.database import scope_parameters, view_parameters
+from remit.store.state_store import SqlStates
 from remit.store.tool_rows import find_or_add_tool
 
 if TYPE_CHECKING:
@@ -23,73 +23,74 @@ if TYPE_CHECKING:
     from remit.decision.projects import LaunchFlags, View
     from remit.decision.scopes import Scope
     from remit.decision.tools import Definition, Tool
-    from remit.store.approval_store import SqliteApprovals
-    from remit.store.audit_store import SqliteAudit
-    from remit.store.document_store import SqliteDocuments
-    from remit.store.memory_store import SqliteMemory
-    from remit.store.scan_store import SqliteScans
-    from remit.store.server_store import SqliteServers
-    from remit.store.session_store import SqliteSessions
+    from remit.store.approval_store import SqlApprovals
+    from remit.store.audit_store import SqlAudit
+    from remit.store.database import Database
+    from remit.store.document_store import SqlDocuments
+    from remit.store.memory_store import SqlMemory
+    from remit.store.scan_store import SqlScans
+    from remit.store.server_store import SqlServers
+    from remit.store.session_store import SqlSessions
 
 
-class SqliteStore:
-    """Remit's store in one SQLite database."""
+class SqlStore:
+    """Remit's store in one database."""
 
-    def __init__(self, path: str) -> None:
-        self.database = Database(path)
-        self.states = SqliteStates(self.database)
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.states = SqlStates(database)
 
     # Each part is imported on first use, because most commands need none.
 
     @property
-    def approvals(self) -> SqliteApprovals:
+    def approvals(self) -> SqlApprovals:
         """Approvals."""
-        from remit.store.approval_store import SqliteApprovals
+        from remit.store.approval_store import SqlApprovals
 
-        return SqliteApprovals(self.database)
+        return SqlApprovals(self.database)
 
     @property
-    def audit(self) -> SqliteAudit:
+    def audit(self) -> SqlAudit:
         """The audit log."""
-        from remit.store.audit_store import SqliteAudit
+        from remit.store.audit_store import SqlAudit
 
-        return SqliteAudit(self.database)
+        return SqlAudit(self.database)
 
     @property
-    def documents(self) -> SqliteDocuments:
+    def documents(self) -> SqlDocuments:
         """Documents and vectors for search."""
-        from remit.store.document_store import SqliteDocuments
+        from remit.store.document_store import SqlDocuments
 
-        return SqliteDocuments(self.database)
+        return SqlDocuments(self.database)
 
     @property
-    def memory(self) -> SqliteMemory:
+    def memory(self) -> SqlMemory:
         """Project memory."""
-        from remit.store.memory_store import SqliteMemory
+        from remit.store.memory_store import SqlMemory
 
-        return SqliteMemory(self.database)
+        return SqlMemory(self.database)
 
     @property
-    def servers(self) -> SqliteServers:
+    def servers(self) -> SqlServers:
         """The listings of servers, and trust in them."""
-        from remit.store.server_store import SqliteServers
+        from remit.store.server_store import SqlServers
 
-        return SqliteServers(self.database)
+        return SqlServers(self.database)
 
     @property
-    def sessions(self) -> SqliteSessions:
+    def sessions(self) -> SqlSessions:
         """Sessions and suggestions."""
-        from remit.store.session_store import SqliteSessions
+        from remit.store.session_store import SqlSessions
 
-        return SqliteSessions(self.database)
+        return SqlSessions(self.database)
 
     def close(self) -> None:
         """Close the database."""
         self.database.close()
 
     def files(self) -> list[str]:
-        """List the files that change whenever any process writes; writes go to the write-ahead log first."""
-        return [f"{self.database.path}-wal"]
+        """List the files that change whenever any process writes."""
+        return self.database.files()
 
     def revision(self) -> int:
         """Return a number that changes whenever another connection writes."""
@@ -190,7 +191,7 @@ class SqliteStore:
             self.database.run("forget_unseen_tools")
             self.database.run("forget_unused_definitions")
             self.database.run("forget_unused_documents")
-        self.database.truncate_wal()
+        self.database.erase()
 
     def prune_events(self, before: int) -> None:
         """Delete single events older than a time; totals stay."""
@@ -203,7 +204,7 @@ class SqliteStore:
         return {tuple(row[:8]): row_values.definition(row[8:]) for row in found}
 
     @property
-    def _scans(self) -> SqliteScans:
-        from remit.store.scan_store import SqliteScans
+    def _scans(self) -> SqlScans:
+        from remit.store.scan_store import SqlScans
 
-        return SqliteScans(self.database)
+        return SqlScans(self.database)

@@ -1,0 +1,237 @@
+"""A connection to a PostgreSQL database, whose rows are limited to a scope by row-level security too.
+
+Each statement runs in a transaction that first tells the database the scope, from the same parameters as its
+query. Inside `transaction`, a scope holds until another query names one.
+"""
+
+import re
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+import psycopg
+from psycopg import errors, sql
+from psycopg.adapt import Loader
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from remit.errors import StoreTimeoutError, StoreUnavailableError
+from remit.store.database import Row, Value
+from remit.store.named_queries import SQL, NamedQueries
+from remit.store.postgres import postgres_schema
+
+CONNECT_SECONDS = 5
+_PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)\b")
+_HINT = re.compile(r" indexed by \w+")  # SQLite's planner needs it
+_EVERY = "every project"  # the mark of a query that reads the rows of all projects
+_EVERY_UNLESS = "every project unless one is given"
+_MEMORY = "memory_"  # its queries name a project of memory, not a repository
+
+
+def _translate(query: str) -> str:
+    """Write a query with the parameters of psycopg."""
+    return _PARAMETER.sub(r"%(\1)s", _HINT.sub("", query).replace("%", "%%"))
+
+
+QUERIES = NamedQueries([SQL, f"{SQL}/postgres"], _translate)
+
+
+class PostgresDatabase:
+    """A connection to Remit's database in PostgreSQL, opened again after it was lost."""
+
+    def __init__(self, address: str, *, patience: float) -> None:
+        self.place = shown(address)
+        self._address = address
+        self._patience = patience
+        self._scope: dict[str, str] = {}  # settings of the transaction
+        self._seconds: float | None = None
+        self._depth = 0
+        with self._translated_errors():
+            self._connection = self._connect()
+
+    def close(self, *, quickly: bool = False) -> None:  # noqa: ARG002 - SQLite needs it
+        """Close the connection."""
+        self._connection.close()
+
+    def run(self, query: str, /, **values: Value) -> None:
+        """Run a named query without returning its rows."""
+        with self._statement(query, values) as cursor:
+            cursor.execute(_sql(query), _adapted(values))
+
+    def run_each(self, query: str, /, values: Iterable[Mapping[str, Value]]) -> None:
+        """Run a named query once for each set of values."""
+        rows = [_adapted(each) for each in values]
+        if rows:
+            with self._statement(query, rows[0]) as cursor:
+                cursor.executemany(_sql(query), rows)
+
+    def rows(self, query: str, /, **values: Value) -> list[Row]:
+        """Run a named query and return its rows."""
+        with self._statement(query, values) as cursor:
+            cursor.execute(_sql(query), _adapted(values))
+            return cast("list[Row]", cursor.fetchall())
+
+    def revision(self) -> int:
+        """Return a number that changes whenever the catalog, a state or an approval does."""
+        return self.rows("revision")[0][0]
+
+    def files(self) -> list[str]:
+        """List the files that change whenever any process writes: none, PostgreSQL notifies instead."""
+        return []
+
+    def can_compare(self) -> bool:
+        """Return whether vectors can be compared: always, with pgvector."""
+        return True
+
+    def erase(self) -> None:
+        """Leave deleted rows to the vacuum of the database."""
+
+    def enable_full_sync(self) -> None:
+        """Do nothing: PostgreSQL flushes every transaction."""
+
+    @contextmanager
+    def transaction(self) -> Generator[None]:
+        """Run several queries atomically; transactions of one project wait for each other."""
+        with self._translated_errors():
+            self._reconnect()
+            with self._connection.transaction():
+                self._depth += 1
+                try:
+                    yield
+                finally:
+                    self._depth -= 1
+                    if not self._depth:
+                        self._scope = {}
+
+    @contextmanager
+    def time_limit(self, seconds: float) -> Generator[None]:
+        """Limit the time of the queries inside.
+
+        Raises:
+            StoreTimeoutError: a query took too long.
+        """
+        self._seconds = seconds
+        try:
+            yield
+        finally:
+            self._seconds = None
+
+    @contextmanager
+    def _statement(self, query: str, values: Mapping[str, Value]) -> Generator[psycopg.Cursor[Any]]:
+        """Open a cursor in the scope of a query."""
+        wanted = _settings(query, values)
+        if self._seconds is not None:
+            wanted["statement_timeout"] = str(max(1, int(self._seconds * 1000)))
+        with self._translated_errors():
+            if self._depth:
+                yield self._scoped_cursor({**self._scope, "remit.everything": "", **wanted})
+                return
+            self._reconnect()
+            with self._connection.transaction():
+                try:
+                    yield self._scoped_cursor(wanted)
+                finally:
+                    self._scope = {}
+
+    def _scoped_cursor(self, wanted: Mapping[str, str]) -> psycopg.Cursor[Any]:
+        cursor = self._connection.cursor()
+        changed = {name: text for name, text in wanted.items() if self._scope.get(name, "") != text}
+        if changed:
+            calls = sql.SQL(", ").join(
+                sql.SQL("set_config({}, {}, true)").format(name, text) for name, text in changed.items()
+            )
+            cursor.execute(sql.SQL("select {}").format(calls))
+            if self._depth and "remit.project" in changed:  # writers of a project wait for each other
+                cursor.execute(
+                    "select pg_advisory_xact_lock(hashtextextended(%s, 0))", [changed["remit.project"]]
+                )
+        self._scope = dict(wanted)
+        return cursor
+
+    def _reconnect(self) -> None:
+        if self._connection.closed:
+            self._connection = self._connect()
+
+    def _connect(self) -> "psycopg.Connection[Any]":
+        given = conninfo_to_dict(self._address)
+        given.setdefault("connect_timeout", str(CONNECT_SECONDS))
+        given.setdefault("application_name", "remit")
+        connection = psycopg.connect(make_conninfo("", **given), autocommit=True)
+        try:
+            connection.adapters.register_loader("numeric", _NumberLoader)
+            postgres_schema.prepare(connection, self.place)
+            patience = max(1, int(self._patience * 1000))
+            connection.execute("select set_config('lock_timeout', %s, false)", [str(patience)])
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    @contextmanager
+    def _translated_errors(self) -> Generator[None]:
+        try:
+            yield
+        except errors.QueryCanceled as error:
+            raise StoreTimeoutError(f"`{self.place}` took too long to answer") from error
+        except errors.LockNotAvailable as error:
+            raise StoreUnavailableError(
+                f"`{self.place}` has been locked by another process for more than {self._patience:g} s",
+                hint="end the process that holds it, then try again",
+            ) from error
+        except psycopg.OperationalError as error:
+            raise StoreUnavailableError(
+                f"`{self.place}` cannot be used: {_first_line(error)}",
+                hint="check that the database runs, and its address, user and password",
+            ) from error
+
+
+class _NumberLoader(Loader):
+    """Reads sums as integers and averages as floating-point numbers."""
+
+    def load(self, data: Any) -> int | float:
+        text = bytes(data).decode()
+        return float(text) if "." in text else int(text)
+
+
+def shown(address: str) -> str:
+    """Write an address for messages, without user and password."""
+    parts = urlsplit(address)
+    port = f":{parts.port}" if parts.port else ""
+    return f"{parts.scheme}://{parts.hostname or ''}{port}{parts.path}"
+
+
+def _settings(query: str, values: Mapping[str, Value]) -> dict[str, str]:
+    """Return the settings that row-level security reads, from the parameters of a query."""
+    mark, project = QUERIES.mark(query), values.get("project")
+    if mark == _EVERY or (mark == _EVERY_UNLESS and project is None):
+        return {"remit.everything": "on"}
+    wanted: dict[str, str] = {}
+    if project is not None:
+        is_memory = query.startswith(_MEMORY)
+        wanted["remit.memory" if is_memory else "remit.project"] = (
+            f"p:{project}" if is_memory else str(project)
+        )
+    if values.get("reach") is not None:
+        wanted["remit.reach"] = str(values["reach"])
+    return wanted
+
+
+def _sql(query: str) -> Any:
+    return QUERIES[query]
+
+
+def _adapted(values: Mapping[str, Value]) -> dict[str, Value]:
+    """Replace what PostgreSQL cannot store: truth in columns of numbers, and the character NUL."""
+    return {name: _storable(value) for name, value in values.items()}
+
+
+def _storable(value: Value) -> Value:
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, str) and "\0" in value:
+        return value.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return value
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

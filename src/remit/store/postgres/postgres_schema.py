@@ -1,0 +1,117 @@
+"""Creates and migrates the schema in PostgreSQL, and the role that Remit works as.
+
+The role owns nothing, cannot create anything and does not bypass row-level security. Whoever opens the
+database takes this role, so that even an owner's or a superuser's address keeps to the scope rule.
+"""
+
+import os
+from typing import Any
+
+import psycopg
+from psycopg import errors, sql
+
+from remit.errors import StoreCorruptError, StoreTooNewError, StoreUnavailableError
+from remit.store.named_queries import SQL, read_sql
+
+SCHEMA = "remit"
+ROLE = "remit_runtime"
+_MIGRATIONS = os.path.join(SQL, "postgres", "migrations")
+_LOCK = 0x52656D69  # taken by whoever migrates
+_LEAST_VERSION = 160000
+
+Connection = psycopg.Connection[Any]
+
+
+def newest() -> int:
+    """Return the version of the schema that this Remit knows."""
+    return max(_migrations())
+
+
+def prepare(connection: Connection, place: str) -> None:
+    """Bring the schema up to date if necessary, and take the role that Remit works as.
+
+    Raises:
+        StoreError: the database is too old, its schema is newer, or this user may not create the schema.
+    """
+    if connection.info.server_version < _LEAST_VERSION:
+        raise StoreUnavailableError(
+            f"`{place}` runs PostgreSQL {connection.info.server_version // 10000}",
+            hint="Remit needs PostgreSQL 16 or newer",
+        )
+    connection.execute(sql.SQL("set search_path to {}, public").format(sql.Identifier(SCHEMA)))
+    found = version(connection)
+    if found > newest():
+        raise StoreTooNewError(
+            f"`{place}` was created by a newer Remit (schema {found}, this knows {newest()})",
+            hint="upgrade Remit, or use another database",
+        )
+    if found < newest():
+        migrate(connection, place)
+    connection.execute(sql.SQL("set role {}").format(sql.Identifier(ROLE)))
+
+
+def version(connection: Connection) -> int:
+    """Return the version of the schema; 0 if there is none."""
+    if connection.execute("select to_regclass('remit.schema_version')").fetchall() == [(None,)]:
+        return 0
+    found = connection.execute("select max(number) from remit.schema_version").fetchall()
+    return found[0][0] or 0
+
+
+def migrate(connection: Connection, place: str) -> None:
+    """Create the role and the schema, or bring the schema up to date; others that try wait.
+
+    Raises:
+        StoreError: this user may not, or pgvector is missing.
+    """
+    try:
+        with connection.transaction():
+            connection.execute("select pg_advisory_xact_lock(%s)", [_LOCK])
+            before = version(connection)
+            if before == 0:
+                _create(connection)
+            for number, path in _migrations().items():
+                if number > before:
+                    connection.execute(read_sql(path).encode())
+                    connection.execute("insert into schema_version (number) values (%s)", [number])
+            _grant(connection)
+    except errors.InsufficientPrivilege as error:
+        raise StoreUnavailableError(
+            f"`{place}` has no schema of this version, and its user may not create it",
+            hint="run `remit store init` with the address of an owner of the database",
+        ) from error
+    except errors.FeatureNotSupported as error:
+        raise StoreUnavailableError(
+            f"`{place}` has no pgvector", hint="install the extension `vector` on the database server"
+        ) from error
+    except (errors.DuplicateObject, errors.DuplicateTable) as error:
+        raise StoreCorruptError(
+            f"`{place}` has a schema `{SCHEMA}` of another program", hint="use another database"
+        ) from error
+
+
+def _create(connection: Connection) -> None:
+    if not connection.execute("select 1 from pg_roles where rolname = %s", [ROLE]).fetchall():
+        connection.execute(sql.SQL("create role {} nologin nobypassrls").format(sql.Identifier(ROLE)))
+    connection.execute(sql.SQL("grant {} to current_user").format(sql.Identifier(ROLE)))
+    connection.execute(sql.SQL("create schema if not exists {}").format(sql.Identifier(SCHEMA)))
+    connection.execute("create extension if not exists vector schema public")
+    connection.execute("create table schema_version (number integer primary key)")
+
+
+def _grant(connection: Connection) -> None:
+    """Give the role what it needs: rows of all tables, and no right to create anything."""
+    role, schema = sql.Identifier(ROLE), sql.Identifier(SCHEMA)
+    for statement in (
+        "grant usage on schema {schema} to {role}",
+        "grant select, insert, update, delete on all tables in schema {schema} to {role}",
+        "revoke insert, update, delete on {schema}.schema_version from {role}",
+        "grant usage on all sequences in schema {schema} to {role}",
+        "grant execute on all functions in schema {schema} to {role}",
+    ):
+        connection.execute(sql.SQL(statement).format(role=role, schema=schema))
+
+
+def _migrations() -> dict[int, str]:
+    names = sorted(name for name in os.listdir(_MIGRATIONS) if name.endswith(".sql"))
+    return {int(name[:4]): os.path.join(_MIGRATIONS, name) for name in names}

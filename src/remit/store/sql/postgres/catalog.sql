@@ -1,0 +1,19 @@
+-- Named queries of PostgreSQL that have no like in SQLite, or another form there.
+
+-- name: revision
+select sum(number) from revisions
+
+-- name: move_totals
+insert into usage_totals (tool_id, project_hash, uses, failures, last_used_at, outcomes)
+select cast(:into as bigint), project_hash, uses, failures, last_used_at, outcomes from usage_totals where tool_id = :tool
+on conflict (tool_id, project_hash) do update set
+    uses = usage_totals.uses + excluded.uses,
+    failures = usage_totals.failures + excluded.failures,
+    outcomes = right(
+        iif(
+            usage_totals.last_used_at > excluded.last_used_at,
+            excluded.outcomes || usage_totals.outcomes,
+            usage_totals.outcomes || excluded.outcomes
+        ), 5
+    ),
+    last_used_at = max(usage_totals.last_used_at, excluded.last_used_at)
