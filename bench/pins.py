@@ -26,7 +26,7 @@ from remit.decision.tools import Definition
 from remit.gateway.inventory_refresh import InventoryRefresher
 from remit.gateway.ports import EndpointSpec
 from remit.registry import Registry
-from remit.store import database, server_store
+from remit.store import server_store, sqlite_database
 from remit.upstream.upstream_model import Offer, ServerExtras
 from support.gateway_fakes import FakeCaller
 
@@ -131,17 +131,17 @@ def listings(registry: Registry, project: Path) -> dict[str, dict[str, float]]:
     context = registry.at(str(project))
     keep(registry, project, declared(registry, project))
     gates = tuple(row for row in decide.GATES if row[0] is not Gate.DEFINITION)
-    plain = database._query("catalog")  # pyright: ignore[reportPrivateUsage] - the query without pins is no part of Remit
+    queries = sqlite_database._QUERIES  # pyright: ignore[reportPrivateUsage] - the query without pins is no part of Remit
+    plain = queries["catalog"]
     for part in JOINS:
         assert part in plain
         plain = plain.replace(part, "")
     assert COLUMNS in plain
     plain = plain.replace(COLUMNS, "null, null, null, null, null")
-    asked = database._query  # pyright: ignore[reportPrivateUsage]
+    changed = {name: queries[name] for name in queries.names()} | {"catalog": plain}
 
     def without() -> None:
-        chosen: Callable[[str], str] = lambda name: plain if name == "catalog" else asked(name)  # noqa: E731
-        with patch.object(database, "_query", chosen), patch.object(decide, "GATES", gates):
+        with patch.object(sqlite_database, "_QUERIES", changed), patch.object(decide, "GATES", gates):
             assert len(registry.tools(context)) >= SERVERS * TOOLS_EACH
 
     def with_pins() -> None:

@@ -33,7 +33,9 @@ OWN = {
     "search/embeddings/wordpiece.py": "ships with Remit",
     "search/evaluation_folder.py": "a folder that a person names",
     "settings.py": "a file that the user's variable names",
-    "store/database.py": "Remit's data",
+    "store/named_queries.py": "ships with Remit",
+    "store/postgres/postgres_schema.py": "ships with Remit",
+    "store/sqlite_database.py": "Remit's data",
     "upstream/oauth/token_store.py": "Remit's data",
 }
 

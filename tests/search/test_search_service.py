@@ -11,8 +11,8 @@ from remit.decision.tools import Definition
 from remit.registry import Registry
 from remit.search.cancellation import Cancellation
 from remit.search.ranking import SearchResults
-from remit.store.document_store import extension
 from remit.store.open_store import open_store
+from remit.store.sqlite_database import SqliteDatabase
 from remit.upstream.upstream_model import Offer, Upstream
 from support.builders import servers
 from support.databases import run_sql
@@ -251,7 +251,7 @@ def test_without_a_model_it_searches_by_words_and_says_so(sandbox: Sandbox) -> N
 def test_without_sqlite_vec_it_searches_by_words_and_says_so(
     sandbox: Sandbox, registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("remit.store.document_store.extension", lambda: str(sandbox.root / "vec0"))
+    monkeypatch.setattr("remit.store.sqlite_database._vector_extension", lambda: str(sandbox.root / "vec0"))
     answer = found(registry, "screenshot", shop(sandbox))
     assert names(answer)[0] == "mcp__browser__browser_take_screenshot"
     assert answer.note == "found by words alone: sqlite-vec cannot be loaded here"
@@ -263,8 +263,8 @@ def test_where_sqlite_vec_is_not_installed_no_file_of_that_name_is_loaded_from_e
     def none(_: str) -> None:
         return None
 
-    monkeypatch.setattr("remit.store.document_store.find_spec", none)
-    assert extension() is None
+    monkeypatch.setattr("importlib.util.find_spec", none)
+    assert not SqliteDatabase(":memory:").can_compare()
 
 
 def test_vectors_of_another_length_are_not_compared_and_give_way_to_new_ones(

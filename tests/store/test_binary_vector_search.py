@@ -109,7 +109,7 @@ def test_what_others_save_change_and_erase_is_noticed(place: Place) -> None:
     assert len(place.agree()) > 400
     said = artifact(ArtifactKind.CONTEXT, MemoryScope.PROJECT, {"topic": "tea", "content": "x"})
     for id in ids[:40]:
-        place.plain.change(id, said, 2)
+        place.plain.change(id, "shop", said, 2)
     place.agree()
     place.read()
     place.agree()

@@ -63,9 +63,9 @@ def test_every_read_of_tools_carries_the_scope_rule() -> None:
         for query in re.split(r"^-- name: ", file.read_text(), flags=re.MULTILINE)[1:]
     ]
     reads = {
-        query.split()[0]: query
-        for query in queries
-        if query.split()[1] in ("select", "with") and re.search(r"(from|join) tools\b", query)
+        title.partition(" ")[0]: query
+        for title, _, query in (query.partition("\n") for query in queries)
+        if query.startswith(("select", "with")) and re.search(r"(from|join) tools\b", query)
     }
     assert reads.keys() >= {"catalog", "undeclared_tools", "active_server", "last_known", "resolved"}
     rules = ("{in_scope}", "{known_here}")  # the second contains the first
@@ -159,7 +159,7 @@ def test_a_failed_transaction_leaves_nothing_behind(tmp_path: Path) -> None:
 
     def see_a_project_and_fail() -> None:
         with opened.transaction():
-            opened.run("see_project", hash="h", path="p", at=1)
+            opened.run("see_project", project="h", path="p", at=1)
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -181,7 +181,7 @@ def test_a_row_that_could_leak_cannot_be_stored(
     scope: str, project_hash: str | None, dir: str | None
 ) -> None:
     opened = SqliteDatabase(":memory:")
-    opened.run("see_project", hash="h", path="p", at=1)
+    opened.run("see_project", project="h", path="p", at=1)
     with pytest.raises(apsw.ConstraintError):
         opened.run(
             "declare",
