@@ -3,7 +3,7 @@
 import pytest
 
 from remit.files import bounded_reader
-from remit.store.database import Database
+from remit.store.sqlite_database import SqliteDatabase
 from support.builders import servers
 from support.sandbox import Sandbox
 
@@ -45,7 +45,7 @@ def machine(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Sandbox:
 def test_a_second_look_writes_nothing(command: str, machine: Sandbox) -> None:
     shop = machine.root / "code/shop"
     first = machine.remit(*command.split(), cwd=shop)
-    watcher = Database(str(machine.database))
+    watcher = SqliteDatabase(str(machine.database))
     before = watcher.revision()
     assert first.returncode != 2, first.stderr
     second = machine.remit(*command.split(), cwd=shop)
@@ -59,7 +59,7 @@ def test_a_second_look_writes_nothing(command: str, machine: Sandbox) -> None:
 def test_a_look_at_a_changed_file_stores_it(machine: Sandbox) -> None:
     shop = machine.root / "code/shop"
     machine.remit("doctor", cwd=shop)
-    watcher = Database(str(machine.database))
+    watcher = SqliteDatabase(str(machine.database))
     before = watcher.revision()
     machine.write(shop / ".mcp.json", servers("shop", "billing"))
     machine.remit("doctor", cwd=shop)
