@@ -1,12 +1,14 @@
 """What tools are served as, and what a name means."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remit.decision.tool_names import OWN
+from remit.decision.tool_names import OWN, normalise
 from remit.presentation.served_names import LONGEST, NameClaim, ServedNames, claim_name, group_name, rest_of
 
 SERVER = st.text(min_size=1, max_size=80)
+LATER = ((0, "b", "do_it"), (1, "a", "do.it"))
 
 
 def named(
@@ -77,6 +79,45 @@ def test_a_name_of_remits_own_is_not_given_away() -> None:
     assert names.find("call_tool") is None
 
 
+@pytest.mark.parametrize("name", ["call.tool", "Call_Tool", "CALL TOOL"])
+def test_a_name_that_a_client_writes_like_remits_own_is_not_given_away(name: str) -> None:
+    names = named(("git", name), is_prefixed=False, reserved=("call_tool",))
+    assert normalise(names.of(0)).casefold().startswith("call_tool_")
+
+
+@pytest.mark.parametrize("name", ["git__push", "mcp__git__push", "git..push", "mcp__remit__why_tool", "x__"])
+def test_a_name_that_reads_like_anothers_keeps_its_prefix(name: str) -> None:
+    assert named(("bad", name), is_prefixed=False).of(0) == f"bad__{normalise(name)}"
+    assert rest_of(name, "bad", None, is_prefixed=False) is None
+    assert rest_of("why_tool", "bad", None, is_prefixed=False) is None
+
+
+@pytest.mark.parametrize(
+    ("server", "tool", "canonical"),
+    [
+        ("mcp", "git__push", "mcp__git__push"),
+        ("mcp__git", "push", "mcp__git__push"),
+        ("mcp", "remit__git__push", "mcp__remit__git__push"),
+    ],
+)
+def test_no_name_is_the_canonical_one_of_another_tool(server: str, tool: str, canonical: str) -> None:
+    names = named((server, tool), ("git", "push"))
+    assert names.of(0).startswith("mcp_")
+    assert not names.of(0).startswith("mcp__")
+    assert names.find(canonical) == 1
+    assert names.find(names.of(0)) == 0
+    assert named(("mcp", "search")).of(0) == "mcp__search"  # reads like no other tool
+
+
+def test_names_that_a_client_writes_alike_are_told_apart() -> None:
+    names = named(("a", "do.it"), ("b", "do_it"), is_prefixed=False)
+    assert len({normalise(names.of(0)), normalise(names.of(1))}) == 2
+    alone = named(("b", "do_it"), is_prefixed=False)
+    later = [claim_name(at, server, tool, None, is_prefixed=False) for at, server, tool in LATER]
+    assert ServedNames(later, before=alone).of(0) == "do_it"
+    assert ServedNames(later, before=alone).of(1).startswith("do.it_")
+
+
 def test_a_name_is_found_as_it_is_served_as_the_client_spells_it_and_by_the_canonical_one() -> None:
     names = named(("git", "status"))
     assert [names.find(name) for name in ("git__status", "mcp__remit__git__status", "mcp__git__status")] == [
@@ -93,6 +134,7 @@ def test_each_has_one_name_that_fits_and_means_it(wishes: list[tuple[str, str]],
     assert len(set(served)) == len(wishes)
     assert all(len(name) <= LONGEST for name in served)
     assert [names.find(name) for name in served] == list(range(len(wishes)))
+    assert len({normalise(name) for name in served}) == len(wishes)
 
 
 def test_the_rest_of_a_name_is_what_its_server_calls_it() -> None:

@@ -11,6 +11,7 @@ from remit.decision.kinds import Kind
 from remit.decision.scopes import Scope
 
 MCP = "mcp__"
+SEPARATOR = "__"  # between a server and its tool
 SERVER = "remit"  # the gateway's name among a client's servers
 OWN = "mcp__remit__"  # prefix that clients use for the gateway's tools
 CALL_TOOL = "call_tool"  # calls any tool of the gateway by its name
@@ -18,7 +19,7 @@ READ_RESULT = "read_result"  # reads on in a large result
 GATEWAY_TOOLS = ("discover_tools", CALL_TOOL, "why_tool", "report_available_tools", READ_RESULT)  # its own
 REMIT = "Remit"  # source of the tools that ship with Remit
 MEMORY_SERVER = "remit-memory"  # many users have a server called `memory`
-_KEPT = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
+KEPT = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
 
 
 class Classified(NamedTuple):
@@ -34,7 +35,7 @@ def normalise(text: str) -> str:
 
     Like Claude Code, it replaces UTF-16 units: a character beyond the basic plane becomes two underscores.
     """
-    return "".join(char if char in _KEPT else "__" if ord(char) > 0xFFFF else "_" for char in text)
+    return "".join(char if char in KEPT else "__" if ord(char) > 0xFFFF else "_" for char in text)
 
 
 def full_label(server: str, plugin: str | None = None) -> str:

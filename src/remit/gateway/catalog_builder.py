@@ -18,7 +18,14 @@ from remit.gateway.endpoint_catalog import EndpointCatalog, PromptKey
 from remit.memory.memory_server import is_own, own_upstream
 from remit.presentation.app_metadata import has_app, is_for_app
 from remit.presentation.plan import ServingPlan
-from remit.presentation.served_names import NameClaim, ServedNames, claim_name, name_tools, own_name
+from remit.presentation.served_names import (
+    NameClaim,
+    ServedNames,
+    claim_name,
+    name_tools,
+    own_name,
+    reads_as_both,
+)
 from remit.presentation.tool_items import Item, ServedDefinition, item
 from remit.settings import DEADLINE
 from remit.text.foreign import clean_item
@@ -130,13 +137,16 @@ def _app_names(
     tools: Mapping[Key, Tool],
     definitions: Mapping[Key, Definition],
 ) -> dict[str, Key]:
-    """Map the names that pages use to the tools of their servers; a name of several servers leads nowhere."""
+    """Map the names that pages use to the tools of their servers.
+
+    A name of several servers leads nowhere, and neither does one that reads like another server's tool.
+    """
     paged = {owners[key] for key, item in items.items() if has_app(item)}
     found: dict[str, list[Key]] = {}
     for key, made in items.items():
         if owners[key] in paged and is_for_app(made):
             found.setdefault(own_name(tools[key], definitions[key]), []).append(key)
-    return {name: keys[0] for name, keys in found.items() if len(keys) == 1}
+    return {name: keys[0] for name, keys in found.items() if len(keys) == 1 and not reads_as_both(name)}
 
 
 def _by_name(tools: Iterable[Tool]) -> dict[str, list[Tool]]:

@@ -1,16 +1,21 @@
 """The names under which models call tools and prompts, and the spellings that refer to them.
 
-Clients add their own prefix for Remit, and few allow more than 64 characters in total.
+Clients add their own prefix for Remit, and few allow more than 64 characters in total. A server chooses the
+names of its tools, so no name is served that reads like a tool of another server, or of Remit.
 """
 
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
+from remit.configuration.config_model import Strategy
 from remit.decision.tool_names import (
     GATEWAY_TOOLS,
+    KEPT,
     MCP,
     OWN,
+    SEPARATOR,
     normalise,
     served_spellings,
     server_name,
@@ -45,9 +50,10 @@ def prefix(server: str, plugin: str | None = None) -> str:
 def claim_name(
     key: Named, server: str, own_name: str, plugin: str | None, *, is_prefixed: bool
 ) -> NameClaim[Named]:
-    """Claim the default name: server and tool, or the tool alone."""
+    """Claim the default name: server and tool, or the tool alone, unless that reads like both."""
     canonical = tool_name(server, own_name, plugin)
-    return NameClaim(key, canonical.removeprefix(MCP) if is_prefixed else own_name, canonical)
+    is_bare = not (is_prefixed or reads_as_both(own_name))
+    return NameClaim(key, own_name if is_bare else canonical.removeprefix(MCP), canonical)
 
 
 def name_tools(
@@ -56,9 +62,11 @@ def name_tools(
     plan: "ServingPlan",
     before: "ServedNames[Key] | None" = None,
 ) -> "ServedNames[Key]":
-    """Name the tools that a gateway serves; the names of Remit's own tools are reserved."""
-    claims = (_claim(tool, definitions.get(tool.key), plan) for tool in tools)
-    return ServedNames(claims, GATEWAY_TOOLS, before)
+    """Name the tools that a gateway serves; the names of Remit's own tools, and of groups, are reserved."""
+    named = list(tools)
+    groups = map(plan.namespace, named) if plan.strategy is Strategy.NAMESPACE else ()
+    reserved = {*GATEWAY_TOOLS, *map(group_name, groups)}
+    return ServedNames((_claim(tool, definitions.get(tool.key), plan) for tool in named), reserved, before)
 
 
 def own_name(tool: "Tool", definition: "Definition | None") -> str:
@@ -92,11 +100,12 @@ class ServedNames(Generic[Named]):
         self._keys: dict[str, Named] = {}
         self._canonical: dict[str, Named | None] = {}  # None: ambiguous
         self._held = {} if before is None else before.held()
+        self._slots = {_slot(name): claim for name, claim in self._held.items()}
+        self._used: set[str] = set()  # slots of `_keys`
+        taken = {name.casefold() for name in reserved}
         wanted = [(each, _fitting(each.name, _identity(each))) for each in claims]
         present = {each.key for each, _ in wanted}
-        holders = dict.fromkeys(reserved, 1)
-        for _, name in wanted:
-            holders[name] = holders.get(name, 0) + 1
+        holders = Counter(_slot(name) for _, name in wanted)
         for each, _ in wanted:
             self._canonical[each.canonical] = None if each.canonical in self._canonical else each.key
         old = {claim.key: name for name, claim in self._held.items()}
@@ -104,10 +113,11 @@ class ServedNames(Generic[Named]):
             if each.key in old:
                 self._give(each, old[each.key])
         # Shared names come first, or a server could claim the very name that another one gets.
-        for each, name in sorted(wanted, key=lambda pair: holders[pair[1]] == 1):
+        for each, name in sorted(wanted, key=lambda pair: holders[_slot(pair[1])] == 1):
             if each.key not in old:
-                is_alone = holders[name] == 1 and self._is_free(name, each, present)
-                self._give(each, name if is_alone else self._distinct(name, each))
+                is_alone = holders[_slot(name)] == 1 and _slot(name).casefold() not in taken
+                is_given = is_alone and self._is_free(name, each, present)
+                self._give(each, name if is_given else self._distinct(name, each))
 
     def held(self) -> dict[str, NameClaim[Named]]:
         """Return the names that were ever given, with the last claim to each."""
@@ -132,9 +142,9 @@ class ServedNames(Generic[Named]):
 
     def _is_free(self, name: str, claim: NameClaim[Named], present: Collection[Named] = ()) -> bool:
         """Check that nobody has a name, and that nobody else had it before."""
-        holder = self._held.get(name)
+        holder = self._slots.get(_slot(name))
         is_inherited = holder is None or (holder.canonical == claim.canonical and holder.key not in present)
-        return is_inherited and name not in self._keys
+        return is_inherited and _slot(name) not in self._used
 
     def _distinct(self, name: str, claim: NameClaim[Named]) -> str:
         identity = _identity(claim)
@@ -145,7 +155,13 @@ class ServedNames(Generic[Named]):
     def _give(self, claim: NameClaim[Named], name: str) -> None:
         self._names[claim.key] = name
         self._keys[name] = claim.key
-        self._held[name] = claim
+        self._held[name] = self._slots[_slot(name)] = claim
+        self._used.add(_slot(name))
+
+
+def reads_as_both(name: str) -> bool:
+    """Check whether a name reads like a server and its tool: `git__push`, or `git..push` in a client."""
+    return SEPARATOR in _slot(name)
 
 
 def rest_of(name: str, server: str, plugin: str | None, *, is_prefixed: bool) -> str | None:
@@ -155,7 +171,8 @@ def rest_of(name: str, server: str, plugin: str | None, *, is_prefixed: bool) ->
         for before in (MCP + own, own):
             if served.startswith(before) and len(served) > len(before):
                 return served[len(before) :]
-    return None if is_prefixed or name.startswith(MCP) else name
+    is_bare = name not in GATEWAY_TOOLS and not reads_as_both(name)
+    return name if is_bare and not is_prefixed else None
 
 
 def group_name(name: str, taken: Collection[str] = ()) -> str:
@@ -168,7 +185,14 @@ def _identity(claim: NameClaim[Named]) -> str:
     return f"{claim.canonical}\0{claim.key}"
 
 
+def _slot(name: str) -> str:
+    """Return what clients make of a name: two names that they write alike cannot both be served."""
+    return name if KEPT.issuperset(name) else normalise(name)
+
+
 def _fitting(name: str, identity: str) -> str:
+    if name.startswith(MCP) and SEPARATOR in name.removeprefix(MCP):  # the canonical name of another tool
+        name = _hashed(name.replace(SEPARATOR, "_", 1), identity)
     return name if len(name) <= LONGEST else _hashed(name, identity)
 
 
