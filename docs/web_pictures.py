@@ -18,6 +18,8 @@ from playwright.sync_api import Page, sync_playwright
 
 from remit.demo.demo_world import DemoWorld, build_world
 
+PERSON = (sys.executable, str(Path(__file__).parents[1] / "tests/support/person_launch.py"))
+
 IMAGES = Path(__file__).parent / "images"
 WIDTH, HEIGHT = 1200, 720
 PATHS = {"web-here": "/here", "web-why": "/why/refund_order", "web-cost": "/cost", "web-waiting": "/waiting"}
@@ -83,7 +85,7 @@ def take(page: Page, url: str, name: str) -> None:
 @contextmanager
 def page_of(world: DemoWorld) -> Generator[tuple[str, str]]:
     """Start `remit web` on a terminal in the demo's shop, and return its link and its code."""
-    command = [sys.executable, "-m", "remit", "web", "--no-open"]
+    command = [*PERSON, "web", "--no-open"]
     ours, terminal = pty.openpty()
     with subprocess.Popen(
         command,
@@ -103,7 +105,7 @@ def page_of(world: DemoWorld) -> Generator[tuple[str, str]]:
 
 
 def run(world: DemoWorld, *words: str) -> None:
-    command = [sys.executable, "-m", "remit", *words]
+    command = [*PERSON, *words]
     environment = {**os.environ, **world.environment}
     subprocess.run(command, cwd=world.shop, env=environment, check=True, capture_output=True)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from support.person_launch import play_person
 from support.postgres import stores_in_postgres
 from support.sandbox import Sandbox
 
@@ -24,6 +25,8 @@ settings.load_profile("patient")
 # A shell starts what runs in its background with interrupts ignored, and processes of tests would inherit it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+play_person()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -20,6 +20,7 @@ from remit.install.own_command import without_variables
 from remit.upstream.upstream_model import Offer
 from support.builders import servers
 from support.sandbox import Sandbox
+from support.terminal import AS_PERSON
 
 TOKEN = "ghp_" + "k3J9x" * 6
 STATE = """{
@@ -438,7 +439,7 @@ def test_declining_to_uninstall_says_that_remit_stays(ada: Ada) -> None:
 
 def on_a_terminal(ada: Ada, *words: str, types: str) -> str:
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "remit", *words]
+    command = [*AS_PERSON, *words]
     environment = {**ada.sandbox.environment, "TERM": "dumb"}
     with subprocess.Popen(
         command, cwd=ada.shop, env=environment, stdin=theirs, stdout=theirs, stderr=theirs

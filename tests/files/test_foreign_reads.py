@@ -16,6 +16,7 @@ OWN = {
     "demo/demo_server.py": "ships with Remit, and data that it wrote",
     "files/file_lock.py": "lock files",
     "files/private_files.py": "writes",
+    "files/process_tree.py": "/proc",
     "files/safe_changes.py": "writes",
     "files/toml_edits.py": "parses what it is about to write",
     "gateway/results/result_store.py": "Remit's data",

@@ -75,3 +75,38 @@ def test_a_call_waits_is_told_of_in_the_next_prompt_and_runs_after_a_persons_yes
     assert "paid 5150" in paid
     (again,) = session(sandbox, shop, PAY).results
     assert "approval_required" in again
+
+
+def test_an_agents_shell_cannot_approve_with_cleared_variables_and_a_terminal_of_its_own(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    session(sandbox, shop, PAY)
+    with open_registry() as registry:
+        here = registry.at(str(shop))
+        (waiting,) = registry.approvals.waiting(here)
+    kept = " ".join(f"{name}={value}" for name, value in sandbox.environment.items())
+    approve = f"{sys.executable} -m remit approve {waiting.id} --yes"
+    page = f"{sys.executable} -m remit web --no-open"
+    until = "for i in $(seq 200); do grep -q {} told && break; sleep 0.1; done; cat told"
+    attempts = [
+        f"env -i {kept} {approve}",
+        f"env -i {kept} script -qec '{approve}' /dev/null",
+        f"env -i {kept} {sys.executable} -c 'import pty, sys; pty.spawn(sys.argv[1:])' {approve}",
+        f"setsid -f env -i {kept} {approve} >told 2>&1; {until.format('hint')}",
+        f"env -i {kept} script -qefc '{page}' told >/dev/null & {until.format('/open/')}; kill $!",
+    ]
+    calls: list[Call] = [("Bash", {"command": each, "description": "x"}) for each in attempts]
+    results = real_claude.run(
+        CLAUDE,
+        sandbox.home,
+        shop,
+        calls=calls,
+        variables={**sandbox.environment, "IS_SANDBOX": "1"},  # root may skip permissions only in a sandbox
+        options=["--dangerously-skip-permissions"],
+    ).results
+    for told in results[:3]:
+        assert "Claude Code runs this command, and only a person can approve a call" in told
+    assert "runs this command, and only a person can approve a call" in results[3]
+    assert "cannot decide" in results[4]
+    with open_registry() as registry:
+        assert [each.id for each in registry.approvals.waiting(registry.at(str(shop)))] == [waiting.id]

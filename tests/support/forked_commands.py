@@ -227,6 +227,7 @@ def _load() -> None:
     for name in names:
         if not name.endswith(("__main__", "onnx_embedder")) and ".integrations." not in name:
             import_module(name)
+    import_module("person_launch").play_person()
 
 
 def _answer(asked: Mapping[str, Any], loaded: int) -> dict[str, object]:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from support.sandbox import Sandbox
 
+AS_PERSON = [sys.executable, str(Path(__file__).with_name("person_launch.py"))]
 SECONDS = 60  # a command that takes longer is stuck
 
 
@@ -48,7 +49,7 @@ def on_terminal(
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     environment = {**sandbox.environment, "TERM": "xterm", **(variables or {})}
     process = subprocess.Popen(
-        [sys.executable, "-m", "remit", *arguments],
+        [*AS_PERSON, *arguments],
         cwd=cwd,
         env=environment,
         stdin=theirs,

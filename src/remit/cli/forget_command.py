@@ -1,13 +1,11 @@
 """`remit forget`: erases everything stored about a project."""
 
-import os
-
 import click
 
 from remit.bootstrap import open_registry
 from remit.cli import render
+from remit.cli.approvals.person_check import require_person
 from remit.cli.options import confirm
-from remit.policy.agent_processes import require_person
 
 
 @click.command()
@@ -18,7 +16,7 @@ def forget(project: str, *, yes: bool) -> None:
 
     PROJECT is a directory in it, or its hash. Asks for confirmation.
     """
-    require_person(os.environ, "delete what is stored, with trust and accepted definitions")
+    require_person("delete what is stored, with trust and accepted definitions")
     with open_registry() as registry:
         found = registry.projects.find(project)
         path = render.printable(found.path)

@@ -10,6 +10,7 @@ import click
 
 from remit.bootstrap_install import has_managed_install, open_installer
 from remit.cli import render
+from remit.cli.approvals.person_check import require_person
 from remit.cli.onboarding import client_install
 from remit.cli.onboarding.client_install import paths, shortened
 from remit.cli.options import NOTHING_DONE, confirm, name_change
@@ -18,7 +19,6 @@ from remit.files.safe_changes import is_writable
 from remit.files.text_diff import TextDifference, differences
 from remit.install.ground import unrecorded
 from remit.install.installer import FileChange, Installer
-from remit.policy.agent_processes import require_person
 from remit.settings import data_directory
 from remit.text.redaction import HIDDEN, redact_url
 from remit.text.secrets import may_be_secret
@@ -91,7 +91,7 @@ def uninstall(client: str | None, *, managed: bool, dry_run: bool, yes: bool) ->
     if dry_run:
         _diff(changes)
         return
-    require_person(os.environ, "uninstall Remit")
+    require_person("uninstall Remit")
     if managed:
         _require_administrator(changes)
     title = installer.title(name)

@@ -1,6 +1,5 @@
 """`remit memory`: shows, exports, imports and cleans up project memory."""
 
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -10,6 +9,7 @@ import click
 
 from remit.bootstrap import open_memory
 from remit.cli import render
+from remit.cli.approvals.person_check import require_person
 from remit.cli.json_output import Shape
 from remit.cli.options import JSON, NOTHING_DONE, PROJECT, confirm
 from remit.errors import BadFileError, NoSuchFileError, NotApprovedError
@@ -19,7 +19,6 @@ from remit.files.checkout import leaves_checkout
 from remit.memory.artifacts import ArtifactKind, StoredArtifact, body_of, name_of
 from remit.memory.project_memory import Memory
 from remit.memory.scope_gate import memory_id
-from remit.policy.agent_processes import require_person
 
 _LIMIT = 50
 _NAME = 80  # characters of an artifact's name in a table
@@ -217,7 +216,7 @@ def restore(file: str, *, project: str, as_json: bool) -> None:
             if not sys.stdin.isatty():
                 refused.hint = f"run `remit approve {refused.approval_id}`, then import it again"
                 raise
-            require_person(os.environ)
+            require_person()
             render.paged(waiting.shown.split("\n"), to_stderr=True)
             confirm("Import records that other projects will see?", yes=False)
             opened.approve(refused.approval_id, word=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from itertools import groupby
@@ -13,12 +12,12 @@ import click
 from remit.bootstrap import open_registry
 from remit.cli import render
 from remit.cli.approvals.approval_output import approval_lines, approval_shape
+from remit.cli.approvals.person_check import require_person
 from remit.cli.approvals.watch_approvals import watch
 from remit.cli.json_output import Shape, asked_for
 from remit.cli.options import ERRORS_FOUND, JSON, PROJECT, WorkspaceOptions, confirm, for_a_workspace
 from remit.decision.context import Context, shorten
 from remit.decision.problems import Severity
-from remit.policy.agent_processes import require_person
 
 if TYPE_CHECKING:
     from remit.configuration.configuration_service import ConfigurationFinding
@@ -69,7 +68,7 @@ def approve(
     if is_watching and (ids or deny or yes):
         raise click.UsageError("--watch takes no ID, --deny or --yes")
     if (ids and not deny) or (is_watching and not as_json):
-        require_person(os.environ)
+        require_person()
     with open_registry() as registry:
         context = registry.at(project)
         approvals = registry.approvals

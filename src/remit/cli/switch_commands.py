@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import sys
@@ -14,6 +13,7 @@ import click
 from remit.bootstrap import open_configuration_file, open_registry
 from remit.bootstrap_install import open_installer, open_journal
 from remit.cli import render
+from remit.cli.approvals.person_check import require_person
 from remit.cli.json_output import Shape, asked_for
 from remit.cli.listing.explanation_output import unasked_hint
 from remit.cli.options import (
@@ -35,7 +35,6 @@ from remit.decision.context import Context, shorten
 from remit.decision.globs import tool_globs
 from remit.decision.kinds import Kind
 from remit.errors import PolicyError
-from remit.policy.agent_processes import require_person
 
 if TYPE_CHECKING:
     from remit.configuration.config_model import ConfigurationFile
@@ -117,7 +116,7 @@ def enable(*, names: Sequence[str], everywhere: bool, shared: bool, project: str
     NAME is a tool, a server, a skill, a command, or a pattern. The rule that disables it is removed from
     `remit.local.toml` at the root of this project. Other files that still hide it are named.
     """
-    require_person(os.environ, "enable a tool")
+    require_person("enable a tool")
     layer = _layer(everywhere=everywhere, shared=shared)
     with open_registry() as registry:
         context = WorkspaceOptions(project, client).context(registry)
@@ -185,7 +184,7 @@ def undo(*, is_listed: bool, yes: bool) -> None:
     if is_listed:
         _list_changes(journal.entries())
         return
-    require_person(os.environ, "undo a change of the rules")
+    require_person("undo a change of the rules")
     for entry in journal.drop_settled():
         render.note(f"Skipped `{render.printable(entry.command)}`: it leaves nothing to undo.")
     entries = journal.last()

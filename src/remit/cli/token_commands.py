@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import time
@@ -14,8 +13,8 @@ import click
 from remit.bootstrap import open_registry
 from remit.bootstrap_gateway import open_tokens
 from remit.cli import render
+from remit.cli.approvals.person_check import require_person
 from remit.cli.options import JSON, NOTHING_DONE
-from remit.policy.agent_processes import require_person
 
 if TYPE_CHECKING:
     from remit.cli.json_output import Shape
@@ -50,7 +49,7 @@ def add_token(name: str, *, projects: tuple[str, ...], agents: tuple[str, ...]) 
 
     Once a token exists, `remit serve --http` requires one from every client. Only its hash is stored.
     """
-    require_person(os.environ, "create a token")
+    require_person("create a token")
     if not _NAME.fullmatch(name):
         raise click.UsageError("a token name may have up to 64 letters, digits and . _ @ -")
     with open_registry() as registry:

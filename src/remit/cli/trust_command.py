@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
@@ -13,12 +12,12 @@ import click
 
 from remit.bootstrap import open_registry
 from remit.cli import json_output, render, server_output
+from remit.cli.approvals.person_check import require_person
 from remit.cli.json_output import moment
 from remit.cli.options import WorkspaceOptions, confirm, for_a_workspace, known_names
 from remit.decision.context import Context, shorten
 from remit.decision.definitions.definition_changes import ChangeVerdict
 from remit.errors import UnknownServerError
-from remit.policy.agent_processes import require_person
 from remit.text.spelling import did_you_mean
 from remit.trust.definition_diff import diff_lines
 from remit.trust.held_definitions import AcceptedBy
@@ -69,7 +68,7 @@ def trust(
         if chosen:
             _show(found, context, to_stderr=True)
             if not (found.is_empty or revoke):
-                require_person(os.environ, "trust what a project or server runs")
+                require_person("trust what a project or server runs")
                 question = "Reject these definitions?" if reject else "Trust these as shown?"
                 confirm(question, yes=yes)
             settle_candidates(registry, context, found, revoke=revoke, reject=reject)

@@ -14,6 +14,7 @@ from remit.demo.demo_agent import ToolAnswer, open_agent
 from remit.demo.demo_world import DemoWorld
 
 REMIT = (sys.executable, "-m", "remit")
+PERSON = (sys.executable, "-m", "remit.cli.onboarding.demo_person")
 HIDDEN = "mcp__deploy__release"
 SERVED = "deploy__release"  # as the gateway calls it
 ARGUMENTS = {"version": "2.4.0"}
@@ -82,7 +83,7 @@ def _run(world: DemoWorld, project: Path, *words: str) -> str:
     # `why` warns that no client has Remit here; the agent of the story starts the gateway itself.
     notes = subprocess.DEVNULL if "why" in words else subprocess.STDOUT
     ran = subprocess.run(  # noqa: S603 - this Remit
-        [*REMIT, *words],
+        [*(PERSON if words[:1] == ("approve",) else REMIT), *words],
         cwd=project,
         env=world.environment,
         stdin=subprocess.DEVNULL,

@@ -1,11 +1,14 @@
-"""Recognizes commands that an agent runs, from the variables that clients set for them."""
+"""Recognizes commands that an agent runs, from variables and from the processes that started them."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from os.path import basename
 
-from remit.errors import ApprovalError
+from remit.files.process_tree import Process, ProcessTree
 
-# An agent can clear them, so this keeps it from deciding in passing and not from breaking out on purpose.
-_VARIABLES = {
+# Clients set these for the commands of their agents. A command can clear its own, but not its ancestors'.
+MARKERS = {
     "CLAUDECODE": "Claude Code",
     "CODEX_SANDBOX": "Codex",
     "CODEX_THREAD_ID": "Codex",
@@ -13,17 +16,118 @@ _VARIABLES = {
     "GEMINI_CLI": "Gemini CLI",
     "OPENCODE": "opencode",
 }
+# Programs that run agents only. People have terminals in editors as well, so these are not here.
+_CLIENTS = {
+    "amp": "Amp",
+    "claude": "Claude Code",
+    "codex": "Codex",
+    "copilot": "Copilot CLI",
+    "crush": "Crush",
+    "cursor-agent": "Cursor",
+    "gemini": "Gemini CLI",
+    "opencode": "opencode",
+    "qwen": "Qwen Code",
+}
+_PACKAGES = {
+    "@anthropic-ai/claude-code": "Claude Code",
+    "@github/copilot": "Copilot CLI",
+    "@google/gemini-cli": "Gemini CLI",
+    "@openai/codex": "Codex",
+    "@qwen-code/qwen-code": "Qwen Code",
+    "opencode-ai": "opencode",
+}
+_REMIT = {"serve": "Remit's gateway", "hook": "Remit's hook"}
+_INTERPRETERS = frozenset({"bun", "deno", "lua", "node", "perl", "php", "python", "ruby", "tclsh"})
+_SHELLS = frozenset({"bash", "busybox", "dash", "fish", "ksh", "nu", "pwsh", "sh", "zsh"})
+# Whatever runs in the background under one of these was sent there: no person's terminal starts like that.
+_TOOLS = frozenset(
+    {"at", "atd", "cron", "crond", "env", "expect", "make", "nohup", "pipx", "remit", "script", "setsid"}
+    | {"sleep", "socat", "sudo", "systemd-run", "timeout", "unbuffer", "uv", "uvx", "xargs"}
+)
+# Terminals that an interpreter or a shell runs.
+_TERMINALS = re.compile(r"terminator|guake|jupyter|(?:code|cursor|vscode|windsurf)-server|server-main\.js")
+MULTIPLEXERS = frozenset({"abduco", "dtach", "screen", "shpool", "tmux", "zellij"})
+_MANAGER = "systemd"  # a user's own adopts orphans as process 1 does
 
 
-def require_person(variables: Mapping[str, str], act: str = "approve a call") -> None:
-    """Check that no agent runs this command, which does what only a person may do.
+def find_agent(variables: Mapping[str, str], tree: ProcessTree) -> str | None:
+    """Return which agent, or what else than a person's terminal, runs a command; None: nothing known does."""
+    marked = next((client for name, client in MARKERS.items() if variables.get(name)), None)
+    if marked is not None:
+        return marked
+    found = _find_client((*tree.related, *tree.holders))
+    if found is not None or not tree.related:
+        return found
+    viewed = any(
+        _find_client(viewer) is None and _is_attended(viewer, viewed=True) for viewer in tree.viewers
+    )
+    return None if _is_attended(tree.related, viewed=viewed) else "a background process"
 
-    Raises:
-        ApprovalError: an agent runs it.
+
+def _find_client(processes: Iterable[Process]) -> str | None:
+    return next(filter(None, map(_client, processes)), None)
+
+
+def _client(process: Process) -> str | None:
+    """Return the client that a process is, or that it says it was started by."""
+    marked = next((client for name, client in MARKERS.items() if name in process.variables), None)
+    if marked is not None:
+        return marked
+    words = [basename(word) for word in process.command]
+    for name in (process.name, process.program, *words[:1]):
+        if (client := _CLIENTS.get(name.removesuffix(".exe"))) is not None:
+            return client
+    return _script_client(process) or _own_process(words)
+
+
+def _script_client(process: Process) -> str | None:
+    """Return the client whose script an interpreter runs."""
+    script = _script(process) if _plain(process) in _INTERPRETERS else ""
+    for package, client in _PACKAGES.items():
+        if f"/{package}/" in script:
+            return client
+    return _CLIENTS.get(basename(script).removesuffix(".js"))
+
+
+def _own_process(words: Sequence[str]) -> str | None:
+    """Return the part of Remit that starts programs for an agent."""
+    return next(
+        (_REMIT[word] for before, word in pairwise(words) if before == "remit" and word in _REMIT), None
+    )
+
+
+def _is_attended(related: Iterable[Process], *, viewed: bool) -> bool:
+    """Return whether the line of processes leads to a login, a desktop, a container or a job of its own.
+
+    Whoever detaches a command cuts that line: the command, or the tool that opened its terminal, is adopted
+    by process 1 and leads its own session. A multiplexer cuts it, too, but then a person views it.
     """
-    client = next((client for name, client in _VARIABLES.items() if variables.get(name)), None)
-    if client is not None:
-        raise ApprovalError(
-            f"{client} runs this command, and only a person can {act}",
-            hint="run it in a terminal of your own",
-        )
+    by_pid = {process.pid: process for process in related}
+    return any(_is_origin(process, by_pid, viewed=viewed) for process in by_pid.values())
+
+
+def _is_origin(process: Process, by_pid: Mapping[int, Process], *, viewed: bool) -> bool:
+    if _is_manager(process) and len(by_pid) > 1:
+        return False
+    parent = by_pid.get(process.parent)
+    if process.parent != 1 and (parent is None or not _is_manager(parent)):
+        return parent is None  # it came from outside, or from a process that this user cannot see
+    if parent is not None and parent.session == process.session:
+        return True  # the main command of a container
+    program = _plain(process)
+    if program in MULTIPLEXERS:
+        return viewed
+    return program not in _INTERPRETERS | _SHELLS | _TOOLS or bool(_TERMINALS.search(_script(process)))
+
+
+def _is_manager(process: Process) -> bool:
+    return process.pid == 1 or (process.parent == 1 and process.name == _MANAGER)
+
+
+def _plain(process: Process) -> str:
+    """Return a program's name without its version."""
+    return re.sub(r"[\d.]+$", "", process.program or process.name).removeprefix("-")  # of a login shell
+
+
+def _script(process: Process) -> str:
+    return next((word for word in process.command[1:] if not word.startswith("-")), "")

@@ -14,10 +14,10 @@ from remit.bootstrap import open_configuration_file, open_memory, open_notifier,
 from remit.bootstrap_gateway import open_login, open_status_files
 from remit.bootstrap_install import open_journal
 from remit.cli import render
+from remit.cli.approvals.person_check import require_person
 from remit.cli.options import CLIENT, PROJECT, WorkspaceOptions
 from remit.cli.scan_commands import refresh_client_rules
 from remit.errors import ApprovalError
-from remit.policy.agent_processes import require_person
 
 _WAIT_SECONDS = 1.0
 _LOOK_ONLY = "no code, because this is not a terminal of a person: the page shows, but cannot decide"
@@ -77,7 +77,7 @@ def _is_person_here() -> bool:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     try:
-        require_person(os.environ, "decide in the browser")
+        require_person("decide in the browser")
     except ApprovalError:
         return False
     return True

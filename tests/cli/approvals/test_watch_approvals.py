@@ -17,6 +17,7 @@ import pytest
 from remit.bootstrap import open_registry
 from remit.policy.approvals import ApprovalStatus
 from support.sandbox import Sandbox
+from support.terminal import AS_PERSON
 
 PUSH = "mcp__git__push"
 LONGEST = 60.0  # seconds
@@ -49,7 +50,7 @@ class Terminal:
     def __init__(self, sandbox: Sandbox, shop: Path) -> None:
         self.own, other = pty.openpty()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "remit", "approve", "--watch"],
+            [*AS_PERSON, "approve", "--watch"],
             cwd=shop,
             env=sandbox.environment,
             stdin=other,

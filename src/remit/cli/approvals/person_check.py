@@ -1,0 +1,24 @@
+"""Refuses commands that only a person may run when an agent runs them."""
+
+import os
+
+from remit.errors import ApprovalError
+from remit.files.process_tree import ProcessTree, read_process_tree
+from remit.policy.agent_processes import MARKERS, MULTIPLEXERS, find_agent
+
+looks_at_processes = True  # not where the demo plays the person
+
+
+def require_person(act: str = "approve a call") -> None:
+    """Check that no agent runs this command, which does what only a person may do.
+
+    Raises:
+        ApprovalError: an agent runs it.
+    """
+    tree = read_process_tree(MARKERS, MULTIPLEXERS) if looks_at_processes else ProcessTree(())
+    agent = find_agent(os.environ, tree)
+    if agent is not None:
+        raise ApprovalError(
+            f"{agent} runs this command, and only a person can {act}",
+            hint="run it in a terminal of your own",
+        )

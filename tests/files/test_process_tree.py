@@ -1,0 +1,68 @@
+"""Which processes are related to one, read from real processes on real terminals."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from remit.files import process_tree
+from remit.files.process_tree import read_process_tree
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system has no /proc")
+
+TELL = """
+import json, os, sys
+from remit.files.process_tree import read_process_tree
+tree = read_process_tree({"MARKER"}, {"tmux"})
+line = lambda some: [[each.pid, each.parent, each.name, sorted(each.variables)] for each in some]
+print(json.dumps([os.getpid(), line(tree.related), line(tree.holders), [*map(line, tree.viewers)]]))
+"""
+
+
+def test_a_process_knows_its_ancestors_up_to_the_first_and_variables_that_they_were_started_with() -> None:
+    script = f"env -u MARKER {sys.executable} -c '{TELL}'; true"
+    environment = {**os.environ, "MARKER": "1"}
+    told = subprocess.run(["sh", "-c", script], env=environment, capture_output=True, check=True).stdout
+    own, related, holders, viewers = json.loads(told)
+    by_pid = {each[0]: each for each in related}
+    assert by_pid[own][3] == []
+    assert by_pid[by_pid[own][1]][2:] == ["sh", ["MARKER"]]
+    assert os.getpid() in by_pid
+    assert (holders, viewers) == ([], [])
+
+
+def test_the_holder_of_a_terminal_is_found_even_if_it_is_no_ancestor() -> None:
+    ours, theirs = pty.openpty()
+    holder = subprocess.Popen(["sleep", "60"], pass_fds=[ours])
+    os.close(ours)
+    try:
+        told = subprocess.run(
+            [sys.executable, "-c", TELL],
+            stdin=theirs,
+            stdout=subprocess.PIPE,
+            check=True,
+            start_new_session=True,
+        ).stdout
+    finally:
+        holder.kill()
+        holder.wait()
+        os.close(theirs)
+    _, _, holders, _ = json.loads(told)
+    assert holder.pid in [each[0] for each in holders]
+
+
+def test_without_a_process_file_system_ps_tells_the_ancestors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process_tree, "PROC", "/nowhere")
+    own, parent, *_ = read_process_tree(())[0]
+    assert (own.pid, own.parent, parent.pid) == (os.getpid(), os.getppid(), os.getppid())
+    assert own.program.startswith("python")
+
+
+def test_where_nothing_tells_the_tree_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process_tree, "PROC", "/nowhere")
+    monkeypatch.setattr(process_tree, "_PS", ("/nowhere/ps",))
+    assert read_process_tree(()) == ((), (), ())
