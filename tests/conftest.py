@@ -13,6 +13,8 @@ from support.person_launch import play_person
 from support.postgres import stores_in_postgres
 from support.sandbox import Sandbox
 
+ON_POSTGRES = os.environ.get("REMIT_TEST_STORE") == "postgres"
+
 # No test fails because the day is slow, and none by chance: only the proofs in full are ever new.
 settings.register_profile(
     "patient",
@@ -49,10 +51,17 @@ def sandbox(tmp_path: Path) -> Sandbox:
     return made
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if ON_POSTGRES:
+        for item in items:
+            if item.get_closest_marker("sqlite_only"):
+                item.add_marker(pytest.mark.skip(reason="about SQLite"))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def store_of_choice() -> Generator[None]:
     """Run tests of the store, the registry and memory on PostgreSQL, if `make test-postgres` asks for it."""
-    if os.environ.get("REMIT_TEST_STORE") != "postgres":
+    if not ON_POSTGRES:
         yield
         return
     with stores_in_postgres():

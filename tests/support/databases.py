@@ -10,7 +10,9 @@ from typing import Any, cast
 import apsw
 
 from remit.store import sqlite_database as storage
+from remit.store.open_store import open_database
 from remit.store.sql_store import SqlStore
+from support.postgres import STANDING_IN
 
 MIGRATIONS = Path(storage.__file__).parent / "sql" / "migrations"
 SCHEMA = MIGRATIONS / "schema.sql"
@@ -27,12 +29,21 @@ def older_database(path: Path, version: int) -> None:
 
 def run_sql(database: Path | SqlStore, statement: str) -> list[tuple[Any, ...]]:
     """Run a statement on the database itself, without the store, over all projects."""
-    if isinstance(database, Path):
-        connection: Any = apsw.Connection(str(database))
-        return connection.execute(statement).fetchall()
-    connection = cast("Any", database.database)._connection
+    if isinstance(database, SqlStore):
+        return _run(cast("Any", database.database)._connection, statement)
+    address = STANDING_IN.get(str(database))
+    if address is None:
+        return _run(apsw.Connection(str(database)), statement)
+    opened = open_database(address)
+    try:
+        return _run(cast("Any", opened)._connection, statement)
+    finally:
+        opened.close()
+
+
+def _run(connection: Any, statement: str) -> list[tuple[Any, ...]]:
     if isinstance(connection, apsw.Connection):
-        return connection.execute(statement).fetchall()
+        return cast("Any", connection).execute(statement).fetchall()
     with connection.transaction():
         connection.execute("set local remit.everything = 'on'")
         answer = connection.execute(statement)

@@ -134,6 +134,7 @@ class PostgresServer:
 
 
 _NUMBERS = count(1)
+STANDING_IN: dict[str, str] = {}  # addresses of the databases that stand in for paths
 
 
 class Databases:
@@ -184,8 +185,7 @@ def postgres_databases() -> Generator[Databases]:
 def stores_in_postgres() -> Generator[None]:
     """Open a database of PostgreSQL wherever a test opens a path: the same one for the same path."""
     with postgres_databases() as databases, pytest.MonkeyPatch.context() as patch:
-        known: dict[str, str] = {}
-
+        known = STANDING_IN
         from remit.store.postgres.postgres_database import PostgresDatabase
 
         def chosen(place: str, *, patience: float = PATIENCE) -> Database:

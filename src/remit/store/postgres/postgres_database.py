@@ -72,7 +72,7 @@ class PostgresDatabase:
             return cast("list[Row]", cursor.fetchall())
 
     def revision(self) -> int:
-        """Return a number that changes whenever the catalog, a state or an approval does."""
+        """Return a number that changes when another connection writes the catalog, a state or an approval."""
         return self.rows("revision")[0][0]
 
     def files(self) -> list[str]:

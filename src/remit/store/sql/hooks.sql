@@ -27,7 +27,7 @@ order by t.id
 select answer from judgements
 where workspace = :workspace and subject = :subject and project_hash = :project and mark = :mark
 
--- name: cache_decision
+-- name: cache_decision (every project)
 insert into judgements (workspace, subject, project_hash, mark, answer, judged_at)
 values (:workspace, :subject, :project, :mark, :answer, :at)
 on conflict (workspace, subject) do update set

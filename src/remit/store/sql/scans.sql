@@ -1,6 +1,6 @@
 -- Named queries for scans: views, their inputs and problems, resolutions, rules and declarations.
 
--- name: see_view
+-- name: see_view (every project)
 insert into views (client, workspace, flags, project_hash, scanned_at, permissions)
 values (:client, :workspace, :flags, :project, :at, :permissions)
 on conflict (client, workspace, flags) do update set

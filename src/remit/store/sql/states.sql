@@ -4,7 +4,7 @@
 select source, fingerprint, content, places, problems from configuration_files
 where source in (select value from json_each(:sources)) and (project_hash is null or project_hash = :project)
 
--- name: keep_configuration_file
+-- name: keep_configuration_file (every project)
 insert into configuration_files (source, project_hash, fingerprint, content, places, problems)
 values (:source, :project_hash, :fingerprint, :content, :places, :problems)
 on conflict (source) do update set
@@ -14,7 +14,7 @@ on conflict (source) do update set
 -- name: configuration
 select inputs, problems, transitions, observes from configurations where workspace = :workspace and project_hash = :project
 
--- name: keep_configuration
+-- name: keep_configuration (every project)
 insert into configurations (workspace, project_hash, inputs, problems, transitions, observes)
 values (:workspace, :project, :inputs, :problems, :transitions, :observes)
 on conflict (workspace) do update set
@@ -60,7 +60,7 @@ delete from pushed_states where project_hash = :project and name = :name
 select name, mark, truth, reason, count, observed_at, until, claimed_until
 from observations where workspace = :workspace and project_hash = :project
 
--- name: claim_observation
+-- name: claim_observation (every project)
 insert into observations (
     workspace, name, project_hash, mark, truth, reason, count, observed_at, until, claimed_until
 ) values (:workspace, :name, :project, :mark, null, '', null, 0, 0, :claimed_until)
@@ -70,7 +70,7 @@ on conflict (workspace, name) do update set claimed_until = excluded.claimed_unt
         or observations.project_hash <> :project
 returning 1
 
--- name: keep_observation
+-- name: keep_observation (every project)
 insert into observations (
     workspace, name, project_hash, mark, truth, reason, count, observed_at, until, claimed_until
 ) values (:workspace, :name, :project, :mark, :truth, :reason, :count, :at, :until, 0)

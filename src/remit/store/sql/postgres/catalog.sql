@@ -1,7 +1,10 @@
 -- Named queries of PostgreSQL that have no like in SQLite, or another form there.
 
 -- name: revision
-select sum(number) from revisions
+select coalesce(sum(number), 0) from revisions where writer <> pg_backend_pid()
+
+-- name: catalog_revision
+select coalesce(sum(number), 0) from revisions where part = 'catalog'
 
 -- name: move_totals
 insert into usage_totals (tool_id, project_hash, uses, failures, last_used_at, outcomes)

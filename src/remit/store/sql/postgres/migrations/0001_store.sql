@@ -16,7 +16,8 @@ create function min(bigint, bigint) returns bigint language sql immutable parall
 create function instr(text, text) returns integer language sql immutable parallel safe return strpos($1, $2);
 
 create function json_each(text) returns table (value text)
-language sql immutable parallel safe as $$ select json_array_elements_text($1::json) $$;
+language sql immutable parallel safe
+as $$ select json_array_elements_text(replace($1, '\u0000', '\ufffd')::json) $$; -- PostgreSQL cannot hold NUL
 
 create table projects (
     hash text collate "C" primary key,
@@ -514,14 +515,16 @@ for each row execute function index_memory();
 -- Revisions: what other nodes have to read again. A change of a part notifies all nodes once per transaction.
 
 create table revisions (
-    part text collate "C" primary key,
-    number bigint not null
+    part text collate "C",
+    writer integer, -- a connection: so that writers do not wait for each other, and each can tell what others wrote
+    number bigint not null,
+    primary key (part, writer)
 );
-insert into revisions (part, number) values ('catalog', 1), ('states', 1), ('approvals', 1);
 
 create function revise() returns trigger language plpgsql as $$
 begin
-    update revisions set number = number + 1 where part = tg_argv[0];
+    insert into revisions (part, writer, number) values (tg_argv[0], pg_backend_pid(), 1)
+    on conflict (part, writer) do update set number = revisions.number + 1;
     perform pg_notify('remit', tg_argv[0]);
     return null;
 end $$;
