@@ -110,6 +110,35 @@ def test_a_call_of_a_gateway_session_is_approved_and_runs_and_another_is_denied(
         assert session.echo("pay 8") != "pay 8"
 
 
+def test_questions_stay_where_they_are_when_others_arrive_and_end(
+    session: GatewaySession, browser: Browser, desk: Path, desk_pages: WebPages, sandbox: Sandbox
+) -> None:
+    with opened(browser, desk_pages) as page:
+        page.goto(f"{desk_pages.url}/waiting")
+        unlock(page)
+        questions = page.locator(".question")
+        for text in ("pay 1", "pay 2"):
+            session.echo(text)
+            expect(questions.filter(has_text=text)).to_be_visible()
+        second = questions.filter(has_text="pay 2").get_by_role("button", name="Approve this call")
+        place = second.bounding_box()
+        session.echo("pay 3")
+        expect(questions.last).to_contain_text("pay 3")
+        assert second.bounding_box() == place
+
+        waiting = json.loads(sandbox.remit("approve", "--json", cwd=desk).stdout)["approvals"]
+        first = next(each["id"] for each in waiting if "pay 1" in json.dumps(each))
+        sandbox.remit("approve", first, "--deny", cwd=desk)
+        expect(questions.first).to_contain_text("no longer waiting")
+        expect(questions.first.get_by_role("button", name="Approve this call")).to_be_disabled()
+        assert second.bounding_box() == place
+        expect(page).to_have_title("(2) Waiting · Remit")
+        second.click()
+        expect(page.get_by_text("Approved, for one call")).to_be_visible()
+        expect(questions).to_have_count(1)
+        assert session.echo("pay 2") == "pay 2"
+
+
 def draft(page: Page, pages: WebPages, text: str) -> None:
     """Simulate a draft of the file that the project shares."""
     page.goto(f"{pages.url}/simulate")

@@ -146,3 +146,20 @@ def test_a_server_is_trusted_exactly_as_it_was_shown(
     told = json.loads(sandbox.remit("trust", "--json", cwd=shop).stdout)
     assert [server["trusted"] for server in told["servers"]] == [True]
     assert "Nothing waits for you" in browser.get("/waiting").text
+
+
+def test_a_server_that_is_refused_is_disabled_and_waits_no_longer(
+    sandbox: Sandbox, shop: Path, browser: httpx2.Client
+) -> None:
+    unlock(browser)
+    done = browser.post("/waiting/trust", **form(browser, "/waiting", token=token(browser), answer="reject"))
+    assert done.status_code == 303
+    page = html.unescape(browser.get("/waiting").text)
+    assert "Disabled in <code>remit.local.toml</code>: <code>till</code>" in page
+    assert "Nothing waits for you" in page
+    assert (shop / "remit.local.toml").read_text() == '[tools."mcp__till__*"]\nai_enabled = false\n'
+    sandbox.write(shop / ".mcp.json", {"mcpServers": {"till": {"command": "changed"}}})
+    assert "Nothing waits for you" in browser.get("/waiting").text
+    assert sandbox.remit("trust", cwd=shop).stdout.count("not trusted") == 1
+    assert sandbox.remit("undo", "--yes", cwd=shop).returncode == 0
+    assert "Trust it as shown" in browser.get("/waiting").text

@@ -19,12 +19,17 @@ from remit.cli.trust_command import (
     state_lines,
     trust_shape,
 )
+from remit.configuration import rule_edits
+from remit.configuration.config_model import ConfigurationLayer
+from remit.configuration.policy_compiler import disabling_rules
+from remit.decision.context import shorten
 from remit.errors import ApprovalError
 from remit.web.page_model import ActionResult, PageAnswer, PageRequest, PageSources, Values
 
 if TYPE_CHECKING:
     from remit.decision.context import Context
     from remit.policy.approvals import Approval
+    from remit.registry import Registry
 
 PATH = "/waiting"
 
@@ -63,7 +68,7 @@ def read(sources: PageSources, asked: PageRequest) -> PageAnswer:
         now = time.time() * 1000
         return {
             "calls": [WaitingCall(item, deadline(item.expires_at, now)) for item in waiting],
-            "items": _items(found, context),
+            "items": _items(found, context, registry),
         }
 
     def shape() -> Shape:
@@ -88,24 +93,42 @@ def answer_call(sources: PageSources, asked: PageRequest) -> ActionResult:
 def settle(sources: PageSources, asked: PageRequest) -> ActionResult:
     """Trust a server or state, or accept or reject a definition, exactly as it was shown.
 
+    A rejected server is disabled in `remit.local.toml`, as by `remit disable`.
+
     Raises:
         ApprovalError: it changed since it was shown.
+        PolicyError: the file cannot be edited.
     """
     registry, context = sources.registry, asked.options.context(sources.registry)
     wanted = asked.params.get("token", "")
-    items = _items(find_candidates(registry, context, ()), context)
+    items = _items(find_candidates(registry, context, ()), context, registry)
     item = next((each for each in items if each.token == wanted and each.can_accept), None)
     if item is None:
         raise ApprovalError(
             "it changed, or it was answered, since this page was loaded", hint="look at it again"
         )
-    is_rejected = asked.params.get("answer") == "reject" and bool(item.candidate.definitions)
+    is_rejected = asked.params.get("answer") == "reject"
+    if is_rejected and item.candidate.servers:
+        return _disable(item, sources, context)
+    is_rejected = is_rejected and bool(item.candidate.definitions)
     settle_candidates(registry, context, item.candidate, revoke=False, reject=is_rejected)
     word = "Rejected" if is_rejected else "Accepted" if item.candidate.definitions else "Trusted"
     return ActionResult(PATH, f"{word}: `{item.title}`")
 
 
-def _items(found: TrustCandidates, context: Context) -> list[WaitingItem]:
+def _disable(item: WaitingItem, sources: PageSources, context: Context) -> ActionResult:
+    file = sources.openers.rules(ConfigurationLayer.LOCAL, context.workspace)
+    name = shlex.quote(item.title)
+    with sources.openers.journal().recording(f"remit disable -- {name}"):
+        file.write(rule_edits.disable(file.text, [each.declaration.name for each in item.candidate.servers]))
+    place = shorten(file.path, context)
+    return ActionResult(
+        PATH, f"Disabled in `{place}`: `{item.title}`. `remit enable -- {name}` takes it back."
+    )
+
+
+def _items(found: TrustCandidates, context: Context, registry: Registry) -> list[WaitingItem]:
+    rules = registry.configuration.current(context.workspace).loaded
     items = [
         _item(
             "server",
@@ -116,7 +139,7 @@ def _items(found: TrustCandidates, context: Context) -> list[WaitingItem]:
             can_accept=each.declaration.launch is not None,
         )
         for each in found.servers
-        if not each.is_trusted
+        if not each.is_trusted and not disabling_rules(rules, each.declaration.name)
     ]
     items += [
         _item(

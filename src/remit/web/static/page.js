@@ -35,6 +35,37 @@ function withoutCode(part) {
 withoutCode(document);
 document.addEventListener("htmx:afterSwap", (event) => withoutCode(event.target));
 
+// Questions do not move under the pointer: new ones are added at the end, and answered ones stay, inert.
+document.addEventListener("htmx:beforeSwap", (event) => {
+  const { target: listing, serverResponse, isError } = event.detail;
+  const shown = listing.querySelectorAll("[data-key]");
+  if (!listing.matches("[data-in-place]") || !shown.length || isError) return;
+  event.detail.shouldSwap = false;
+  const received = new DOMParser().parseFromString(serverResponse, "text/html");
+  const found = new Map([...received.querySelectorAll("[data-key]")].map((each) => [each.dataset.key, each]));
+  for (const question of shown) {
+    const now = found.get(question.dataset.key);
+    if (!now) retire(question);
+    else if (question.classList.contains("answered")) question.replaceWith(now);
+    else keepDeadline(question, now);
+    found.delete(question.dataset.key);
+  }
+  listing.append(...found.values());
+  withoutCode(listing);
+});
+function retire(question) {
+  if (question.classList.contains("answered")) return;
+  question.classList.add("answered");
+  question.querySelectorAll("button, input").forEach((each) => (each.disabled = true));
+  const note = document.createElement("span");
+  Object.assign(note, { className: "chip", textContent: "no longer waiting" });
+  question.querySelector("h2").append(" ", note);
+}
+function keepDeadline(question, now) {
+  const until = question.querySelector("[data-until]");
+  if (until) until.textContent = now.querySelector("[data-until]").textContent;
+}
+
 let feed = null;
 function follow() {
   if (document.hidden || feed) return;
