@@ -1,14 +1,19 @@
 """Measures the page of `remit web` with 10,000 tools, prints the figures beside their aims, and stores them.
 
-Requests go through the whole application in this process; only the socket is left out. Times are those of the
-processor, so they are what a request takes on a machine that does nothing else.
+First, requests go through the whole application in this process, without the socket. Times are those of the
+processor, so they are what a request takes on a machine that does nothing else. Then `remit web` runs as a
+process, and a client on a socket measures what a browser waits for: from the request to the last byte.
 """
 
 import json
 import os
 import platform
+import subprocess
+import sys
 import tempfile
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import anyio
@@ -44,7 +49,7 @@ FILTERS = ("tool", "server 7", "record", "no such thing", "7")
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder, large_catalog(Path(folder)) as registry:
-        figures = anyio.run(measure, registry, Path(folder))
+        figures = anyio.run(measure, registry, Path(folder)) | measure_on_socket(Path(folder))
     environment = {"python": platform.python_version(), "system": platform.platform(), "cpus": os.cpu_count()}
     content = {"remit": __version__, "tools": SERVERS * (TOOLS_EACH + 1), **environment, "figures": figures}
     RESULTS.write_text(json.dumps(content, indent=2) + "\n")
@@ -89,6 +94,48 @@ async def measure(registry: Registry, root: Path) -> dict[str, dict[str, float]]
         "filter_ms": figure(filters, aim=50),
         "largest_page_kb": figure([max(sizes.values())], aim=300),
     }
+
+
+def measure_on_socket(root: Path) -> dict[str, dict[str, float]]:
+    """Measure `remit web` as a process."""
+    with started(root) as link, httpx2.Client(base_url=link.partition("/open/")[0]) as client:
+        waited(client, link)
+        cold = waited(client, "/here")
+        paints = [waited(client, "/here") for _ in range(ROUNDS)]
+        filters = [waited(client, f"/here?q={each}", part=True) for _ in range(7) for each in FILTERS]
+    return {
+        "socket_here_first_ms": figure([cold]),
+        "socket_here_ms": figure(paints, aim=300),
+        "socket_filter_ms": figure(filters, aim=50),
+    }
+
+
+@contextmanager
+def started(root: Path) -> Generator[str]:
+    """Start the command, and return its link."""
+    homes = {"HOME": str(root / "home"), "REMIT_HOME": str(root / "data")}
+    command = [sys.executable, "-m", "remit", "web", "--no-open"]
+    with subprocess.Popen(
+        command,
+        cwd=root / "project",
+        env={**os.environ, **homes},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
+
+
+def waited(client: httpx2.Client, path: str, *, part: bool = False) -> float:
+    start = time.perf_counter()
+    answer = client.get(path, headers={"hx-request": "true"} if part else {})
+    assert answer.status_code in (200, 303), answer.text
+    return 1000 * (time.perf_counter() - start)
 
 
 async def timed(client: httpx2.AsyncClient, path: str, *, part: bool = False) -> float:
