@@ -1,6 +1,8 @@
 """Tracks which lists and resources of an endpoint changed."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Callable, Mapping
+from functools import partial
 
 import anyio
 
@@ -17,6 +19,10 @@ class ChangeSignal:
     def set(self) -> None:
         """Report a change."""
         self._event.set()
+
+    def from_threads(self) -> Callable[[], object]:
+        """Return a function that reports a change from any thread, while this event loop runs."""
+        return partial(asyncio.get_running_loop().call_soon_threadsafe, self.set)
 
     async def wait(self) -> None:
         """Wait for a change since the last wait."""

@@ -184,6 +184,10 @@ class Inventory:
         """Return the files and directories that affect the lists."""
         return self._supply.places(self._context)
 
+    def follow(self, tell: Callable[[], object]) -> None:
+        """Call a function from another thread after each change of the store that no file shows."""
+        self._supply.follow(tell)
+
     def quick_target(self, name: str) -> ResolvedCall | None:
         """Return the result of `target` if nothing has to be read; else None."""
         kept = self._kept

@@ -125,6 +125,7 @@ async def _live(
                 feed=feed,
                 warning=warning,
             )
+            await worker.run(Inventory.follow, signal.from_threads())
             for task in (recorder.run, feed.run, feed.watch_files, endpoint.follow_servers):
                 group.start_soon(task)
             try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -69,6 +69,14 @@ class CatalogSource:
     def revision(self) -> int:
         """Return the revision of stored tools and trust, which usage and states do not change."""
         return self._store.catalog_revision()
+
+    def follow(self, tell: Callable[[], object]) -> None:
+        """Call a function from another thread after each change of the store that no file shows."""
+        self._store.follow(tell)
+
+    def is_reachable(self) -> bool:
+        """Return whether the store answers, as far as is known without asking."""
+        return self._store.is_reachable()
 
     def resolved(self, context: Context) -> Sequence[Resolved]:
         """Read and resolve everything again, including launches, which are never stored."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from remit.decision.scopes import ancestors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractContextManager
 
     from remit.decision.projects import View, Workspace
@@ -36,7 +36,13 @@ class Database(Protocol):
 
     def revision(self) -> int: ...  # changes whenever another connection writes
 
+    def catalog_revision(self) -> int: ...  # changes with the data of catalogs, whichever process writes it
+
     def files(self) -> list[str]: ...  # files that change whenever any process writes
+
+    def follow(self, tell: Callable[[], object]) -> None: ...  # of changes that no file shows, until closed
+
+    def is_reachable(self) -> bool: ...  # as far as is known without asking
 
     def can_compare(self) -> bool: ...  # whether queries can compare vectors
 

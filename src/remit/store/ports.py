@@ -212,6 +212,10 @@ class Store(Protocol):
 
     def files(self) -> Sequence[str]: ...  # files that change whenever any process writes
 
+    def follow(self, tell: Callable[[], object]) -> None: ...  # of changes that no file shows, until closed
+
+    def is_reachable(self) -> bool: ...  # as far as is known without asking
+
     def revision(self) -> int: ...  # changes whenever another connection writes
 
     def catalog(self, workspace: Workspace, flags: LaunchFlags) -> Sequence[Tool]: ...

@@ -16,7 +16,7 @@ from remit.store.state_store import SqlStates
 from remit.store.tool_rows import find_or_add_tool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from remit.decision.client_reports import CallOutcome, ReportedTool
     from remit.decision.declarations import Changes, ClientReading, Key, Resolved, StoredReading
@@ -91,6 +91,14 @@ class SqlStore:
     def files(self) -> list[str]:
         """List the files that change whenever any process writes."""
         return self.database.files()
+
+    def follow(self, tell: Callable[[], object]) -> None:
+        """Call a function from another thread after each change that no file shows, until closed."""
+        self.database.follow(tell)
+
+    def is_reachable(self) -> bool:
+        """Return whether the database answers, as far as is known without asking."""
+        return self.database.is_reachable()
 
     def revision(self) -> int:
         """Return a number that changes whenever another connection writes."""
@@ -172,7 +180,7 @@ class SqlStore:
 
     def catalog_revision(self) -> int:
         """Return a number that changes with the data of catalogs, whichever process writes it."""
-        return self.database.rows("catalog_revision")[0][0]
+        return self.database.catalog_revision()
 
     def find_project(self, name: str) -> Project | None:
         """Find a stored project by its hash or path."""

@@ -68,6 +68,17 @@ class SqliteDatabase:
         with self._translated_errors():
             return self._number("data_version")
 
+    def catalog_revision(self) -> int:
+        """Return a number that changes with the data of catalogs, whichever process writes it."""
+        return self.rows("catalog_revision")[0][0]
+
+    def follow(self, tell: Callable[[], object]) -> None:
+        """Do nothing: `files` shows every change."""
+
+    def is_reachable(self) -> bool:
+        """Return True: a file is always there."""
+        return True
+
     def can_compare(self) -> bool:
         """Load sqlite-vec; False if it is not available."""
         extension = _vector_extension()

@@ -5,8 +5,9 @@ query. Inside `transaction`, a scope holds until another query names one.
 """
 
 import re
-from collections.abc import Generator, Iterable, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -18,9 +19,11 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from remit.errors import StoreTimeoutError, StoreUnavailableError
 from remit.store.database import Row, Value
 from remit.store.named_queries import SQL, NamedQueries
-from remit.store.postgres import postgres_schema
+from remit.store.postgres import postgres_schema, revision_listener
 
 CONNECT_SECONDS = 5
+_LOST_MS = 10_000  # milliseconds without an acknowledgment after which a connection counts as lost
+_WRITES = re.compile(r"\b(insert|update|delete)\b")
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)\b")
 _HINT = re.compile(r" indexed by \w+")  # SQLite's planner needs it
 _EVERY = "every project"  # the mark of a query that reads the rows of all projects
@@ -46,12 +49,31 @@ class PostgresDatabase:
         self._scope: dict[str, str] = {}  # settings of the transaction
         self._seconds: float | None = None
         self._depth = 0
+        self._tell: Callable[[], object] | None = None
+        self._listener: revision_listener.RevisionListener | None = None
+        self._numbers: dict[str, int] = {}  # the revisions after the last change by this connection
+        self._has_written = False  # since the revisions were read
         with self._translated_errors():
             self._connection = self._connect()
 
     def close(self, *, quickly: bool = False) -> None:  # noqa: ARG002 - SQLite needs it
-        """Close the connection."""
+        """Close the connection, and stop following changes."""
+        if self._tell is not None:
+            revision_listener.leave(self._address, self._tell)
+            self._tell = self._listener = None
         self._connection.close()
+
+    def follow(self, tell: Callable[[], object]) -> None:
+        """Call a function from another thread after each change, until closed.
+
+        From now on, the revisions are known without asking, and stay known while the database is down.
+        """
+        self._tell = tell
+        self._listener = revision_listener.follow(self._address, self._connect, _read_revisions, tell)
+
+    def is_reachable(self) -> bool:
+        """Return whether the database answers, as far as is known without asking."""
+        return self._listener is None or not self._listener.is_down
 
     def run(self, query: str, /, **values: Value) -> None:
         """Run a named query without returning its rows."""
@@ -75,6 +97,10 @@ class PostgresDatabase:
         """Return a number that changes when another connection writes the catalog, a state or an approval."""
         return self.rows("revision")[0][0]
 
+    def catalog_revision(self) -> int:
+        """Return a number that changes with the data of catalogs."""
+        return self._revisions().get("catalog", 0)
+
     def files(self) -> list[str]:
         """List the files that change whenever any process writes: none, PostgreSQL notifies instead."""
         return []
@@ -92,16 +118,14 @@ class PostgresDatabase:
     @contextmanager
     def transaction(self) -> Generator[None]:
         """Run several queries atomically; transactions of one project wait for each other."""
-        with self._translated_errors():
-            self._reconnect()
-            with self._connection.transaction():
-                self._depth += 1
-                try:
-                    yield
-                finally:
-                    self._depth -= 1
-                    if not self._depth:
-                        self._scope = {}
+        with self._translated_errors(), self._begun():
+            self._depth += 1
+            try:
+                yield
+            finally:
+                self._depth -= 1
+                if not self._depth:
+                    self._scope = {}
 
     @contextmanager
     def time_limit(self, seconds: float) -> Generator[None]:
@@ -122,16 +146,44 @@ class PostgresDatabase:
         wanted = _settings(query, values)
         if self._seconds is not None:
             wanted["statement_timeout"] = str(max(1, int(self._seconds * 1000)))
+        self._has_written |= _writes(query)
         with self._translated_errors():
             if self._depth:
                 yield self._scoped_cursor({**self._scope, "remit.everything": "", **wanted})
                 return
-            self._reconnect()
-            with self._connection.transaction():
+            with self._begun():
                 try:
                     yield self._scoped_cursor(wanted)
                 finally:
                     self._scope = {}
+
+    @contextmanager
+    def _begun(self) -> Generator[None]:
+        """Begin a transaction, on a new connection if the server closed the old one meanwhile."""
+        with ExitStack() as ending:
+            if not self._depth:
+                self._reconnect()
+            try:
+                ending.enter_context(self._connection.transaction())
+            except psycopg.OperationalError:
+                if self._depth or not self._connection.closed:
+                    raise
+                self._reconnect()
+                ending.enter_context(self._connection.transaction())
+            yield
+
+    def _revisions(self) -> Mapping[str, int]:
+        """Return the revisions: those that the listener knows, unless this connection has written since."""
+        known = self._listener
+        if known is None or known.numbers is None:
+            return dict(self.rows("revisions"))
+        if (known.is_live and self._has_written) or not (known.is_live or known.is_down):
+            try:
+                self._numbers = dict(self.rows("revisions"))
+                self._has_written = False
+            except StoreUnavailableError:  # the listener is about to notice
+                pass
+        return {part: max(number, self._numbers.get(part, 0)) for part, number in known.numbers.items()}
 
     def _scoped_cursor(self, wanted: Mapping[str, str]) -> psycopg.Cursor[Any]:
         cursor = self._connection.cursor()
@@ -149,13 +201,17 @@ class PostgresDatabase:
         return cursor
 
     def _reconnect(self) -> None:
+        if not self.is_reachable():  # do not wait for a timeout that another connection waits for already
+            raise psycopg.OperationalError("the database is down")
         if self._connection.closed:
+            self._numbers = {}  # it may be a restored database
             self._connection = self._connect()
 
     def _connect(self) -> "psycopg.Connection[Any]":
         given = conninfo_to_dict(self._address)
         given.setdefault("connect_timeout", str(CONNECT_SECONDS))
         given.setdefault("application_name", "remit")
+        given.setdefault("tcp_user_timeout", str(_LOST_MS))
         connection = psycopg.connect(make_conninfo("", **given), autocommit=True)
         try:
             connection.adapters.register_loader("numeric", _NumberLoader)
@@ -214,6 +270,15 @@ def _settings(query: str, values: Mapping[str, Value]) -> dict[str, str]:
     if values.get("reach") is not None:
         wanted["remit.reach"] = str(values["reach"])
     return wanted
+
+
+def _read_revisions(connection: "psycopg.Connection[Any]") -> dict[str, int]:
+    return dict(connection.execute(_sql("revisions")).fetchall())
+
+
+@cache
+def _writes(query: str) -> bool:
+    return _WRITES.search(QUERIES[query]) is not None
 
 
 def _sql(query: str) -> Any:

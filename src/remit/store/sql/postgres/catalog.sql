@@ -3,8 +3,8 @@
 -- name: revision
 select coalesce(sum(number), 0) from revisions where writer <> pg_backend_pid()
 
--- name: catalog_revision
-select coalesce(sum(number), 0) from revisions where part = 'catalog'
+-- name: revisions
+select part, sum(number) from revisions group by part
 
 -- name: move_totals
 insert into usage_totals (tool_id, project_hash, uses, failures, last_used_at, outcomes)

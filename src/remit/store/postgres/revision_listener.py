@@ -1,0 +1,117 @@
+"""Listens for changes that other nodes make, on a connection of its own, and keeps the revisions in memory.
+
+PostgreSQL notifies once per transaction that changes a part of the store: the catalog, states, approvals. A
+slow poll finds what a lost notification would have told.
+"""
+
+import logging
+import select
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+import psycopg
+
+from remit.errors import RemitError
+
+CHANNEL = "remit"
+POLL = 3.0  # seconds between two reads of the revisions while nothing is notified
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 1.0  # seconds before the next attempt to connect
+_log = logging.getLogger("remit.store")
+
+Connect = Callable[[], psycopg.Connection[Any]]
+ReadRevisions = Callable[[psycopg.Connection[Any]], Mapping[str, int]]  # by parts of the store
+Tell = Callable[[], object]  # called from the listener's thread
+
+
+class RevisionListener:
+    """The latest revisions of one database, kept up to date by a thread while anyone follows them."""
+
+    def __init__(self, connect: Connect, read: ReadRevisions) -> None:
+        self._connect = connect
+        self._read_revisions = read
+        self._followers: list[Tell] = []
+        self._is_stopped = threading.Event()
+        self._woken, self._wake = socket.socketpair()
+        self.numbers: Mapping[str, int] | None = None  # replaced as a whole; None: not read yet
+        self.is_live = False  # connected, so that `numbers` are current
+        self.is_down = False  # the last attempt to connect failed
+        self._thread = threading.Thread(target=self._run, name="remit-revisions", daemon=True)
+        self._thread.start()
+
+    def add(self, tell: Tell) -> None:
+        """Tell a follower about each change from now on."""
+        self._followers = [*self._followers, tell]
+
+    def remove(self, tell: Tell) -> bool:
+        """Stop telling a follower; return whether any is left."""
+        self._followers = [each for each in self._followers if each is not tell]
+        return bool(self._followers)
+
+    def stop(self) -> None:
+        """Close the connection and end the thread."""
+        self._is_stopped.set()
+        self._wake.send(b"\0")
+        self._thread.join()
+        self._woken.close()
+        self._wake.close()
+
+    def _run(self) -> None:
+        pause = _FIRST_PAUSE
+        while not self._is_stopped.is_set():
+            try:
+                with self._connect() as connection:
+                    connection.execute(f"listen {CHANNEL}")
+                    self._read(connection)
+                    pause = _FIRST_PAUSE
+                    self._follow(connection)
+            except (psycopg.Error, RemitError, OSError) as error:
+                self.is_live = False
+                if not self.is_down:
+                    _log.warning("the store cannot be reached: %s", str(error).partition("\n")[0])
+                self.is_down = True
+                self._is_stopped.wait(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+        self.is_live = False
+
+    def _follow(self, connection: psycopg.Connection[Any]) -> None:
+        """Read the revisions after each notification, and every few seconds."""
+        while not self._is_stopped.is_set():
+            select.select([connection.fileno(), self._woken], [], [], POLL)
+            for _ in connection.notifies(timeout=0):
+                pass
+            self._read(connection)
+
+    def _read(self, connection: psycopg.Connection[Any]) -> None:
+        found = self._read_revisions(connection)
+        is_changed, was_live = found != self.numbers, self.is_live
+        self.numbers, self.is_live, self.is_down = found, True, False
+        if is_changed or not was_live:
+            for tell in self._followers:
+                with suppress(RuntimeError):  # its event loop has ended
+                    tell()
+
+
+_lock = threading.Lock()
+_listeners: dict[str, RevisionListener] = {}  # by address: all connections of a process share one
+
+
+def follow(address: str, connect: Connect, read: ReadRevisions, tell: Tell) -> RevisionListener:
+    """Follow the revisions of a database until `leave`."""
+    with _lock:
+        if address not in _listeners:
+            _listeners[address] = RevisionListener(connect, read)
+        _listeners[address].add(tell)
+        return _listeners[address]
+
+
+def leave(address: str, tell: Tell) -> None:
+    """Stop following; the last follower ends the listener."""
+    with _lock:
+        listener = _listeners[address]
+        if listener.remove(tell):
+            return
+        del _listeners[address]
+    listener.stop()
