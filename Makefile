@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE  # compiling the tests again takes every worker 15 s
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help run install setup test cover attack test-clients test-servers test-servers-slice test-frameworks test-frameworks-slice test-web test-web-slice conformance test-checker check prove prove-conditions prove-gateway bench bench-gateway bench-install bench-search bench-tokens fit-inspection docs site smoke constraints schema clean
+.PHONY: help run install setup test cover attack test-clients test-servers test-servers-slice test-frameworks test-frameworks-slice test-postgres test-web test-web-slice conformance test-checker check prove prove-conditions prove-gateway bench bench-gateway bench-install bench-search bench-tokens fit-inspection docs site smoke constraints schema clean
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -54,6 +54,14 @@ sandbox:
 
 test: $(VENV)/.test sandbox ## Run all tests, with a bounded slice of each proof
 	$(BIN)/python -m pytest --numprocesses 3 --ignore tests/browser --ignore tests/real_clients --ignore tests/servers --ignore tests/frameworks
+	REMIT_TEST_STORE=postgres $(BIN)/python -m pytest --quiet --numprocesses 3 tests/store/test_audit.py tests/store/test_usage_store.py tests/proofs/test_isolation.py
+
+ON_BOTH := tests/store tests/memory tests/search tests/catalog tests/scanning tests/trust tests/policy tests/usage tests/sessions tests/states tests/test_registry.py \
+	tests/proofs/test_isolation.py tests/proofs/test_search_isolation.py tests/proofs/test_memory.py
+
+test-postgres: $(VENV)/.test ## Run the tests of store, registry, memory and isolation on a real PostgreSQL, and those of isolation with row-level security alone
+	REMIT_TEST_STORE=postgres $(BIN)/python -m pytest --numprocesses 2 $(ON_BOTH)
+	REMIT_TEST_STORE=postgres-without-filters $(BIN)/python -m pytest --numprocesses 2 tests/store/test_audit.py tests/store/test_usage_store.py tests/test_registry.py tests/proofs/test_isolation.py
 
 RULES := catalog clients conditions configuration decision doctor inspection policy presentation python_tools scanning sessions simulation states text trust usage \
 	hooks/test_event.py cli/test_usage_commands.py cli/test_switch_commands.py cli/test_takeover.py gateway/test_endpoint.py test_registry.py

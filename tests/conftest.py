@@ -13,7 +13,8 @@ from support.person_launch import play_person
 from support.postgres import stores_in_postgres
 from support.sandbox import Sandbox
 
-ON_POSTGRES = os.environ.get("REMIT_TEST_STORE") == "postgres"
+STORE = os.environ.get("REMIT_TEST_STORE", "sqlite")
+ON_POSTGRES = STORE != "sqlite"
 
 # No test fails because the day is slow, and none by chance: only the proofs in full are ever new.
 settings.register_profile(
@@ -51,6 +52,12 @@ def sandbox(tmp_path: Path) -> Sandbox:
     return made
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    if ON_POSTGRES:  # many tests leave their store open, which PostgreSQL's driver minds
+        for category in ("ResourceWarning", "pytest.PytestUnraisableExceptionWarning"):
+            config.addinivalue_line("filterwarnings", f"ignore::{category}")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if ON_POSTGRES:
         for item in items:
@@ -64,7 +71,7 @@ def store_of_choice() -> Generator[None]:
     if not ON_POSTGRES:
         yield
         return
-    with stores_in_postgres():
+    with stores_in_postgres(without_filters=STORE == "postgres-without-filters"):
         yield
 
 

@@ -321,6 +321,7 @@ with open_registry() as registry:
 
 
 @pytest.mark.usefixtures("registry")
+@pytest.mark.sqlite_only
 def test_of_many_processes_exactly_one_uses_an_approval(sandbox: Sandbox, shop: Path) -> None:
     asked = ask_for_real(sandbox, shop)
     assert sandbox.remit("approve", asked, "--yes", cwd=shop).returncode == 0

@@ -251,6 +251,7 @@ def test_a_success_advances_a_workflow_once_and_a_failure_does_not(
     assert value(registry, here, "editing").truth is False
 
 
+@pytest.mark.sqlite_only
 def test_a_hook_that_lives_for_one_use_advances_a_workflow_too(sandbox: Sandbox, shop: Path) -> None:
     sandbox.write(shop / "remit.toml", '[states.editing]\non = "mcp__x__create"')
     script = 'import remit; remit.record_use("mcp__x__create", succeeded=True)'

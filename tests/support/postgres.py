@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import re
 import shutil
 import signal
 import socket
@@ -20,6 +21,7 @@ import pytest
 import remit.store.hook_store
 import remit.store.open_store
 from remit.store.database import Database
+from remit.store.named_queries import NamedQueries
 from remit.store.open_store import PATIENCE, is_address, open_store
 
 _SECONDS = 30
@@ -181,12 +183,27 @@ def postgres_databases() -> Generator[Databases]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+_SCOPE_RULE = re.compile(r"\(t\.scope in \(.*?or t\.project_hash = %\(project\)s\)\)\)", re.S)
+_OF_PROJECT = re.compile(r"\b(?:\w+\.)?(?:project_hash|project) = %\(project\)s")
+
+
+class UnfilteredQueries(NamedQueries):
+    """Queries without their conditions on scope and project, except those marked for every project."""
+
+    def __getitem__(self, name: str) -> str:
+        query = super().__getitem__(name)
+        return query if self.mark(name) else _OF_PROJECT.sub("true", _SCOPE_RULE.sub("true", query))
+
+
 @contextmanager
-def stores_in_postgres() -> Generator[None]:
-    """Open a database of PostgreSQL wherever a test opens a path: the same one for the same path."""
+def stores_in_postgres(*, without_filters: bool = False) -> Generator[None]:
+    """Open a database of PostgreSQL wherever a test opens a path: the same one for the same path.
+
+    Without filters, queries lack their conditions on scope and project: row-level security alone holds.
+    """
     with postgres_databases() as databases, pytest.MonkeyPatch.context() as patch:
         known = STANDING_IN
-        from remit.store.postgres.postgres_database import PostgresDatabase
+        from remit.store.postgres import postgres_database  # its driver is not installed everywhere
 
         def chosen(place: str, *, patience: float = PATIENCE) -> Database:
             if not is_address(place):
@@ -194,8 +211,11 @@ def stores_in_postgres() -> Generator[None]:
                 if place != ":memory:":
                     known[place] = address
                 place = address
-            return PostgresDatabase(place, patience=patience)
+            return postgres_database.PostgresDatabase(place, patience=patience)
 
+        if without_filters:
+            queries = UnfilteredQueries(postgres_database.FOLDERS, postgres_database.translate)
+            patch.setattr(postgres_database, "QUERIES", queries)
         for module in (remit.store.open_store, remit.store.hook_store):
             patch.setattr(module, "open_database", chosen)
         yield

@@ -4,6 +4,7 @@ Each statement runs in a transaction that first tells the database the scope, fr
 query. Inside `transaction`, a scope holds until another query names one.
 """
 
+import os
 import re
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import ExitStack, contextmanager
@@ -31,12 +32,13 @@ _EVERY_UNLESS = "every project unless one is given"
 _MEMORY = "memory_"  # its queries name a project of memory, not a repository
 
 
-def _translate(query: str) -> str:
+def translate(query: str) -> str:
     """Write a query with the parameters of psycopg."""
     return _PARAMETER.sub(r"%(\1)s", _HINT.sub("", query).replace("%", "%%"))
 
 
-QUERIES = NamedQueries([SQL, f"{SQL}/postgres"], _translate)
+FOLDERS = (SQL, os.path.join(SQL, "postgres"))
+QUERIES = NamedQueries(FOLDERS, translate)
 
 
 class PostgresDatabase:
