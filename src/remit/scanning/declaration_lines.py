@@ -10,6 +10,7 @@ from remit.decision.scopes import Scope
 
 if TYPE_CHECKING:
     from remit.decision.context import Context
+    from remit.decision.declarations import Declaration
     from remit.decision.tools import Tool
 
 LineOf = Callable[..., int]  # of the member of a file that keys lead to; 0: not there
@@ -26,7 +27,7 @@ _TABLES = (  # that clients keep their servers in; plugins have files that are t
 )
 
 
-def declaration_line(tool: Tool, context: Context, line_of: LineOf) -> int | None:
+def declaration_line(tool: Tool | Declaration, context: Context, line_of: LineOf) -> int | None:
     """Find the line that declares a server or the server of a tool; None if the whole file does."""
     if tool.server is None or tool.kind not in (Kind.MCP_SERVER, Kind.MCP_TOOL) or tool.agent is not None:
         return None
@@ -34,7 +35,7 @@ def declaration_line(tool: Tool, context: Context, line_of: LineOf) -> int | Non
     return next(filter(None, lines), None)
 
 
-def _tables(tool: Tool, context: Context) -> Iterator[tuple[str, ...]]:
+def _tables(tool: Tool | Declaration, context: Context) -> Iterator[tuple[str, ...]]:
     if tool.scope is Scope.LOCAL:
         yield "projects", context.workspace.project.path, "mcpServers"
     else:

@@ -9,17 +9,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from remit.decision.client_settings import ClientSettings, matches
+from remit.decision.client_settings import ClientSettings
 from remit.decision.context import Context, shorten
 from remit.decision.decide import ToolDecision
 from remit.decision.declarations import Declaration, Key, Resolved, is_served
-from remit.decision.gate_rules import status_reason
 from remit.decision.gates import Gate
 from remit.decision.kinds import RUNS, ConfigStatus, Kind
 from remit.decision.scopes import Scope
 from remit.decision.settings_rules import MANAGED_HOOKS_ONLY, NEVER_ASKS, Effect, SettingsLevel, SettingsRule
 from remit.decision.tool_names import REMIT, SERVER
 from remit.decision.tools import Tool
+from remit.scanning.declaration_lines import declaration_line
 from remit.text.foreign import one_line
 from remit.upstream.launch.start_obstacles import started_servers
 
@@ -30,8 +30,6 @@ ASK = "Only the user can change this"
 _MOST = 10  # reasons that a model reads; a repository can declare any number of servers
 _LONGEST_NAME = 100  # characters of a server's name
 _LONGEST_REASON = 300  # characters of a failure, which may quote the server
-
-_OWN_SCOPES = (Scope.GLOBAL, Scope.MANAGED)  # of our entry
 
 _WITHOUT_HOOKS = {  # the reason, what the user reads in its place, and the fix
     Effect.DISABLES_HOOKS: (
@@ -65,6 +63,7 @@ class NoticeKind(StrEnum):
     TRUST = "trust"
     SERVER = "server"
     DEFINITION = "definition"
+    INSTALL = "install"  # of an earlier version
 
 
 class InstallNotice(NamedTuple):
@@ -77,6 +76,7 @@ class InstallNotice(NamedTuple):
     fix: str
     scope: Scope | None = None  # of the server
     detail: str = ""  # the reason with files and lines, if it has any
+    command: str = ""  # that changes it, if one command does
 
     @property
     def full_reason(self) -> str:
@@ -106,7 +106,7 @@ class InstalledClient(NamedTuple):
     def waits(self) -> bool:
         """Whether the client loads no server of its own here until its user trusts the directory."""
         own = [item for item in self.resolved if item.declaration.is_remit]
-        return self.name in _SWITCHED and any(item.config_status is ConfigStatus.PENDING for item in own)
+        return self.name in SWITCHED and any(item.config_status is ConfigStatus.PENDING for item in own)
 
     @property
     def name(self) -> str:
@@ -126,6 +126,15 @@ class InstalledClient(NamedTuple):
     def place(self, path: str, *keys: str) -> str:
         """Write a file with the line of the member that keys lead to."""
         line = self.line_of(path, *keys)
+        return self._at_line(path, line)
+
+    def declared_at(self, declaration: Declaration) -> str:
+        """Write the file and the line that declare a server."""
+        return self._at_line(
+            declaration.source, declaration_line(declaration, self.context, self.line_of) or 0
+        )
+
+    def _at_line(self, path: str, line: int) -> str:
         return shorten(path, self.context) + (f" line {line}" if line else "")
 
 
@@ -146,61 +155,12 @@ def _disables_ours(rule: SettingsRule, client: InstalledClient) -> bool:
 
 
 NARROWED = "claude-code"  # has a list of allowed servers
-_SWITCHED = ("codex", "gemini-cli", "opencode")  # have a switch for each server
-_MISSING = {
-    True: "Claude Code loads only Remit here, and Remit is not loaded",
-    False: "the client leaves its servers to Remit, and Remit is not loaded",
-}
-
-
-def missing_gateway(client: InstalledClient) -> Iterator[InstallNotice]:
-    """Find the reason why a client that should load only Remit does not load it."""
-    if not client.own_rules or client.has_gateway or client.waits:
-        return
-    is_narrowed = client.name == NARROWED
-    source, place = client.own_rules[0].source, "allowedMcpServers" if is_narrowed else SERVER
-    place = "mcpServers" if client.is_managed else place
-    (why, fix), missing = _why_missing(client), _MISSING[is_narrowed]
-    yield InstallNotice(NoticeKind.GATEWAY, source, place, missing, fix, detail=f"{missing}: {why}")
-
-
-def _why_missing(client: InstalledClient) -> tuple[str, str]:
-    servers = [item for item in client.resolved if item.declaration.kind is Kind.MCP_SERVER]
-    own = next((item for item in servers if item.declaration.is_remit), None)
-    if own is None:
-        again = f"run `remit install {client.name}{client.option}`"
-        named = [item.declaration for item in servers if item.declaration.server == SERVER]
-        changed = next((item for item in named if item.scope in _OWN_SCOPES), None)
-        if changed is None:
-            return "its entry is gone", f"{again}, or `remit uninstall {client.name}{client.option}`"
-        return f"its entry in {client.place(changed.source, 'mcpServers', SERVER)} was changed", again
-    if own.shadowed_by is not None:
-        place = client.place(own.shadowed_by.source, "mcpServers", SERVER)
-        return (
-            f"another server called `{SERVER}` in {place} takes its place",
-            f"rename that server in {place}",
-        )
-    return _denied(own.declaration, own.config_status, client)
-
-
-def _denied(declaration: Declaration, status: ConfigStatus, client: InstalledClient) -> tuple[str, str]:
-    denying = [
-        rule for rule in client.rules if rule.effect is Effect.DENIES and matches(rule.subject, declaration)
-    ]
-    if denying:
-        place = client.place(denying[0].source, "deniedMcpServers")
-        return f"`deniedMcpServers` in {place} denies it", f"remove Remit from `deniedMcpServers` in {place}"
-    lists = dict.fromkeys(rule.source for rule in client.rules if rule.effect is Effect.ALLOWS)
-    files = ", ".join(shorten(path, client.context) for path in lists)
-    where = f" in {files}" if files else ""
-    again = f"remit uninstall {client.name}{client.option}"
-    fix = f"change that, or run `{again}` to have the client load its servers itself"
-    return status_reason(status, client.name) + where, fix
+SWITCHED = ("codex", "gemini-cli", "opencode")  # have a switch for each server
 
 
 def directly_loaded(client: InstalledClient) -> Iterator[InstallNotice]:
     """Find servers that Remit serves and the client loads too, because its switch for them is on."""
-    if client.name not in _SWITCHED or not client.has_gateway:
+    if client.name not in SWITCHED or not client.has_gateway:
         return
     settings = ClientSettings(
         [*client.rules, *client.own_rules],
@@ -278,13 +238,15 @@ def outdated_installs(resolved: Iterable[Resolved], option: str = "") -> Iterato
     for item in started_servers(resolved):
         launch = item.launch
         if item.is_remit and launch is not None and launch.command.startswith("/") and launch.is_unwrapped:
+            again = f"remit install {item.client}{option}"
             yield InstallNotice(
-                NoticeKind.GATEWAY,
+                NoticeKind.INSTALL,
                 item.source,
                 SERVER,
-                "an earlier version of Remit installed it: a repository can run its own code in the place of "
-                "the gateway and the hooks",
-                f"run `remit install {item.client}{option}`",
+                f"an earlier version of Remit made the install in {item.client}: a repository can run "
+                "its own code in the place of the gateway and the hooks",
+                f"run `{again}`",
+                command=again,
             )
 
 
@@ -319,7 +281,9 @@ def untrusted_servers(tools: Iterable[Tool]) -> Iterator[InstallNotice]:
                 if tool.agent is None
                 else f"the server `{name}` of the agent `{one_line(tool.agent, _LONGEST_NAME)}` is not "
                 "trusted in Remit, whose hooks deny its calls",
-                "read what it runs with `remit trust`, then run "
+                "give it another name: this one belongs to Remit's gateway"
+                if tool.server == SERVER
+                else "read what it runs with `remit trust`, then run "
                 f"`remit trust {shlex.quote(str(tool.server))}`",
                 tool.scope,
             )
@@ -341,13 +305,6 @@ def failing_servers(listed: Iterable[ToolDecision], obstacles: Mapping[Key, str]
             )
 
 
-def lost_protection(client: InstalledClient) -> Iterator[InstallNotice]:
-    """Find what keeps Remit's decisions from a client that it is installed in."""
-    yield from missing_gateway(client)
-    yield from disabled_hooks(client)
-    yield from directly_loaded(client)
-
-
 def missing_servers(
     listed: Sequence[ToolDecision], obstacles: Mapping[Key, str], context: Context
 ) -> Iterator[InstallNotice]:
@@ -358,9 +315,12 @@ def missing_servers(
     yield from failing_servers(listed, obstacles)
 
 
+_FOR_THE_USER = (NoticeKind.SERVER, NoticeKind.INSTALL)
+
+
 def notices_section(notices: Sequence[InstallNotice]) -> str:
     """Tell a model what is missing here, without the fix; what servers lack is told with their tools."""
-    reasons = [*dict.fromkeys(each.reason for each in notices if each.kind is not NoticeKind.SERVER)]
+    reasons = [*dict.fromkeys(each.reason for each in notices if each.kind not in _FOR_THE_USER)]
     if not reasons:
         return ""
     more = [f"and {len(reasons) - _MOST:,} more"] if len(reasons) > _MOST else []

@@ -7,9 +7,10 @@ from remit.sessions.install_notices import (
     InstalledClient,
     InstallNotice,
     lost_programs,
-    lost_protection,
     missing_servers,
+    outdated_installs,
 )
+from remit.sessions.missing_gateway import lost_protection
 
 
 class ProtectionCheck:
@@ -38,6 +39,7 @@ class ProtectionCheck:
             )
             if own:
                 found += lost_programs(own, self._scanner.facts(own, context).absent, client.option)
+                found += outdated_installs(own, client.option)
             if context.starts_servers:
                 found += lost_protection(client)
         return found

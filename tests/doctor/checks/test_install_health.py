@@ -159,7 +159,8 @@ def test_a_projects_server_of_the_same_name_is_named() -> None:
     (finding,) = missing_protection(
         setup(REMIT, entry("remit", "other", scope=Scope.PROJECT), rules=[approval])
     )
-    assert "another server called `remit` in /files/project takes its place" in finding.reason
+    assert "the server `remit` in /files/project takes its place; the client starts that" in finding.reason
+    assert finding.source == "/files/project"
 
 
 def test_a_list_that_names_remit_without_a_record_is_named() -> None:
@@ -264,7 +265,7 @@ def test_a_python_that_is_gone_is_named_with_the_repair() -> None:
 
 def test_an_install_that_starts_python_with_every_variable_is_named_with_the_repair() -> None:
     (finding,) = missing_protection(setup(entry("remit", "/opt/remit", "serve")))
-    assert "an earlier version of Remit installed it" in finding.reason
+    assert "an earlier version of Remit made the install in claude-code" in finding.reason
     assert finding.fix == "run `remit install claude-code`"
     assert list(missing_protection(setup(REMIT))) == []
     assert list(missing_protection(setup(entry("remit", "C:\\\\remit.exe", "serve")))) == []

@@ -113,6 +113,7 @@ def _tokens(overview: Overview) -> Iterator[str]:
 
 def _waiting(overview: Overview) -> Iterator[str]:
     """Name each thing that waits for a person, with the command."""
+    yield from (f"{each.reason}: {each.command}" for each in overview.outdated)
     if overview.approvals:
         verb = "needs" if overview.approvals == 1 else "need"
         yield f"{_count(overview.approvals, 'call')} {verb} approval: remit approve"

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from remit.install.installer import Installer
     from remit.presentation.request_cost import RequestCost
     from remit.registry import Registry
+    from remit.sessions.install_notices import InstallNotice
 
 
 class FoundClient(NamedTuple):
@@ -42,6 +43,7 @@ class Overview(NamedTuple):
     failed: Sequence[str]  # available servers that could not be listed
     pending: Sequence[str]  # servers that need approval in the client
     untrusted: Sequence[str]
+    outdated: Sequence[InstallNotice]  # installs of an earlier version, which a repository could replace
     approvals: int
     errors: int
     warnings: int
@@ -94,6 +96,7 @@ def read_overview(registry: Registry, installer: Installer, directory: str = "."
         failed=_labels(servers, lambda tool: tool.failure is not None),
         pending=_hidden_for(summary, ConfigStatus.PENDING),
         untrusted=_hidden_for(summary, UNTRUSTED),
+        outdated=[each for each in registry.protection.weakened(everywhere) if each.kind == "install"],
         approvals=len(registry.approvals.waiting(context)),
         errors=sum(each.severity is Severity.ERROR for each in findings),
         warnings=sum(each.severity is Severity.WARNING for each in findings),
@@ -115,6 +118,8 @@ def next_step(overview: Overview) -> SuggestedCommand:
         return SuggestedCommand("remit demo", "see Remit at work, in a temporary directory")
     if overview.approvals:
         return SuggestedCommand("remit approve", "approve or deny the pending calls")
+    if overview.outdated:
+        return SuggestedCommand(overview.outdated[0].command, "replace the install of an earlier version")
     if overview.errors:
         return SuggestedCommand("remit doctor", "see what is wrong, and the fix")
     if not client.is_installed and client.is_installable:

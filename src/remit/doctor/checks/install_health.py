@@ -17,11 +17,11 @@ from remit.sessions.install_notices import (
     directly_loaded,
     disabled_hooks,
     lost_programs,
-    missing_gateway,
     outdated_installs,
     replaced_gateways,
     untrusted_servers,
 )
+from remit.sessions.missing_gateway import missing_gateway
 from remit.upstream.launch.start_obstacles import start_obstacles
 
 
