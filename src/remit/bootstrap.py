@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from remit import settings
+from remit.configuration.store_place import store_place
 from remit.files.bounded_reader import Machine, this_machine
 from remit.search.engine import SearchEngine
 
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
     from remit.states.state_service import StateService
     from remit.store.binary_vector_search import SignIndex
     from remit.store.ports import Clock, Store
+    from remit.store.store_facts import StoreFacts
 
 
+MEMORY_QUEUE = "memory-queue"
 MEMORY_PATIENCE = 5.0  # seconds that a write to memory waits for a locked database before it is queued
 
 
@@ -40,7 +43,7 @@ def open_registry() -> "Registry":
     from remit.store.open_store import open_store
 
     machine = this_machine()
-    store = open_store(database_path(machine))
+    store = open_store(store_place(machine).place)
     engine = SearchEngine(machine.variables)
     return Registry(store, ClientFiles(machine), open_states(store, machine), engine, now)
 
@@ -57,22 +60,25 @@ def open_memory(directory: str = ".") -> "Memory":
 
     machine = this_machine()
     workspace = locate(directory)
-    return memory_at(database_path(machine), SearchEngine(machine.variables), workspace, now)
+    place, queue = store_place(machine).place, os.path.join(data_directory(machine), MEMORY_QUEUE)
+    return memory_at(place, queue, SearchEngine(machine.variables), workspace, now)
 
 
-def memory_at(path: str, engine: SearchEngine, workspace: "Workspace", clock: "Clock") -> "Memory":
-    """Open the memory in a database; writes that fail are queued in a directory next to it."""
+def memory_at(
+    place: str, queue: str, engine: SearchEngine, workspace: "Workspace", clock: "Clock"
+) -> "Memory":
+    """Open the memory in a store; writes that fail are queued in a directory of this machine."""
     from remit.memory.project_memory import Memory
     from remit.memory.write_queue import WriteQueue
     from remit.store.approval_store import SqlApprovals
     from remit.store.memory_store import SqlMemory
     from remit.store.open_store import open_database
 
-    database = open_database(path, patience=MEMORY_PATIENCE)
+    database = open_database(place, patience=MEMORY_PATIENCE)
     database.enable_full_sync()
     return Memory(
         SqlMemory(database, _open_codes),
-        WriteQueue(os.path.join(os.path.dirname(path), "memory-queue")),
+        WriteQueue(queue),
         engine,
         clock,
         approvals=SqlApprovals(database),
@@ -119,16 +125,18 @@ def open_configuration_file(layer: "ConfigurationLayer", workspace: "Workspace")
     return EditableFile(path, checkout=checkout)
 
 
+def read_store_facts() -> "StoreFacts":
+    """Tell where the store is, and whether it can be used."""
+    from remit.store.store_facts import store_facts
+
+    return store_facts(*store_place(this_machine()))
+
+
 def open_notifier() -> "Notifier":
     """Open a notifier that watches directories."""
     from remit.files.directory_watcher import DirectoryNotifier
 
     return DirectoryNotifier()
-
-
-def database_path(machine: Machine) -> str:
-    """Return the path of the database."""
-    return os.path.join(data_directory(machine), settings.DATABASE)
 
 
 def data_directory(machine: Machine) -> str:

@@ -1,12 +1,11 @@
 """Puts together what talks to servers and clients: the gateway, the upstreams, and the sign-in to them."""
 
-import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from remit import settings
-from remit.bootstrap import data_directory, database_path, now, open_memory, open_notifier, open_registry
+from remit.bootstrap import data_directory, now, open_memory, open_notifier, open_registry
 from remit.files.bounded_reader import this_machine
 
 if TYPE_CHECKING:
@@ -82,14 +81,14 @@ def open_tokens() -> "TokenFile":
     """Open the file of the gateway's tokens."""
     from remit.gateway.transports.token_file import TokenFile
 
-    return TokenFile(os.path.dirname(database_path(this_machine())))
+    return TokenFile(data_directory(this_machine()))
 
 
 def open_status_files() -> "StatusFiles":
     """Open the files in which gateways publish their status."""
     from remit.gateway.transports.status_files import StatusFiles
 
-    return StatusFiles(os.path.dirname(database_path(this_machine())))
+    return StatusFiles(data_directory(this_machine()))
 
 
 def _launch_resources() -> "LaunchResources":

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from remit.bootstrap import data_directory, database_path, now, open_registry, open_states
+from remit.bootstrap import data_directory, now, open_registry, open_states
+from remit.configuration.store_place import store_place
 from remit.files.bounded_reader import Machine, this_machine
+from remit.settings import is_address
 
 if TYPE_CHECKING:
     from remit.decision.declarations import Declaration
@@ -34,7 +36,9 @@ def open_installer(*, is_managed: bool = False) -> "Installer":
         places, ground = ManagedTargets(machine, own_command), managed_ground(machine.variables)
     else:
         places, data = ClientTargets(machine, own_command), data_directory(machine)
-        ground = ground_of(machine.home, data, machine_path(machine), machine.variables)
+        ground = ground_of(
+            machine.home, data, machine_path(machine), machine.variables, is_shared=uses_shared_store()
+        )
     return Installer(
         places,
         InstallRecords(machine, is_managed=is_managed),
@@ -44,6 +48,11 @@ def open_installer(*, is_managed: bool = False) -> "Installer":
         lambda: _static_blocks(machine, is_managed=is_managed),
         _served,
     )
+
+
+def uses_shared_store() -> bool:
+    """Tell whether the store is a PostgreSQL database."""
+    return is_address(store_place(this_machine()).place)
 
 
 def _served(client: str, directories: Sequence[str]) -> "list[Declaration]":
@@ -99,7 +108,7 @@ def _static_blocks(machine: Machine, *, is_managed: bool) -> list[str]:
     from remit.files.checkout import locate
     from remit.store.open_store import open_store
 
-    store = open_store(database_path(machine))
+    store = open_store(store_place(machine).place)
     try:
         loaded = open_states(store, machine).configuration.current(locate(machine.home)).loaded
         layers = (ConfigurationLayer.MANAGED,) if is_managed else ConfigurationLayer

@@ -13,6 +13,10 @@ from remit.errors import BadVariableError
 DEPTH = "REMIT_DEPTH"  # set for all that Remit starts, so a nested `remit serve` refuses to start
 NESTED = f"1-{os.urandom(8).hex()}"  # its value, unless an install record gives another one
 DATABASE = "remit.db"
+STORE = "REMIT_STORE"  # names a PostgreSQL database
+_SCHEMES = ("postgresql://", "postgres://")
+# Names of the variables of libpq that an installed process may use; others may be a repository's.
+LIBPQ = "REMIT_LIBPQ_VARIABLES"
 MODELS = {"static": "static-1", "onnx": "onnx-1", "none": None}  # new weights need a new name
 PROVIDERS = tuple(MODELS)
 FUSIONS = ("score", "rank")
@@ -48,6 +52,11 @@ class Embeddings(NamedTuple):
 
     def __repr__(self) -> str:
         return f"Embeddings({self.provider if self.provider in PROVIDERS else self.model!r})"
+
+
+def is_address(place: str) -> bool:
+    """Tell whether a place is the address of a PostgreSQL database."""
+    return place.startswith(_SCHEMES)
 
 
 def data_directory(variables: Mapping[str, str], platform: str, home: str) -> str:

@@ -85,7 +85,8 @@ def test_warnings_alone_end_with_0_and_json_has_the_documented_shape(sandbox: Sa
         shop / ".mcp.json", servers(ledger={"command": "ledger", "env": {"A": "${UNSET}"}})
     )
     diagnosis = examine(sandbox, shop)
-    assert diagnosis.keys() == {"project", "workspace", "client", "findings", "errors", "warnings", "notes"}
+    counts = {"errors", "warnings", "notes"}
+    assert diagnosis.keys() == {"project", "workspace", "client", "findings", "store", *counts}
     assert (diagnosis["errors"], diagnosis["warnings"], diagnosis["notes"]) == (0, 1, 0)
     assert diagnosis["findings"] == [
         {

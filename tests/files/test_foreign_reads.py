@@ -35,6 +35,7 @@ OWN = {
     "search/evaluation_folder.py": "a folder that a person names",
     "settings.py": "a file that the user's variable names",
     "store/named_queries.py": "ships with Remit",
+    "store/postgres/postgres_address.py": "a file of the user's own configuration",
     "store/postgres/postgres_schema.py": "ships with Remit",
     "store/sqlite_database.py": "Remit's data",
     "upstream/oauth/token_store.py": "Remit's data",

@@ -8,7 +8,16 @@ import pytest
 
 from remit.clients import CLIENTS, load
 from remit.errors import InstallRecordError
-from remit.install.ground import Ground, account_home, ground_of, is_fixed, read_ground, unrecorded
+from remit.install.ground import (
+    Ground,
+    account_home,
+    ground_of,
+    has_store_password,
+    is_fixed,
+    parse_ground,
+    read_ground,
+    unrecorded,
+)
 
 GROUND = Ground("/home/ada", "/data/remit", "/etc/ada.toml", {"REMIT_EMBEDDINGS": "none", "CODEX_HOME": "/c"})
 
@@ -111,3 +120,44 @@ def test_a_record_that_is_missing_or_unreadable_is_an_error(tmp_path: Path) -> N
         read_ground(str(tmp_path / "none.json"))
     with pytest.raises(InstallRecordError, match="cannot be read"):
         read_ground(str(tmp_path))
+
+
+def test_the_store_is_recorded_and_a_repository_cannot_choose_another() -> None:
+    variables = {"REMIT_STORE": "postgresql://ada@db/remit", "PGPASSFILE": "/h/pass", "PGOPTIONS": "-c x=y"}
+    ground = ground_of("/h", "/d", "/c", variables, is_shared=True)
+    assert (ground.store, ground.variables) == ("postgresql://ada@db/remit", {"PGPASSFILE": "/h/pass"})
+    assert parse_ground(ground.as_json()) == ground
+    hostile = {"REMIT_STORE": "postgresql://evil/db", "PGSERVICE": "evil", "PGHOSTADDR": "192.0.2.1"}
+    found = applied(ground, hostile)
+    assert found["REMIT_STORE"] == "postgresql://ada@db/remit"
+    assert "PGSERVICE" not in found
+    # Servers of the user may need it; the store's connection ignores what is not recorded.
+    assert (found["PGHOSTADDR"], found["REMIT_LIBPQ_VARIABLES"]) == ("192.0.2.1", "PGPASSFILE")
+
+
+def test_a_store_on_this_machine_records_no_variables_of_a_database() -> None:
+    assert ground_of("/h", "/d", "/c", {"PGPASSFILE": "/h/pass"}).variables == {}
+    assert unrecorded({"PGPASSWORD": "pw"}) == []
+    assert unrecorded({"PGPASSWORD": "pw"}, is_shared=True) == ["PGPASSWORD"]
+
+
+@pytest.mark.parametrize("store", [1, "", "sqlite:/x", "/x"])
+def test_a_record_with_another_kind_of_store_is_damaged(store: object) -> None:
+    with pytest.raises(ValueError, match="address of a store"):
+        parse_ground({"store": store})
+
+
+@pytest.mark.parametrize(
+    ("address", "has"),
+    [
+        ("postgresql://db/remit", False),
+        ("postgresql://ada@db:5433/remit", False),
+        ("postgresql://db/remit?password_file=/run/pw", False),
+        ("postgresql://ada:pw@db/remit", True),
+        ("postgresql://ada:p@w/x@db/remit", True),
+        ("postgresql://db/remit?user=ada&password=pw", True),
+        ("postgresql://db/remit?sslpassword=pw", True),
+    ],
+)
+def test_an_address_with_a_password_is_recognized(address: str, has: bool) -> None:
+    assert has_store_password(address) is has

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from remit.bootstrap import memory_at, open_states
+from remit.bootstrap import MEMORY_QUEUE, memory_at, open_states
 from remit.cli.app import main
 from remit.configuration.config_model import ConfigurationLayer
 from remit.configuration.editable_file import EditableFile
@@ -121,7 +121,8 @@ class Sandbox:
         """Open the memory of the project that contains a directory."""
         self.database.parent.mkdir(exist_ok=True)
         workspace = locate(directory)
-        return memory_at(str(self.database), SearchEngine(self.variables), workspace, self._tick)
+        queue = str(self.database.parent / MEMORY_QUEUE)
+        return memory_at(str(self.database), queue, SearchEngine(self.variables), workspace, self._tick)
 
     def remit(
         self, *arguments: str, cwd: Path | None = None, stdin: str = ""

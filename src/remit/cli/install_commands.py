@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from remit.bootstrap_install import has_managed_install, open_installer
+from remit.bootstrap_install import has_managed_install, open_installer, uses_shared_store
 from remit.cli import render
 from remit.cli.approvals.person_check import require_person
 from remit.cli.onboarding import client_install
@@ -57,7 +57,7 @@ def install(client: str, *, managed: bool, dry_run: bool, yes: bool) -> None:
     installer = open_installer()
     name = installer.client(client)
     changes = installer.plan(name)
-    client_install.warn_of_unrecorded(unrecorded(os.environ))
+    client_install.warn_of_unrecorded(unrecorded(os.environ, is_shared=uses_shared_store()))
     if has_managed_install(name):
         _say("warning: an administrator already installed Remit for every user of this machine")
         _say(f"hint: `remit install {name}` adds a second set of hooks; you do not need it")

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from remit.scanning.live_listing import ServerListing
     from remit.scanning.scanner import ClientPresence, ScanResult
     from remit.search.ranking import RankedTool, SearchResults
+    from remit.store.store_facts import StoreFacts
     from remit.trust.trust_rule import ServerTrust
 
 Shape = dict[str, object]
@@ -157,6 +158,12 @@ def diagnosis(findings: Sequence[Finding], context: Context) -> Shape:
     """Return the JSON of `remit doctor`."""
     counts = {f"{severity}s": sum(item.severity is severity for item in findings) for severity in Severity}
     return {**asked_for(context), "findings": [_finding(item) for item in findings], **counts}
+
+
+def store_shape(store: StoreFacts) -> Shape:
+    """Return the store as `remit status` and `remit doctor` print it."""
+    problem = None if store.problem is None else str(store.problem)
+    return {**store._asdict(), "source": store.source or None, "problem": problem}
 
 
 def session_context(text: str, budget: int) -> Shape:

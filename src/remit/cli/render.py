@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from remit.errors import RemitError
     from remit.scanning.scanner import ClientPresence
     from remit.sessions.install_notices import InstallNotice
+    from remit.store.store_facts import StoreFacts
 
 WORDS = {
     Kind.MCP_SERVER: "server",
@@ -221,6 +222,14 @@ def diagnosis(findings: Sequence[Finding], context: Context) -> None:
             out(f"    fix: {printable(finding.fix)}")
     counts = {severity: sum(item.severity is severity for item in findings) for severity in Severity}
     out("\n" + ", ".join(f"{count} {name}{'' if count == 1 else 's'}" for name, count in counts.items()))
+
+
+def store(facts: StoreFacts) -> None:
+    """Show a store that several machines may share."""
+    if facts.kind == "sqlite":
+        return
+    known = f"schema {facts.schema}, role {facts.role}" if facts.problem is None else "cannot be used"
+    out(f"store: {printable(facts.place)} ({known}; from {printable(facts.source)})")
 
 
 def _what(finding: Finding) -> tuple[str, str, str]:

@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from remit.bootstrap import open_registry
+from remit.bootstrap import open_registry, read_store_facts
 from remit.bootstrap_gateway import open_upstreams
 from remit.bootstrap_install import refresh_blocks
 from remit.catalog.contexts import ALL_CLIENTS
@@ -115,14 +115,16 @@ def doctor(*, options: WorkspaceOptions, as_json: bool) -> None:
 
     Starts nothing and shows no secrets. Exits with 1 if there is an error.
     """
+    store = read_store_facts()
     with open_registry() as registry:
         context = options.context(registry)
         findings = registry.diagnose(context)
         problems = registry.configuration.problems(context.workspace)
     render.problems(problems, context)
     if as_json:
-        render.data(json_output.diagnosis(findings, context))
+        render.data({**json_output.diagnosis(findings, context), "store": json_output.store_shape(store)})
     else:
         render.diagnosis(findings, context)
+        render.store(store)
     if any(finding.severity is Severity.ERROR for finding in findings):
         sys.exit(ERRORS_FOUND)

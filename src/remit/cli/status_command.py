@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from remit.bootstrap import open_registry
+from remit.bootstrap import open_registry, read_store_facts
 from remit.bootstrap_gateway import open_login, open_status_files
 from remit.cli import render
+from remit.cli.json_output import store_shape
 from remit.cli.listing.server_status import server_statuses, sign_in_states, status_notices, status_shape
 from remit.cli.options import JSON, PROJECT
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from remit.cli.listing.server_status import ServerStatus
     from remit.decision.context import Context
     from remit.registry import Registry
+    from remit.sessions.install_notices import InstallNotice
 
 NONE = "No gateway is running.\nhint: run `remit serve`, or start a client that has Remit installed"
 
@@ -31,14 +33,25 @@ def status(*, project: str, as_json: bool) -> None:
     start or failed last time; the Python that Remit was installed with is gone; tools are held because their
     definitions changed.
     """
-    running = open_status_files().running()
+    running, store = open_status_files().running(), read_store_facts()
+    notices, servers = _findings(project, with_servers=as_json) if store.problem is None else ([], [])
+    if as_json:
+        render.data({**status_shape(running, servers, notices), "store": store_shape(store)})
+    else:
+        render.notices(notices)
+        _show_all(running)
+        render.store(store)
+    if store.problem is not None:
+        raise store.problem
+
+
+def _findings(project: str, *, with_servers: bool) -> "tuple[list[InstallNotice], list[ServerStatus]]":
     with open_registry() as registry:
         notices = status_notices(registry, project)
-        servers = _servers(registry, registry.at(project)) if as_json else ()
-    if as_json:
-        render.data(status_shape(running, servers, notices))
-        return
-    render.notices(notices)
+        return notices, _servers(registry, registry.at(project)) if with_servers else []
+
+
+def _show_all(running: Sequence[Mapping[str, Any]]) -> None:
     if not running:
         render.out(NONE)
     for number, gateway in enumerate(running):

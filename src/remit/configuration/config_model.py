@@ -186,6 +186,7 @@ class ConfigurationContent(NamedTuple):
     memory: str | None = None  # how to serve the memory tools
     filters: tuple[str, ...] = ()  # Python files with filters, by absolute path
     memory_projects: tuple[str, ...] | None = None  # memories that every project may use
+    names_store: bool = False  # whether it says where the store is; its address is never kept
     changes: str | None = None  # which changed definitions are accepted
     lock: ProjectLock | None = None  # only of a lock
 

@@ -23,6 +23,7 @@ from remit.configuration.config_model import (
 )
 from remit.configuration.detector_kinds import TRAITS, DetectorKind
 from remit.configuration.detector_tables import is_showable, read_detector
+from remit.configuration.store_place import KEY, PASSWORD_FILE, address_problem, password_file_problem
 from remit.configuration.table_fields import TableFields, listed
 from remit.decision.definitions.definition_changes import ChangePolicy
 from remit.decision.tool_names import GATEWAY_TOOLS
@@ -64,6 +65,8 @@ _SECTIONS = (
     "ask_from",
     "allow",
     "block",
+    KEY,
+    PASSWORD_FILE,
     *_TABLES,
 )
 _SERVER_OPTIONS = ("prefix", "sessions", "inherit_env", "deadline")
@@ -107,9 +110,20 @@ def read(content: object) -> tuple[ConfigurationContent, list[ConfigurationMista
         memory=_memory(memory),
         filters=_filters(top.table("filters")),
         memory_projects=memory.texts("projects"),
+        names_store=_names_store(top),
         changes=_changes(top.table("trust")),
     )
     return found, mistakes
+
+
+def _names_store(top: TableFields) -> bool:
+    checks = {KEY: address_problem, PASSWORD_FILE: password_file_problem}
+    given = top.given(checks)
+    for key in given:
+        problem = checks[key](top.text(key))
+        if problem:
+            top.note(key, problem)
+    return bool(given)
 
 
 def _variables(top: TableFields) -> tuple[str, ...]:

@@ -21,7 +21,12 @@ _FREE = frozenset(  # sections that can change in any way
         *("strategy", "token_budget", "tools"),
     }
 )
-_IN_FILE = {"memory_projects": ("memory", "projects"), "session": ("suggestions",), "changes": ("trust",)}
+_IN_FILE = {
+    "memory_projects": ("memory", "projects"),
+    "session": ("suggestions",),
+    "changes": ("trust",),
+    "names_store": ("store",),
+}
 _EDIT = "edit the file itself"
 
 

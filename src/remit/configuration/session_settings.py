@@ -10,6 +10,7 @@ from remit.configuration.config_model import (
     ConfigurationMistake,
     LoadedFile,
 )
+from remit.configuration.store_place import KEY
 
 MAX_CHARACTERS = 6_000
 MAX_TOOLS_CHARACTERS = 500
@@ -54,6 +55,9 @@ def violations(loaded: Iterable[LoadedFile]) -> Iterator[tuple[ConfigurationFile
         if each.file.layer in OF_A_PROJECT and each.content.memory_projects is not None:
             message, hint = "a project cannot open other memories", "set it in your own `remit.toml`"
             yield each.file, ConfigurationMistake(("memory", "projects"), message, hint)
+        if each.file.layer in OF_A_PROJECT and each.content.names_store:
+            message, hint = "a project cannot choose the store", "set it in your own `remit.toml`"
+            yield each.file, ConfigurationMistake((KEY,), message, hint)
 
 
 def _of(loaded: Sequence[LoadedFile], *layers: ConfigurationLayer) -> Iterator[LoadedFile]:

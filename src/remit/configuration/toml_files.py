@@ -12,6 +12,7 @@ from remit.configuration.config_model import (
     TomlDocument,
 )
 from remit.configuration.file_paths import configuration_paths
+from remit.configuration.store_place import without_address
 from remit.configuration.toml_positions import positions
 from remit.decision.projects import Workspace
 from remit.files.bounded_reader import FileError, Machine, fingerprint, is_settled, read_text
@@ -59,7 +60,7 @@ class TomlFiles:
             if text is None:
                 return None
             may_grow = not text.strip() and not is_settled(file.path, now_ns=self._now_ns())
-            content = parse_toml(text)
+            content = without_address(parse_toml(text))
             if is_ruling:
                 _require_few(content)
             return TomlDocument(content, positions(text), may_grow=may_grow)

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.configuration.file_paths import configuration_paths
+from remit.configuration.store_place import store_place
 from remit.decision.projects import DEFAULT_FLAGS, LaunchFlags, Workspace
 from remit.files.bounded_reader import Machine, are_unchanged, fingerprint, this_machine
 from remit.files.checkout import locate
-from remit.settings import DATABASE, data_directory
 from remit.store.hook_store import HookStore
 
 if TYPE_CHECKING:
@@ -195,12 +195,12 @@ def open_context(
 
     Raises:
         BadVariableError: a variable that names a directory is invalid.
+        BadFileError: a file names a store that is not a PostgreSQL database.
         NoSuchDirectoryError: the directory does not exist.
         StoreError: the database cannot be used.
     """
     machine, workspace = this_machine(), locate(directory)
-    folder = data_directory(machine.variables, machine.platform, machine.home)
-    store = HookStore(os.path.join(folder, DATABASE), workspace, client)
+    store = HookStore(store_place(machine).place, workspace, client)
     try:
         yield HookContext(store, machine, workspace, client, environment)
     finally:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, MutableMapping
 from typing import Any, NamedTuple, cast
 
 from remit.errors import InstallRecordError
+from remit.settings import LIBPQ, STORE, is_address
 
 OPTION = "--install"
 _LIMIT = 16 * 2**20  # bytes of a record
@@ -31,7 +32,10 @@ _NETWORK = (  # variables that say who reads Remit's own connections
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE", "OPENSSL_CONF", "OPENSSL_MODULES"),
 )
 _SEARCH = ("REMIT_EMBEDDINGS", "REMIT_EMBEDDINGS_MODEL", "REMIT_EMBEDDINGS_KEY_FILE", "REMIT_FUSION")
-_FIXED = re.compile(rf"REMIT_(?!DEPTH$).*|{'|'.join((*_LOCATING, *_NETWORK))}", re.IGNORECASE)
+_SERVICE = ("PGSERVICE", "PGSERVICEFILE", "PGSYSCONFDIR")  # name all the rest of a connection to PostgreSQL
+_POSTGRES = (*_SERVICE, "PGPASSFILE", "PGSSLMODE", "PGSSLROOTCERT", "PGSSLCERT", "PGSSLKEY", "PGSSLCRL")
+_LIBPQ = re.compile(r"PG[A-Z]+")  # variables of libpq; a user's own servers may need them
+_FIXED = re.compile(rf"REMIT_(?!DEPTH$).*|{'|'.join((*_LOCATING, *_NETWORK, *_SERVICE))}", re.IGNORECASE)
 _UNRECORDED = ("OPENCODE_CONFIG_CONTENT",)  # may contain secrets
 
 
@@ -43,6 +47,7 @@ class Ground(NamedTuple):
     configuration: str | None = None  # the user's `remit.toml`; None: the usual one below the home
     variables: Mapping[str, str] = {}
     path: str | None = None  # `PATH`, used only where a repository sets another one
+    store: str | None = None  # the address of the store, without a password; None: as configured
 
     def apply(self, environment: MutableMapping[str, str], platform: str = sys.platform) -> None:
         """Replace all variables that locate files or connections."""
@@ -55,6 +60,10 @@ class Ground(NamedTuple):
             environment["REMIT_HOME"] = self.data
         if self.configuration is not None:
             environment["REMIT_CONFIG"] = self.configuration
+        if self.store is not None:
+            environment[STORE] = self.store
+        if any(map(_LIBPQ.fullmatch, environment)):
+            environment[LIBPQ] = ",".join(name for name in self.variables if _LIBPQ.fullmatch(name))
 
     def as_json(self) -> dict[str, Any]:
         """Return the ground as a record holds it."""
@@ -66,22 +75,25 @@ def is_fixed(variable: str) -> bool:
     return _FIXED.fullmatch(variable) is not None
 
 
-def ground_of(home: str, data: str, configuration: str, variables: Mapping[str, str]) -> Ground:
-    """Make the ground from the environment of the person who installs.
+def ground_of(
+    home: str, data: str, configuration: str, variables: Mapping[str, str], *, is_shared: bool = False
+) -> Ground:
+    """Make the ground from the environment of the person who installs; a shared store is in PostgreSQL.
 
     The key of an embeddings endpoint is never recorded, only the file that holds it. A value with a password,
-    such as that of a proxy, is not recorded either.
+    such as that of a proxy, is not recorded either; the caller refuses a store's address that has one.
     """
+    kinds = (*_LOCATING, *_SEARCH, *(_POSTGRES if is_shared else ()))
     kept = {
         name: value
         for name, value in variables.items()
         if value
-        and (name.upper() in _NETWORK or name in (*_LOCATING, *_SEARCH))
+        and (name.upper() in _NETWORK or name in kinds)
         and name not in (*_UNRECORDED, "HOME", "USERPROFILE")
         and not _has_password(value)
     }
     home, data, configuration = map(os.path.abspath, (home, data, configuration))
-    return Ground(home, data, configuration, kept, variables.get("PATH"))
+    return Ground(home, data, configuration, kept, variables.get("PATH"), variables.get(STORE) or None)
 
 
 def managed_ground(variables: Mapping[str, str]) -> Ground:
@@ -97,15 +109,18 @@ def managed_ground(variables: Mapping[str, str]) -> Ground:
     return Ground(variables=kept)
 
 
-def unrecorded(variables: Mapping[str, str]) -> list[str]:
+def unrecorded(variables: Mapping[str, str], *, is_shared: bool = False) -> list[str]:
     """List the variables with a value that installed processes will not have."""
     lost = (
         name
         for name, value in variables.items()
         if name.upper() in _NETWORK and value and _has_password(value)
     )
-    has_key = "REMIT_EMBEDDINGS_KEY" in variables and not variables.get("REMIT_EMBEDDINGS_KEY_FILE")
-    return sorted((*lost, *(("REMIT_EMBEDDINGS_KEY",) if has_key else ())))
+    keys = {
+        "REMIT_EMBEDDINGS_KEY": not variables.get("REMIT_EMBEDDINGS_KEY_FILE"),
+        "PGPASSWORD": is_shared,
+    }
+    return sorted((*lost, *(name for name, is_needed in keys.items() if is_needed and name in variables)))
 
 
 def account_home(environment: Mapping[str, str]) -> str:
@@ -166,8 +181,16 @@ def parse_ground(content: object) -> Ground:
         raise ValueError("not variables")
     kept = {str(name): str(value) for name, value in cast("dict[object, object]", variables).items()}
     home, data, configuration = cast("list[str | None]", paths)
-    path = fields.get("path")
-    return Ground(home, data, configuration, kept, path if isinstance(path, str) else None)
+    path, store = fields.get("path"), fields.get("store")
+    if store is not None and not (isinstance(store, str) and is_address(store)):
+        raise ValueError("not the address of a store")
+    return Ground(home, data, configuration, kept, path if isinstance(path, str) else None, store)
+
+
+def has_store_password(address: str) -> bool:
+    """Tell whether the address of a PostgreSQL database may contain a password."""
+    rest = address.partition("://")[2]
+    return ":" in rest.rpartition("@")[0] or re.search(r"[?&](?:\w*password|\w*secret)=", rest) is not None
 
 
 def _has_password(value: str) -> bool:

@@ -21,7 +21,7 @@ from remit.install.file_edits import (
     is_in_place,
     remove_edits,
 )
-from remit.install.ground import Ground
+from remit.install.ground import Ground, has_store_password
 from remit.install.install_record import (
     DENIED,
     Edit,
@@ -36,6 +36,7 @@ from remit.install.install_record_store import InstallRecords
 from remit.install.ports import InstallTargets
 from remit.install.recorded_edits import denials_in_place, is_empty, named, recognised
 from remit.install.remit_entries import starts
+from remit.settings import STORE
 from remit.text.spelling import did_you_mean
 
 if TYPE_CHECKING:
@@ -142,8 +143,13 @@ class Installer:
 
         Raises:
             FileChangeError: a file cannot be read, or is invalid.
-            InstallError: another server has Remit's name.
+            InstallError: another server has Remit's name, or the address of the store has a password.
         """
+        if self._ground.store is not None and has_store_password(self._ground.store):
+            raise InstallError(
+                f"{STORE} has a password, which an install record must not contain",
+                hint="put the password into `~/.pgpass`, or into a file that `?password_file=PATH` names",
+            )
         record = self._record(client)
         return [
             self._planned(target, self._places.read(target.path), record)[0]

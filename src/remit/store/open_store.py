@@ -7,17 +7,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from remit.errors import StoreUnavailableError
+from remit.settings import is_address
+
 if TYPE_CHECKING:
     from remit.store.database import Database
     from remit.store.sql_store import SqlStore
 
+_INSTALL = "run `pip install '.[postgres]'` in a checkout, or install `psycopg[binary]` next to Remit"
 PATIENCE = 30.0  # seconds that a query waits for other writers
-_SCHEMES = ("postgresql://", "postgres://")
 
 
-def is_address(place: str) -> bool:
-    """Return whether a place is the address of a PostgreSQL database."""
-    return place.startswith(_SCHEMES)
+def require_driver() -> None:
+    """Check that PostgreSQL's driver is installed.
+
+    Raises:
+        StoreUnavailableError: it is not.
+    """
+    from importlib import import_module  # only a shared store needs it
+
+    try:
+        import_module("psycopg")
+    except ImportError as error:
+        raise StoreUnavailableError(
+            "the store is a PostgreSQL database, and psycopg is not installed", hint=_INSTALL
+        ) from error
 
 
 def open_database(place: str, *, patience: float = PATIENCE) -> Database:
@@ -27,6 +41,7 @@ def open_database(place: str, *, patience: float = PATIENCE) -> Database:
         StoreError: the database cannot be used.
     """
     if is_address(place):
+        require_driver()
         from remit.store.postgres.postgres_database import PostgresDatabase
 
         return PostgresDatabase(place, patience=patience)

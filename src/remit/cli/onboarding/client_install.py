@@ -26,7 +26,10 @@ from remit.settings import KEY
 from remit.trust.trust_rule import ServerTrust
 
 NARROWED = "claude-code"  # the client with a list of allowed servers: it loads only Remit afterwards
-_INSTEAD = "put the key into a file, set REMIT_EMBEDDINGS_KEY_FILE to its path, and install again"
+_INSTEAD = {
+    KEY: "put the key into a file, set REMIT_EMBEDDINGS_KEY_FILE to its path, and install again",
+    "PGPASSWORD": "put the password into `~/.pgpass`, or into the file that `store_password_file` names",
+}
 
 
 def install_in(installer: Installer, client: str, *, yes: bool, asks_trust: bool = True) -> bool:
@@ -96,7 +99,7 @@ def warn_of_unrecorded(names: Sequence[str]) -> None:
     """Warn about variables that the installed processes will not have."""
     for name in names:
         _say(f"warning: {name} holds a secret, so it is not recorded: the installed Remit runs without it")
-        _say(f"hint: {_INSTEAD if name == KEY else f'set {name} to a proxy without a password'}")
+        _say(f"hint: {_INSTEAD.get(name, f'set {name} to a proxy without a password')}")
 
 
 def warn_of_private(path: str) -> None:

@@ -10,20 +10,18 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from typing import Any, cast
-from urllib.parse import urlsplit
 
 import psycopg
 from psycopg import errors, sql
 from psycopg.adapt import Loader
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.conninfo import make_conninfo
 
 from remit.errors import StoreTimeoutError, StoreUnavailableError
 from remit.store.database import Row, Value
 from remit.store.named_queries import SQL, NamedQueries
 from remit.store.postgres import postgres_schema, revision_listener
+from remit.store.postgres.postgres_address import connection_parameters, shown
 
-CONNECT_SECONDS = 5
-_LOST_MS = 10_000  # milliseconds without an acknowledgment after which a connection counts as lost
 _WRITES = re.compile(r"\b(insert|update|delete)\b")
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)\b")
 _HINT = re.compile(r" indexed by \w+")  # SQLite's planner needs it
@@ -210,11 +208,9 @@ class PostgresDatabase:
             self._connection = self._connect()
 
     def _connect(self) -> "psycopg.Connection[Any]":
-        given = conninfo_to_dict(self._address)
-        given.setdefault("connect_timeout", str(CONNECT_SECONDS))
-        given.setdefault("application_name", "remit")
-        given.setdefault("tcp_user_timeout", str(_LOST_MS))
-        connection = psycopg.connect(make_conninfo("", **given), autocommit=True)
+        connection = psycopg.connect(
+            make_conninfo("", **connection_parameters(self._address)), autocommit=True
+        )
         try:
             connection.adapters.register_loader("numeric", _NumberLoader)
             postgres_schema.prepare(connection, self.place)
@@ -249,13 +245,6 @@ class _NumberLoader(Loader):
     def load(self, data: Any) -> int | float:
         text = bytes(data).decode()
         return float(text) if "." in text else int(text)
-
-
-def shown(address: str) -> str:
-    """Write an address for messages, without user and password."""
-    parts = urlsplit(address)
-    port = f":{parts.port}" if parts.port else ""
-    return f"{parts.scheme}://{parts.hostname or ''}{port}{parts.path}"
 
 
 def _settings(query: str, values: Mapping[str, Value]) -> dict[str, str]:

@@ -117,3 +117,6 @@ where not exists (select 1 from sightings x where x.definition_id = definitions.
     and not exists (select 1 from tools t where t.definition_id = definitions.id)
     and not exists (select 1 from pins p where p.definition_id = definitions.id)
     and not exists (select 1 from pins p where p.changed_id = definitions.id)
+
+-- name: schema_facts
+select user_version, null from pragma_user_version

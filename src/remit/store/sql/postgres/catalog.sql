@@ -20,3 +20,6 @@ on conflict (tool_id, project_hash) do update set
         ), 5
     ),
     last_used_at = max(usage_totals.last_used_at, excluded.last_used_at)
+
+-- name: schema_facts
+select max(number), current_user::text from schema_version

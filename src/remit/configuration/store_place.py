@@ -1,0 +1,118 @@
+"""Finds the store: an SQLite file, unless a user or an administrator names a PostgreSQL database.
+
+A project's file never does. Hook processes import this module, so it imports little.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from typing import NamedTuple, cast
+
+from remit.configuration.file_paths import machine_paths
+from remit.errors import BadFileError, BadVariableError
+from remit.files.bounded_reader import FileError, Machine, read_text
+from remit.settings import DATABASE, STORE, data_directory, is_address
+
+KEY = "store"
+PASSWORD_FILE = "store_password_file"  # noqa: S105 - the name of a setting
+_LIMIT = 2**20  # bytes of a file
+_MENTIONED = re.compile(r"""^[ \t]*["']?store""", re.MULTILINE)
+_LINE = re.compile(r"""^[ \t]*(store|store_password_file)[ \t]*=[ \t]*["']([^"'\\\n]+)["']""", re.MULTILINE)
+_SOME_ADDRESS, _NO_ADDRESS = "postgresql://", "-"
+_EXAMPLE = f'write it as `{KEY} = "postgresql://USER@HOST/DATABASE"`'
+
+
+class StorePlace(NamedTuple):
+    """Where the store is, and what says so."""
+
+    place: str  # the path of an SQLite file, or the address of a PostgreSQL database
+    source: str = ""  # a file or a variable; empty: the default
+
+    def __repr__(self) -> str:
+        return f"StorePlace(source={self.source!r})"  # an address may have a password
+
+
+def store_place(machine: Machine) -> StorePlace:
+    """Find the store: the administrator's file wins, then `REMIT_STORE`, then the user's file.
+
+    Raises:
+        BadFileError: a file names something else than a PostgreSQL database.
+        BadVariableError: `REMIT_STORE` does.
+    """
+    own, managed = machine_paths(machine)
+    found = _in_file(managed, machine) or _in_variable(machine.variables) or _in_file(own, machine)
+    if found is not None:
+        return found
+    folder = data_directory(machine.variables, machine.platform, machine.home)
+    return StorePlace(os.path.join(folder, DATABASE))
+
+
+def address_problem(address: object) -> str:
+    """Say why a value cannot be the address of a store, without the value; empty if it can."""
+    is_text = isinstance(address, str)
+    return "" if is_text and is_address(address) else "expected the address of a PostgreSQL database"
+
+
+def password_file_problem(path: object) -> str:
+    """Say why a value cannot be the path of a file with a password; empty if it can."""
+    is_path = isinstance(path, str) and (os.path.isabs(path) or path.startswith("~/"))
+    return "" if is_path else "expected an absolute path"
+
+
+def without_address(content: object) -> object:
+    """Replace the address in a file, which may have a password, so that it is stored and shown nowhere."""
+    if not isinstance(content, dict):
+        return content
+    known = cast("dict[str, object]", content)
+    if not isinstance(known.get(KEY), str):
+        return known
+    return {**known, KEY: _NO_ADDRESS if address_problem(known[KEY]) else _SOME_ADDRESS}
+
+
+def _in_variable(variables: Mapping[str, str]) -> StorePlace | None:
+    given = variables.get("REMIT_STORE")
+    if not given:
+        return None
+    if problem := address_problem(given):
+        raise BadVariableError(
+            f"`{STORE}`: {problem}", hint=f"set {STORE} to `postgresql://USER@HOST/DATABASE`"
+        )
+    return StorePlace(given, STORE)
+
+
+def _in_file(path: str, machine: Machine) -> StorePlace | None:
+    """Read the store from a file; one that cannot be read counts as any invalid file does."""
+    try:
+        text = None if path == os.devnull else read_text(path, limit=_LIMIT)
+    except FileError:
+        return None
+    if text is None or not _MENTIONED.search(text):
+        return None
+    content = _settings(text)
+    if KEY not in content:
+        return None
+    address, password = content[KEY], content.get(PASSWORD_FILE)
+    for key, problem in (
+        (KEY, address_problem(address)),
+        (PASSWORD_FILE, "" if password is None else password_file_problem(password)),
+    ):
+        if problem:
+            raise BadFileError(f"`{key}` in {path}: {problem}", hint=_EXAMPLE if key == KEY else None)
+    given = str(address)
+    if password is not None:
+        from urllib.parse import quote  # few stores need it
+
+        full = machine.home + str(password)[1:] if str(password).startswith("~") else str(password)
+        given += f"{'&' if '?' in given else '?'}password_file={quote(full)}"
+    return StorePlace(given, path)
+
+
+def _settings(text: str) -> dict[str, object]:
+    """Read the top level of a file; of one with a syntax error, the plain lines above all tables."""
+    from remit.files.formats import parse_toml  # few files name a store
+
+    try:
+        return cast("dict[str, object]", parse_toml(text))
+    except FileError:
+        top = re.split(r"^[ \t]*\[", text, maxsplit=1, flags=re.MULTILINE)[0]
+        return dict(_LINE.findall(top))
