@@ -50,7 +50,8 @@ def ask_hook(world: World, tool_name: str, *, source: str = "user", **given: obj
 
 
 def listed(world: World) -> None:
-    """Let the gateway list its tools once."""
+    """Let the gateway list its tools once, whether they were used or not."""
+    world.configure("token_budget = 6000\n")
     with world.serve_as_installed() as gateway:
         require("git__git_status" in gateway.tools(), "the gateway does not list the tool")
 

@@ -90,6 +90,7 @@ def test_a_filter_that_looks_at_parents_holds_where_the_parent_is_unknown(world:
 def test_plan_mode_holds_for_a_tool_that_calls_itself_read_only(world: World) -> None:
     world.declare({"own": world.server("own", tool("delete_all", readOnlyHint=True))})
     world.settle(permissions={"allow": ["mcp__own__*"]})
+    world.configure("token_budget = 6000\n")  # lists tools that were not used, too
     world.install()
     with world.serve_as_installed() as gateway:
         require("own__delete_all" in gateway.tools(), "the gateway does not list the tool")

@@ -93,18 +93,24 @@ def test_where_not_all_fits_into_a_request_listings_do_not_say_that_it_is_sent(a
         ]
         log = Definition(name=f"mcp__{label}__log", server=label, tool="log", description="Shows commits.")
         registry.catalog.keep(git, Offer(tools=[log]), here)
-    part = "(Remit sends some of them, within its budget; the agent finds the others)"
+    part = "(Remit sends some of them; the agent finds the others)"
+
+    def assert_some_are_sent() -> None:
+        for command in ("tools", "scan"):
+            shown = sandbox.remit(command, cwd=ada.shop).stdout
+            assert "per request" not in shown
+            assert part in shown.splitlines()
+        assert "tokens if they were sent" in sandbox.remit("usage", cwd=ada.shop).stdout
+
+    assert_some_are_sent()  # without a budget, only used tools are
+    sandbox.write(ada.shop / "remit.toml", "token_budget = 6000\n")
     for command in ("tools", "scan"):
         shown = sandbox.remit(command, cwd=ada.shop).stdout
         assert "tokens per request" in shown
         assert part not in shown.splitlines()
     assert "tokens in each request" in sandbox.remit("usage", cwd=ada.shop).stdout
     sandbox.write(ada.shop / "remit.toml", "token_budget = 1\n")
-    for command in ("tools", "scan"):
-        shown = sandbox.remit(command, cwd=ada.shop).stdout
-        assert "per request" not in shown
-        assert part in shown.splitlines()
-    assert "tokens if they were sent" in sandbox.remit("usage", cwd=ada.shop).stdout
+    assert_some_are_sent()
 
 
 def test_install_registers_hooks_and_one_server_and_leaves_the_others_to_it(ada: Ada) -> None:

@@ -103,6 +103,31 @@ async def test_a_session_that_crosses_the_budget_tool_by_tool_loses_none(
         assert len(await names(served)) < len(before - OWN)  # a new session starts within the budget
 
 
+async def test_where_the_client_searches_by_itself_an_installed_gateway_lists_what_was_used(
+    sandbox: Sandbox, shop: Path, links: FakeLinks
+) -> None:
+    async def listed(**opening: object) -> list[str]:
+        async with endpoint(sandbox, links, shop, **opening) as served:
+            return [item["name"] for item in (await served.tools({})).items]
+
+    async with endpoint(sandbox, links, shop, is_installed=True) as served:
+        found = [item["name"] for item in (await served.tools({})).items]
+        assert found == ["discover_tools", "call_tool"]
+        assert served.tool_counts == (0, len(ALL))
+        through = {"name": "call_tool", "arguments": {"name": "git__log"}}
+        assert not (await served.call(through, FakeCaller())).get("isError")
+        inner = {"name": "why_tool", "arguments": {"name": "git__log"}}
+        why = await served.call({"name": "call_tool", "arguments": inner}, FakeCaller())
+        assert "git__log" in told(why)
+    assert await listed(is_installed=True) == ["git__log", "discover_tools", "call_tool"]
+    assert {*ALL} <= {*await listed()}  # an entry of the user's own
+    sandbox.write(shop / "remit.toml", "token_budget = 6000\n")
+    assert {*ALL} <= {*await listed(is_installed=True)}
+    sandbox.write(shop / "remit.toml", "")
+    sandbox.write(sandbox.home / ".claude/settings.json", {"env": {"ENABLE_TOOL_SEARCH": "false"}})
+    assert {*ALL, "why_tool"} <= {*await listed(is_installed=True)}
+
+
 async def test_a_deferred_tool_that_was_called_can_be_promoted(
     sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:

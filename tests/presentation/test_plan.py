@@ -175,3 +175,17 @@ def test_without_a_budget_or_a_way_to_read_on_results_have_no_limit() -> None:
     assert unread.result_limit(tool("mcp__git__log"), {}) == NO_LIMIT
     page = {"_meta": {"ui": {"resourceUri": "ui://log"}}}
     assert planned().result_limit(tool("mcp__git__log"), page) == NO_LIMIT
+
+
+def test_a_client_that_searches_by_itself_gets_unused_tools_only_with_a_budget() -> None:
+    searching = EndpointChoice(client_searches=True)
+    assert planned().lists_unused
+    assert not planned(chosen=searching).lists_unused
+    assert planned((MACHINE, {"token_budget": 6_000}), chosen=searching).lists_unused
+
+
+def test_a_client_that_searches_by_itself_gets_remits_extra_tools_only_if_a_file_names_them() -> None:
+    searching = EndpointChoice(client_searches=True)
+    assert planned().lists_extras
+    assert not planned(chosen=searching).lists_extras
+    assert planned((MACHINE, {"own_tools": ["why_tool"]}), chosen=searching).lists_extras

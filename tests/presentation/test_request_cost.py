@@ -4,8 +4,9 @@ from remit.decision.kinds import Authority, Kind
 from remit.decision.scopes import Scope
 from remit.decision.tools import Tool
 from remit.presentation.remit_tools import OwnTool
-from remit.presentation.request_cost import RequestCost, listed_tokens, name_tokens
+from remit.presentation.request_cost import RequestCost, listed_tokens
 from remit.presentation.strategies import Presentation, ToolGroup, VisibleTool
+from remit.text.token_estimate import name_tokens
 
 
 def entry(tokens: int | None) -> VisibleTool:
@@ -28,4 +29,5 @@ def test_listed_tools_groups_and_remits_own_tools_are_counted() -> None:
 def test_a_client_that_searches_by_itself_pays_for_names() -> None:
     assert RequestCost(900, 690, 9).direct == 900
     assert RequestCost(900, 690, 9, names=100).direct == 100
+    assert (RequestCost(900, 690, 9).saved, RequestCost(900, 690, 9, names=100).saved) == (210, -590)
     assert 0 == name_tokens([]) < name_tokens(["mcp__git__log"]) < name_tokens(["mcp__git__log"] * 2)

@@ -83,7 +83,7 @@ def test_over_the_budget_what_is_pinned_comes_first_then_the_used_then_what_belo
     }
     assert chosen == {
         0: ["f__pinned"],
-        200: ["d__used_once", "f__pinned"],  # the most used does not fit
+        200: ["f__pinned"],  # the most used does not fit
         250: ["e__used", "f__pinned"],
         350: ["d__used_once", "e__used", "f__pinned"],
         450: ["c__used_once", "d__used_once", "e__used", "f__pinned"],
@@ -272,13 +272,8 @@ def test_what_memory_adds_by_being_used_pushes_nothing_out_that_fits_without_it(
         remembering("save", uses=(2, 1)),
         remembering("surface"),
     ]
-    assert listed("auto", visible, ServingPlan(token_budget=399)) == [
-        "git__log",
-        "git__push",
-        "remit-memory__save",
-    ]
     assert listed("auto", visible, ServingPlan(token_budget=199)) == ["remit-memory__save"]
-    found = shown("auto", visible, ServingPlan(token_budget=400))
+    found = shown("auto", visible, ServingPlan(token_budget=200))
     assert (len(found.entries), OwnTool.DISCOVER in found.own) == (4, True)
 
 
@@ -292,3 +287,46 @@ def test_every_parameter_has_a_type_and_a_description(definition: dict[str, Any]
             check(about.get("items", {}))
 
     check(definition["inputSchema"])
+
+
+def test_for_a_client_that_searches_by_itself_auto_lists_only_used_wanted_and_pinned_tools() -> None:
+    used, wanted = entry("a__used", uses=(1, 1)), entry("a__wanted", is_wanted=True)
+    plan = ServingPlan(lists_unused=False, pinned=tool_globs("git__push"))
+    found = shown("auto", [used, wanted, LOG, PUSH], plan)
+    assert [each.name for each in found.entries] == ["a__used", "a__wanted", "git__push"]
+    assert found.can_discover
+    assert listed("auto", [LOG], ServingPlan(token_budget=0, lists_unused=False)) == []
+
+
+def test_remits_extra_tools_are_listed_where_call_tool_does_not_reach_them() -> None:
+    plan = ServingPlan(token_budget=100, lists_extras=False)
+    found = shown("auto", [LOG, PUSH], plan)
+    assert found.own == (OwnTool.DISCOVER, OwnTool.CALL)
+    assert "`why_tool`" in found.hint
+    whole = shown("auto", [LOG], plan)
+    assert whole.own == (OwnTool.WHY, OwnTool.REPORT, OwnTool.READ)
+    assert present([LOG, PUSH], plan, whole).own == tuple(OwnTool)  # what was listed stays listed
+    silent = plan._replace(own_tools=("discover_tools", "call_tool"))
+    assert "`why_tool`" not in shown("auto", [LOG, PUSH], silent).hint
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2_000), st.integers(0, 3), st.booleans(), st.booleans()), max_size=12),
+    st.integers(0, 6_000),
+    st.integers(0, 6_000),
+)
+def test_a_larger_budget_never_drops_a_tool(
+    given_tools: list[tuple[int, int, bool, bool]], budget: int, more: int
+) -> None:
+    visible: list[VisibleTool] = []
+    for at, (tokens, uses, wanted, held_back) in enumerate(given_tools):
+        found = entry(f"s{at % 3}__{at:02}", tokens=tokens, uses=(uses, 0), is_wanted=wanted)
+        visible.append(found._replace(tool=found.tool._replace(is_held_back=held_back)))
+    plan = ServingPlan(token_budget=budget, pinned=tool_globs("s1__01"))
+    larger = plan._replace(token_budget=budget + more)
+    assert {*listed("auto", visible, plan)} <= {*listed("auto", visible, larger)}
+
+
+def test_one_large_definition_does_not_keep_the_other_used_tools_out() -> None:
+    large, small = entry("a__large", tokens=5_000, uses=(9, 1)), entry("a__small", uses=(1, 1))
+    assert listed("auto", [large, small, LOG], ServingPlan(token_budget=4_000)) == ["a__small"]

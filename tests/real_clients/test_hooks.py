@@ -170,11 +170,14 @@ def test_a_call_through_the_gateway_counts_once_and_is_told_by_the_name_that_is_
     machine.sandbox.write(machine.sandbox.home / ".claude.json", {"mcpServers": {"ledger": ledger}})
     machine.register({})  # the hooks are those of the install
     assert machine.sandbox.remit("install", "claude-code", "--yes", cwd=shop).returncode == 0
-    done = machine.session(shop, ("mcp__remit__ledger__search", {}))
+    done = machine.session(shop, ("mcp__remit__call_tool", {"name": "ledger__search"}))
+    assert "mcp__remit__ledger__search" not in done.tools
     assert "it was called" in done.results[0]
     counted = "select t.name, e.call_id, e.succeeded from usage_events e join tools t on t.id = e.tool_id"
     assert run_sql(machine.sandbox.database, counted) == [("mcp__ledger__search", "toolu_01", 1)]
-    assert "- MCP: ledger (global, 1x): mcp__remit__ledger__search" in told(machine.session(shop))
+    again = machine.session(shop, ("mcp__remit__ledger__search", {}))  # a used tool is listed
+    assert "- MCP: ledger (global, 1x): mcp__remit__ledger__search" in told(again)
+    assert "it was called" in again.results[0]
 
 
 def test_a_session_is_kept_with_its_end(machine: Machine) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 from anyio.streams.memory import MemoryObjectSendStream
 
-from remit.gateway.ports import EndpointChange, EndpointSpec, ListKind, PublishedList, SessionView
+from remit.gateway.ports import EndpointChange, EndpointSpec, ListKind, PublishedList, SessionView, ToolCounts
 from remit.protocol.json_rpc import Answer, JsonRpcError, Params
 from remit.upstream.ports import RequestContext
 
@@ -59,6 +59,10 @@ class StubEndpoint:
         self._hearers: set[MemoryObjectSendStream[EndpointChange]] = set()
         self.subscribed: list[str] = []
         self.left: list[str] = []
+
+    @property
+    def tool_counts(self) -> ToolCounts:
+        return ToolCounts(len(self._tools.items), len(self._tools.items) + 40)
 
     async def tools(self, asked: Params, session: SessionView | None = None) -> PublishedList:
         promoted = () if session is None else session.promoted

@@ -136,7 +136,7 @@ def total(summary: Summary, *, sends_a_part: bool = False) -> str:
         head += f": about {rounded(costs.visible)} tokens{'' if sends_a_part else ' per request'}"
     lines = [head, *_unknown_costs(unknown)]
     if sends_a_part:
-        lines.append("(Remit sends some of them, within its budget; the agent finds the others)")
+        lines.append("(Remit sends some of them; the agent finds the others)")
     if summary.hidden_count:
         unsent = f": about {rounded(costs.all - costs.visible)} tokens not sent"
         lines.append(f"{summary.hidden_count:,} hidden{unsent if costs.all > costs.visible else ''}")

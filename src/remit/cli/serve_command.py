@@ -154,7 +154,8 @@ def serve(
     # On HTTP, these variables belong to no client.
     is_headless = address is None and runs_headless(os.environ)
     directory = os.path.abspath(project)
-    spec = EndpointSpec(directory, client, agent, room, strategy, mode, is_headless, parents)
+    is_installed = installed is not None and address is None
+    spec = EndpointSpec(directory, client, agent, room, strategy, mode, is_headless, parents, is_installed)
     # Imported late: no other command needs the server.
     openers = gateway_openers()
     if memory:

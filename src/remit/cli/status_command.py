@@ -77,7 +77,7 @@ def _show(gateway: Mapping[str, Any]) -> None:
     endpoints = [_endpoint(each) for each in gateway["endpoints"]]
     if endpoints:
         render.out()
-        columns = ("endpoint", "sessions", "calls", "errors", "p50 ms", "p95 ms")
+        columns = ("endpoint", "listed", "sessions", "calls", "errors", "p50 ms", "p95 ms")
         render.table("", columns, endpoints, numbers=columns[1:])
     servers = [_server(each) for each in gateway["upstreams"]]
     if servers:
@@ -88,7 +88,12 @@ def _show(gateway: Mapping[str, Any]) -> None:
 
 def _endpoint(said: Mapping[str, Any]) -> Sequence[str]:
     words = [said["directory"], said["client"], *_named(said, "agent", "room", "strategy", "mode")]
-    return (", ".join(words), str(said["sessions"]), *_counts(said))
+    return (", ".join(words), _listed(said), str(said["sessions"]), *_counts(said))
+
+
+def _listed(said: Mapping[str, Any]) -> str:
+    """Write how many tools the endpoint lists; one of an older version does not say it."""
+    return f"{said['listed_tools']} of {said['available_tools']}" if "listed_tools" in said else ""
 
 
 def _named(said: Mapping[str, Any], *names: str) -> Iterator[str]:

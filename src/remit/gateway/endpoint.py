@@ -12,7 +12,7 @@ from remit.gateway.call_handler import CallHandler, UnservedToolError
 from remit.gateway.change_feed import ChangeFeed
 from remit.gateway.current_lists import CurrentLists
 from remit.gateway.inventory_refresh import InventoryRefresher
-from remit.gateway.ports import EndpointChange, ListKind, PublishedList, SessionView
+from remit.gateway.ports import EndpointChange, ListKind, PublishedList, SessionView, ToolCounts
 from remit.gateway.published_lists import PublishedLists
 from remit.gateway.remit_tool_calls import BadArgumentsError, arguments_of, open_group, text_of
 from remit.gateway.resource_routing import ResourceRouter
@@ -70,6 +70,12 @@ class LiveEndpoint:
         )
         told = instructions(self._lists.last.presentation, said, memory)
         return "\n\n".join(filter(None, (self._warning, told))) or None
+
+    @property
+    def tool_counts(self) -> ToolCounts:
+        """How many tools are listed, of those that can be called."""
+        lists = self._lists.last
+        return ToolCounts(len(lists.presentation.entries), len(lists.visible))
 
     @property
     def capabilities(self) -> Mapping[str, Any]:

@@ -66,8 +66,10 @@ async def serve_endpoint(
         raise ValueError(f"no strategy is called `{spec.strategy}`: expected one of {', '.join(Strategy)}")
     registry = await to_thread.run_sync(resources.open_registry)
     try:
-        choice = EndpointChoice(spec.strategy, spec.agent, spec.room)
         make_context = partial(_context, registry, spec)
+        # Without an install, the client may search Remit's list anyway, whatever Remit marks in it.
+        searches = spec.is_installed and registry.states.searches_itself(make_context())
+        choice = EndpointChoice(spec.strategy, spec.agent, spec.room, searches)
         inventory = await to_thread.run_sync(Inventory, registry, make_context, choice)
         worker = RegistryWorker(inventory)
         find_reachable = partial(worker.run, Inventory.reachable_memories)

@@ -49,10 +49,21 @@ class EndpointSpec(NamedTuple):
     mode: str | None = None
     is_headless: bool = False  # the client that started it has no terminal for prompts
     parents: tuple[str, ...] = ()  # the agents above the agent, nearest first
+    is_installed: bool = False  # by an entry of `remit install`
+
+
+class ToolCounts(NamedTuple):
+    """How many tools an endpoint lists, of those that can be called."""
+
+    listed: int
+    available: int
 
 
 class Endpoint(Protocol):
     """Serves lists and calls based on the same decisions."""
+
+    @property
+    def tool_counts(self) -> ToolCounts: ...
 
     @property
     def instructions(self) -> str | None: ...

@@ -46,6 +46,7 @@ class EndpointChoice(NamedTuple):
     strategy: str | None = None
     agent: str | None = None
     room: str | None = None
+    client_searches: bool = False  # without Remit, it would send the names of tools instead of definitions
 
 
 class ServingPlan(NamedTuple):
@@ -53,7 +54,10 @@ class ServingPlan(NamedTuple):
 
     strategy: Strategy = Strategy.AUTO
     token_budget: int = TOKEN_BUDGET
+    lists_unused: bool = True  # `auto` lists tools that were not used here, as far as they fit
+    client_searches: bool = False  # without Remit, it would send the names of tools instead of definitions
     own_tools: tuple[str, ...] = GATEWAY_TOOLS
+    lists_extras: bool = True  # also those of Remit's own tools that `call_tool` reaches
     rooms: Mapping[str, tuple[Room, Globs]] = {}
     pinned: Globs = ()
     namespaces: tuple[tuple[str, Globs], ...] = ()  # most specific first
@@ -136,7 +140,10 @@ def make_plan(configuration: Configuration, chosen: EndpointChoice) -> ServingPl
         # Inside a room, there are no other rooms to list.
         strategy=Strategy.STATE if strategy is Strategy.ROOMS and is_room else strategy,
         token_budget=TOKEN_BUDGET if budget is None else budget,
+        lists_unused=budget is not None or not chosen.client_searches,
+        client_searches=chosen.client_searches,
         own_tools=own_tools,
+        lists_extras=not chosen.client_searches or configuration.own_tools is not None,
         rooms={room.name: (room, _globs(room.tools)) for _, room in configuration.rooms},
         pinned=_globs(configuration.pinned),
         lists_memory=configuration.memory == LISTED,

@@ -1,9 +1,11 @@
 """Remit's own tools: find tools, call them, explain them, report others, and read large results."""
 
+import json
 from enum import StrEnum
 from typing import Any
 
 from remit.presentation.tool_items import Item
+from remit.text.token_estimate import definition_tokens
 
 _NAME = {"type": "string", "description": "The tool's name, as listed or found."}
 
@@ -120,3 +122,8 @@ DEFINITIONS: dict[OwnTool, Item] = {
         "annotations": {"readOnlyHint": True, "openWorldHint": False},
     },
 }
+
+
+def item_tokens(item: Item) -> int:
+    """Estimate the tokens of a definition that Remit wrote."""
+    return definition_tokens(item["name"], item["description"], json.dumps(item["inputSchema"]))

@@ -6,7 +6,7 @@ them with `discover_tools`, a group or a resource, and calls them with `call_too
 decisions as listed tools.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from remit.configuration.config_model import Strategy
@@ -22,10 +22,12 @@ from remit.presentation.tool_items import EMPTY_SCHEMA, Item
 from remit.text.foreign import one_line
 
 _MOST_NAMED = 12  # tools named in a group's entry
+_LARGE = 1_500  # tokens: a definition of this size ranks last, or it would keep many others out
 HOW_TO_CALL = "Call them with `call_tool`."
 _ALWAYS = (OwnTool.WHY, OwnTool.REPORT, OwnTool.READ)
 _FINDING = (OwnTool.DISCOVER, OwnTool.CALL, *_ALWAYS)
 _FIND_SOME = "Not all tools are listed: find them with `discover_tools` and call them with `call_tool`."
+_ASK_WHY = "`call_tool` also calls `why_tool`, which explains why a tool is missing."
 _FIND_MOST = "Most tools are not listed: find them with `discover_tools` and call them with `call_tool`."
 _OPEN_GROUPS = "Tools are grouped: call a group to get its tools, then call one with `call_tool`."
 _READ_ROOMS = "Tools are in rooms: read a `room://` resource for its tools, then call one with `call_tool`."
@@ -97,21 +99,28 @@ def present(
     """
     for_model = [each for each in visible if is_for_model(each.item)]
     shown = STRATEGIES[plan.strategy](for_model, plan)
-    own = {*shown.own, *(before.own if before else ())}
+    own = [each for each in OwnTool if each in shown.own and each in plan.own_tools]
+    if not plan.lists_extras and OwnTool.CALL in own:
+        own = [each for each in own if each not in _ALWAYS]
+        shown = shown._replace(hint=f"{shown.hint} {_ASK_WHY}") if OwnTool.WHY in plan.own_tools else shown
+    own += before.own if before else ()
     listed = {each.tool.key for each in (*shown.entries, *(before.entries if before else ()))}
     return shown._replace(
         entries=[each for each in visible if each.tool.key in listed or not is_for_model(each.item)],
-        own=tuple(each for each in OwnTool if each in own and each in plan.own_tools),
+        own=tuple(each for each in OwnTool if each in own),
         deferred=[each for each in for_model if each.tool.key not in listed],
     )
 
 
 def promoted(shown: Presentation, names: Collection[str], plan: ServingPlan) -> list[VisibleTool]:
     """Return the deferred tools of these names, in their order, as far as they fit a budget of their own."""
-    deferred = {each.name: each for each in shown.deferred}
-    chosen: dict[str, VisibleTool] = {}
-    _fill(chosen, [deferred[name] for name in names if name in deferred], plan.token_budget)
-    return list(chosen.values())
+    deferred, left = {each.name: each for each in shown.deferred}, plan.token_budget
+    chosen: list[VisibleTool] = []
+    for each in (deferred[name] for name in names if name in deferred):
+        if _cost(each) <= left:
+            chosen.append(each)
+            left -= _cost(each)
+    return chosen
 
 
 def visible_tools(
@@ -137,25 +146,42 @@ def show_what_fits(visible: Sequence[VisibleTool], plan: ServingPlan) -> Present
 
     Used and wanted tools may fill the budget. The others may fill what is left of it after subtracting the
     excess: a small excess drops a few tools from the end of the ranking, and with twice the budget none of
-    them is worth its tokens. A tool that is held back never displaces another.
+    them is worth its tokens. A tool that is held back never displaces another. A larger budget only adds
+    tools: the ranking does not depend on it, and ends at the first tool that does not fit.
+
+    A client that searches by itself would send only the names of unused tools, so none of them is shown.
     """
-    usual = [each for each in visible if not each.tool.is_held_back]
-    excess = max(0, sum(map(_cost, usual)) - plan.token_budget)
-    shown = {each.name: each for each in (_pinned(visible, plan) if excess else usual)}
-    _fill(shown, _used_or_wanted(visible), plan.token_budget)
-    if excess:
-        _fill(shown, _ranked_by_server(usual), plan.token_budget - excess)
+    first = _ranked_first(visible, plan)
+    shown = {each.name for each in (*_pinned(visible, plan), *_within(plan.token_budget, first))}
+    if plan.lists_unused:
+        usual = [each for each in visible if not each.tool.is_held_back]
+        excess = max(0, sum(map(_cost, usual)) - plan.token_budget)
+        order = _unique([*first, *_ranked_by_server(usual)])
+        shown |= {each.name for each in (_within(plan.token_budget - excess, order) if excess else usual)}
     entries = [each for each in visible if each.name in shown]
     return Presentation(entries, _own_beside(entries, visible))
 
 
-def _fill(shown: dict[str, VisibleTool], ranked: Iterable[VisibleTool], budget: int) -> None:
-    """Add the ranked tools while their cost, with what is shown already, fits the budget."""
-    left = budget - sum(map(_cost, shown.values()))
+def _ranked_first(visible: Sequence[VisibleTool], plan: ServingPlan) -> list[VisibleTool]:
+    """Rank the tools that are pinned, used or wanted; each once."""
+    return _unique([*_pinned(visible, plan), *_large_last(_used_or_wanted(visible))])
+
+
+def _large_last(ranked: Iterable[VisibleTool]) -> list[VisibleTool]:
+    return sorted(ranked, key=lambda each: _cost(each) > _LARGE)
+
+
+def _unique(ranked: Iterable[VisibleTool]) -> list[VisibleTool]:
+    return list({each.name: each for each in ranked}.values())
+
+
+def _within(budget: int, ranked: Iterable[VisibleTool]) -> Iterator[VisibleTool]:
+    """Yield the ranked tools as long as they fit a budget together."""
     for each in ranked:
-        if each.name not in shown and _cost(each) <= left:
-            shown[each.name] = each
-            left -= _cost(each)
+        budget -= _cost(each)
+        if budget < 0:
+            return
+        yield each
 
 
 def show_pinned(visible: Sequence[VisibleTool], plan: ServingPlan) -> Presentation:
@@ -219,7 +245,7 @@ def _ranked_by_server(visible: Sequence[VisibleTool]) -> list[VisibleTool]:
     used: dict[str | None, int] = {}
     for each in visible:
         used[each.tool.server] = used.get(each.tool.server, 0) + each.uses[0]
-    return sorted(visible, key=lambda each: (-used[each.tool.server], each.name))
+    return _large_last(sorted(visible, key=lambda each: (-used[each.tool.server], each.name)))
 
 
 def namespaces(

@@ -13,9 +13,13 @@ from remit.decision.context import Context
 from remit.decision.decide import ToolDecision
 from remit.decision.declarations import Key
 from remit.decision.kinds import Kind, ToolStatus
+from remit.decision.tool_names import MEMORY_SERVER
 from remit.memory import session_start as memory
+from remit.memory.memory_server import instructions as about_memory
 from remit.memory.scope_gate import memory_id
-from remit.presentation.request_cost import RequestCost, listed_tokens, name_tokens
+from remit.presentation.instructions import instructions
+from remit.presentation.request_cost import RequestCost, listed_tokens
+from remit.presentation.served_names import prefix
 from remit.search.search_service import Searcher
 from remit.sessions.definition_notices import accepted_notices, held_notices
 from remit.sessions.gateway_view import GatewayView, direct_tools, gateway_view
@@ -41,6 +45,7 @@ from remit.sessions.suggestions import (
 )
 from remit.states.state_service import StateService
 from remit.text.limits import Section, assemble
+from remit.text.token_estimate import estimate, name_tokens
 from remit.usage.familiarity import familiarities
 
 if TYPE_CHECKING:
@@ -173,18 +178,19 @@ class SessionService:
     def request_cost(self, context: Context) -> RequestCost:
         """Estimate what tools cost in the first request of a session, with and without Remit."""
         context, listed = self._list_tools(context)
-        searches = self._states.searches_itself(context)
         plan = self._states.plan(context)
         served, alone = self._gateway_view(listed, context).presentation, direct_tools(listed, context)
-        is_limited = plan.strategy is Strategy.AUTO and served.is_partial
+        memory = about_memory(context.workspace.project, prefix(MEMORY_SERVER))
+        is_limited = plan.strategy is Strategy.AUTO and served.is_partial and plan.lists_unused
         return RequestCost(
             definitions=sum(tool.tokens or 0 for tool in alone),
-            served=listed_tokens(served),
+            served=listed_tokens(served) + estimate(instructions(served, {}, memory) or ""),
             tools=len(alone),
-            names=name_tokens(tool.name for tool in alone) if searches else None,
+            names=name_tokens(tool.name for tool in alone) if plan.client_searches else None,
             listed=len(served.entries),
             own=len(served.own) + len(served.groups),
             budget=plan.token_budget if is_limited else None,
+            lists_unused=plan.lists_unused,
         )
 
     def _gateway_view(self, listed: Sequence[ToolDecision], context: Context) -> GatewayView:

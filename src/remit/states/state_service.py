@@ -108,7 +108,8 @@ class StateService:
 
     def plan(self, context: Context) -> ServingPlan:
         """Return the gateway's plan for this workspace, without endpoint options."""
-        return make_plan(self._configuration(context), EndpointChoice())
+        chosen = EndpointChoice(client_searches=self.searches_itself(context))
+        return make_plan(self._configuration(context), chosen)
 
     def searches_itself(self, context: Context) -> bool:
         """Tell whether the client searches tools by itself, and so sends names instead of definitions."""

@@ -6,6 +6,7 @@ tokenizers on real definitions.
 """
 
 import json
+from collections.abc import Iterable
 from math import ceil
 
 PER_RUN = 0.9
@@ -34,6 +35,11 @@ def definition_tokens(name: str, description: str | None = None, input_schema: s
         return estimate(f"- {name}: {description or ''}")
     head = _write({"name": name, "description": description or ""})
     return estimate(f'{head[:-1]},"input_schema":{_compact(input_schema)}}}')
+
+
+def name_tokens(names: Iterable[str]) -> int:
+    """Estimate the tokens of a list of names, which has one line for each."""
+    return estimate("".join(f"{name}\n" for name in names))
 
 
 def _compact(schema: str) -> str:

@@ -95,18 +95,20 @@ def test_claude_code_is_not_said_to_send_every_definition(sandbox: Sandbox, shop
     assert found["Tools"] == "200 tools from 1 server"
     said = re.fullmatch(
         r"Claude Code now: about ([\d,]+) \(names of 200 tools; definitions come when it searches\); "
-        r"with Remit: about ([\d,]+) \(5 definitions of its own\)",
+        r"with Remit: about ([\d,]+) \(2 definitions of its own, and its instructions\)",
         found["Tokens"],
     )
     assert said
     direct, served = (int(text.replace(",", "")) for text in said.groups())
     assert 6000 > direct > 1000 > served > 100
+    assert re.match(r"remit init save about [\d,]+ tokens per request: install it in ", found["Next"])
     sandbox.remit("install", "claude-code", "--yes", cwd=shop)
     found = rows(sandbox, shop)
     assert found["Clients"].startswith("Claude Code (1 server, with Remit)")
-    assert found["Tokens"] == (
-        f"with Remit: about {served} (5 definitions of its own); Claude Code alone: about {said[1]} "
-        "(names of 200 tools; definitions come when it searches)"
+    assert re.fullmatch(
+        r"with Remit: about \d{3} \(2 definitions of its own, and its instructions\); Claude Code alone: "
+        rf"about {said[1]} \(names of 200 tools; definitions come when it searches\)",
+        found["Tokens"],
     )
     assert found["Next"].startswith("remit tools ")
 
@@ -120,12 +122,14 @@ def test_the_cost_of_a_client_without_search_is_shown_with_and_without_remit(
     cursor = FoundClient("cursor", "Cursor", 1, is_installable=True, is_installed=False)
     overview = overview._replace(context=here, clients=[cursor], cost=RequestCost(15_812, 486, 90, own=5))
     assert cost_text(overview) == (
-        "Cursor now: about 15,800 (90 definitions); with Remit: about 486 (5 definitions of its own)"
+        "Cursor now: about 15,800 (90 definitions); with Remit: about 486 (5 definitions of its own, and its "
+        "instructions)"
     )
     cost = RequestCost(15_812, 4_486, 90, listed=30, own=5, budget=6_000)
     overview = overview._replace(clients=[cursor._replace(is_installed=True)], cost=cost)
     assert cost_text(overview) == (
-        "with Remit: about 4,490 (30 definitions within `token_budget`, 6,000, and 5 of its own); "
+        "with Remit: about 4,490 (30 definitions within `token_budget`, 6,000, 5 of its own, and its "
+        "instructions); "
         "Cursor alone: about 15,800 (90 definitions)"
     )
 
@@ -133,14 +137,18 @@ def test_the_cost_of_a_client_without_search_is_shown_with_and_without_remit(
 @pytest.mark.parametrize(
     ("cost", "why"),
     [
-        (RequestCost(900, 690, 9, names=100, own=5), "more, for so few tools, because of its own"),
+        (RequestCost(900, 690, 9, names=100, own=5), "more, because there are few tools to save on"),
+        (
+            RequestCost(900, 690, 9, names=100, listed=1, own=2, lists_unused=False),
+            "more, because there are few tools to save on",
+        ),
         (
             RequestCost(3_090, 3_780, 23, listed=23, own=5),
             "more, because all tools fit the budget; a lower `token_budget` sends fewer",
         ),
         (
             RequestCost(3_090, 3_780, 23, names=300, listed=23, own=5),
-            "more, because it sends definitions; a lower `token_budget` sends fewer",
+            "more, because `token_budget` is set; without it, Remit sends only tools used here",
         ),
     ],
 )
@@ -150,6 +158,21 @@ def test_a_higher_cost_with_remit_is_explained(
     with sandbox.registry() as registry:
         overview = read_overview(registry, open_installer(), str(shop))
     assert cost_text(overview._replace(cost=cost)).endswith(f"; {why}")
+
+
+def test_used_tools_are_sent_to_a_client_that_searches(sandbox: Sandbox, shop: Path) -> None:
+    cost = RequestCost(900, 90, 9, names=100, listed=3, own=2, lists_unused=False)
+    with sandbox.registry() as registry:
+        overview = read_overview(registry, open_installer(), str(shop))
+    said = "(3 definitions of tools used or pinned here, 2 of its own, and its instructions)"
+    assert said in cost_text(overview._replace(cost=cost))
+
+
+def test_savings_are_offered_only_where_there_are_some(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write_state("git")
+    assert rows(sandbox, shop)["Next"].startswith("remit init measure what the tools cost, ")
+    keep(sandbox, shop, "git", tools("git", 3))
+    assert rows(sandbox, shop)["Next"].startswith("remit init set rules and approvals ")
 
 
 def test_tools_that_only_remit_hides_cost_without_it(sandbox: Sandbox, shop: Path) -> None:

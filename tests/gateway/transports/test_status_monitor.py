@@ -62,6 +62,7 @@ def test_the_status_is_published_only_when_it_changed_and_withdrawn_at_the_end()
     (endpoint,) = second["endpoints"]
     assert (endpoint["agent"], endpoint["calls"], endpoint["errors"]) == ("reviewer", 1, 1)
     assert (endpoint["p50_ms"], endpoint["p95_ms"]) == (4, 4)
+    assert endpoint["available_tools"] == endpoint["listed_tools"] + 40
     assert notes.has_left
 
 

@@ -44,7 +44,8 @@ def test_it_names_the_size_the_structure_and_how_to_read_on_and_begins_the_resul
         f"about {tokens:,} tokens.",
         "Structure:",
         "$: array of 3,000 (object) with id (number), name (text)",
-        'Read on with `read_result`: `result` = "abc123" and `line`, `search` or `path`.',
+        'Read on with `read_result` (through `call_tool` if it is not listed): `result` = "abc123" and '
+        "`line`, `search` or `path`.",
         f"The beginning follows. Lines 1 to {shown} of 3,000. Continue with `line` = {shown + 1}.",
     ]
     assert given["content"][0]["text"].startswith(beginning.replace("\n", ""))
@@ -74,7 +75,8 @@ def test_structured_content_with_a_schema_becomes_a_valid_excerpt_that_says_so()
     part = made["structuredContent"]
     assert part["rows"] == ROWS[: len(part["rows"])]
     assert part["total"] == 3_000
-    assert 'read on with `read_result`: `result` = "abc123"' in part[NOTE_KEY]
+    assert "read on with `read_result` " in part[NOTE_KEY]
+    assert '`result` = "abc123"' in part[NOTE_KEY]
     assert LIMIT.fits(json.dumps(part))
 
 

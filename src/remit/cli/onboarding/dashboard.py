@@ -53,7 +53,7 @@ def cost_text(overview: Overview) -> str:
         text = f"with Remit: {remit}; {title} alone: {alone}"
     else:
         text = f"{title} now: {alone}; with Remit: {remit}"
-    return f"{text}; {_why_more(cost)}" if cost.served > cost.direct else text
+    return f"{text}; {_why_more(cost)}" if cost.saved < 0 else text
 
 
 def _sent_alone(cost: RequestCost) -> str:
@@ -63,19 +63,23 @@ def _sent_alone(cost: RequestCost) -> str:
 
 
 def _sent_by_remit(cost: RequestCost) -> str:
+    if not cost.listed:
+        return f"{_count(cost.own, 'definition')} of its own, and its instructions"
     listed = _count(cost.listed, "definition")
     if cost.budget is not None:
         listed = f"{listed} within `token_budget`, {cost.budget:,}"
-    return f"{listed}, and {cost.own:,} of its own" if cost.listed else f"{cost.own:,} definitions of its own"
+    elif not cost.lists_unused:
+        listed = f"{listed} of tools used or pinned here"
+    return f"{listed}, {cost.own:,} of its own, and its instructions"
 
 
 def _why_more(cost: RequestCost) -> str:
     """Say why Remit sends more than the client alone, and how to change that."""
-    if not cost.listed:
-        return "more, for so few tools, because of its own"
+    if not cost.lists_unused or not cost.listed:
+        return "more, because there are few tools to save on"
     if cost.names is None:
         return "more, because all tools fit the budget; a lower `token_budget` sends fewer"
-    return "more, because it sends definitions; a lower `token_budget` sends fewer"
+    return "more, because `token_budget` is set; without it, Remit sends only tools used here"
 
 
 def _rows(overview: Overview) -> Iterator[tuple[str, Sequence[str]]]:

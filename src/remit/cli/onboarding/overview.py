@@ -123,12 +123,21 @@ def next_step(overview: Overview) -> SuggestedCommand:
     if overview.errors:
         return SuggestedCommand("remit doctor", "see what is wrong, and the fix")
     if not client.is_installed and client.is_installable:
-        return SuggestedCommand("remit init", f"measure what it saves, and set it up in {client.title}")
+        return SuggestedCommand("remit init", f"{_reason(overview)} it in {client.title}")
     if overview.untrusted:
         return SuggestedCommand("remit trust", "read what these servers run, and decide")
     if overview.unlisted:
         return SuggestedCommand("remit scan --connect", "start the servers and list their tools")
     return SuggestedCommand("remit tools", "see every tool that is available here")
+
+
+def _reason(overview: Overview) -> str:
+    """Say what `remit init` is for: it offers to measure only what is unknown or saves something."""
+    if overview.unlisted:
+        return "measure what the tools cost, and install"
+    if overview.cost.saved > 0:
+        return f"save about {overview.cost.saved:,} tokens per request: install"
+    return "set rules and approvals for your tools: install"
 
 
 def _hidden_for(summary: Summary, cause: str) -> list[str]:

@@ -24,6 +24,7 @@ from remit.gateway.ports import (
     ListKind,
     PublishedList,
     SessionView,
+    ToolCounts,
 )
 from remit.gateway.requests.client_request import ClientRequest, ClientSession
 from remit.gateway.requests.pending_elicitations import PendingElicitations
@@ -83,6 +84,11 @@ class Dispatcher:
             "subscriptions/listen": self._listen,
             "logging/setLevel": self._set_level,
         }
+
+    @property
+    def tool_counts(self) -> ToolCounts:
+        """How many tools the endpoint lists, of those that can be called."""
+        return self._endpoint.tool_counts
 
     @property
     def instructions(self) -> str | None:

@@ -10,7 +10,7 @@ from remit.decision.projects import Workspace
 from remit.decision.tool_lookup import near_names
 from remit.gateway.memory_tools import MemoryTools
 from remit.gateway.memory_upstream import FindReachable, call_memory
-from remit.gateway.ports import EndpointChange, EndpointSpec, PublishedList, SessionView
+from remit.gateway.ports import EndpointChange, EndpointSpec, PublishedList, SessionView, ToolCounts
 from remit.gateway.registry_worker import RegistryWorker
 from remit.gateway.transports.lifecycle import GatewayOpeners, Print, run_until_stopped
 from remit.gateway.transports.stdio_server import serve_stdio
@@ -35,6 +35,11 @@ class MemoryEndpoint:
         self._tools = MemoryTools(memory)
         self._listing = PublishedList(self._tools.tools(), "all")
         self.instructions: str | None = instructions(memory.workspace.project)
+
+    @property
+    def tool_counts(self) -> ToolCounts:
+        """How many tools are listed: all of them."""
+        return ToolCounts(len(self._listing.items), len(self._listing.items))
 
     async def tools(
         self,

@@ -66,6 +66,8 @@ def _endpoint(spec: EndpointSpec, dispatcher: Dispatcher) -> dict[str, Any]:
     p50, p95 = dispatcher.statistics.percentiles()
     return {
         **spec._asdict(),
+        "listed_tools": dispatcher.tool_counts.listed,
+        "available_tools": dispatcher.tool_counts.available,
         "sessions": dispatcher.sessions,
         "listeners": len(dispatcher.subscribers),
         "calls": dispatcher.statistics.calls,

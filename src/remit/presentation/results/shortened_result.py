@@ -37,7 +37,7 @@ def shortened(
     """
     lines = "1 line" if document.lines == 1 else f"{document.lines:,} lines"
     size = f"{size_of(document.text)}, {lines}, about {estimate(document.text):,} tokens"
-    how = f'`{OwnTool.READ}`: `result` = "{result}"'
+    how = f'`{OwnTool.READ}` (through `{OwnTool.CALL}` if it is not listed): `result` = "{result}"'
     opening = f"Remit kept this result, which is over the limit of {limit}: {size}."
     reading = f"Read on with {how} and `line`, `search` or `path`."
     structure = shape(document, limit.share(_FOR_SHAPE))
