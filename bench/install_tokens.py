@@ -3,7 +3,8 @@
 The real client runs three ways: with its own search for tools switched off, with that search, and with Remit
 installed; its model is a script on loopback. What a way costs is what its first request has more than the one
 of a client without any server: definitions, names, instructions and the texts of hooks. With Remit it is
-measured again after a session that used some tools, which then are in the request.
+measured again after a session that used some tools, which then are in the request. With few servers there is
+less to save, so it is measured with three of them and with one, too.
 
     install_tokens.py CLAUDE SERVERS    the client, and the folder that `make test-servers` fills
 """
@@ -39,6 +40,10 @@ SERVERS: dict[str, tuple[Sequence[str], Mapping[str, str]]] = {
     "mcp-server-github": ((), {"GITHUB_PERSONAL_ACCESS_TOKEN": "none"}),
     "notion-mcp-server": ((), {"NOTION_TOKEN": "none"}),
 }
+FEW = {
+    "three servers": ("mcp-server-everything", "mcp-server-filesystem", "mcp-server-github"),
+    "one server": ("mcp-server-filesystem",),
+}
 USED: tuple[tuple[str, dict[str, object], str], ...] = (  # in the session between the two with Remit
     ("mcp-server-everything__echo", {"message": "one"}, "one"),
     ("mcp-server-everything__get-sum", {"a": 3, "b": 4}, "7"),
@@ -47,15 +52,15 @@ USED: tuple[tuple[str, dict[str, object], str], ...] = (  # in the session betwe
 
 
 class Home:
-    """A user's home in a temporary folder, with ten servers or with none."""
+    """A user's home in a temporary folder, with some servers or with none."""
 
-    def __init__(self, root: Path, claude: str, servers: Path | None) -> None:
+    def __init__(self, root: Path, claude: str, servers: Path | None, names: Sequence[str] = ()) -> None:
         self.home, self.project, self.data = root / "home", root / "shop", root / "data"
         self.claude = claude
         (self.home / ".claude").mkdir(parents=True)
         self.project.mkdir(parents=True)
         (self.project / ".git").mkdir()
-        entries = {} if servers is None else {name: self._entry(servers, name) for name in SERVERS}
+        entries = {} if servers is None else {name: self._entry(servers, name) for name in names or SERVERS}
         (self.home / ".claude.json").write_text(json.dumps({"mcpServers": entries}, indent=2))
         rules = sorted({f"mcp__{name.partition('__')[0]}" for name, _, _ in USED})
         allowed = {"permissions": {"allow": ["mcp__remit", *rules]}}
@@ -113,7 +118,25 @@ def measure(root: Path, claude: str, servers: Path) -> dict[str, Any]:
         },
         "called": len(USED),
         "answered": sum(sign in result for (_, _, sign), result in zip(USED, reached.results, strict=True)),
+        "few": {
+            label: measure_few(
+                Home(root / label.replace(" ", "-"), claude, servers, names), without, without_search
+            )
+            for label, names in FEW.items()
+        },
         "listed after use": [name for name, _, _ in USED if f"mcp__remit__{name}" in used.tools],
+    }
+
+
+def measure_few(home: Home, without: int, without_search: int) -> dict[str, int]:
+    off, on = home.session(search=False), home.session()
+    home.remit("install", "claude-code", "--yes")
+    home.remit("scan", "--connect")
+    return {
+        "tools": len(of_servers(off)),
+        "search off": cost(off) - without_search,
+        "search on": cost(on) - without,
+        "remit": cost(home.session()) - without,
     }
 
 
