@@ -168,6 +168,32 @@ def test_what_servers_tell_and_hold_passes_between_the_eras(
     anyio.run(talk)
 
 
+@pytest.mark.parametrize(("back", "starts"), [("old", 3), ("new", 1)])
+def test_in_the_new_era_the_list_has_what_a_server_offers_to_any_client_and_calls_do_not_change_it(
+    place: ServedProject, tmp_path: Path, back: str, starts: int
+) -> None:
+    note = tmp_path / "starts"
+    command = server_command("by_hand.py", "--era", back, "--summarizes", "--note", str(note))
+    place.declare({"desk": command}, 'strategy = "state"\n')
+    command, *arguments = place.command()
+    started = StdioServerParameters(
+        command=command, args=arguments, env=place.environment, cwd=str(place.project)
+    )
+
+    async def talk() -> None:
+        with anyio.fail_after(PATIENCE):
+            async with Client(started, mode=NEW, cache=None) as client:  # it can answer nothing
+                listed = [tool.name for tool in (await client.list_tools()).tools]
+                assert "desk__summarize" in listed
+                assert await said(client, "desk__echo", text="here") == "here"
+                with pytest.raises(MCPError):
+                    await client.call_tool("desk__summarize", {})
+                assert [tool.name for tool in (await client.list_tools()).tools] == listed
+
+    anyio.run(talk)
+    assert len(note.read_text().splitlines()) <= starts
+
+
 @pytest.mark.parametrize("front", [OLD, NEW])
 @pytest.mark.parametrize("back", ["old", "both"])
 def test_a_change_of_an_upstream_reaches_the_client(place: ServedProject, front: str, back: str) -> None:

@@ -83,7 +83,13 @@ class FakeLinks:
             return answer(params)
         return {"content": [{"type": "text", "text": f"{upstream.label} did {params.get('name')}"}]}
 
-    async def list_all(self, upstream: Upstream, *, parts: frozenset[str] = frozenset()) -> ServerLists:  # noqa: ARG002
+    async def list_all(
+        self,
+        upstream: Upstream,
+        *,
+        parts: frozenset[str] = frozenset(),  # noqa: ARG002
+        caller: RequestContext | None = None,  # noqa: ARG002
+    ) -> ServerLists:
         self._keys[upstream.label] = upstream.key
         self.stocked.append(upstream.label)
         if self.before_stock is not None:

@@ -75,6 +75,9 @@ class StubEndpoint:
     def withheld(self, capabilities: Mapping[str, Any]) -> frozenset[str]:  # noqa: ARG002
         return frozenset()
 
+    def list_for_all(self) -> None:
+        pass
+
     def promotes(self, asked: Params) -> str | None:
         return "found" if asked["name"] in ("find", "refuse") else None
 

@@ -149,6 +149,10 @@ class LiveEndpoint:
         """Return the names of tools that are not for sessions with these capabilities."""
         return self._lists.last.withheld(capabilities, self._refresher.offers)
 
+    def list_for_all(self) -> None:
+        """List what servers offer to any client, because the list is for all."""
+        self._refresher.list_for_all()
+
     def promotes(self, asked: Params) -> str | None:
         """Return the name of the deferred tool that `call_tool` is asked to call, if the plan promotes it."""
         lists, name = self._lists.last, asked.get("name")

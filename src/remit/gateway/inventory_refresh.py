@@ -16,6 +16,7 @@ from remit.gateway.listing_keeper import MOST_AT_ONCE, ListingKeeper
 from remit.gateway.memory_upstream import MemoryUpstream
 from remit.gateway.published_lists import PublishedLists
 from remit.gateway.registry_worker import RegistryWorker
+from remit.gateway.requests.request_contexts import RelayRequestContext
 from remit.gateway.session_offers import SessionOffers
 from remit.protocol.traffic import TokenBucket
 from remit.upstream.ports import RequestContext, ServerLists, UpstreamPool
@@ -60,6 +61,19 @@ class InventoryRefresher:
         self._has_idled = anyio.Event()
         self._has_idled.set()
         self.offers = SessionOffers()
+        self._lists_for_all = False
+        self._asked_for_all: set[tuple[Key, str | None]] = set()  # with the digests of their entries
+
+    def list_for_all(self) -> None:
+        """From now on, also list what servers offer only to clients that can answer their questions.
+
+        A client without a session gets the same list as all others, so servers are asked once with all that
+        the endpoint can relay. Those that are not started yet are asked when they are.
+        """
+        if not self._lists_for_all:
+            self._lists_for_all = True
+            for key in self._askable & self._followed_up:
+                self.ask(key)
 
     def consider(self, lists: PublishedLists) -> None:
         """Ask the available servers that were never asked under their current entry."""
@@ -152,7 +166,10 @@ class InventoryRefresher:
         source = self._memory if upstream.source == REMIT else self._pool
         found = ServerLists()
         try:
-            found = await source.list_all(upstream, parts=PARTS)
+            if source is self._pool and self._asks_for_all(key, catalog):
+                found = await self._offered_to_all(upstream)
+            else:
+                found = await source.list_all(upstream, parts=PARTS)
             offer = await self._keeper.read(self.offers.combined(key, found), upstream)
         except UpstreamError as error:
             self._warn(key, upstream, error)
@@ -168,6 +185,22 @@ class InventoryRefresher:
         except RemitError as error:
             _log.warning("could not store the tools of %s: %s", upstream.label, error)
         self._signal.set()
+
+    def _asks_for_all(self, key: Key, catalog: EndpointCatalog) -> bool:
+        """Check whether to ask a server with all capabilities: once, and in a list for all clients."""
+        mark = (key, catalog.servers[key].digest)
+        if not self._lists_for_all or mark in self._asked_for_all:
+            return False
+        self._asked_for_all.add(mark)
+        return True
+
+    async def _offered_to_all(self, upstream: Upstream) -> ServerLists:
+        """List what a server offers to a client with all capabilities, in a session that ends at once."""
+        context = RelayRequestContext(f"lists of {upstream.label}")
+        try:
+            return await self._pool.list_all(upstream, parts=PARTS, caller=context)
+        finally:
+            await self._pool.leave(context.session)
 
     def _warn_of(self, offer: Offer, upstream: Upstream) -> None:
         """Log tools that cannot be used, once each: nothing else explains why they are missing."""

@@ -95,6 +95,10 @@ class Endpoint(Protocol):
         """Return the names of tools that are not for sessions with these capabilities."""
         ...
 
+    def list_for_all(self) -> None:
+        """List what servers offer to any client, because the list is for all."""
+        ...
+
     def promotes(self, asked: Params) -> str | None:
         """Return the name of the tool that a session lists once this call has succeeded, if any."""
         ...

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from remit.decision.declarations import Key
+from remit.presentation.app_metadata import EXTENSION as APPS
 from remit.protocol.json_rpc import Answer, Params
 from remit.upstream.upstream_model import Failure, Upstream
 
@@ -95,9 +96,20 @@ class ServerLists(NamedTuple):
     note_kept: Callable[[], None] = lambda: None  # call it once the tools are stored
 
 
+# What an endpoint can relay to its clients, and declares where it asks for no client in particular.
+RELAYED: Mapping[str, Any] = MappingProxyType(
+    {
+        "elicitation": {"form": {}, "url": {}},
+        "sampling": {"tools": {}},
+        "roots": {},
+        "extensions": {APPS: {"mimeTypes": ["text/html;profile=mcp-app"]}},
+    }
+)
+
+
 def canonical_capabilities(capabilities: Mapping[str, Any]) -> str:
     """Write capabilities so that equal ones are equal texts."""
-    return json.dumps(capabilities, sort_keys=True) if capabilities else "{}"
+    return json.dumps(dict(capabilities), sort_keys=True) if capabilities else "{}"
 
 
 class UpstreamNotification(NamedTuple):
@@ -126,9 +138,13 @@ class UpstreamPool(Protocol):
         ...
 
     async def list_all(
-        self, upstream: Upstream, *, parts: frozenset[str] = frozenset({"tools"})
+        self,
+        upstream: Upstream,
+        *,
+        parts: frozenset[str] = frozenset({"tools"}),
+        caller: RequestContext | None = None,
     ) -> ServerLists:
-        """List all pages of `tools`, `resources`, `templates` or `prompts`.
+        """List all pages of `tools`, `resources`, `templates` or `prompts`, in a caller's session or any.
 
         Raises:
             UpstreamError: it cannot be reached, or violates the protocol.

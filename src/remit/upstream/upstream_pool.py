@@ -57,9 +57,13 @@ class LiveUpstreamPool:
             supervisor.statistics.count(time.perf_counter() - began, failed=failed)
 
     async def list_all(
-        self, upstream: Upstream, *, parts: frozenset[str] = frozenset({"tools"})
+        self,
+        upstream: Upstream,
+        *,
+        parts: frozenset[str] = frozenset({"tools"}),
+        caller: RequestContext | None = None,
     ) -> ServerLists:
-        """List all pages of `tools`, `resources`, `templates` or `prompts`.
+        """List all pages of `tools`, `resources`, `templates` or `prompts`, in a caller's session or any.
 
         Raises:
             UpstreamError: the upstream cannot be reached, or violates the protocol.
@@ -69,7 +73,7 @@ class LiveUpstreamPool:
         async def work(session: UpstreamSession) -> ServerLists:
             return await _listed(supervisor, session, parts)
 
-        return await self._with_session(supervisor, None, upstream.deadline, work)
+        return await self._with_session(supervisor, caller, upstream.deadline, work)
 
     async def list_first(self, upstream: Upstream, caller: RequestContext) -> ServerLists | None:
         """List the tools of a caller's session, which may have to start; None if it lists the stored ones.

@@ -1,10 +1,11 @@
 """A server of plain Python, which is there within milliseconds, and misbehaves as it is told.
 
     by_hand.py [--era old|new|both] [--tools COUNT | --list FILE] [--fault FAULT] [--at METHOD]
-               [--deaf] [--note FILE]
+               [--deaf] [--note FILE] [--summarizes]
 
 A fault happens when the method is asked for; at `start`, before anything is. A deaf server heeds neither the
-end of its input nor a request to end, and has a child that outlives it.
+end of its input nor a request to end, and has a child that outlives it. With `--summarizes` it has one more
+tool for clients that it can ask for a sample.
 """
 
 import argparse
@@ -35,6 +36,7 @@ OWN = (
     {"name": "work", "description": "Tell of progress, then be done.", "inputSchema": NOTHING},
     {"name": "where", "description": "Tell where and how it runs.", "inputSchema": NOTHING},
 )
+SUMMARIZE = {"name": "summarize", "description": "Ask a model.", "inputSchema": NOTHING}
 PASSING = {"name": "passing", "description": "Come and go.", "inputSchema": NOTHING}
 LONG_LINE, DRIPS, NOTES = 30 * 2**20, 1_000, 50_000
 
@@ -50,6 +52,8 @@ class UnknownError(Exception):
 class Server:
     era: str
     others: list[Result]  # the tools besides its own
+    summarizes: bool = False
+    client: Mapping[str, Any] = field(default_factory=dict[str, Any])  # its capabilities
     passing: bool = False
     listening: dict[Any, bool] = field(default_factory=dict[Any, bool])  # the requests that wait for changes
     unanswered: list[Request] = field(default_factory=list[Request])
@@ -83,6 +87,9 @@ class Server:
         modern = VERSION in params.get("_meta", {})
         if (modern and self.era == "old") or (not modern and self.era == "new"):
             raise UnknownError("method")
+        if modern or request["method"] == "initialize":
+            declared = params["_meta"].get(f"{META}clientCapabilities") if modern else params["capabilities"]
+            self.client = declared or {}
         match request["method"]:
             case "initialize":
                 result: Result = {"protocolVersion": OLD, "capabilities": CAPABILITIES, "serverInfo": INFO}
@@ -93,7 +100,8 @@ class Server:
                 return None
             case "tools/list":
                 passing = [PASSING] if self.passing else []
-                result = {"tools": [*OWN, *passing, *self.others]}
+                more = [SUMMARIZE] if self.summarizes and "sampling" in self.client else []
+                result = {"tools": [*OWN, *more, *passing, *self.others]}
             case "tools/call":
                 result = self.called(params, request)
             case "resources/list":
@@ -123,6 +131,8 @@ class Server:
                 return {"content": [text(json.dumps(told))]}
             case name if name == "echo" or name in {tool["name"] for tool in self.others}:
                 return {"content": [text(str(arguments.get("text", request["id"])))]}
+            case "summarize" if self.summarizes and "sampling" in self.client:
+                return {"content": [text("in short")]}
             case "passing" if self.passing:
                 return {"content": [text("here")]}
             case _:
@@ -240,9 +250,10 @@ def main() -> None:
     parser.add_argument("--at", default="tools/call")
     parser.add_argument("--deaf", action="store_true")
     parser.add_argument("--note", help="a file for the processes' ids, a line for each start")
+    parser.add_argument("--summarizes", action="store_true")
     given = parser.parse_args()
     others = json.loads(given.list.read_text("utf-8")) if given.list else tools(given.tools)
-    server = Server(given.era, others)
+    server = Server(given.era, others, given.summarizes)
     processes = [os.getpid(), *([become_deaf()] if given.deaf else [])]
     if given.note:
         with open(given.note, "a", encoding="utf-8") as opened:

@@ -173,6 +173,7 @@ class Dispatcher:
         return era.answer({"_meta": {SUBSCRIPTION_KEY: request.id}}, request.method)
 
     async def _discover(self, request: ClientRequest, _: Params) -> Answer:
+        self._endpoint.list_for_all()  # a list follows
         answer: Answer = {
             "supportedVersions": list(request.era.versions),
             "capabilities": self.capabilities(request.era),
@@ -182,6 +183,7 @@ class Dispatcher:
     async def _list_tools(self, request: ClientRequest, params: Params) -> Answer:
         session = request.session
         if session is None:  # the list must not depend on the client
+            self._endpoint.list_for_all()
             return self._list("tools", await self._endpoint.tools(params))
         if session.withheld is None:
             await self._endpoint.tools(params)  # waits for servers that are being asked

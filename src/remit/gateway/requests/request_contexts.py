@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from remit.protocol.constants import ELICITATION_COMPLETE, is_at_least
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params
+from remit.upstream.ports import RELAYED
 
 Notify = Callable[[str, Params], Awaitable[None]]
 
@@ -147,6 +148,33 @@ class ClosedRequestContext:
             JsonRpcError: always.
         """
         raise JsonRpcError(ErrorCode.METHOD_NOT_FOUND, "the client is gone")
+
+    async def notify(self, method: str, params: Params) -> None:
+        """Do nothing."""
+
+
+class RelayRequestContext:
+    """The context in which the endpoint asks a server for all that it offers to any client.
+
+    It declares everything that the endpoint relays. Nothing is relayed while it lists: no client asked.
+    """
+
+    takes_input_required = False
+    principal = None
+    bound_projects: frozenset[str] | None = frozenset()
+    capabilities = RELAYED
+    log_level = None
+
+    def __init__(self, session: str) -> None:
+        self.session = session
+
+    async def send_request(self, method: str, params: Params) -> Answer:  # noqa: ARG002 - part of the interface
+        """Refuse: no client asked.
+
+        Raises:
+            JsonRpcError: always.
+        """
+        raise JsonRpcError(ErrorCode.METHOD_NOT_FOUND, f"`{method}` cannot be asked during this request")
 
     async def notify(self, method: str, params: Params) -> None:
         """Do nothing."""

@@ -53,6 +53,9 @@ class MemoryEndpoint:
         """Return no names: all tools are for all clients."""
         return frozenset()
 
+    def list_for_all(self) -> None:
+        """Do nothing: all tools are for all clients."""
+
     def promotes(self, asked: Params) -> str | None:
         """Return None, because all tools are listed."""
 

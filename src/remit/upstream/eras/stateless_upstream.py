@@ -17,7 +17,7 @@ from remit.upstream.eras.upstream_era import (
 )
 from remit.upstream.messaging.change_streams import ChangeStreams
 from remit.upstream.messaging.messages import ProtocolError, RefusedError
-from remit.upstream.ports import RequestContext
+from remit.upstream.ports import RELAYED, RequestContext
 
 if TYPE_CHECKING:
     from remit.upstream.connection import Connection
@@ -84,8 +84,11 @@ class StatelessUpstream:
         """Do nothing: there is no session to confirm."""
 
     def envelope(self, handshake: HandshakeResult, client: Params, caller: RequestContext | None) -> Answer:
-        """Return the version, the client, and the caller's capabilities and log level."""
-        capabilities = {} if caller is None else dict(caller.capabilities)
+        """Return the version, the client, and the caller's capabilities and log level.
+
+        Lists are asked for without a caller: they are for all clients, whatever each can answer.
+        """
+        capabilities = dict(RELAYED if caller is None else caller.capabilities)
         envelope = _envelope(handshake.version, client, capabilities)
         if caller is not None and caller.log_level is not None:
             envelope[LOG_LEVEL_KEY] = caller.log_level
