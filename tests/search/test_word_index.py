@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from remit.search.documents import PAIR_WEIGHT, Columns, parse_query, query_words
-from remit.search.word_index import Tokenizer, build_word_index
+from remit.search.word_index import build_word_index
+from remit.search.word_tokenizer import Tokenizer
 
 TEXT = """
     read reads reading file files folder list listing create created git commit commits branch naïve Über mail

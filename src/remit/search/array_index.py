@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from remit.search.documents import QUOTE_WEIGHT, Columns, QueryTerms
 from remit.search.ports import Selection, Vector
 from remit.search.ranking import Fusion, Hit
-from remit.search.word_index import Floats, Tokenizer, build_word_index
+from remit.search.word_index import Floats, build_word_index
+from remit.search.word_tokenizer import Tokenizer
 
 _DIGITS = 6  # more digits would depend on the order of addition
 _NOISE = 10.0**-_DIGITS

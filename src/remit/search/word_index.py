@@ -4,13 +4,12 @@ from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
-from typing import cast
 
-import apsw
 import numpy as np
 from numpy.typing import NDArray
 
 from remit.search.documents import COLUMN_WEIGHTS, PAIR_WEIGHT, Columns
+from remit.search.word_tokenizer import Tokenizer
 
 _SATURATION, _LENGTH = 1.2, 0.75  # k1 and b of FTS5's bm25()
 _SHIFT = 32  # bits per term number
@@ -18,21 +17,6 @@ _RAREST = 1e-6  # weight of a term that occurs in at least half of all documents
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int32]
-
-
-class Tokenizer:
-    """Splits text into terms with FTS5's own tokenizer, `porter unicode61`."""
-
-    def __init__(self) -> None:
-        self._connection = apsw.Connection(":memory:")
-        self._tokenizer = self._connection.fts5_tokenizer("porter", ["unicode61"])
-
-    def __call__(self, text: str) -> list[str]:
-        data = text.encode("utf-8", "replace")
-        found = self._tokenizer(
-            data, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
-        )
-        return cast(list[str], found)  # without offsets and synonyms, each term is a plain string
 
 
 class _Numbers(dict[str, int]):

@@ -26,6 +26,9 @@ class Database(Protocol):
     @property
     def place(self) -> str: ...  # for messages: a path, or an address without a password
 
+    @property
+    def has_full_text_index(self) -> bool: ...  # whether it splits and scores texts by itself, like SQLite
+
     def close(self, *, quickly: bool = False) -> None: ...  # quickly: leave cleaning up to a later process
 
     def run(self, query: str, /, **values: Value) -> None: ...

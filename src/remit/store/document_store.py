@@ -1,9 +1,9 @@
-"""Stores the search documents and vectors of tools, and searches them in SQL."""
+"""Stores the search documents and vectors of tools, and searches them in SQLite."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from itertools import count, islice
 from typing import TYPE_CHECKING
@@ -18,15 +18,15 @@ from remit.search.documents import (
     definition_document,
     indexed_columns,
 )
-from remit.search.ports import IndexEntry, Vector
+from remit.search.ports import Index, IndexEntry, Vector
 from remit.search.ranking import Hit
 from remit.store.database import Database, scope_parameters
 
 if TYPE_CHECKING:
     from remit.decision.projects import Workspace
 
-_LEAST_DEPTH = 100  # per arm: the best tool overall may be first in neither
-_MOST_MATCHES = 2000  # matching documents; words that match more carry little information
+LEAST_DEPTH = 100  # per arm: the best tool overall may be first in neither
+MOST_MATCHES = 2000  # matching documents; words that match more carry little information
 _SELECTIONS = count(1)
 
 
@@ -64,9 +64,13 @@ class SqlDocuments:
         """Return whether vectors can be compared here."""
         return self._database.can_compare()
 
-    def index(self, workspace: Workspace, model: str | None) -> SqlIndex:
+    def index(self, workspace: Workspace, model: str | None) -> Index:
         """Open an index of a workspace's tools; with a model, call `can_compare` first."""
-        return SqlIndex(self._database, workspace, model)
+        if self._database.has_full_text_index:
+            return SqlIndex(self._database, workspace, model)
+        from remit.store.postgres.postgres_document_index import PostgresDocumentIndex  # it imports this
+
+        return PostgresDocumentIndex(self._database, workspace, model)
 
     def entries(self, model: str | None) -> list[IndexEntry]:
         """List the documents of all projects for an in-memory index."""
@@ -75,7 +79,7 @@ class SqlDocuments:
 
 
 class SqlIndex:
-    """An index in SQL; selections never contain tools outside the workspace's scope."""
+    """An index in SQLite; selections never contain tools outside the workspace's scope."""
 
     def __init__(self, database: Database, workspace: Workspace, model: str | None) -> None:
         self._database = database
@@ -102,22 +106,10 @@ class SqlIndex:
 
     def hits(self, query_terms: QueryTerms, vectors: Sequence[Vector], among: int, depth: int) -> list[Hit]:
         """Find documents that share words with a query or are close to it in meaning."""
-        deep = max(depth, _LEAST_DEPTH)
+        deep = max(depth, LEAST_DEPTH)
         by_words = self._by_words(query_terms, among)
         meanings = self._by_meaning(vectors[0], among, deep) if vectors else {}
-        best = list(dict.fromkeys((*list(by_words)[:deep], *meanings)))
-        if vectors:
-            meanings |= self._meanings(vectors[0], [id for id in best if id not in meanings])
-        parts = [self._meanings(part, best) for part in vectors[1:]]
-        return [
-            Hit(
-                id,
-                by_words.get(id, 0.0),
-                meanings.get(id),
-                max((part.get(id, 0.0) for part in parts), default=None),
-            )
-            for id in best
-        ]
+        return joined_hits(by_words, meanings, vectors, deep, self._meanings)
 
     def _by_words(self, query_terms: QueryTerms, among: int) -> dict[int, float]:
         """Score documents by words, adjacent words at half weight, and quotations more; best first."""
@@ -132,7 +124,7 @@ class SqlIndex:
         if not phrases:
             return {}
         match = " OR ".join(f'"{phrase}"' for phrase in phrases)
-        return dict(self._database.rows("documents_by_words", match=match, among=among, most=_MOST_MATCHES))
+        return dict(self._database.rows("documents_by_words", match=match, among=among, most=MOST_MATCHES))
 
     def _containing(self, words: Sequence[str], among: int) -> set[int]:
         if not words:
@@ -147,6 +139,30 @@ class SqlIndex:
     def _meanings(self, vector: Vector, documents: Sequence[int]) -> dict[int, float]:
         query = {"model": self._model, "vector": vector, "documents": json.dumps(documents)}
         return dict(self._database.rows("meanings_of_documents", **query))
+
+
+def joined_hits(
+    by_words: Mapping[int, float],
+    by_meaning: Mapping[int, float],
+    vectors: Sequence[Vector],
+    depth: int,
+    compare: Callable[[Vector, Sequence[int]], Mapping[int, float]],
+) -> list[Hit]:
+    """Join what was found by words and by meaning, comparing the rest of both with a query and its parts."""
+    best = list(dict.fromkeys((*list(by_words)[:depth], *by_meaning)))
+    meanings = dict(by_meaning)
+    if vectors:
+        meanings |= compare(vectors[0], [id for id in best if id not in meanings])
+    parts = [compare(part, best) for part in vectors[1:]]
+    return [
+        Hit(
+            id,
+            by_words.get(id, 0.0),
+            meanings.get(id),
+            max((part.get(id, 0.0) for part in parts), default=None),
+        )
+        for id in best
+    ]
 
 
 def _read(database: Database, workspace: Workspace) -> None:

@@ -1,4 +1,4 @@
-"""Searches memory by words and by meaning, comparing the signs of vectors first, then exact vectors."""
+"""Searches memory in SQLite by words and by meaning: the signs of vectors first, then whole vectors."""
 
 import json
 import struct
@@ -14,8 +14,8 @@ from remit.store.binary_vector_search import OpenSignIndex, SignSearch
 from remit.store.database import Database
 
 MANY = 5_000  # artifacts; a larger project probably has most of them
-_MATCHES = 8_000  # matching artifacts; words that match more carry little information
-_DEEP = 400  # documents per arm: the best overall may be first in neither
+MOST_MATCHES = 8_000  # matching artifacts; words that match more carry little information
+DEEP = 400  # documents per arm: the best overall may be first in neither
 
 
 class MemoryIndex:
@@ -27,6 +27,9 @@ class MemoryIndex:
         self._database = database
         self._codes = SignSearch(database, open_sign_index)
         self._many = many
+
+    def add_words(self) -> None:
+        """Do nothing: triggers index new texts."""
 
     def hits(
         self,
@@ -96,7 +99,7 @@ class MemoryIndex:
         return self._scored(f"place : ({places}) AND {{name body}} : ({phrases})")
 
     def _scored(self, match: str) -> dict[int, float]:
-        return dict(self._database.rows("memory_by_words", match=match, most=_DEEP))
+        return dict(self._database.rows("memory_by_words", match=match, most=DEEP))
 
     def _among(self, nodes: Iterable[int], homes: Sequence[Home], kinds: Sequence[ArtifactKind]) -> set[int]:
         """Return the artifacts that belong to the given homes and kinds."""
@@ -106,17 +109,9 @@ class MemoryIndex:
         return inside.union(id for (id,) in found)
 
     def _rarest(self, words: Sequence[str]) -> list[str]:
-        """Return the rarest words: at least one, and more while few artifacts contain them."""
+        """Return the rarest words."""
         counts = {word: self._database.rows("memory_word_count", match=f'"{word}"')[0][0] for word in words}
-        kept: list[str] = []
-        total = 0
-        for word in sorted(words, key=lambda word: counts[word]):
-            total += counts[word]
-            if kept and total > _MATCHES:
-                break
-            if counts[word]:
-                kept.append(word)
-        return kept
+        return rarest(words, counts)
 
     def _by_meaning(
         self,
@@ -128,7 +123,7 @@ class MemoryIndex:
     ) -> dict[int, float | None]:
         """Compare a query with the artifacts found by words and those with the nearest signs."""
         while True:
-            near = self._codes.nearest(signs(vector), homes, kinds, _DEEP, is_large=is_large)
+            near = self._codes.nearest(signs(vector), homes, kinds, DEEP, is_large=is_large)
             meanings = self._meanings(vector, dict.fromkeys((*found, *near)))
             gone = [id for id in near if id not in meanings]
             if not gone or not self._codes.drop(gone):
@@ -147,6 +142,19 @@ class MemoryIndex:
 
     def _size(self, homes: Sequence[Home]) -> int:
         return self._database.rows("memory_size", homes=_ids(homes), most=self._many + 1)[0][0]
+
+
+def rarest(words: Sequence[str], counts: Mapping[str, int]) -> list[str]:
+    """Return the rarest words: at least one, and more while few artifacts contain them."""
+    kept: list[str] = []
+    total = 0
+    for word in sorted(words, key=lambda word: counts[word]):
+        total += counts[word]
+        if kept and total > MOST_MATCHES:
+            break
+        if counts[word]:
+            kept.append(word)
+    return kept
 
 
 def signs(vector: Vector) -> bytes:

@@ -1,9 +1,9 @@
 """Stores memory as a graph of nodes and edges; each node belongs to a home."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from typing import Any, cast
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any, cast
 
 from remit.decision.projects import Project, Workspace
 from remit.memory.artifacts import (
@@ -34,6 +34,9 @@ from remit.store.binary_vector_search import OpenSignIndex
 from remit.store.database import Database, Row
 from remit.store.memory_index import MANY, MemoryIndex
 
+if TYPE_CHECKING:
+    from remit.store.postgres.postgres_memory_index import PostgresMemoryIndex
+
 _GLOBAL = ""
 _MOST_ALIKE = 50  # decisions that share the most words with a new one
 
@@ -45,11 +48,14 @@ class SqlMemory:
         self, database: Database, open_sign_index: OpenSignIndex | None = None, many: int = MANY
     ) -> None:
         self._database = database
-        self._index = MemoryIndex(database, open_sign_index, many)
+        self._index = _open_index(database, open_sign_index, many)
 
-    def transaction(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def transaction(self) -> Generator[None]:
         """Run several operations atomically."""
-        return self._database.transaction()
+        with self._database.transaction():
+            yield
+            self._index.add_words()
 
     def within(self, seconds: float) -> AbstractContextManager[None]:
         """Limit how long reading may take."""
@@ -309,6 +315,16 @@ class SqlMemory:
             self._database.run_each(
                 "memory_add_word", [{"home": home.id, "word": word, "node": node} for word in words]
             )
+
+
+def _open_index(
+    database: Database, open_sign_index: OpenSignIndex | None, many: int
+) -> "MemoryIndex | PostgresMemoryIndex":
+    if database.has_full_text_index:
+        return MemoryIndex(database, open_sign_index, many)
+    from remit.store.postgres.postgres_memory_index import PostgresMemoryIndex  # not everywhere installed
+
+    return PostgresMemoryIndex(database, many)
 
 
 def kept(row: Row) -> StoredArtifact:

@@ -29,6 +29,8 @@ _MOVE_AWAY = "move the file away and run `remit scan`: the tools are found again
 class SqliteDatabase:
     """A connection to Remit's database in a file."""
 
+    has_full_text_index = True
+
     def __init__(self, path: str, *, busy_timeout: float = PATIENCE) -> None:
         self.place = path
         self._busy_timeout = busy_timeout  # seconds

@@ -19,7 +19,7 @@ from psycopg.conninfo import make_conninfo
 from remit.errors import StoreTimeoutError, StoreUnavailableError
 from remit.store.database import Row, Value
 from remit.store.named_queries import SQL, NamedQueries
-from remit.store.postgres import postgres_schema, revision_listener
+from remit.store.postgres import pgvector_adapter, postgres_schema, revision_listener
 from remit.store.postgres.postgres_address import connection_parameters, shown
 
 _WRITES = re.compile(r"\b(insert|update|delete)\b")
@@ -41,6 +41,8 @@ QUERIES = NamedQueries(FOLDERS, translate)
 
 class PostgresDatabase:
     """A connection to Remit's database in PostgreSQL, opened again after it was lost."""
+
+    has_full_text_index = False  # its own knows no rarity of words: see `word_postings`
 
     def __init__(self, address: str, *, patience: float) -> None:
         self.place = shown(address)
@@ -214,6 +216,7 @@ class PostgresDatabase:
         try:
             connection.adapters.register_loader("numeric", _NumberLoader)
             postgres_schema.prepare(connection, self.place)
+            pgvector_adapter.register(connection)
             patience = max(1, int(self._patience * 1000))
             connection.execute("select set_config('lock_timeout', %s, false)", [str(patience)])
         except BaseException:

@@ -19,6 +19,14 @@ create function json_each(text) returns table (value text)
 language sql immutable parallel safe
 as $$ select json_array_elements_text(replace($1, '\u0000', '\ufffd')::json) $$; -- PostgreSQL cannot hold NUL
 
+-- Vectors are columns of pgvector, without a number of dimensions, which depends on the model; their length in bytes is
+-- that of 32-bit floats.
+
+create function length(vector) returns integer language sql immutable parallel safe return 4 * vector_dims($1);
+
+create function vec_distance_cosine(vector, vector) returns double precision
+language sql immutable parallel safe return $1 <=> $2;
+
 create table projects (
     hash text collate "C" primary key,
     path text collate "C" not null,
@@ -33,8 +41,28 @@ create table documents (
     server text not null,
     body text not null,
     params text not null,
-    details text not null
+    details text not null,
+    size integer -- number of terms; null: they are not in the word index yet
 );
+create index documents_without_terms on documents (id) where size is null;
+
+-- The word index: terms, and pairs of adjacent ones, as FTS5 would split and stem them. Equality is leakproof, so that
+-- row-level security lets an index find them; a full-text match would read every row.
+create table document_terms (
+    term text collate "C" not null,
+    document_id bigint not null, -- without a foreign key, which would be checked for each term
+    weight real not null, -- sum of the weights of the columns that contain it
+    size integer not null, -- of its document
+    primary key (term, document_id) include (weight, size)
+);
+create index document_terms_by_document on document_terms (document_id);
+
+create function forget_document_terms() returns trigger language plpgsql set remit.everything = 'on' as $$
+begin
+    delete from document_terms where document_id = old.id;
+    return null;
+end $$;
+create trigger document_forgotten after delete on documents for each row execute function forget_document_terms();
 
 create table definitions (
     id bigint generated always as identity primary key,
@@ -225,7 +253,7 @@ when (old.succeeded is null and new.succeeded is not null) execute function lear
 create table vectors (
     model text collate "C" not null,
     document_id bigint not null references documents (id) on delete cascade,
-    vector bytea not null, -- 32-bit floats
+    vector vector not null,
     primary key (model, document_id)
 );
 create index vectors_by_document on vectors (document_id);
@@ -490,24 +518,65 @@ create table memory_model (
 
 create table memory_vectors (
     node_id bigint primary key references memory_nodes (id) on delete cascade,
-    vector bytea not null -- 32-bit floats
+    home bigint not null,
+    kind text collate "C" not null,
+    vector vector not null
 );
+create index memory_vectors_by_home on memory_vectors (home);
 
 create table memory_unread (
     node_id bigint primary key references memory_nodes (id) on delete cascade
 );
+
+-- The word index of memory, like that of documents. The terms of a home are next to each other, so a search reads no
+-- others.
+create table memory_terms (
+    home bigint not null,
+    term text collate "C" not null,
+    node_id bigint not null, -- without a foreign key, which would be checked for each term
+    weight real not null,
+    size integer not null,
+    primary key (home, term, node_id) include (weight, size)
+);
+create index memory_terms_by_node on memory_terms (node_id);
+
+create table memory_texts ( -- nodes in the word index
+    node_id bigint primary key references memory_nodes (id) on delete cascade,
+    home bigint not null,
+    size integer not null -- number of terms
+);
+create index memory_texts_by_home on memory_texts (home) include (size);
+
+create table memory_without_terms ( -- nodes to add to the word index
+    node_id bigint primary key references memory_nodes (id) on delete cascade
+);
+
+create function forget_memory_terms() returns trigger language plpgsql set remit.everything = 'on' as $$
+begin
+    delete from memory_terms where node_id = old.node_id;
+    return null;
+end $$;
+create trigger memory_text_forgotten after delete on memory_texts
+for each row execute function forget_memory_terms();
 
 create function index_memory() returns trigger language plpgsql as $$
 begin
     if tg_op = 'UPDATE' then
         delete from memory_vectors where node_id = new.id;
         delete from memory_unread where node_id = new.id;
+        delete from memory_texts where node_id = new.id;
+        delete from memory_without_terms where node_id = new.id;
     end if;
     if new.is_shown then
         insert into memory_unread (node_id) values (new.id);
+        insert into memory_without_terms (node_id) values (new.id);
     end if;
     return null;
 end $$;
+insert into memory_nodes (
+    key, kind, project, name, body, subject, fingerprint, content, status, dated_at, created_at, updated_at
+) values ('global', 'global', '', '', '', '', '', '{}', 'live', 0, 0, 0);
+
 create trigger memory_added after insert on memory_nodes for each row execute function index_memory();
 create trigger memory_changed after update of name, body, status on memory_nodes
 for each row execute function index_memory();
@@ -612,14 +681,16 @@ create policy scope on documents using (
     or exists (select 1 from tools t where t.document_id = documents.id)
     or exists (select 1 from definitions d where d.document_id = documents.id)
 );
-create policy scope on vectors using (
-    (select everywhere()) or exists (select 1 from documents o where o.id = vectors.document_id)
-);
+create policy scope on vectors using ((select everywhere()) or document_id in (select id from documents));
+create policy scope on document_terms using ((select everywhere()) or document_id in (select id from documents));
 create policy scope on configuration_files using (
     (select everywhere()) or (select here()) is not null and ifnull(project_hash, (select here())) = (select here())
 );
 create policy scope on memory_nodes using ((select everywhere()) or remembers(project));
 create policy scope on memory_edges using ((select everywhere()) or remembers(project));
+
+create function remembered_homes() returns bigint[] language sql stable parallel safe
+return (select array_agg(id) from memory_nodes where kind in ('global', 'project', 'focus'));
 
 do $$
 declare
@@ -646,7 +717,13 @@ begin
             '(select everywhere()) or exists (select 1 from views v where v.id = view_id))', name
         );
     end loop;
-    foreach name in array array['memory_words', 'memory_vectors', 'memory_unread'] loop
+    foreach name in array array['memory_words', 'memory_vectors', 'memory_terms', 'memory_texts'] loop
+        execute format(
+            'create policy scope on %I using ((select everywhere()) or home = any ((select remembered_homes())::bigint[]))',
+            name
+        );
+    end loop;
+    foreach name in array array['memory_unread', 'memory_without_terms'] loop
         execute format(
             'create policy scope on %I using ('
             '(select everywhere()) or exists (select 1 from memory_nodes n where n.id = node_id))', name
