@@ -23,10 +23,12 @@ class PostgresMemoryIndex:
         self._database = database
         self._many = many
         self._tokenizer = Tokenizer()
+        self._is_complete = False  # whether what others copied into the store is in the word index
 
     def add_words(self) -> None:
         """Add new and changed artifacts to the word index."""
         add_missing(self._database, "memory_without_terms", "memory_add_terms", "node", self._terms)
+        self._is_complete = True
 
     def hits(
         self,
@@ -37,6 +39,8 @@ class PostgresMemoryIndex:
         depth: int,  # noqa: ARG002 - both arms go deeper
     ) -> list[Hit]:
         """Find artifacts that share words with a query or are close to it in meaning."""
+        if not self._is_complete:
+            self.add_words()
         place = _Place(self._database, homes, kinds)
         by_words = self._by_words(query_terms.words, place)
         meanings = {} if vector is None else place.nearest(vector, by_words)
