@@ -68,8 +68,8 @@ def memory_at(
     place: str, queue: str, engine: SearchEngine, workspace: "Workspace", clock: "Clock"
 ) -> "Memory":
     """Open the memory in a store; writes that fail are queued in a directory of this machine."""
+    from remit.files.write_queue import WriteQueue
     from remit.memory.project_memory import Memory
-    from remit.memory.write_queue import WriteQueue
     from remit.store.approval_store import SqlApprovals
     from remit.store.memory_store import SqlMemory
     from remit.store.open_store import open_database

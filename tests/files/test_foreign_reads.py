@@ -29,7 +29,7 @@ OWN = {
     "install/change_journal.py": "Remit's data",
     "install/ground.py": "the install record",
     "memory/memory_server.py": "ships with Remit",
-    "memory/write_queue.py": "Remit's data",
+    "files/write_queue.py": "Remit's data",
     "search/embeddings/weights.py": "ships with Remit",
     "search/embeddings/wordpiece.py": "ships with Remit",
     "search/evaluation_folder.py": "a folder that a person names",

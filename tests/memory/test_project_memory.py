@@ -9,10 +9,10 @@ import pytest
 
 from remit import bootstrap
 from remit.errors import BadFileError, StoreUnavailableError
+from remit.files.write_queue import WriteQueue
 from remit.memory.project_memory import Memory
 from remit.memory.results import BatchSaveResult, SaveStatus
 from remit.memory.scope_gate import memory_id
-from remit.memory.write_queue import WriteQueue
 from support.databases import older_database, run_sql
 from support.memory_calls import (
     approved_import,

@@ -8,13 +8,14 @@ import pytest
 from remit.decision.client_reports import CallOutcome, ReportedTool
 from remit.decision.declarations import ClientReading, Declaration, Resolved
 from remit.decision.kinds import Authority, ConfigStatus
-from remit.decision.projects import View
+from remit.decision.projects import DEFAULT_FLAGS, View
 from remit.decision.tools import Definition
 from remit.policy.audit import AuditEntry, CallQuery
 from remit.store.definition_rows import define
 from remit.store.open_store import open_store
 from remit.store.sql_store import SqlStore
 from remit.upstream.upstream_model import Failure, Offer, ServerExtras
+from remit.usage.call_batch import CallBatch, read_batch
 from support.builders import BLOG, CLIENT, SHOP, declared
 
 GIT = declared("git", digest="d1")
@@ -94,6 +95,17 @@ def test_many_uses_are_counted_at_once_each_call_once(store: SqlStore) -> None:
     used = {key[-1]: found for key, found in store.uses_here(SHOP).items()}
     assert used == {"mcp__git__log": (2, 10), "mcp__git__push": (1, 11)}
     assert store.uses_here(BLOG) == {}
+
+
+def test_a_batch_of_calls_is_recorded_once_however_often_it_is_delivered(store: SqlStore) -> None:
+    save(store, GIT)
+    store.servers.keep(GIT, Offer(tools=[Definition(name="mcp__git__log", server="git")]), SHOP, at=2)
+    key = next(tool.key for tool in store.catalog(SHOP, DEFAULT_FLAGS) if tool.name == "mcp__git__log")
+    batch = CallBatch("b1", 9, CLIENT, SHOP, [(key, CallOutcome(succeeded=True))], [ENTRY])
+    for written in (batch, read_batch(json.loads(json.dumps(batch.as_json()))), batch._replace(id="b2")):
+        store.record_calls(written)
+    assert store.audit.find(CallQuery(), SHOP) == [ENTRY, ENTRY]
+    assert store.uses_here(SHOP)[key] == (2, 9)
 
 
 def test_the_audit_is_a_projects_own_and_bounded(store: SqlStore) -> None:

@@ -33,6 +33,7 @@ from remit.configuration.session_settings import session_settings as tell
 from remit.decision.context import FilterFiles
 from remit.decision.problems import Problem, Severity
 from remit.decision.requirements import NO_REQUIREMENTS, Requirement, Requirements
+from remit.errors import StoreUnavailableError
 from remit.files.bounded_reader import content_digest
 
 if TYPE_CHECKING:
@@ -107,8 +108,13 @@ class ConfigurationService:
         """Return the merged configuration, reading changed files again."""
         files = self._files.files(workspace)
         inputs = {file.path: self._files.fingerprint(file) for file in files}
-        trusted = self._store.trusted_parts(workspace)
         current = self._current.get(workspace.dir)
+        try:
+            trusted = self._store.trusted_parts(workspace)
+        except StoreUnavailableError:
+            if current is None:
+                raise
+            return self._with_filters(current, workspace)  # the last known
         if current is not None and (current.inputs, current.trusted) == (inputs, trusted):
             return self._with_filters(current, workspace)
         kept = self._store.configuration(workspace)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from remit.decision.decide import UNKNOWN, Decision, Verdict
 from remit.decision.gates import Gate, NextStep
 from remit.decision.tool_names import REMIT, storable
-from remit.errors import UpstreamError
+from remit.errors import StoreUnavailableError, UpstreamError
 from remit.gateway.attribution import request_attributed
 from remit.gateway.call_recorder import CallRecorder, CompletedCall
 from remit.gateway.current_lists import CurrentLists
@@ -32,6 +32,14 @@ from remit.upstream.ports import RequestContext, UpstreamPool
 
 _LONGEST_NAME = 256
 _SEARCH = f"search for it with `{OwnTool.DISCOVER}`"
+_NO_APPROVALS = (
+    "`{}` needs approval, and approvals cannot be checked now because Remit's store is down.\n"
+    "Next step: call it again in a minute."
+)
+_SPOOL_FULL = (
+    "Remit's store has been down for so long that no more calls can be recorded, so none are made.\n"
+    "Next step: ask the user to check Remit's database."
+)
 _CALL_ID = "claudecode/toolUseId"  # the client's hook reports the call under the same id
 
 
@@ -102,6 +110,8 @@ class CallHandler:
         Raises:
             JsonRpcError: there is no such tool, or its server answers with an error.
         """
+        if self._recorder.is_full:
+            return refusals.failure(_SPOOL_FULL)
         record = self._begun(asked, caller)
         catalog, target = await self._resolve(name)
         refused = None
@@ -179,7 +189,10 @@ class CallHandler:
             unlisted = replace(decision, next_step=NextStep("list the tools, then call it again"))
             return self._refusal(target, unlisted), AuditOutcome.REFUSED
         if decision.verdict is Verdict.ASK:
-            return await self._unapproved(target, asked, caller)
+            try:
+                return await self._unapproved(target, asked, caller)
+            except StoreUnavailableError:
+                return refusals.failure(_NO_APPROVALS.format(target.served)), AuditOutcome.REFUSED
         return None
 
     def _refusal(self, target: CallTarget, decision: Decision) -> Answer:

@@ -1,20 +1,29 @@
-"""Records completed calls for usage and audit, after they are answered."""
+"""Records completed calls for usage and audit, after they are answered.
+
+While the store cannot be written, they wait in a spool on disk.
+"""
 
 import logging
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from hashlib import sha256
 from typing import NamedTuple
 
 import anyio
 
+from remit.catalog.contexts import DEFAULT_CLIENT
 from remit.decision.client_reports import CallOutcome
 from remit.decision.declarations import Key
+from remit.errors import StoreUnavailableError
+from remit.gateway.call_spool import CallSpool
 from remit.gateway.inventory import Inventory
 from remit.gateway.registry_worker import RegistryWorker
 from remit.policy.audit import AuditEntry, AuditOutcome, estimated_size
+from remit.usage.call_batch import CallBatch
 
 _PAUSE = 0.2  # seconds to collect calls for a batch
+_RETRY = 1.0  # seconds between two attempts to deliver what the spool holds
 _ENOUGH = 64  # calls that fill a batch
 _MOST_SESSIONS = 1_000
 _USED = (AuditOutcome.DONE, AuditOutcome.FAILED, AuditOutcome.ERROR)
@@ -36,13 +45,20 @@ class CompletedCall(NamedTuple):
 class CallRecorder:
     """Collects completed calls and stores them in batches, without delaying answers."""
 
-    def __init__(self, worker: RegistryWorker[Inventory]) -> None:
+    def __init__(self, worker: RegistryWorker[Inventory], spool: CallSpool) -> None:
         self._worker = worker
+        self._spool = spool
+        self._is_behind = len(spool) > 0
         self._waiting: list[CompletedCall] = []
         self._has_calls = anyio.Event()
         self._is_enough = anyio.Event()
         self._run = os.urandom(8).hex()
         self._sessions: dict[str, str] = {}
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more calls can be recorded, even on disk."""
+        return self._spool.is_full
 
     def note(self, done: CompletedCall) -> None:
         """Queue a completed call for storage."""
@@ -54,16 +70,17 @@ class CallRecorder:
     async def run(self) -> None:
         """Store queued calls until cancelled."""
         while True:
-            await self._has_calls.wait()
-            with anyio.move_on_after(_PAUSE):
-                await self._is_enough.wait()
+            with anyio.move_on_after(_RETRY if self._is_behind else None):
+                await self._has_calls.wait()
+                with anyio.move_on_after(_PAUSE):
+                    await self._is_enough.wait()
             await self.flush()
 
     async def flush(self) -> None:
         """Store all queued calls now."""
         done, self._waiting = self._waiting, []
         self._has_calls, self._is_enough = anyio.Event(), anyio.Event()
-        if done:
+        if done or self._is_behind:
             with anyio.CancelScope(shield=True):  # cancellation would lose the calls
                 await self._worker.run(self._try_to_store, done)
 
@@ -74,19 +91,38 @@ class CallRecorder:
             _log.warning("%d calls could not be recorded: %s: %s", len(done), type(error).__name__, error)
 
     def _store(self, inventory: Inventory, done: Sequence[CompletedCall]) -> None:
-        registry, context = inventory.registry, inventory.context
+        if done:
+            batch = self._batch(inventory, done)
+            try:
+                inventory.registry.usage.record_calls(batch, inventory.context)
+                inventory.registry.audit.prune()
+            except StoreUnavailableError as error:
+                self._spool.add(batch)
+                if not self._is_behind:
+                    _log.warning("calls wait in the spool: %s", error)
+                self._is_behind = True
+                return
+        if self._is_behind:
+            with suppress(StoreUnavailableError):  # the next attempt is soon
+                self._spool.deliver(inventory.registry.usage.deliver)
+                self._is_behind = False
+                _log.info("all calls of the spool are recorded")
+
+    def _batch(self, inventory: Inventory, done: Sequence[CompletedCall]) -> CallBatch:
+        context = inventory.context
         used = [
             (each.answered, self._use(each))
             for each in done
             if each.answered is not None and each.outcome in _USED
         ]
-        if used:
-            registry.usage.record_all(used, context)
         entries = [
             each.entry._replace(bytes_in=estimated_size(each.asked), bytes_out=estimated_size(each.answer))
             for each in done
         ]
-        registry.audit.add(entries, context)
+        client = context.client or DEFAULT_CLIENT
+        return CallBatch(
+            os.urandom(8).hex(), done[-1].entry.called_at, client, context.workspace, used, entries
+        )
 
     def _use(self, done: CompletedCall) -> CallOutcome:
         # The client's hook may report the same call under a different session id.

@@ -11,6 +11,7 @@ from remit.decision.context import Context
 from remit.decision.scopes import Scope
 from remit.decision.state_snapshot import Snapshot
 from remit.decision.tools import Tool
+from remit.errors import StoreUnavailableError
 from remit.gateway.endpoint_catalog import EndpointCatalog
 from remit.gateway.published_lists import PublishedLists
 from remit.gateway.registry_worker import RegistryWorker
@@ -132,14 +133,21 @@ class ToolDiscovery:
         """Return the index of a catalog, with the vectors made so far."""
         base = self._base
         if base is None or base.catalog is not catalog:
-            context = replace(catalog.context, snapshot=Snapshot())
-            with self._open() as registry:
-                base = self._adopt(_Base(catalog, context, registry.searcher(context, in_memory=True)))
+            try:
+                base = self._adopt(self._base_of(catalog))
+            except StoreUnavailableError:
+                if base is None:
+                    raise
         elif (newer := self._backfill.take(base.context)) is not None:
             base = self._adopt(base._replace(searcher=newer))
         if base.searcher.missing:
             self._backfill.start(base.context)
         return base.searcher
+
+    def _base_of(self, catalog: EndpointCatalog) -> _Base:
+        context = replace(catalog.context, snapshot=Snapshot())
+        with self._open() as registry:
+            return _Base(catalog, context, registry.searcher(context, in_memory=True))
 
     def _adopt(self, base: _Base) -> _Base:
         if self._base is not None and self._base.searcher.embedder is not None:

@@ -8,7 +8,7 @@ import anyio.abc
 
 from remit.decision.declarations import Key
 from remit.decision.tool_names import REMIT
-from remit.errors import RemitError, UpstreamError
+from remit.errors import RemitError, StoreUnavailableError, UpstreamError
 from remit.gateway.change_tracker import ChangeSignal
 from remit.gateway.endpoint_catalog import EndpointCatalog
 from remit.gateway.inventory import Inventory
@@ -117,7 +117,12 @@ class InventoryRefresher:
             return False
         offer = await self._keeper.read(self.offers.combined(upstream.key, found), upstream)
         self._warn_of(offer, upstream)
-        await self._keeper.keep(replace(offer, extras=None), upstream.key, catalog)
+        try:
+            await self._keeper.keep(replace(offer, extras=None), upstream.key, catalog)
+        except StoreUnavailableError:
+            if not _is_as_known(offer, catalog):
+                raise
+            return False
         found.note_kept()
         self._signal.set()
         return True
@@ -226,3 +231,9 @@ class InventoryRefresher:
         self._resting.discard(key)
         if key in self._askable:
             self.ask(key)
+
+
+def _is_as_known(offer: Offer, catalog: EndpointCatalog) -> bool:
+    """Check that a session offers only definitions that the catalog has, and so needs no judgement."""
+    known = set(catalog.definitions.values())
+    return offer.failure is None and all(each in known for each in offer.tools)

@@ -15,6 +15,7 @@ from remit.configuration.config_model import Strategy
 from remit.decision.context import Context
 from remit.gateway.call_handler import CallHandler, CallOrigin
 from remit.gateway.call_recorder import CallRecorder
+from remit.gateway.call_spool import CallSpool
 from remit.gateway.change_feed import ChangeFeed
 from remit.gateway.change_tracker import ChangeSignal
 from remit.gateway.current_lists import CurrentLists
@@ -93,7 +94,8 @@ async def _live(
     """Build an endpoint and run its tasks; record the remaining calls when it ends."""
     first, warning = await worker.run(Inventory.lists), await worker.run(_warning)
     await worker.run(_log_problems)
-    recorder, router, signal = CallRecorder(worker), ResourceRouter(pool), ChangeSignal()
+    spool = CallSpool(resources.data_directory)
+    recorder, router, signal = CallRecorder(worker, spool), ResourceRouter(pool), ChangeSignal()
     discovery = ToolDiscovery(resources.open_registry)
     results = ResultStore(resources.data_directory, resources.now)
     await to_thread.run_sync(results.sweep)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from remit.decision.projects import Workspace
 from remit.errors import NotApprovedError
+from remit.memory.pending_writes import Arguments
 from remit.memory.ports import MemoryStore
-from remit.memory.write_queue import Arguments
 from remit.policy.approval_service import MOST_WAITING, request_approval, settle_question
 from remit.policy.approvals import Approval, ApprovalStatus, Binding, digest_of_arguments
 

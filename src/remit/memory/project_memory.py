@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.projects import Workspace
 from remit.errors import StoreUnavailableError, UnknownArtifactError
+from remit.files.write_queue import WriteQueue
 from remit.memory.artifact_search import ArtifactSearch
 from remit.memory.artifacts import (
     Artifact,
@@ -26,6 +27,7 @@ from remit.memory.artifacts import (
 from remit.memory.corrections import Corrections
 from remit.memory.global_writes import GlobalWrites, UnapprovedError
 from remit.memory.hygiene import HygieneReport
+from remit.memory.pending_writes import Arguments, PendingWrites
 from remit.memory.ports import Home, MemoryStore
 from remit.memory.reader import MemoryReader
 from remit.memory.results import (
@@ -40,7 +42,6 @@ from remit.memory.results import (
 from remit.memory.scope_gate import SAVING_TOOLS, MemoryScope, Permission, memory_id, scope_refusal
 from remit.memory.session_start import sections
 from remit.memory.value_checks import MAX_TEXT, checked_text
-from remit.memory.write_queue import Arguments, PendingWrites, WriteQueue
 from remit.memory.writer import (
     BoundProjects,
     MemoryWriter,

@@ -96,9 +96,13 @@ class AuditLog:
         self._pruned_at = 0
 
     def add(self, entries: Sequence[AuditEntry], context: Context) -> None:
-        """Store entries, and drop old ones beyond the limits of age and number."""
+        """Store entries, and drop old ones."""
+        self._store.add(entries, context.workspace, self._clock())
+        self.prune()
+
+    def prune(self) -> None:
+        """Drop old entries beyond the limits of age and number, once a minute."""
         at = self._clock()
-        self._store.add(entries, context.workspace, at)
         if at - self._pruned_at > _PRUNE_EVERY:
             self._store.prune(at - AUDIT_LIFETIME, MOST_AUDITED)
             self._pruned_at = at

@@ -15,6 +15,7 @@ from remit.decision.requirements import Dependencies
 from remit.decision.state_snapshot import Snapshot
 from remit.errors import StateError, UnknownStateError
 from remit.presentation.plan import EndpointChoice, ServingPlan, make_plan
+from remit.states.last_known_states import LastKnownStates
 from remit.states.location import check_location
 from remit.states.snapshot_reader import SnapshotReader
 from remit.states.state_watch import StateWatch, WatchedState
@@ -65,7 +66,7 @@ class StateService:
         self._detectors = detectors
         self._clock = clock
         self._searches_itself = searches_itself
-        self._snapshots = SnapshotReader(store, detectors, clock)
+        self._snapshots = SnapshotReader(LastKnownStates(store), detectors, clock)
         self.configuration = configuration
 
     def with_rules(self, context: Context) -> Context:

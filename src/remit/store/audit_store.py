@@ -18,9 +18,7 @@ class SqlAudit:
         project = workspace.project
         with self._database.transaction():
             self._database.run("see_project", project=project.hash, path=project.path, at=at)
-            self._database.run_each(
-                "add_audit", [{"project": project.hash, **entry._asdict()} for entry in entries]
-            )
+            add_entries(self._database, entries, workspace)
 
     def find(self, query: CallQuery, workspace: Workspace) -> list[AuditEntry]:
         """List the selected entries of a project, newest first."""
@@ -46,6 +44,12 @@ class SqlAudit:
     def prune(self, before: int, most: int) -> None:
         """Delete entries older than a time, and all but the newest `most`."""
         self._database.run("prune_audit", before=before, most=most)
+
+
+def add_entries(database: Database, entries: Iterable[AuditEntry], workspace: Workspace) -> None:
+    """Store entries inside a transaction."""
+    project = workspace.project.hash
+    database.run_each("add_audit", [{"project": project, **entry._asdict()} for entry in entries])
 
 
 def _selection(query: CallQuery, workspace: Workspace) -> dict[str, Value]:

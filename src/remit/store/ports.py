@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from remit.store.prepared_listing import PreparedListing
     from remit.trust.held_definitions import HeldDefinition
     from remit.upstream.upstream_model import Offer, ServerExtras
+    from remit.usage.call_batch import CallBatch
     from remit.usage.familiarity import HourlyUse
     from remit.usage.reports import ProjectUse, SessionUse, Total
 
@@ -235,6 +236,8 @@ class Store(Protocol):
     def record(self, reported: ReportedTool, use: CallOutcome) -> bool: ...
 
     def record_all(self, used: Iterable[tuple[ReportedTool, CallOutcome]]) -> None: ...
+
+    def record_calls(self, batch: CallBatch) -> None: ...  # once, however often it is called
 
     def report(self, definition: Definition, reported: ReportedTool) -> None: ...
 

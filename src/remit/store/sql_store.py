@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from remit.store.scan_store import SqlScans
     from remit.store.server_store import SqlServers
     from remit.store.session_store import SqlSessions
+    from remit.usage.call_batch import CallBatch
 
 
 class SqlStore:
@@ -142,6 +143,12 @@ class SqlStore:
     def record_all(self, used: Iterable[tuple[ReportedTool, CallOutcome]]) -> None:
         """Count many uses at once."""
         usage_store.record_all(self.database, used)
+
+    def record_calls(self, batch: CallBatch) -> None:
+        """Record a batch of calls, unless that was done before."""
+        from remit.store.recorded_calls import record_calls  # for gateways only
+
+        record_calls(self.database, batch)
 
     def report(self, definition: Definition, reported: ReportedTool) -> None:
         """Store a reported definition of a tool, for the project that reported it."""

@@ -57,7 +57,13 @@ def report_call(
 
 
 def record_all(database: Database, used: Iterable[tuple[ReportedTool, CallOutcome]]) -> None:
-    """Count many uses at once, looking up the row of each tool once."""
+    """Count many uses at once."""
+    with database.transaction():
+        count_all(database, used)
+
+
+def count_all(database: Database, used: Iterable[tuple[ReportedTool, CallOutcome]]) -> None:
+    """Count many uses inside a transaction, looking up the row of each tool once."""
     found: dict[Hashable, int | None] = {}
 
     def row(reported: ReportedTool) -> int | None:
@@ -66,9 +72,8 @@ def record_all(database: Database, used: Iterable[tuple[ReportedTool, CallOutcom
             found[key] = find_or_add_tool(database, reported)
         return found[key]
 
-    with database.transaction():
-        for reported, use in used:
-            _count(database, reported, use, partial(row, reported))
+    for reported, use in used:
+        _count(database, reported, use, partial(row, reported))
 
 
 def _count(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,10 +19,10 @@ from remit.decision.tools import Definition, builtin_tool
 from remit.usage.reports import ProjectUse, PruneProposal, UsageReport, proposals, usage
 
 if TYPE_CHECKING:
-    from remit.decision.declarations import Key
     from remit.scanning.scanner import Scanner
     from remit.states.state_service import StateService
     from remit.store.ports import Clock, Store
+    from remit.usage.call_batch import CallBatch
 
 
 class UsageService:
@@ -59,12 +59,14 @@ class UsageService:
         )
         return self._store.record(self._reported(name, context, Authority.HOOK, server=server), outcome)
 
-    def record_all(self, used: Iterable[tuple[Key, CallOutcome]], context: Context) -> None:
-        """Count many uses at once, each of the tool that answered."""
-        reported = self._reported("", context, Authority.HOOK)
-        self._store.record_all(
-            (reported._replace(name=key[-1] or "", key=key), outcome) for key, outcome in used
-        )
+    def record_calls(self, batch: CallBatch, context: Context) -> None:
+        """Record calls of a context, once: count the uses, each of the tool that answered, and audit them."""
+        self._refresh(context)
+        self._store.record_calls(batch)
+
+    def deliver(self, batch: CallBatch) -> None:
+        """Record calls that waited for the store, unless that was done before."""
+        self._store.record_calls(batch)
 
     def report_tool(
         self,
@@ -125,9 +127,7 @@ class UsageService:
         server: str | None = None,
         scope: Scope | None = None,
     ) -> ReportedTool:
-        # The default view determines where a tool belongs.
-        self._scanner.refresh(replace(context, flags=DEFAULT_FLAGS))
-        self._states.configuration.current(context.workspace)  # a success may change a state
+        self._refresh(context)
         return ReportedTool(
             name=name,
             client=context.client or DEFAULT_CLIENT,
@@ -138,3 +138,8 @@ class UsageService:
             server=None if server is None else storable(server),
             scope=scope,
         )
+
+    def _refresh(self, context: Context) -> None:
+        # The default view determines where a tool belongs.
+        self._scanner.refresh(replace(context, flags=DEFAULT_FLAGS))
+        self._states.configuration.current(context.workspace)  # a success may change a state

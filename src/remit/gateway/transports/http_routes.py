@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 from remit import __version__
 from remit.decision.projects import Project, called
-from remit.errors import RemitError, ServingError, TokenError
+from remit.errors import RemitError, ServingError, StoreError, TokenError
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.transports.endpoint_pool import EndpointPool
 from remit.gateway.transports.host_check import HostCheck
@@ -107,7 +107,7 @@ class GatewayApp:
     async def _serve(self, spec: EndpointSpec, scope: Scope, receive: Receive, send: Send) -> Response | None:
         try:
             served = await self._endpoints.at(spec)
-        except ServingError as error:
+        except (ServingError, StoreError) as error:
             return _refusal(503, str(error))
         except RemitError as error:  # an unknown agent or room of a granted project
             return _refusal(404, f"{error}; {error.hint}" if error.hint else str(error))
@@ -169,6 +169,9 @@ class GatewayApp:
         states = cast(dict[str, object], pushed)
         try:
             await anyio.to_thread.run_sync(self._site.push, directory, states)
+        except StoreError as error:
+            _logger.warning("states could not be stored: %s", error)
+            return _refusal(503, "the states cannot be stored now; push them again later")
         except RemitError as error:
             return _refusal(400, f"{error}; {error.hint}" if error.hint else str(error))
         return JSONResponse({"pushed": list(states)})

@@ -3,6 +3,7 @@
 import socket
 import time
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import anyio
@@ -10,7 +11,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
 from remit.decision.projects import Project
-from remit.errors import ServingError
+from remit.errors import ServingError, StoreUnavailableError
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.transports.endpoint_pool import EndpointPool
 from remit.gateway.transports.host_check import HostCheck, is_loopback
@@ -110,9 +111,9 @@ class _Projects:
             return registry.at(directory).workspace.project
 
     def known(self) -> Sequence[Project]:
-        """List all projects, from a short-lived cache."""
+        """List all projects, from a short-lived cache; without the store, those that were last known."""
         if time.monotonic() - self._read_at > _PROJECTS_SECONDS:
-            with self._open_registry() as registry:
+            with suppress(StoreUnavailableError), self._open_registry() as registry:
                 self._known = registry.projects.all()
             self._read_at = time.monotonic()
         return self._known

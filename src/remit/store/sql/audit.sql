@@ -17,6 +17,12 @@ insert into audit (
     :bytes_in, :bytes_out
 )
 
+-- name: note_delivery
+insert into deliveries (id, delivered_at) values (:id, :at) on conflict (id) do nothing returning 1
+
+-- name: forget_deliveries
+delete from deliveries where delivered_at < :before
+
 -- name: audit
 select
     called_at, endpoint, client, agent, principal, tool, verdict, gate, outcome, duration_ms, bytes_in, bytes_out

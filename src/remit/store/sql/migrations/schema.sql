@@ -1,6 +1,6 @@
 -- All migrations in one, for a new database; written by `make schema`.
 pragma application_id = 0x52656d69;
-pragma user_version = 14;
+pragma user_version = 15;
 CREATE TABLE projects (
     hash text primary key,
     path text not null,
@@ -550,6 +550,11 @@ when old.verdict is not new.verdict or old.detail is not new.detail or old.defin
 begin
     update revisions set number = number + 1 where part = 'catalog';
 end;
+CREATE TABLE deliveries (
+    id text primary key,
+    delivered_at integer not null
+);
+CREATE INDEX deliveries_by_time on deliveries (delivered_at);
 insert into documents_by_word (documents_by_word, rank) values ('secure-delete', 1);
 insert into memory_nodes (
     key, kind, project, name, body, subject, fingerprint, content, status, dated_at, created_at, updated_at

@@ -358,6 +358,12 @@ create table audit (
 create index audit_by_time on audit (called_at);
 create index audit_by_project on audit (project_hash, called_at);
 
+create table deliveries ( -- batches of calls that were recorded lately
+    id text collate "C" primary key,
+    delivered_at bigint not null
+);
+create index deliveries_by_time on deliveries (delivered_at);
+
 create table sessions (
     client text collate "C" not null,
     session_id text collate "C" not null,
@@ -730,7 +736,11 @@ begin
         );
     end loop;
     for name in select tablename from pg_tables where schemaname = current_schema() loop
+<<<<<<< HEAD
         if name not in ('schema_version', 'revisions', 'memory_model') then -- numbers and a name, of no project
+=======
+        if name not in ('revisions', 'memory_model', 'deliveries') then -- numbers, names and ids, of no project
+>>>>>>> fe59fc62 (Serve without the database, and record calls on disk until it is back)
             execute format('alter table %I enable row level security', name);
             execute format('alter table %I force row level security', name);
         end if;

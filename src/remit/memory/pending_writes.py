@@ -1,12 +1,10 @@
-"""Queues writes on disk while the store cannot be written; every later call retries them."""
+"""Retries the writes that were queued while the store could not be written; every later call does."""
 
-import json
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, cast
 
 from remit.errors import RemitError, StoreUnavailableError
-from remit.files.safe_changes import sync_directory
+from remit.files.write_queue import WriteQueue
 from remit.memory.hygiene import PendingWrite
 from remit.memory.ports import MemoryStore
 from remit.memory.results import SaveResult, SaveStatus
@@ -15,73 +13,7 @@ from remit.memory.writer import MemoryWriter, WritePlan, WriteStamp, Written
 
 Arguments = Mapping[str, object]
 
-_SUFFIX = ".json"
 _LOCKED = "the store cannot be written"
-
-
-class WriteQueue:
-    """A folder of queued writes, one file each, named by time and synced to disk."""
-
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
-
-    def add(self, write: Mapping[str, object], id: str, at: int) -> None:
-        """Add a write.
-
-        Raises:
-            StoreUnavailableError: the folder cannot be written.
-        """
-        try:
-            os.makedirs(self._folder, mode=0o700, exist_ok=True)
-            self._put(f"{at:016d}-{id}{_SUFFIX}", write)
-        except OSError as error:
-            raise StoreUnavailableError(
-                f"`{self._folder}` cannot be written: {error.strerror}",
-                hint="free space on the disk, then save again: nothing was saved",
-            ) from error
-
-    def waiting(self) -> Sequence[tuple[str, Mapping[str, object]]]:
-        """List the writes, oldest first; ignore other files."""
-        try:
-            names = sorted(name for name in os.listdir(self._folder) if name.endswith(_SUFFIX))
-        except OSError:
-            return []
-        found = [(name, self._read(name)) for name in names]
-        return [(name, write) for name, write in found if write is not None]
-
-    def drop(self, name: str) -> None:
-        """Remove a write."""
-        try:
-            os.remove(os.path.join(self._folder, name))
-        except FileNotFoundError:
-            return  # another process removed it first
-
-    def mark(self, name: str, write: Mapping[str, object]) -> None:
-        """Replace a write with its new content."""
-        self._put(name, write)
-
-    def _put(self, name: str, write: Mapping[str, object]) -> None:
-        path = os.path.join(self._folder, name)
-        draft = f"{path}.{os.getpid()}.tmp"
-        try:
-            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode=0o600), "wb") as file:
-                file.write(json.dumps(dict(write), ensure_ascii=False).encode())
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(draft, path)
-        except BaseException:
-            if os.path.exists(draft):
-                os.remove(draft)
-            raise
-        sync_directory(self._folder)
-
-    def _read(self, name: str) -> Mapping[str, object] | None:
-        try:
-            with open(os.path.join(self._folder, name), encoding="utf-8") as file:
-                read: object = json.load(file)
-        except (OSError, ValueError):
-            return None
-        return cast("Mapping[str, object]", read) if isinstance(read, dict) else None
 
 
 class _Queued(NamedTuple):

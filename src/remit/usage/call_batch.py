@@ -1,0 +1,41 @@
+"""Calls that are recorded together: their uses and their audit entries, as one write that counts once."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from remit.decision.client_reports import CallOutcome
+from remit.decision.declarations import Key
+from remit.decision.projects import Project, Workspace
+from remit.policy.audit import AuditEntry
+
+
+class CallBatch(NamedTuple):
+    """Calls of one client in one workspace."""
+
+    id: str  # a store that has recorded this id does not record the batch again
+    at: int
+    client: str
+    workspace: Workspace
+    used: Sequence[tuple[Key, CallOutcome]]
+    entries: Sequence[AuditEntry]
+
+    def as_json(self) -> dict[str, object]:
+        """Return it as values for a JSON file."""
+        return {**self._asdict(), "used": list(self.used), "entries": list(self.entries)}
+
+
+def read_batch(written: Mapping[str, Any]) -> CallBatch:
+    """Read a batch that `as_json` wrote.
+
+    Raises:
+        KeyError, TypeError, ValueError: it did not.
+    """
+    directory, checkout, project = written["workspace"]
+    return CallBatch(
+        id=str(written["id"]),
+        at=int(written["at"]),
+        client=str(written["client"]),
+        workspace=Workspace(directory, checkout, Project(*project)),
+        used=[(tuple(key), CallOutcome(*outcome)) for key, outcome in written["used"]],
+        entries=[AuditEntry(*entry) for entry in written["entries"]],
+    )

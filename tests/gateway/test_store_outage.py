@@ -1,0 +1,145 @@
+"""What a gateway does while its PostgreSQL is down, and after it is back."""
+
+import shutil
+import tempfile
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+import remit.store.open_store
+from remit.gateway.call_spool import CallSpool
+from remit.policy.audit import CallQuery
+from remit.upstream.ports import ServerLists
+from support.gateway_fakes import FakeLinks, call, endpoint, names, offered, told
+from support.postgres import PostgresServer, needs_postgres
+from support.sandbox import Sandbox
+
+pytestmark = [pytest.mark.anyio, needs_postgres]
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Generator[PostgresServer]:
+    """A server that tests may kill; every store is in it."""
+    from remit.store.postgres.postgres_database import PostgresDatabase
+
+    folder = Path(tempfile.mkdtemp(prefix="remit-postgres-"))
+    made = PostgresServer(folder)
+
+    def opened(place: str, *, patience: float = 5.0) -> PostgresDatabase:  # noqa: ARG001
+        return PostgresDatabase(made.address(), patience=patience)
+
+    monkeypatch.setattr(remit.store.open_store, "open_database", opened)
+    made.start()
+    yield made
+    made.kill()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def shop(sandbox: Sandbox, server: PostgresServer) -> Path:  # noqa: ARG001
+    sandbox.write_state("git")
+    rules = (
+        '[tools."git__push"]\napproval = true\n'
+        '[states.online]\npush = true\n[tools."git__pull"]\nstates = ["online"]\n'
+    )
+    path = sandbox.project("shop")
+    sandbox.write(path / "remit.toml", rules)
+    return path
+
+
+@pytest.fixture
+def links() -> FakeLinks:
+    return FakeLinks({"git": ServerLists(tools=[offered("status"), offered("push"), offered("pull")])})
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    with anyio.fail_after(20):
+        while not is_so():
+            await anyio.sleep(0.02)
+
+
+def recorded(sandbox: Sandbox, shop: Path) -> list[tuple[str, str]]:
+    with sandbox.registry() as registry:
+        found = registry.audit.find(CallQuery(limit=1000), registry.at(str(shop)))
+        return [(entry.tool, entry.outcome) for entry in found.entries]
+
+
+async def test_without_the_database_the_last_known_tools_are_served_and_every_call_is_recorded_later_once(
+    sandbox: Sandbox, shop: Path, links: FakeLinks, server: PostgresServer
+) -> None:
+    with sandbox.registry() as registry:
+        registry.states.push({"online": True}, registry.at(str(shop)))
+    spool = CallSpool(str(sandbox.database.parent))
+    async with endpoint(sandbox, links, shop) as served:
+        before = await names(served)
+        assert told(await call(served, "git__status")) == "git did status"
+        server.kill()
+        assert await names(served) == before == ["git__pull", "git__push", "git__status"]
+        for _ in range(5):
+            assert told(await call(served, "git__status")) == "git did status"
+        assert told(await call(served, "git__pull")) == "git did pull"
+        refused = await call(served, "git__push")
+        assert refused["isError"]
+        assert "approvals cannot be checked now" in told(refused)
+        await until(lambda: len(spool) > 0)
+        server.start()
+        await until(lambda: len(spool) == 0)
+        waits = await call(served, "git__push")
+        assert waits["structuredContent"]["error"] == "approval_required"
+        await until(lambda: len(recorded(sandbox, shop)) == 9)
+    git = "mcp__git__"
+    assert sorted(recorded(sandbox, shop)) == [
+        (f"{git}pull", "done"),
+        (f"{git}push", "refused"),
+        (f"{git}push", "waiting"),
+        *[(f"{git}status", "done")] * 6,
+    ]
+    with sandbox.registry() as registry:
+        used = registry.usage.report(registry.at(str(shop))).used
+    assert [(each.tool.name, each.uses) for each in used] == [(f"{git}status", 6), (f"{git}pull", 1)]
+
+
+async def test_calls_that_a_gateway_left_in_the_spool_are_recorded_by_the_next(
+    sandbox: Sandbox, shop: Path, links: FakeLinks, server: PostgresServer
+) -> None:
+    spool = CallSpool(str(sandbox.database.parent))
+    async with endpoint(sandbox, links, shop) as served:
+        await names(served)
+        server.kill()
+        await call(served, "git__status")
+    assert len(spool) == 1
+    server.start()
+    async with endpoint(sandbox, links, shop):
+        await until(lambda: len(spool) == 0)
+    assert recorded(sandbox, shop) == [("mcp__git__status", "done")]
+
+
+async def test_a_connection_that_was_idle_while_the_database_restarted_is_not_noticed(
+    sandbox: Sandbox, shop: Path, server: PostgresServer
+) -> None:
+    with sandbox.registry() as registry:
+        at = registry.at(str(shop))
+        registry.states.push({"online": True}, at)
+        server.kill()
+        server.start()
+        registry.states.push({"online": False}, at)
+
+
+def test_a_spool_that_is_full_refuses_more(sandbox: Sandbox, shop: Path) -> None:
+    from remit.errors import StoreUnavailableError
+    from remit.files.checkout import locate
+    from remit.usage.call_batch import CallBatch
+
+    spool = CallSpool(str(sandbox.database.parent), most=1)
+    batch = CallBatch("a", 1, "claude-code", locate(str(shop)), [], [])
+    spool.add(batch)
+    with pytest.raises(StoreUnavailableError, match="full"):
+        spool.add(batch._replace(id="b"))
+    assert spool.is_full
+    delivered: list[Any] = []
+    spool.deliver(delivered.append)
+    assert delivered == [batch]
+    assert not spool.is_full

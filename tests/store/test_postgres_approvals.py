@@ -1,0 +1,65 @@
+"""An approval in PostgreSQL is spent once, whichever node asks first."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Generator
+
+import pytest
+
+from remit.decision.projects import Workspace, identify
+from remit.policy.approvals import Approval, Binding
+from remit.store.open_store import open_store
+from support.postgres import Databases, needs_postgres, postgres_databases
+
+TRIES = 200
+PROJECT = identify("/code/shop")
+SHOP = Workspace("/code/shop", "/code/shop", PROJECT)
+SPEND = f"""
+import json, sys
+from remit.decision.projects import Workspace, identify
+from remit.policy.approvals import Binding
+from remit.store.open_store import open_store
+shop = Workspace("/code/shop", "/code/shop", identify("/code/shop"))
+store = open_store(sys.argv[1])
+print("ready", flush=True)
+sys.stdin.readline()
+spent = [store.approvals.use(Binding("c", "t", "d", str(n)), shop, 1500) is not None for n in range({TRIES})]
+print(json.dumps(spent))
+"""
+
+pytestmark = needs_postgres
+
+
+@pytest.fixture(scope="module")
+def databases() -> Generator[Databases]:
+    with postgres_databases() as made:
+        yield made
+
+
+def test_two_nodes_that_race_for_approvals_spend_each_once(databases: Databases) -> None:
+    address = databases.create()
+    store = open_store(address)
+    for number in range(TRIES):
+        binding = Binding("c", "t", "d", str(number))
+        wanted = Approval(str(number), binding, "{}", "asked", requested_at=1000, expires_at=2000)
+        store.approvals.request(wanted, SHOP, forget_before=0, most=1000)
+        store.approvals.answer(str(number), SHOP, 1200, is_approved=True)
+    store.close()
+    nodes = [
+        subprocess.Popen(
+            [sys.executable, "-c", SPEND, address], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(2)
+    ]
+    for node in nodes:
+        assert node.stdout is not None
+        node.stdout.readline()
+    for node in nodes:
+        assert node.stdin is not None
+        node.stdin.write("go\n")
+        node.stdin.flush()
+    one, two = (json.loads(node.communicate(timeout=60)[0]) for node in nodes)
+    assert [first + second for first, second in zip(one, two, strict=True)] == [1] * TRIES
+    assert any(one), "one node was too slow to race"
+    assert any(two), "one node was too slow to race"
