@@ -736,11 +736,7 @@ begin
         );
     end loop;
     for name in select tablename from pg_tables where schemaname = current_schema() loop
-<<<<<<< HEAD
-        if name not in ('schema_version', 'revisions', 'memory_model') then -- numbers and a name, of no project
-=======
-        if name not in ('revisions', 'memory_model', 'deliveries') then -- numbers, names and ids, of no project
->>>>>>> fe59fc62 (Serve without the database, and record calls on disk until it is back)
+        if name not in ('schema_version', 'revisions', 'memory_model', 'deliveries') then -- of no project
             execute format('alter table %I enable row level security', name);
             execute format('alter table %I force row level security', name);
         end if;
