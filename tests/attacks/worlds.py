@@ -1,7 +1,8 @@
 """Worlds to attack: a user's machine, a repository, and Claude Code as far as it matters to an attack.
 
-Nothing here imports Remit: every attack goes through the command, in a process of its own. What
-install wrote starts as a client starts it; the rest is forked from a process that has the command loaded.
+Nothing here imports Remit: every attack goes through the command, in a process of its own. Where variables of
+the repository reach what install wrote, it starts as a client starts it; the rest is forked from a process
+that has the command loaded.
 A mistake in a world is a `RuntimeError`, so it is never taken for an attack that worked.
 """
 
@@ -167,7 +168,7 @@ class World:
         (group,) = self.user_settings["hooks"]["SessionStart"]
         (handler,) = group["hooks"]
         done = subprocess.run(
-            [handler["command"], *handler["args"]],
+            self._started([handler["command"], *handler["args"]]),
             input=json.dumps(self.event("SessionStart", source="startup", cwd=str(here), **fields)).encode(),
             cwd=here,
             env=self._reached(),
@@ -194,7 +195,7 @@ class World:
         """Start the entry that install wrote, with the variables that the client gives it."""
         entry = _read(self.home / ".claude.json")["mcpServers"]["remit"]
         environment = {**self._reached(), **entry.get("env", {})}
-        words = [entry["command"], *entry["args"]]
+        words = self._started([entry["command"], *entry["args"]])
         with self._speaking(words, environment, project=project) as gateway:
             yield gateway
 
@@ -249,13 +250,21 @@ class World:
         said = self.project_settings.get("env", {})
         return {**self.environment, **{name: value for name, value in said.items() if name not in KEPT}}
 
+    def _started(self, words: Sequence[str]) -> Sequence[str]:
+        """How to start what install wrote: in a fork, unless the repository's variables reach the process."""
+        own = [sys.executable, "-I", "-m", "remit"]
+        ends = [at + len(own) for at in range(len(words)) if list(words[at : at + len(own)]) == own]
+        if not ends or self._reached() != self.environment:
+            return words
+        return fork_server().command("remit", *words[ends[0] :])
+
     def _is_blocked(self, handler: Mapping[str, Any], event: Mapping[str, Any]) -> bool:
         command = handler["command"]
         words = [command, *handler["args"]] if "args" in handler else ["sh", "-c", command]
         is_closed = handler.get("onFailure") == "block"
         try:
             done = subprocess.run(
-                words,
+                self._started(words),
                 input=json.dumps(event).encode(),
                 cwd=self.repository,
                 env=self._reached(),

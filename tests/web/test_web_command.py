@@ -4,7 +4,6 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ import httpx2
 import pytest
 
 from support.builders import servers
+from support.forked_commands import fork_server
 from support.sandbox import Sandbox
 from support.terminal import on_terminal
 
@@ -29,9 +29,8 @@ def shop(sandbox: Sandbox) -> Path:
 
 @contextmanager
 def started(sandbox: Sandbox, shop: Path, *options: str) -> Generator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "remit", "web", "--no-open", *options]
     process = subprocess.Popen(
-        command,
+        fork_server().command("remit", "web", "--no-open", *options),
         cwd=shop,
         env=sandbox.environment,
         stdin=subprocess.DEVNULL,

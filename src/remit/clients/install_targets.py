@@ -52,7 +52,7 @@ class InstallInput(NamedTuple):
     command: Sequence[str]  # that starts this Remit
     machine: Machine
     declared: Declared = ()
-    served: Declared = ()  # that Remit serves, so the client need not load them
+    served: Callable[[], Declared] = tuple  # that Remit serves, so the client need not load them
 
 
 class InstallRecipe(NamedTuple):
@@ -162,7 +162,7 @@ def _codex(given: InstallInput) -> list[TargetFile]:
     if handed := sorted(set[str]().union(*map(_variables, declared))):
         entry["env_vars"] = handed
     gateway = Edit(("mcp_servers", SERVER), entry)
-    return [TargetFile(path, Format.TOML, [*codex_switches(served), gateway])]
+    return [TargetFile(path, Format.TOML, [*codex_switches(served()), gateway])]
 
 
 def _variables(declaration: Declaration) -> list[str]:
@@ -180,7 +180,7 @@ def _gemini_cli(given: InstallInput) -> list[TargetFile]:
     entry = Edit(("mcpServers", SERVER), _entry(command, "gemini-cli", machine))
     # With an allow list, the client loads nothing else.
     allowed = [Edit(_ALLOWED, SERVER, is_item=True)] if _has_list(path, _ALLOWED) else []
-    return [TargetFile(path, Format.JSONC, [entry, *allowed, *gemini_switches(served)])]
+    return [TargetFile(path, Format.JSONC, [entry, *allowed, *gemini_switches(served())])]
 
 
 def _opencode(given: InstallInput) -> list[TargetFile]:
@@ -188,7 +188,7 @@ def _opencode(given: InstallInput) -> list[TargetFile]:
     path = opencode_path(machine)
     words = _words(command, "opencode", record_path("opencode", machine))
     entry = Edit(("mcp", SERVER), {"type": "local", "command": words, "enabled": True})
-    return [TargetFile(path, Format.JSONC, [entry, *opencode_switches(served, path)])]
+    return [TargetFile(path, Format.JSONC, [entry, *opencode_switches(served(), path)])]
 
 
 def _has_list(path: str, keys: Sequence[str]) -> bool:
@@ -247,7 +247,7 @@ class ClientTargets:
         return PLACES[client].steps
 
     def targets(
-        self, client: str, declared: Declared, blocks: Sequence[str], served: Declared = ()
+        self, client: str, declared: Declared, blocks: Sequence[str], served: Callable[[], Declared] = tuple
     ) -> Sequence[TargetFile]:
         """Return the files to edit, with the edits; only Claude Code has deny rules for static blocks.
 

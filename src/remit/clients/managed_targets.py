@@ -41,7 +41,7 @@ class ManagedTargets:
         client: str,
         declared: Declared,  # noqa: ARG002 - the port has it
         blocks: Sequence[str],
-        served: Declared = (),  # noqa: ARG002 - the port has it
+        served: Callable[[], Declared] = tuple,  # noqa: ARG002 - the port has it
     ) -> Sequence[TargetFile]:
         """Return the files to edit, with the edits; no user's servers are named in them."""
         folder, command = managed_directory(self._machine), self._command()

@@ -252,10 +252,8 @@ class Installer:
 
     def _targets(self, client: str) -> Sequence[TargetFile]:
         if client not in self._known:
-            directories = list(
-                dict.fromkeys((self._sources.home, *self._places.projects(client), os.getcwd()))
-            )
-            served = self._served(client, directories) if self._places.takes_over(client) else ()
+            directories = (self._sources.home, *self._places.projects(client), os.getcwd())
+            served = partial(self._served, client, list(dict.fromkeys(directories)))
             self._known[client] = self._places.targets(client, self._declared(client), self._blocks(), served)
         return self._known[client]
 

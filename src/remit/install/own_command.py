@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from functools import cache
 
 from remit.errors import InstallError
 
@@ -23,13 +24,18 @@ def own_command() -> list[str]:
     """
     for flags in (["-I"], ["-E", "-P"]):
         command = [*without_variables(), sys.executable, *flags]
-        found = subprocess.run([*command, "-c", "import remit"], cwd=os.sep, capture_output=True)  # noqa: S603
-        if found.returncode == 0:
+        if _finds_remit(*command):
             return [*command, "-m", "remit"]
     raise InstallError(
         f"{sys.executable} finds this Remit only with `PYTHONPATH` or in the current directory",
         hint="install it with `uv tool install` or `pipx install`, and run that one",
     )
+
+
+@cache
+def _finds_remit(*command: str) -> bool:
+    found = subprocess.run([*command, "-c", "import remit"], cwd=os.sep, capture_output=True)  # noqa: S603
+    return found.returncode == 0
 
 
 def without_variables() -> list[str]:

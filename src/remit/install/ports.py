@@ -26,7 +26,7 @@ class InstallTargets(Protocol):
         client: str,
         declared: Sequence[Declaration],
         blocks: Sequence[str],
-        served: Sequence[Declaration] = (),
+        served: Callable[[], Sequence[Declaration]] = tuple,  # asked only by clients with switches
     ) -> Sequence[TargetFile]: ...
 
     def projects(self, client: str) -> Sequence[str]: ...

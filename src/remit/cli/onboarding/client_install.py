@@ -17,6 +17,7 @@ from remit.decision.decide import ToolDecision
 from remit.decision.kinds import COULD_RUN, ConfigStatus
 from remit.decision.problems import Severity
 from remit.decision.tool_names import SERVER
+from remit.doctor.diagnosis import diagnose
 from remit.doctor.served_servers import kept_servers
 from remit.errors import RemitError
 from remit.install.environment_lifetime import short_lived
@@ -180,9 +181,10 @@ def _after(installer: Installer, client: str) -> None:
     title = installer.title(client)
     with open_registry() as registry:
         here = registry.at(".", client)
-        findings = [item for item in registry.diagnose(here) if item.check == "install"]
+        setups = registry.examine(here)
         is_loaded = any(map(_could_run, registry.tools(here)))
-        kept = [each for setup in registry.examine(here) for each in kept_servers(setup)]
+    findings = [item for item in diagnose(setups) if item.check == "install"]
+    kept = [each for setup in setups for each in kept_servers(setup)]
     for finding in findings:
         word = "error" if finding.severity is Severity.ERROR else "warning"
         _say(f"{word}: {render.printable(finding.reason)}")
