@@ -4,8 +4,10 @@ import gc
 import os
 import signal
 from collections.abc import Generator
+from functools import cache
 from pathlib import Path
 
+import httpcore2
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -42,6 +44,14 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.freeze()
         gc.enable()
         gc.set_threshold(50_000, 20, 100)  # tests make much, and drop it all at their end
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_tls_context() -> Generator[None]:
+    """Read the machine's certificates once: that takes 30 ms, and each HTTP client would do so."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(httpcore2, "default_ssl_context", cache(httpcore2.default_ssl_context))
+        yield
 
 
 @pytest.fixture
