@@ -52,9 +52,12 @@ sandbox:
 	@command -v bwrap >/dev/null || { test "$$(id -u)" = 0 && apt-get install --quiet=2 --yes bubblewrap >/dev/null; } \
 		|| echo "skipped: tests of sandboxes need bubblewrap, which is not installed"
 
+# Temporary files in memory, where there is room: the tests make thousands of databases, and each syncs its files.
+SCRATCH := $(shell test "$$(df -Pk /dev/shm 2>/dev/null | awk 'END { print $$4 }')" -gt 2000000 2>/dev/null && echo TMPDIR=/dev/shm)
+
 test: $(VENV)/.test sandbox ## Run all tests, with a bounded slice of each proof
-	$(BIN)/python -m pytest --numprocesses 3 --ignore tests/browser --ignore tests/real_clients --ignore tests/servers --ignore tests/frameworks
-	REMIT_TEST_STORE=postgres $(BIN)/python -m pytest --quiet --numprocesses 3 tests/store/test_audit.py tests/store/test_usage_store.py tests/proofs/test_isolation.py
+	$(SCRATCH) $(BIN)/python -m pytest --numprocesses 3 --ignore tests/browser --ignore tests/real_clients --ignore tests/servers --ignore tests/frameworks
+	$(SCRATCH) REMIT_TEST_STORE=postgres $(BIN)/python -m pytest --quiet --numprocesses 3 tests/store/test_audit.py tests/store/test_usage_store.py tests/proofs/test_isolation.py
 
 ON_BOTH := tests/store tests/memory tests/search tests/catalog tests/scanning tests/trust tests/policy tests/usage tests/sessions tests/states tests/test_registry.py \
 	tests/proofs/test_isolation.py tests/proofs/test_search_isolation.py tests/proofs/test_memory.py
@@ -67,7 +70,7 @@ RULES := catalog clients conditions configuration decision doctor inspection pol
 	hooks/test_event.py cli/test_usage_commands.py cli/test_switch_commands.py cli/test_takeover.py gateway/test_endpoint.py test_registry.py
 
 cover: $(VENV)/.test ## Run the tests of the rules, which must cover them branch by branch
-	$(BIN)/python -m pytest --numprocesses 3 $(addprefix tests/,$(RULES)) --cov --cov-report=term --cov-fail-under=100
+	$(SCRATCH) $(BIN)/python -m pytest --numprocesses 3 $(addprefix tests/,$(RULES)) --cov --cov-report=term --cov-fail-under=100
 
 FRAMEWORKS := build/frameworks
 FRAMEWORK_RUN = REMIT_TEST_FRAMEWORKS="$(CURDIR)/$(FRAMEWORKS)" $(BIN)/python -m pytest tests/frameworks
