@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from remit import settings
 from remit.bootstrap import data_directory, now, open_memory, open_notifier, open_registry
+from remit.configuration.store_place import store_place
 from remit.files.bounded_reader import this_machine
 
 if TYPE_CHECKING:
     from remit.gateway.ports import Endpoint, EndpointSpec
     from remit.gateway.transports.lifecycle import GatewayOpeners
     from remit.gateway.transports.status_files import StatusFiles
-    from remit.gateway.transports.token_file import TokenFile
+    from remit.gateway.transports.token_grants import Tokens
     from remit.scanning.ports import Upstreams
     from remit.upstream.launch.launch_resources import LaunchResources
     from remit.upstream.oauth.server_login import ServerLogin
@@ -77,11 +78,22 @@ def open_upstreams() -> "Upstreams":
     return LiveServers(_launch_resources())
 
 
-def open_tokens() -> "TokenFile":
-    """Open the file of the gateway's tokens."""
+def open_tokens() -> "Tokens":
+    """Open the gateway's tokens: in the shared store, or in a file of this machine.
+
+    Raises:
+        StoreError: the shared store cannot be used.
+    """
+    machine = this_machine()
+    place = store_place(machine).place
+    if settings.is_address(place):
+        from remit.gateway.transports.stored_tokens import StoredTokens
+        from remit.store.postgres.gateway_tokens import SqlTokens
+
+        return StoredTokens(SqlTokens(place))
     from remit.gateway.transports.token_file import TokenFile
 
-    return TokenFile(data_directory(this_machine()))
+    return TokenFile(data_directory(machine))
 
 
 def open_status_files() -> "StatusFiles":

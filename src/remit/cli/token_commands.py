@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import time
+from contextlib import closing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -54,7 +55,8 @@ def add_token(name: str, *, projects: tuple[str, ...], agents: tuple[str, ...]) 
         raise click.UsageError("a token name may have up to 64 letters, digits and . _ @ -")
     with open_registry() as registry:
         found = dict.fromkeys(registry.at(directory).workspace.project for directory in projects)
-    made = open_tokens().add(name, projects=[*found], agents=agents, at=time.time_ns() // 1_000_000)
+    with closing(open_tokens()) as tokens:
+        made = tokens.add(name, projects=[*found], agents=agents, at=time.time_ns() // 1_000_000)
     render.out(made)
 
 
@@ -62,7 +64,8 @@ def add_token(name: str, *, projects: tuple[str, ...], agents: tuple[str, ...]) 
 @JSON
 def list_tokens(*, as_json: bool) -> None:
     """List the tokens and what each may reach."""
-    grants = open_tokens().grants()
+    with closing(open_tokens()) as tokens:
+        grants = tokens.grants()
     if as_json:
         render.data({"tokens": [_shape(grant) for grant in grants]})
     elif grants:
@@ -75,7 +78,9 @@ def list_tokens(*, as_json: bool) -> None:
 @click.argument("name")
 def revoke_token(name: str) -> None:
     """Revoke a token, starting now."""
-    if not open_tokens().revoke(name):
+    with closing(open_tokens()) as tokens:
+        is_revoked = tokens.revoke(name)
+    if not is_revoked:
         sys.stderr.write(f"error: there is no token `{render.printable(name)}`\n")
         sys.exit(NOTHING_DONE)
     render.out(f"revoked {render.printable(name)}")

@@ -3,8 +3,8 @@
 import socket
 import time
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
-from typing import NamedTuple
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 from starlette.middleware.cors import CORSMiddleware
@@ -18,6 +18,9 @@ from remit.gateway.transports.host_check import HostCheck, is_loopback
 from remit.gateway.transports.http_routes import GatewayApp, GatewaySite
 from remit.gateway.transports.lifecycle import GatewayOpeners, Print, describe_endpoint, run_until_stopped
 from remit.gateway.transports.socket_server import Address, bind_socket, serve_until_cancelled
+
+if TYPE_CHECKING:
+    from remit.gateway.transports.token_grants import Tokens
 
 _EXPOSED_HEADERS = ("Mcp-Session-Id", "WWW-Authenticate")  # readable by web pages
 
@@ -40,7 +43,20 @@ def serve(
         RemitError: the address is taken, other machines can reach it and there is no token, or the endpoint
             does not exist.
     """
-    hosts, tokens = HostCheck(address.host, allowed.hosts, allowed.origins), openers.tokens()
+    with closing(openers.tokens()) as tokens:
+        return _serve(spec, address, allowed, openers, tokens, say)
+
+
+def _serve(
+    spec: EndpointSpec,
+    address: Address,
+    allowed: AllowedOrigins,
+    openers: GatewayOpeners,
+    tokens: "Tokens",
+    say: Print,
+) -> int:
+    hosts = HostCheck(address.host, allowed.hosts, allowed.origins)
+    tokens.follow()
     if not hosts.is_private and not tokens.grants():
         reached = next(name for name in (address.host, *allowed.hosts) if not is_loopback(name.lower()))
         raise ServingError(

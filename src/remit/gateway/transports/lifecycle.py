@@ -18,7 +18,7 @@ from remit.gateway.transports.status_monitor import StatusMonitor
 from remit.upstream.ports import UpstreamPool
 
 if TYPE_CHECKING:  # loaded where they are opened
-    from remit.gateway.transports.token_file import TokenFile
+    from remit.gateway.transports.token_grants import Tokens
     from remit.memory.project_memory import Memory
     from remit.registry import Registry
 
@@ -35,7 +35,7 @@ class GatewayOpeners(NamedTuple):
     memory: "Callable[[str], Memory]"
     upstream_pool: Callable[[], AbstractAsyncContextManager[UpstreamPool]]
     endpoint: Callable[[EndpointSpec, UpstreamPool], AbstractAsyncContextManager[Endpoint]]
-    tokens: "Callable[[], TokenFile]"
+    tokens: "Callable[[], Tokens]"
     status_files: Callable[[], StatusFiles]
 
     def status_monitor(

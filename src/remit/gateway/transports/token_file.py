@@ -2,7 +2,6 @@
 
 import json
 import os
-import secrets
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
@@ -11,7 +10,7 @@ from remit.decision.projects import Project
 from remit.errors import TokenError
 from remit.files import private_files
 from remit.files.file_lock import file_lock
-from remit.gateway.transports.token_grants import Grant, digest
+from remit.gateway.transports.token_grants import Grant, digest, new_token
 
 FILE = "tokens.json"
 
@@ -22,6 +21,12 @@ class TokenFile:
     def __init__(self, directory: str) -> None:
         self._path = os.path.join(directory, FILE)
         self._read: tuple[object, Sequence[Grant]] = (None, ())
+
+    def close(self) -> None:
+        """Do nothing: no file stays open."""
+
+    def follow(self) -> None:
+        """Do nothing: the file shows its changes."""
 
     def grants(self) -> Sequence[Grant]:
         """List the grants; read the file again if it changed.
@@ -50,7 +55,7 @@ class TokenFile:
         Raises:
             TokenError: the name is taken, or the file cannot be used.
         """
-        token = f"remit_{secrets.token_urlsafe(32)}"
+        token = new_token()
         made = Grant(
             name=name, digest=digest(token), projects=tuple(projects), agents=tuple(agents), created_at=at
         )

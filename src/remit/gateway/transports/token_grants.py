@@ -1,9 +1,11 @@
-"""The grants of gateway tokens."""
+"""The grants of gateway tokens, and the port to where they are stored."""
 
-from collections.abc import Iterable
+import secrets
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from hmac import compare_digest
+from typing import Protocol
 
 from remit.decision.projects import Project
 
@@ -33,6 +35,25 @@ class Grant:
     def agent(self, asked: str | None) -> str | None:
         """Return the agent for a URL: the grant's own if the URL names none and it has exactly one."""
         return self.agents[0] if asked is None and len(self.agents) == 1 else asked
+
+
+class Tokens(Protocol):
+    """Stores the grants of tokens: in a file, or in the store that several nodes share."""
+
+    def close(self) -> None: ...
+
+    def follow(self) -> None: ...  # changes, until closed
+
+    def grants(self) -> Sequence[Grant]: ...
+
+    def add(self, name: str, *, projects: Sequence[Project], agents: Sequence[str], at: int) -> str: ...
+
+    def revoke(self, name: str) -> bool: ...
+
+
+def new_token() -> str:
+    """Create a token."""
+    return f"remit_{secrets.token_urlsafe(32)}"
 
 
 def digest(token: str) -> str:

@@ -101,7 +101,11 @@ class PostgresDatabase:
 
     def catalog_revision(self) -> int:
         """Return a number that changes with the data of catalogs."""
-        return self._revisions().get("catalog", 0)
+        return self.revision_of("catalog")
+
+    def revision_of(self, part: str) -> int:
+        """Return a number that changes with a part of the store."""
+        return self._revisions().get(part, 0)
 
     def files(self) -> list[str]:
         """List the files that change whenever any process writes: none, PostgreSQL notifies instead."""

@@ -364,6 +364,14 @@ create table deliveries ( -- batches of calls that were recorded lately
 );
 create index deliveries_by_time on deliveries (delivered_at);
 
+create table tokens (
+    name text collate "C" primary key,
+    digest text collate "C" not null unique,
+    projects text not null, -- as JSON, like the next column; empty: all
+    agents text not null,
+    created_at bigint not null
+);
+
 create table sessions (
     client text collate "C" not null,
     session_id text collate "C" not null,
@@ -647,6 +655,7 @@ create trigger states_pushed after insert or update or delete on pushed_states
 for each row execute function revise('states');
 create trigger states_configured after insert or update or delete on configuration_files
 for each row execute function revise('states');
+create trigger tokens_changed after insert or update or delete on tokens for each row execute function revise('tokens');
 create trigger approvals_changed after insert or update on approvals for each row execute function revise('approvals');
 
 -- Row-level security repeats the scope rule of the queries, so that a query without its condition finds nothing.
@@ -736,7 +745,7 @@ begin
         );
     end loop;
     for name in select tablename from pg_tables where schemaname = current_schema() loop
-        if name not in ('schema_version', 'revisions', 'memory_model', 'deliveries') then -- of no project
+        if name not in ('schema_version', 'revisions', 'memory_model', 'deliveries', 'tokens') then -- of no project
             execute format('alter table %I enable row level security', name);
             execute format('alter table %I force row level security', name);
         end if;

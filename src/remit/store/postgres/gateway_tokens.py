@@ -1,0 +1,37 @@
+"""Stores the tokens of gateways, as hashes."""
+
+from remit.store.database import Row
+from remit.store.open_store import PATIENCE
+from remit.store.postgres.postgres_database import PostgresDatabase
+
+
+class SqlTokens:
+    """The tokens in a store that several nodes share, on a connection of its own."""
+
+    def __init__(self, address: str) -> None:
+        self._database = PostgresDatabase(address, patience=PATIENCE)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._database.close()
+
+    def follow(self) -> None:
+        """Know the revision without asking, until closed."""
+        self._database.follow(lambda: None)
+
+    def revision(self) -> int:
+        """Return a number that changes with the tokens."""
+        return self._database.revision_of("tokens")
+
+    def all(self) -> list[Row]:
+        """List name, hash, projects, agents and time of every token."""
+        return self._database.rows("tokens")
+
+    def add(self, name: str, digest: str, *, projects: str, agents: str, at: int) -> bool:
+        """Add a token; False if its name is taken."""
+        values = {"name": name, "digest": digest, "projects": projects, "agents": agents, "at": at}
+        return bool(self._database.rows("add_token", **values))
+
+    def revoke(self, name: str) -> bool:
+        """Remove a token; False if there is none of this name."""
+        return bool(self._database.rows("revoke_token", name=name))

@@ -1,0 +1,87 @@
+"""Tokens in the store that several nodes share."""
+
+import time
+from collections.abc import Generator
+
+import pytest
+
+from remit.decision.projects import identify
+from remit.errors import TokenError
+from remit.gateway.transports.stored_tokens import StoredTokens
+from remit.gateway.transports.token_grants import find_grant
+from support.postgres import Databases, needs_postgres, postgres_databases
+from support.sandbox import Sandbox
+
+pytestmark = needs_postgres
+SHOP = identify("/code/shop")
+
+
+@pytest.fixture(scope="module")
+def databases() -> Generator[Databases]:
+    with postgres_databases() as made:
+        yield made
+
+
+@pytest.fixture
+def address(databases: Databases) -> str:
+    return databases.create()
+
+
+def opened(address: str) -> StoredTokens:
+    from remit.store.postgres.gateway_tokens import SqlTokens
+
+    return StoredTokens(SqlTokens(address))
+
+
+def test_a_token_of_one_node_counts_at_another_until_it_is_revoked_within_a_second(
+    address: str,
+) -> None:
+    one, two = opened(address), opened(address)
+    two.follow()
+    assert two.grants() == []
+    token = one.add("ci", projects=[SHOP], agents=["reviewer"], at=5)
+    until = time.monotonic() + 1
+    while (found := find_grant(token, two.grants())) is None:
+        assert time.monotonic() < until
+    assert (found.name, found.projects, found.agents, found.created_at) == ("ci", (SHOP,), ("reviewer",), 5)
+    assert token not in str(found)
+    assert one.revoke("ci")
+    until = time.monotonic() + 1
+    while find_grant(token, two.grants()) is not None:
+        assert time.monotonic() < until
+    assert not one.revoke("ci")
+    one.close()
+    two.close()
+
+
+def test_a_name_is_taken_once(address: str) -> None:
+    tokens = opened(address)
+    tokens.add("ci", projects=[], agents=[], at=1)
+    with pytest.raises(TokenError, match="already exists"):
+        tokens.add("ci", projects=[], agents=[], at=2)
+    tokens.close()
+
+
+def test_while_the_database_is_gone_known_tokens_count_and_unknown_ones_cannot_be_checked(
+    databases: Databases, address: str
+) -> None:
+    known, never = opened(address), opened(address)
+    known.add("ci", projects=[], agents=[], at=1)
+    assert [grant.name for grant in known.grants()] == ["ci"]
+    databases.drop(address)
+    assert [grant.name for grant in known.grants()] == ["ci"]
+    with pytest.raises(TokenError, match="cannot be read"):
+        never.grants()
+    known.close()
+    never.close()
+
+
+def test_the_command_keeps_tokens_where_the_store_is(sandbox: Sandbox, address: str) -> None:
+    sandbox.variables["REMIT_STORE"] = address
+    token = sandbox.remit("token", "add", "ci").stdout.strip()
+    tokens = opened(address)
+    assert find_grant(token, tokens.grants()) is not None
+    tokens.close()
+    assert not (sandbox.root / "data/tokens.json").exists()
+    assert "ci" in sandbox.remit("token", "list").stdout
+    assert sandbox.remit("token", "revoke", "ci").stdout == "revoked ci\n"
