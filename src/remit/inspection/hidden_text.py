@@ -17,7 +17,10 @@ _BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _OVERRIDE = re.compile("[\u202d\u202e]")
 _PRIVATE_USE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]")
-_GAP = re.compile(r"(?:\r?\n[ \t]*){15,}(?=\S)|[ \t\u00a0\u3000]{80,}(?=\S)")
+_GAP = re.compile(  # from where the blank space starts, so a long one is looked at once
+    r"(?<![ \t\n])(?<![ \t\n]\r)[ \t]*+(?:\r?\n[ \t]*+){15,}+(?=\S)"
+    r"|(?<![ \t\u00a0\u3000])[ \t\u00a0\u3000]{80,}+(?=\S)"
+)
 _MIXED = re.compile(r"[^\W\d_]+")
 _LATIN = re.compile("[A-Za-z]")
 _LOOKALIKES = str.maketrans(  # Cyrillic and Greek letters that look like Latin ones

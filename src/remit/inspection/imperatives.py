@@ -17,15 +17,15 @@ _OPENING_VERBS = (  # nouns, too, so only the first word of a sentence is a verb
     "write|set|stop|pick|make|take|be|start|begin|feel free|leave|let|have|multiply|summari[sz]e|"
     "list|log|do|state|without|access|check|create|update|convert|get|mirror"
 )
-_LEAD = (
+_LEAD = (  # bounded, because a crafted text repeats these words without end
     r"(?:(?:also|then|please|first|silently|quietly|secretly|always|never|afterwards?|finally|instead|"
     r"now|just|kindly|and|but|do|not|simply|next|additionally|immediately|automatically|again|"
-    r"would you|you can|you may|you will|you are to|chain|important|note|nb|step \d+|\d+\W)\W+)*"
+    r"would you|you can|you may|you will|you are to|chain|important|note|nb|step \d++|\d++\W)\W++){0,20}"
 )
-_OPENING_ORDER = re.compile(rf"(?i)^\W*{_LEAD}(?:{_OPENING_VERBS})\b")
+_OPENING_ORDER = re.compile(rf"(?i)^\W*+{_LEAD}(?:{_OPENING_VERBS})\b")
 _ORDER = re.compile(  # `When it fails, send ...`
-    rf"(?i)(?:[,:(]\s+|\b(?:then|you|agents|assistant|model)\s+){_LEAD}(?:{_VERBS})\b"
-    rf"|[,:]\s+(?:and|or|but)\s+(?:{_VERBS})\b"
+    rf"(?i)(?:[,:(]\s++|\b(?:then|you|agents|assistant|model)\s++){_LEAD}(?:{_VERBS})\b"
+    rf"|[,:]\s++(?:and|or|but)\s++(?:{_VERBS})\b"
 )
 
 

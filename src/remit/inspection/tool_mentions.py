@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from remit.decision.tools import Definition
 from remit.inspection.surroundings import Surroundings, own_name, plain_name
 
-_NAME = re.compile(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)+|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b")
+_NAME = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]++(?:[_-][A-Za-z0-9]++)+|\b[a-z]++(?:[A-Z][a-z0-9]++)+\b")
 _QUOTED = re.compile(r"[`'\"“#]([A-Za-z][\w.-]{2,63})[`'\"”]?")
 _CALLED = re.compile(
     r"(?ix)\b(?:call|calls|calling|invoke|invoking|use|using|run|running|execute|executing|trigger|route|when|whenever|before"

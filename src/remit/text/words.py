@@ -3,7 +3,7 @@
 import re
 
 _LOWER_UPPER = re.compile(r"([a-z0-9])([A-Z])")
-_UPPER_WORD = re.compile(r"([A-Z]+)([A-Z][a-z])")
+_UPPER_WORD = re.compile(r"(?<![A-Z])([A-Z]+)([A-Z][a-z])")
 # SQLite treats a few characters as separators that Python treats as letters.
 _NOT_WORD = re.compile(r"[\W_\u19b0-\u19c0\u19c8\u19c9\u1cf2\u1cf3]+")
 # Verbs that occur in tool names ("get", "find", "show", "make", "list") are not stop words.
