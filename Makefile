@@ -251,7 +251,7 @@ docs: $(VENV)/.browser $(BROWSER)/.installed ## Write the reference pages and me
 	$(BIN)/python -m remit.memory.tool_schema
 
 schema: $(VENV)/.test ## Write the schema of a new database, after a new migration
-	$(BIN)/python tests/support/databases.py
+	PYTHONPATH=tests $(BIN)/python tests/support/databases.py
 
 SITE := build/site-env
 

@@ -10,6 +10,7 @@ import pytest
 
 from remit.cli.listing.calls_command import outcome_note
 from remit.policy.audit import AuditEntry
+from support.databases import run_sql
 from support.sandbox import Sandbox
 
 HOUR = 3_600_000
@@ -136,3 +137,29 @@ def test_a_time_that_cannot_be_read_is_refused_with_an_example(sandbox: Sandbox,
     assert done.returncode == 2
     assert "`yesterday` must be so long ago, such as `90m`" in done.stderr
     assert "one of --json" in sandbox.remit("calls", "--csv", "--json", cwd=shop).stderr
+
+
+def test_a_log_that_nobody_touched_is_verified_with_its_digest(sandbox: Sandbox, shop: Path) -> None:
+    told = sandbox.remit("audit", "verify", cwd=shop)
+    assert told.returncode == 0
+    first, last = told.stdout.splitlines()
+    assert first == "3 entries, none changed."
+    head = last.removeprefix("Digest: ")
+    assert json.loads(sandbox.remit("audit", "verify", "--json", cwd=shop).stdout)["head"] == head
+    assert sandbox.remit("audit", "verify", "--head", head, cwd=shop).returncode == 0
+    other = sandbox.remit("audit", "verify", "--head", "0" * 64, cwd=shop)
+    assert (other.returncode, other.stdout.partition(":")[0]) == (1, "The log does not contain this digest")
+    assert "The log is empty." in sandbox.remit("audit", "verify", cwd=sandbox.project("blog")).stdout
+
+
+def test_a_log_that_was_changed_or_written_by_an_older_remit_is_named(sandbox: Sandbox, shop: Path) -> None:
+    run_sql(sandbox.database, "update audit set chain = ''")
+    assert "have no digest: an older Remit" in sandbox.remit("audit", "verify", cwd=shop).stderr
+    with sandbox.registry() as registry:
+        entry = AuditEntry(1, "", "claude-code", None, None, "Bash", "visible", None, "done", 1, 1, 1)
+        registry.audit.add([entry], registry.at(str(shop)))
+    run_sql(sandbox.database, "update audit set outcome = 'refused' where called_at = 1")
+    told = sandbox.remit("audit", "verify", cwd=shop)
+    assert told.returncode == 1
+    assert "is not as written" in told.stdout
+    assert json.loads(sandbox.remit("audit", "verify", "--json", cwd=shop).stdout)["broken_at"]

@@ -56,6 +56,7 @@ COMMANDS = {  # in the order of the help and the reference: location and summary
     "memory": ("memory_commands.memory", "View, export and clean up project memory."),
     "lock": ("locking.lock_command.lock", "Write or check the lock of a project's servers."),
     "inspect": ("inspect_command.inspect_definitions", "Find tool definitions that steer the model."),
+    "audit": ("listing.audit_command.audit", "Check that the log of calls is as it was written."),
     "token": ("token_commands.token", "Manage gateway tokens."),
     "names": ("names_commands.names", "Show or generate the tool names of a program's commands."),
     "eval": ("eval_command.evaluate", "Measure how good and how fast search is."),
@@ -73,7 +74,7 @@ GROUPS = {  # headings of the help
         *("trust", "lock", "policy", "login", "logout", "completion"),
     ),
     "Run": ("serve", "approve", "demo"),
-    "Advanced": ("context", "suggest", "memory", "inspect", "token", "names", "eval", "forget"),
+    "Advanced": ("context", "suggest", "memory", "inspect", "audit", "token", "names", "eval", "forget"),
 }
 HIDDEN = ("hook", "state")  # for programs, and the former name of `states`
 

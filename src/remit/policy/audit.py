@@ -5,8 +5,10 @@ Entries never contain arguments or results.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 if TYPE_CHECKING:
@@ -50,6 +52,30 @@ class AuditEntry(NamedTuple):
     duration_ms: int
     bytes_in: int
     bytes_out: int
+
+
+class AuditLink(NamedTuple):
+    """An entry and the digest stored with it; an older Remit stored none."""
+
+    entry: AuditEntry
+    chain: str
+
+
+class ChainCheck(NamedTuple):
+    """What a check of the audit log of a project found."""
+
+    entries: int
+    unlinked: int  # the first so many come from an older Remit, without digests
+    broken_at: int | None  # time of the first entry that is not as it was written, or follows a missing one
+    head: str  # digest of the last entry; whoever keeps it can tell later that nothing was cut off
+    knows: bool  # whether the log contains the digest that was asked for
+
+
+def linked(previous: str, entry: AuditEntry) -> str:
+    """Return the digest of an entry that follows another."""
+    text = json.dumps(entry, ensure_ascii=False, separators=(",", ":"))
+    text = text.replace("\\u0000", "\N{REPLACEMENT CHARACTER}")  # as PostgreSQL stores it
+    return sha256(f"{previous}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class CallQuery(NamedTuple):
@@ -111,6 +137,24 @@ class AuditLog:
         """Find the calls in the project that a query selects, newest first."""
         entries = self._store.find(query, context.workspace)
         return FoundCalls(entries, self._store.span(query, context.workspace)[0])
+
+    def verify(self, context: Context, known: str = "") -> ChainCheck:
+        """Check that no entry of the project was changed, added or removed, except old ones for their age.
+
+        `known` is a digest from an earlier check: if the log contains it, nothing up to there was cut off.
+        """
+        head = self._store.anchor(context.workspace)
+        entries, unlinked, knows, broken_at = 0, 0, not known or head == known, None
+        for entry, chain in self._store.links(context.workspace):
+            entries += 1
+            if not chain and not head:
+                unlinked += 1
+                continue
+            if chain != linked(head, entry) and broken_at is None:
+                broken_at = entry.called_at
+            head = chain
+            knows = knows or chain == known
+        return ChainCheck(entries, unlinked, broken_at, head, knows)
 
     def agents(self, context: Context) -> Sequence[str]:
         """List the agents that made calls in the project."""

@@ -1,14 +1,16 @@
 """Stores the audit log, by project."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from remit.decision.projects import Workspace
-from remit.policy.audit import AuditEntry, CallQuery, TimelineBar
+from remit.policy.audit import AuditEntry, AuditLink, CallQuery, TimelineBar, linked
 from remit.store.database import Database, Value
+
+_BATCH = 10_000  # entries that are read at once
 
 
 class SqlAudit:
-    """The audit log in SQLite."""
+    """Stores the audit log, as a chain of digests for each project."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -19,6 +21,24 @@ class SqlAudit:
         with self._database.transaction():
             self._database.run("see_project", project=project.hash, path=project.path, at=at)
             add_entries(self._database, entries, workspace)
+
+    def links(self, workspace: Workspace) -> Iterator[AuditLink]:
+        """List all entries of a project with their digests, oldest first."""
+        after = 0
+        while True:
+            found = self._database.rows(
+                "audit_chain", project=workspace.project.hash, after=after, most=_BATCH
+            )
+            for *entry, chain, _ in found:
+                yield AuditLink(AuditEntry(*entry), chain)
+            if len(found) < _BATCH:
+                return
+            after = found[-1][-1]
+
+    def anchor(self, workspace: Workspace) -> str:
+        """Return the digest of the last entry that was deleted for its age; empty if none was."""
+        found = self._database.rows("audit_anchor", project=workspace.project.hash)
+        return found[0][0] if found else ""
 
     def find(self, query: CallQuery, workspace: Workspace) -> list[AuditEntry]:
         """List the selected entries of a project, newest first."""
@@ -43,13 +63,27 @@ class SqlAudit:
 
     def prune(self, before: int, most: int) -> None:
         """Delete entries older than a time, and all but the newest `most`."""
-        self._database.run("prune_audit", before=before, most=most)
+        with self._database.transaction():
+            prune_entries(self._database, before, most)
 
 
 def add_entries(database: Database, entries: Iterable[AuditEntry], workspace: Workspace) -> None:
-    """Store entries inside a transaction."""
+    """Add entries to the chain of a project, inside a transaction."""
     project = workspace.project.hash
-    database.run_each("add_audit", [{"project": project, **entry._asdict()} for entry in entries])
+    chain = database.rows("audit_chain_end", project=project)[0][0]
+    rows: list[dict[str, Value]] = []
+    for entry in entries:
+        chain = linked(chain, entry)
+        rows.append({"project": project, "chain": chain, **entry._asdict()})
+    database.run_each("add_audit", rows)
+
+
+def prune_entries(database: Database, before: int, most: int) -> None:
+    """Delete entries older than a time, and all but the newest `most`, inside a transaction."""
+    last = database.rows("last_old_audit", before=before, most=most)[0][0]
+    if last is not None:
+        database.run("anchor_audit", last=last)
+        database.run("prune_audit", last=last)
 
 
 def _selection(query: CallQuery, workspace: Workspace) -> dict[str, Value]:

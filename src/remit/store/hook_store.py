@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from remit.decision.projects import LaunchFlags, View, Workspace
 from remit.policy.audit import AUDIT_LIFETIME, MOST_AUDITED, AuditEntry
+from remit.store.audit_store import add_entries, prune_entries
 from remit.store.database import Row, scope_parameters, view_parameters
 from remit.store.open_store import open_database
 
@@ -122,7 +123,7 @@ class HookStore:
         """Store an audit entry."""
         with self._database.transaction():
             self._see_project(entry.called_at)
-            self._database.run("add_audit", project=self._project, **entry._asdict())
+            add_entries(self._database, [entry], self._workspace)
 
     def add_prompted_call(self, call_id: str, tool: str, arguments: str, at: int) -> None:
         """Record that the client asks its user about a call, and drop old records."""
@@ -163,7 +164,7 @@ class HookStore:
             self._database.run("end_session", at=at, **self._session(session_id))
             for step in ("forget_old_events", "forget_old_sessions", "forget_old_suggestions"):
                 self._database.run(step, project=self._project, before=at - _EVENT_LIFETIME)
-            self._database.run("prune_audit", before=at - AUDIT_LIFETIME, most=MOST_AUDITED)
+            prune_entries(self._database, at - AUDIT_LIFETIME, MOST_AUDITED)
             self._database.run("forget_old_reports", project=self._project, before=at - _DAY)
             self._database.run("forget_old_traces", project=self._project, before=at - _TRACE_LIFETIME)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from remit.memory.ports import MemoryStore
     from remit.memory.traces import StoredTrace
     from remit.policy.approvals import Approval, Binding, PromptedCall
-    from remit.policy.audit import AuditEntry, CallQuery, TimelineBar
+    from remit.policy.audit import AuditEntry, AuditLink, CallQuery, TimelineBar
     from remit.search.documents import Document
     from remit.search.ports import Index, IndexEntry, Vector
     from remit.sessions.suggestions import Candidate, PastSuggestion, ToolCall
@@ -151,6 +151,10 @@ class AuditStore(Protocol):
     def agents(self, workspace: Workspace) -> Sequence[str]: ...
 
     def bars(self, query: CallQuery, workspace: Workspace, step: int) -> Sequence[TimelineBar]: ...
+
+    def links(self, workspace: Workspace) -> Iterable[AuditLink]: ...
+
+    def anchor(self, workspace: Workspace) -> str: ...
 
     def prune(self, before: int, most: int) -> None: ...
 

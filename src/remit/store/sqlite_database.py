@@ -16,7 +16,7 @@ from remit.store.database import Row, Value
 from remit.store.named_queries import SQL, NamedQueries, read_sql
 from remit.store.open_store import PATIENCE
 
-SCHEMA_VERSION = 15
+SCHEMA_VERSION = 16
 APPLICATION_ID = 0x52656D69
 _STEPS = 1_000  # SQLite VM instructions between two checks of the time limit
 

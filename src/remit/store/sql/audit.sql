@@ -11,10 +11,10 @@
 -- name: add_audit
 insert into audit (
     project_hash, called_at, endpoint, client, agent, principal, tool, verdict, gate, outcome, duration_ms, bytes_in,
-    bytes_out
+    bytes_out, chain
 ) values (
     :project, :called_at, :endpoint, :client, :agent, :principal, :tool, :verdict, :gate, :outcome, :duration_ms,
-    :bytes_in, :bytes_out
+    :bytes_in, :bytes_out, :chain
 )
 
 -- name: note_delivery
@@ -22,6 +22,25 @@ insert into deliveries (id, delivered_at) values (:id, :at) on conflict (id) do 
 
 -- name: forget_deliveries
 delete from deliveries where delivered_at < :before
+
+-- name: audit_chain_end
+select coalesce(
+    (select chain from audit where project_hash = :project order by id desc limit 1),
+    (select chain from audit_anchors where project_hash = :project),
+    ''
+)
+
+-- name: audit_anchor
+select chain from audit_anchors where project_hash = :project
+
+-- name: audit_chain
+select
+    called_at, endpoint, client, agent, principal, tool, verdict, gate, outcome, duration_ms, bytes_in, bytes_out,
+    chain, id
+from audit
+where project_hash = :project and id > :after
+order by id
+limit :most
 
 -- name: audit
 select
@@ -48,6 +67,15 @@ where {selected_calls}
 group by start
 order by start
 
--- name: prune_audit (every project)
-delete from audit
+-- name: last_old_audit (every project)
+select max(id) from audit
 where called_at < :before or id <= (select max(id) from audit) - :most
+
+-- name: anchor_audit (every project)
+insert into audit_anchors (project_hash, chain)
+select project_hash, chain from audit
+where id in (select max(id) from audit where id <= :last group by project_hash)
+on conflict (project_hash) do update set chain = excluded.chain
+
+-- name: prune_audit (every project)
+delete from audit where id <= :last

@@ -1,6 +1,6 @@
 -- All migrations in one, for a new database; written by `make schema`.
 pragma application_id = 0x52656d69;
-pragma user_version = 15;
+pragma user_version = 16;
 CREATE TABLE projects (
     hash text primary key,
     path text not null,
@@ -393,7 +393,7 @@ CREATE TABLE audit (
     duration_ms integer not null,
     bytes_in integer not null,
     bytes_out integer not null
-) strict;
+, chain text not null default '') strict;
 CREATE INDEX audit_by_time on audit (called_at);
 CREATE INDEX audit_by_project on audit (project_hash, called_at);
 CREATE TABLE revisions (
@@ -555,6 +555,10 @@ CREATE TABLE deliveries (
     delivered_at integer not null
 );
 CREATE INDEX deliveries_by_time on deliveries (delivered_at);
+CREATE TABLE audit_anchors (
+    project_hash text primary key references projects (hash) on delete cascade,
+    chain text not null
+) strict, without rowid;
 insert into documents_by_word (documents_by_word, rank) values ('secure-delete', 1);
 insert into memory_nodes (
     key, kind, project, name, body, subject, fingerprint, content, status, dated_at, created_at, updated_at

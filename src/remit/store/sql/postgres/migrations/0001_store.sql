@@ -353,10 +353,17 @@ create table audit (
     outcome text collate "C" not null,
     duration_ms bigint not null,
     bytes_in bigint not null,
-    bytes_out bigint not null
+    bytes_out bigint not null,
+    chain text collate "C" not null -- a digest over itself and the entries before it in its project
 );
 create index audit_by_time on audit (called_at);
 create index audit_by_project on audit (project_hash, called_at);
+create index audit_in_order on audit (project_hash, id);
+
+create table audit_anchors (
+    project_hash text collate "C" primary key references projects (hash) on delete cascade,
+    chain text collate "C" not null -- of the last entry that was deleted for its age
+);
 
 create table deliveries ( -- batches of calls that were recorded lately
     id text collate "C" primary key,
@@ -713,7 +720,7 @@ declare
 begin
     foreach name in array array[
         'sightings', 'views', 'rules', 'usage_events', 'usage_totals', 'configurations', 'configuration_trust',
-        'workflow_states', 'pushed_states', 'observations', 'approvals', 'audit', 'sessions', 'suggestions',
+        'workflow_states', 'pushed_states', 'observations', 'approvals', 'audit', 'audit_anchors', 'sessions', 'suggestions',
         'judgements', 'reported_calls', 'traces', 'prompted_calls'
     ] loop
         execute format(

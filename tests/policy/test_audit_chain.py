@@ -1,0 +1,119 @@
+"""The log of calls is a chain of digests: no entry changes, appears or disappears unnoticed."""
+
+import pytest
+
+from remit.decision.context import Context
+from remit.decision.projects import Project, Workspace
+from remit.policy.audit import AUDIT_LIFETIME, AuditEntry, AuditLog, ChainCheck
+from remit.store.open_store import open_store
+from remit.store.sql_store import SqlStore
+from support.builders import CLIENT
+from support.databases import run_sql
+
+SHOP = Context(client=CLIENT, workspace=Workspace("/shop", "/shop", Project(path="/shop", hash="shop")))
+BLOG = Context(client=CLIENT, workspace=Workspace("/blog", "/blog", Project(path="/blog", hash="blog")))
+ENTRY = AuditEntry(
+    called_at=1,
+    endpoint="stdio",
+    client="claude-code",
+    agent=None,
+    principal="ada",
+    tool="mcp__git__push",
+    verdict="visible",
+    gate=None,
+    outcome="done",
+    duration_ms=3,
+    bytes_in=5,
+    bytes_out=7,
+)
+
+
+class Log:
+    """A log with five entries of one project, between those of another."""
+
+    def __init__(self) -> None:
+        self.store: SqlStore = open_store(":memory:")
+        self.time = 10
+        self.log = AuditLog(self.store.audit, lambda: self.time)
+        for at in range(1, 6):
+            self.log.add([ENTRY._replace(called_at=at, tool=f"mcp__git__tool{at}")], SHOP)
+            self.log.add([ENTRY._replace(called_at=at)] * 2, BLOG)
+
+    def check(self, known: str = "") -> ChainCheck:
+        return self.log.verify(SHOP, known)
+
+    def change(self, statement: str) -> None:
+        run_sql(self.store, statement)
+
+
+@pytest.fixture
+def log() -> Log:
+    return Log()
+
+
+def test_a_log_that_nobody_touched_is_whole(log: Log) -> None:
+    found = log.check()
+    assert (found.entries, found.unlinked, found.broken_at, found.knows) == (5, 0, None, True)
+    assert found.head == log.check(found.head).head != log.log.verify(BLOG).head
+
+
+def test_an_empty_log_is_whole_and_has_no_digest() -> None:
+    log = AuditLog(open_store(":memory:").audit, lambda: 1)
+    assert log.verify(SHOP) == ChainCheck(entries=0, unlinked=0, broken_at=None, head="", knows=True)
+
+
+@pytest.mark.parametrize(
+    ("statement", "at"),
+    [
+        ("update audit set outcome = 'refused' where tool = 'mcp__git__tool3'", 3),
+        ("update audit set principal = null where tool = 'mcp__git__tool1'", 1),
+        ("update audit set chain = '' where tool = 'mcp__git__tool2'", 2),
+        ("delete from audit where tool = 'mcp__git__tool2'", 3),
+        ("delete from audit where tool = 'mcp__git__tool1'", 2),
+        ("update audit set project_hash = 'blog' where tool = 'mcp__git__tool4'", 5),
+        ("update audit set tool = 'mcp__git__tool0', called_at = 0 where tool = 'mcp__git__tool5'", 0),
+    ],
+)
+def test_an_entry_that_changed_or_is_gone_breaks_the_chain_there(log: Log, statement: str, at: int) -> None:
+    log.change(statement)
+    assert log.check().broken_at == at
+
+
+def test_entries_cut_off_at_the_end_are_missed_by_who_kept_the_digest(log: Log) -> None:
+    head = log.check().head
+    log.change("delete from audit where tool = 'mcp__git__tool5'")
+    assert log.check().broken_at is None
+    assert not log.check(head).knows
+
+
+def test_a_digest_stays_known_while_the_log_grows(log: Log) -> None:
+    head = log.check().head
+    log.log.add([ENTRY], SHOP)
+    found = log.check(head)
+    assert found.knows
+    assert found.head != head
+
+
+def test_entries_deleted_for_their_age_break_nothing(log: Log) -> None:
+    head = log.check().head
+    log.time = AUDIT_LIFETIME * 2
+    log.log.add([ENTRY._replace(called_at=log.time)], BLOG)
+    assert log.check() == ChainCheck(entries=0, unlinked=0, broken_at=None, head=head, knows=True)
+    assert log.check(head).knows
+    log.log.add([ENTRY._replace(called_at=log.time)], SHOP)
+    assert (log.check(head).entries, log.check(head).broken_at) == (1, None)
+    log.change("update audit set bytes_in = 0 where project_hash = 'shop'")
+    assert log.check().broken_at == log.time
+
+
+def test_entries_of_an_older_remit_come_before_the_chain(log: Log) -> None:
+    log.change("update audit set chain = ''")
+    log.log.add([ENTRY._replace(called_at=6)], SHOP)
+    assert (log.check().unlinked, log.check().broken_at) == (5, None)
+    log.change("update audit set chain = '' where called_at = 6")
+    assert log.check().unlinked == 6
+
+
+def test_a_character_that_a_database_cannot_hold_breaks_nothing(log: Log) -> None:
+    log.log.add([ENTRY._replace(called_at=6, principal="a\0b")], SHOP)
+    assert log.check().broken_at is None
