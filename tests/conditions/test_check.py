@@ -1,6 +1,6 @@
 import pytest
 
-from remit.conditions.check import LOCATION, Flaw, Vocabulary, check, check_when
+from remit.conditions.check import LOCATION, Flaw, Vocabulary, check
 from remit.conditions.condition import condition
 from remit.conditions.shorthand import LocationScope, StateScope
 from remit.conditions.syntax import CelType
@@ -40,13 +40,12 @@ KNOWN = Vocabulary(
     ],
 )
 def test_nothing_is_wrong_with_a_right_condition(text: str) -> None:
-    assert check_when(text, KNOWN) == []
+    assert check(condition(when=text), KNOWN) == []
 
 
 @pytest.mark.parametrize(
     ("text", "flaw", "message", "hint", "place"),
     [
-        ("git.branch =", Flaw.SYNTAX, "`=` is not valid here", "write `==`", (1, 12)),
         (
             "state('git-initialised')",
             Flaw.NAME,
@@ -142,13 +141,13 @@ def test_nothing_is_wrong_with_a_right_condition(text: str) -> None:
 def test_a_mistake_is_told_with_its_place(
     text: str, flaw: Flaw, message: str, hint: str | None, place: tuple[int, int]
 ) -> None:
-    (mistake,) = check_when(text, KNOWN)
+    (mistake,) = check(condition(when=text), KNOWN)
     assert (mistake.flaw, mistake.message, mistake.hint) == (flaw, message, hint)
     assert (mistake.line, mistake.column) == place
 
 
 def test_all_mistakes_are_told_in_the_order_of_the_text() -> None:
-    found = check_when("git.brnch == 1 &&\ngit.commits == 'x' || state('amdin')", KNOWN)
+    found = check(condition(when="git.brnch == 1 &&\ngit.commits == 'x' || state('amdin')"), KNOWN)
     assert [(mistake.flaw, mistake.line, mistake.column) for mistake in found] == [
         (Flaw.NAME, 1, 1),
         (Flaw.TYPE, 2, 13),
@@ -157,7 +156,14 @@ def test_all_mistakes_are_told_in_the_order_of_the_text() -> None:
 
 
 def test_what_follows_from_a_mistake_is_no_other() -> None:
-    assert len(check_when("git.brnch.startsWith('x') && size(git.brnch) > 3 && gone.x.y in gone", KNOWN)) == 4
+    assert (
+        len(
+            check(
+                condition(when="git.brnch.startsWith('x') && size(git.brnch) > 3 && gone.x.y in gone"), KNOWN
+            )
+        )
+        == 4
+    )
 
 
 def test_states_and_locations_are_checked_without_a_text() -> None:
@@ -183,6 +189,6 @@ def test_parts_that_were_not_written_can_contradict_what_was() -> None:
 
 
 def test_a_location_is_known_where_nothing_else_is() -> None:
-    assert check_when("location.page == '/x' && location.modal != 'y'", Vocabulary()) == []
-    (mistake,) = check_when("x == 1", Vocabulary(variables={}))
+    assert check(condition(when="location.page == '/x' && location.modal != 'y'"), Vocabulary()) == []
+    (mistake,) = check(condition(when="x == 1"), Vocabulary(variables={}))
     assert (mistake.message, mistake.hint) == ("unknown variable `x`", None)

@@ -14,7 +14,7 @@ from typing import Any, cast
 import pytest
 from cel_expr_python import cel  # pyright: ignore[reportMissingTypeStubs] - has them, in a folder without a module
 
-from remit.conditions.check import Vocabulary, check_when
+from remit.conditions.check import Vocabulary, check
 from remit.conditions.condition import Condition, condition
 from remit.conditions.parser import parse
 from remit.conditions.path_patterns import matches, path_pattern
@@ -201,8 +201,9 @@ def test_any_text_is_a_condition_or_a_typed_error_and_never_takes_long(part: int
             assert 1 <= root.column <= len(text) + 1, text
         else:
             read_ones += 1
-            condition(when=text).truth(SNAPSHOTS[0])
-            check_when(text, vocabulary)
+            read = condition(when=text)
+            read.truth(SNAPSHOTS[0])
+            check(read, vocabulary)
         assert time.process_time() - start < PATIENCE, text
     assert read_ones > CONDITIONS // PARTS // 100
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from remit.conditions.condition import Condition, condition
+from remit.conditions.condition import Condition
 from remit.conditions.lexer import position
 from remit.conditions.printer import write
 from remit.conditions.satisfiability import contradiction
@@ -26,7 +26,6 @@ LOCATION: Schema = {
 class Flaw(StrEnum):
     """The kind of mistake."""
 
-    SYNTAX = "syntax"  # cannot be parsed
     NAME = "name"  # unknown state or variable
     TYPE = "type"  # the types cannot be compared
     NEVER = "never"  # can never hold
@@ -55,18 +54,6 @@ class Vocabulary:
 
     states: Collection[str] = ()
     variables: Schema = field(default_factory=lambda: {"location": LOCATION})
-
-
-def check_when(text: str, vocabulary: Vocabulary) -> list[ConditionMistake]:
-    """List the mistakes in a `when` text."""
-    try:
-        return check(condition(when=text), vocabulary)
-    except ConditionError as error:
-        return [
-            ConditionMistake(
-                flaw=Flaw.SYNTAX, message=str(error), hint=error.hint, line=error.line, column=error.column
-            )
-        ]
 
 
 def check(read: Condition, vocabulary: Vocabulary) -> list[ConditionMistake]:

@@ -14,6 +14,7 @@ from remit.doctor.findings import ClientSetup, Finding, finding_about
 from remit.sessions.install_notices import (
     NARROWED,
     InstalledClient,
+    InstallNotice,
     directly_loaded,
     disabled_hooks,
     lost_programs,
@@ -42,18 +43,22 @@ def missing_protection(setup: ClientSetup) -> Iterator[Finding]:
         )
 
 
+def _about_server(notice: InstallNotice, check: str) -> Finding:
+    return Finding(
+        severity=Severity.WARNING,
+        check=check,
+        source=notice.source,
+        subject=notice.place,
+        scope=notice.scope,
+        reason=notice.full_reason,
+        fix=notice.fix,
+    )
+
+
 def unavailable_servers(setup: ClientSetup) -> Iterator[Finding]:
     """Find servers that the client would start and Remit may not."""
     for notice in untrusted_servers(setup.tools) if setup.context.starts_servers else ():
-        yield Finding(
-            severity=Severity.WARNING,
-            check="trust",
-            source=notice.source,
-            subject=notice.place,
-            scope=notice.scope,
-            reason=notice.full_reason,
-            fix=notice.fix,
-        )
+        yield _about_server(notice, "trust")
 
 
 def lost_installs(setup: ClientSetup) -> Iterator[Finding]:
@@ -97,15 +102,7 @@ _UNLOADED = {
 def loaded_twice(setup: ClientSetup) -> Iterator[Finding]:
     """Find servers that Remit serves and the client loads too."""
     for notice in directly_loaded(_installed(setup)):
-        yield Finding(
-            severity=Severity.WARNING,
-            check="install",
-            source=notice.source,
-            subject=notice.place,
-            scope=notice.scope,
-            reason=notice.reason,
-            fix=notice.fix,
-        )
+        yield _about_server(notice, "install")
     if _installed(setup).name == NARROWED and setup.own_rules and _installed(setup).has_gateway:
         yield from _on_other_lists(setup)
 
