@@ -2,9 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
-import apsw
 import pytest
 
 from remit import bootstrap
@@ -13,7 +11,7 @@ from remit.files.write_queue import WriteQueue
 from remit.memory.project_memory import Memory
 from remit.memory.results import BatchSaveResult, SaveStatus
 from remit.memory.scope_gate import memory_id
-from support.databases import older_database, run_sql
+from support.databases import ConstraintError, Locked, older_database, run_constrained, run_sql
 from support.memory_calls import (
     approved_import,
     context,
@@ -35,20 +33,6 @@ def memory(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Memory:
     sandbox.project("shop")
     monkeypatch.setattr(bootstrap, "MEMORY_PATIENCE", 0.0)
     return start(sandbox.memory(), "shop")
-
-
-class Locked:
-    """Another process that does not let go of the database."""
-
-    def __init__(self, path: Path) -> None:
-        self._connection: Any = apsw.Connection(str(path))
-
-    def __enter__(self) -> None:
-        self._connection.execute("begin immediate")
-
-    def __exit__(self, *_: object) -> None:
-        self._connection.execute("rollback")
-        self._connection.close()
 
 
 def test_a_write_that_cannot_be_made_now_is_queued_and_made_later(sandbox: Sandbox, memory: Memory) -> None:
@@ -272,8 +256,8 @@ def test_the_store_itself_lets_no_orphan_be(sandbox: Sandbox, memory: Memory, st
     start(memory, "blog")
     rest = "name, body, subject, fingerprint, content, status, dated_at, created_at, updated_at"
     values = "'', '', '', '', '{}', 'live', 0, 0, 0"
-    with pytest.raises(apsw.ConstraintError):
-        run_sql(sandbox.database, f"pragma foreign_keys = on; {statement.format(rest=rest, values=values)}")
+    with pytest.raises(ConstraintError):
+        run_constrained(sandbox.database, statement.format(rest=rest, values=values))
 
 
 def test_a_model_that_changes_reads_everything_anew(sandbox: Sandbox, memory: Memory) -> None:

@@ -11,7 +11,7 @@ from remit.memory.project_memory import Memory, NewObservation
 from remit.memory.transfer import HEAD, record_line
 from remit.store import memory_store
 from remit.store.memory_store import SqlMemory
-from support.databases import run_sql
+from support.databases import drop_word_index
 from support.memory_calls import approved_import, decide, note, one, recalled, session, start
 from support.sandbox import Sandbox
 
@@ -122,7 +122,7 @@ def test_what_takes_too_long_has_timed_out_and_is_not_empty(
 
 def test_a_failure_is_called_failed(sandbox: Sandbox, memory: Memory) -> None:
     note(memory, "shop", "x")
-    run_sql(sandbox.database, "drop table memory_by_word")
+    drop_word_index(sandbox.database)
     asked = {"project_id": "shop", "scope": "project", "keyword": "x"}
     found = memory.retrieve_context(asked)
     assert (found.retrieval_status, found.items) == ("failed", [])

@@ -248,6 +248,7 @@ def test_without_a_model_it_searches_by_words_and_says_so(sandbox: Sandbox) -> N
     assert answer.note == "found by words alone: no model is set"
 
 
+@pytest.mark.sqlite_only
 def test_without_sqlite_vec_it_searches_by_words_and_says_so(
     sandbox: Sandbox, registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -303,6 +304,7 @@ def test_one_searcher_may_end_while_another_of_the_same_tools_goes_on(
     assert names(other.search("take a screenshot"))[0] == "mcp__browser__browser_take_screenshot"
 
 
+@pytest.mark.sqlite_only
 def test_searching_leaves_nothing_behind_in_the_process(sandbox: Sandbox, registry: Registry) -> None:
     for _ in range(3):
         found(registry, "screenshot", shop(sandbox))

@@ -244,6 +244,12 @@ class PostgresDatabase:
                 f"`{self.place}` cannot be used: {_first_line(error)}",
                 hint="check that the database runs, and its address, user and password",
             ) from error
+        except psycopg.IntegrityError:
+            raise  # a bug, not an environment failure
+        except psycopg.Error as error:
+            raise StoreUnavailableError(
+                f"`{self.place}` cannot be used: {_first_line(error)}", hint="run `remit store check`"
+            ) from error
 
 
 class _NumberLoader(Loader):
