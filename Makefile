@@ -53,7 +53,8 @@ sandbox:
 		|| echo "skipped: tests of sandboxes need bubblewrap, which is not installed"
 
 # Temporary files in memory, where there is room: the tests make thousands of databases, and each syncs its files.
-SCRATCH := $(shell test "$$(df -Pk /dev/shm 2>/dev/null | awk 'END { print $$4 }')" -gt 2000000 2>/dev/null && echo TMPDIR=/dev/shm)
+SCRATCH := $(shell test "$$(df -Pk /dev/shm 2>/dev/null | awk 'END { print $$4 }')" -gt 2000000 2>/dev/null && test -w /dev/shm \
+	&& ! grep -q ' /dev/shm .*noexec' /proc/mounts && echo TMPDIR=/dev/shm)
 
 test: $(VENV)/.test sandbox ## Run all tests, with a bounded slice of each proof
 	$(SCRATCH) $(BIN)/python -m pytest --numprocesses 3 --ignore tests/browser --ignore tests/real_clients --ignore tests/servers --ignore tests/frameworks
