@@ -7,6 +7,8 @@ import anyio
 import anyio.to_thread
 import pytest
 
+from remit.decision.declarations import Key
+from remit.gateway.listing_keeper import ListingKeeper
 from remit.store.prepared_listing import PreparedListing
 from remit.trust.inspections import MAX_DEFINITION
 from remit.upstream.ports import ServerLists
@@ -63,3 +65,55 @@ async def test_a_tool_that_is_too_large_to_inspect_is_neither_listed_nor_called(
         refused = told(await call(served, "big__dig"))
     assert "its definition is too large to inspect, and no one has accepted it" in refused
     assert [asked.params.get("name") for asked in links.asked] == []
+
+
+async def test_a_server_that_always_announces_long_lists_is_asked_seldom_and_delays_nobody(
+    sandbox: Sandbox, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spent = ListingKeeper.take_seconds
+
+    def much(keeper: ListingKeeper, key: Key) -> float:
+        return spent(keeper, key) + (5.0 if "big" in key else 0.0)
+
+    monkeypatch.setattr(ListingKeeper, "take_seconds", much)
+    links = FakeLinks(
+        {"big": ServerLists(tools=[offered("dig")]), "small": ServerLists(tools=[offered("look")])}
+    )
+    async with endpoint(sandbox, links, shop) as served:
+        with anyio.fail_after(60):
+            while set(await names(served)) != {"big__dig", "small__look"}:
+                await anyio.sleep(0.01)
+            async with served.changes() as changes:
+                for turn in range(8):
+                    links.stocks["small"] = ServerLists(tools=[offered("look"), offered(f"get_{turn}")])
+                    links.stocks["big"] = ServerLists(tools=[offered("dig"), offered(f"get_{turn}")])
+                    links.tell("big", "notifications/tools/list_changed")
+                    links.tell("small", "notifications/tools/list_changed")
+                    assert await anext(changes) == ("tools", None)
+                    assert f"small__get_{turn}" in await names(served)
+                    assert told(await call(served, "small__look")) == "small did look"
+    assert links.stocked.count("small") >= 8
+    assert links.stocked.count("big") == 1
+
+
+async def test_the_work_for_the_lists_of_each_server_is_counted(
+    sandbox: Sandbox, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: dict[str, float] = {}
+    spent = ListingKeeper.take_seconds
+
+    def note(keeper: ListingKeeper, key: Key) -> float:
+        seconds = spent(keeper, key)
+        found["big" if "big" in key else "small"] = seconds
+        assert spent(keeper, key) == 0.0
+        return seconds
+
+    monkeypatch.setattr(ListingKeeper, "take_seconds", note)
+    many = [offered(f"get_{number}") for number in range(200)]
+    links = FakeLinks({"big": ServerLists(tools=many), "small": ServerLists(tools=[offered("look")])})
+    async with endpoint(sandbox, links, shop) as served:
+        with anyio.fail_after(60):
+            while len(found) < 2:
+                await names(served)
+                await anyio.sleep(0.01)
+    assert found["big"] > found["small"] > 0.0

@@ -26,6 +26,7 @@ PARTS = frozenset({"tools", "resources", "templates", "prompts"})
 FIRST_LIST = 1.5  # seconds that a first list waits for servers; clients give up after 5
 _FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0  # seconds before a failed server is asked again
 _BURST, _PER_SECOND = 20.0, 0.5  # tokens of a server's bucket, and how fast it refills
+_PER_WORK = 20.0  # tokens for a second of work, so a server that always announces long lists gets 2.5 %
 _log = logging.getLogger("remit.gateway")
 
 
@@ -157,6 +158,8 @@ class InventoryRefresher:
                 self._asking[key] = False
                 async with self._slots:
                     await self._ask(key)
+                work = _PER_WORK * self._keeper.take_seconds(key)
+                pace.spend(work, debt=_LONGEST_PAUSE * _PER_SECOND)
         finally:
             del self._asking[key]
             if not self._asking:

@@ -4,6 +4,7 @@ A long list takes seconds to read and to judge. Both happen in threads of their 
 calls of other servers do not wait: the registry's worker only reads and writes the store.
 """
 
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
@@ -35,10 +36,11 @@ class ListingKeeper:
         self._read = read
         self._threads = anyio.CapacityLimiter(MOST_AT_ONCE)
         self._judges = anyio.CapacityLimiter(_MOST_JUDGED)
+        self._seconds: dict[Key, float] = {}  # of the processor, since they were last taken
 
     async def read(self, lists: ServerLists, upstream: Upstream) -> Offer:
         """Read the lists of a server."""
-        return await self._apart(partial(self._read, lists, upstream))
+        return await self._apart(upstream.key, partial(self._read, lists, upstream))
 
     async def keep(self, offer: Offer, key: Key, catalog: EndpointCatalog) -> None:
         """Judge and store the offer of a server.
@@ -46,13 +48,29 @@ class ListingKeeper:
         Raises:
             RemitError: the store cannot be used.
         """
-        listing = await self._apart(partial(PreparedListing, catalog.declarations[key], offer))
+        listing = await self._apart(key, partial(PreparedListing, catalog.declarations[key], offer))
         await self._worker.run(_compare, listing, catalog.context)
-        await to_thread.run_sync(listing.judge, limiter=self._judges, abandon_on_cancel=True)
+        await self._apart(key, listing.judge, self._judges)
         await self._worker.run(_keep_judged, listing, catalog.context)
 
-    async def _apart(self, work: Callable[[], Made]) -> Made:
-        return await to_thread.run_sync(work, limiter=self._threads, abandon_on_cancel=True)
+    def take_seconds(self, key: Key) -> float:
+        """Return how long the lists of a server kept the processor busy since the last time."""
+        return self._seconds.pop(key, 0.0)
+
+    async def _apart(
+        self, key: Key, work: Callable[[], Made], limiter: anyio.CapacityLimiter | None = None
+    ) -> Made:
+        made, seconds = await to_thread.run_sync(
+            _timed, work, limiter=limiter or self._threads, abandon_on_cancel=True
+        )
+        self._seconds[key] = self._seconds.get(key, 0.0) + seconds
+        return made
+
+
+def _timed(work: Callable[[], Made]) -> tuple[Made, float]:
+    start = time.thread_time()
+    made = work()
+    return made, time.thread_time() - start
 
 
 def _compare(inventory: Inventory, listing: PreparedListing, context: Context) -> None:

@@ -46,3 +46,7 @@ class TokenBucket:
         self._tokens = min(self._burst, self._tokens + gained) - 1
         self._counted_at = now
         return max(0.0, -self._tokens / self._per_second)
+
+    def spend(self, tokens: float, *, debt: float) -> None:
+        """Take more tokens for what was just done, as long as no more than `debt` are owed."""
+        self._tokens = min(self._tokens, max(self._tokens - tokens, -debt))
