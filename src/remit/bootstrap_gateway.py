@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from remit import settings
@@ -11,7 +12,9 @@ from remit.files.bounded_reader import this_machine
 
 if TYPE_CHECKING:
     from remit.gateway.ports import Endpoint, EndpointSpec
+    from remit.gateway.requests.call_metrics import CallMetrics
     from remit.gateway.transports.lifecycle import GatewayOpeners
+    from remit.gateway.transports.operations import StoreHealth
     from remit.gateway.transports.status_files import StatusFiles
     from remit.gateway.transports.token_grants import Tokens
     from remit.scanning.ports import Upstreams
@@ -24,20 +27,28 @@ if TYPE_CHECKING:
 
 def gateway_openers() -> "GatewayOpeners":
     """Return the functions that a gateway process opens its parts with."""
+    from remit.gateway.call_spool import CallSpool
+    from remit.gateway.requests.call_metrics import CallMetrics
     from remit.gateway.transports.lifecycle import GatewayOpeners
 
+    calls, spool = CallMetrics(), CallSpool(data_directory(this_machine()))
     return GatewayOpeners(
         registry=open_registry,
         memory=open_memory,
         upstream_pool=open_upstream_pool,
-        endpoint=open_endpoint,
+        endpoint=partial(open_endpoint, calls=calls),
         tokens=open_tokens,
         status_files=open_status_files,
+        calls=calls,
+        store_health=_store_health,
+        spooled=spool.__len__,
     )
 
 
 @asynccontextmanager
-async def open_endpoint(spec: "EndpointSpec", upstreams: "UpstreamPool") -> "AsyncGenerator[Endpoint]":
+async def open_endpoint(
+    spec: "EndpointSpec", upstreams: "UpstreamPool", *, calls: "CallMetrics"
+) -> "AsyncGenerator[Endpoint]":
     """Serve an endpoint, with its own registry, until the block ends.
 
     Raises:
@@ -51,7 +62,9 @@ async def open_endpoint(spec: "EndpointSpec", upstreams: "UpstreamPool") -> "Asy
     from remit.gateway.open_endpoint import EndpointResources, serve_endpoint
 
     directory = data_directory(this_machine())
-    resources = EndpointResources(open_registry, open_notifier, _read_offer, now, open_memory, directory)
+    resources = EndpointResources(
+        open_registry, open_notifier, _read_offer, now, open_memory, directory, calls
+    )
     async with serve_endpoint(spec, upstreams, resources) as endpoint:
         yield endpoint
 
@@ -101,6 +114,19 @@ def open_status_files() -> "StatusFiles":
     from remit.gateway.transports.status_files import StatusFiles
 
     return StatusFiles(data_directory(this_machine()))
+
+
+def _store_health() -> "StoreHealth":
+    """Tell whether the store answers, as far as is known without asking."""
+    from remit.gateway.transports.operations import StoreHealth
+
+    place = store_place(this_machine()).place
+    if not settings.is_address(place):
+        return StoreHealth()
+    from remit.store.postgres.revision_listener import listener_of
+
+    listener = listener_of(place)
+    return StoreHealth() if listener is None else StoreHealth(not listener.is_down, listener.seconds)
 
 
 def _launch_resources() -> "LaunchResources":

@@ -12,6 +12,7 @@ from remit.errors import StoreError
 from remit.gateway.endpoint import LiveEndpoint
 from remit.gateway.open_endpoint import EndpointResources, serve_endpoint
 from remit.gateway.ports import EndpointSpec
+from remit.gateway.requests.call_metrics import CallMetrics
 from remit.memory.project_memory import Memory
 from remit.memory.scope_gate import TOOLS, memory_id
 from remit.policy.audit import CallQuery
@@ -299,6 +300,7 @@ async def test_a_memory_that_cannot_be_opened_is_told_and_the_gateway_goes_on(
         lambda: sandbox.time,
         open_memory,
         str(sandbox.database.parent),
+        CallMetrics(),
     )
     async with serve_endpoint(EndpointSpec(str(shop)), links, means) as served:
         refused = await save(served, shop)

@@ -13,6 +13,7 @@ from remit.decision.declarations import Key
 from remit.gateway.endpoint import LiveEndpoint
 from remit.gateway.open_endpoint import EndpointResources, serve_endpoint
 from remit.gateway.ports import EndpointSpec
+from remit.gateway.requests.call_metrics import CallMetrics
 from remit.protocol.json_rpc import Answer, JsonRpcError, Params
 from remit.upstream.offer_reader import read_offer
 from remit.upstream.ports import Health, RequestContext, ServerLists, UpstreamNotification, UpstreamStatus
@@ -171,6 +172,7 @@ async def endpoint(
         lambda: sandbox.time,
         sandbox.memory_of,
         str(sandbox.database.parent),
+        CallMetrics(),
     )
     async with serve_endpoint(wanted, links, means) as served:
         yield served

@@ -10,10 +10,12 @@ import httpx2
 
 from remit.decision.projects import Project, identify
 from remit.gateway.ports import EndpointSpec
+from remit.gateway.requests.call_metrics import CallMetrics
 from remit.gateway.transports.endpoint_pool import EndpointPool
 from remit.gateway.transports.host_check import HostCheck
 from remit.gateway.transports.http_routes import GatewayApp, GatewaySite
 from remit.gateway.transports.http_server import allow_origins, serve_http
+from remit.gateway.transports.operations import GatewayState, Operations, StoreHealth
 from remit.gateway.transports.socket_server import Address, bind_socket
 from remit.gateway.transports.token_grants import Grant
 from support.stub_endpoint import StubEndpoint, opened
@@ -51,6 +53,7 @@ async def gateway(
     hosts: HostCheck | None = None,
     origins: Sequence[str] = (),
     max_endpoints: int = 64,
+    store: StoreHealth = StoreHealth(),  # noqa: B008 - a value
 ) -> AsyncGenerator[Gateway]:
     listener = bind_socket(Address("127.0.0.1", 0))
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
@@ -63,6 +66,15 @@ async def gateway(
         made.pushed.append((directory, said))
 
     async with anyio.create_task_group() as tasks:
+        operations = Operations(
+            GatewayState(
+                CallMetrics(),
+                lambda: store,
+                lambda: 3,
+                lambda: [each.dispatcher for each in made.endpoints],
+                list,
+            )
+        )
         made = Gateway(url, EndpointPool(opening, tasks, max_endpoints=max_endpoints))
         site = GatewaySite(
             EndpointSpec("/code/shop/web"),
@@ -71,9 +83,10 @@ async def gateway(
             lambda: grants,
             lambda: projects,
             push,
+            operations,
         )
         front = allow_origins(GatewayApp(site, made.endpoints), origins)
-        tasks.start_soon(serve_http, front, made.endpoints, listener)
+        tasks.start_soon(serve_http, front, made.endpoints, listener, operations)
         try:
             yield made
         finally:

@@ -19,6 +19,7 @@ from remit.gateway.inventory_refresh import InventoryRefresher
 from remit.gateway.memory_upstream import MemoryUpstream
 from remit.gateway.registry_worker import RegistryWorker
 from remit.gateway.remit_tool_handler import OwnToolHandler
+from remit.gateway.requests.call_metrics import CallMetrics
 from remit.gateway.resource_routing import ResourceRouter
 from remit.gateway.results.large_results import LargeResults
 from remit.gateway.results.result_store import ResultStore
@@ -90,6 +91,7 @@ class CallHandler:
         results: ResultStore,
         origin: CallOrigin,
         now: Callable[[], int],
+        metrics: CallMetrics,
     ) -> None:
         self._worker = worker
         self._pool = pool
@@ -101,6 +103,7 @@ class CallHandler:
         self._recorder = recorder
         self._origin = origin
         self._now = now
+        self._metrics = metrics
         self._notifier = ApprovalNotifier()
         self._results = LargeResults(results, self._resolve, self._refusal)
 
@@ -253,6 +256,8 @@ class CallHandler:
         outcome: AuditOutcome,
         answer: Answer | None,
     ) -> None:
+        seconds = time.perf_counter() - record.began
+        self._metrics.count(outcome, decision.gate, seconds)
         entry = AuditEntry(
             called_at=record.at,
             endpoint=self._origin.endpoint,
@@ -263,7 +268,7 @@ class CallHandler:
             verdict=decision.verdict,
             gate=decision.gate,
             outcome=outcome,
-            duration_ms=round((time.perf_counter() - record.began) * 1000),
+            duration_ms=round(seconds * 1000),
             bytes_in=0,
             bytes_out=0,
         )

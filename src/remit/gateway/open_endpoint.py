@@ -28,6 +28,7 @@ from remit.gateway.memory_upstream import MemoryUpstream
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.registry_worker import RegistryWorker
 from remit.gateway.remit_tool_handler import OwnToolHandler
+from remit.gateway.requests.call_metrics import CallMetrics
 from remit.gateway.resource_routing import ResourceRouter
 from remit.gateway.results.result_store import ResultStore
 from remit.presentation.plan import EndpointChoice
@@ -50,7 +51,8 @@ class EndpointResources(NamedTuple):
     read_offer: OfferReader
     now: Callable[[], int]  # Unix milliseconds
     open_memory: Callable[[str], Memory]  # for the project of a directory
-    data_directory: str  # where large results are kept
+    data_directory: str  # where large results are kept, and calls that wait for the store
+    metrics: CallMetrics  # of the process
 
 
 @asynccontextmanager
@@ -118,6 +120,7 @@ async def _live(
                 results=results,
                 origin=origin,
                 now=resources.now,
+                metrics=resources.metrics,
             )
             feed = ChangeFeed(worker, lists, refresher, signal, resources.open_notifier)
             endpoint = LiveEndpoint(

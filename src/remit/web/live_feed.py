@@ -71,7 +71,7 @@ class LiveFeed:
         self._changed.set()
         self._changed = anyio.Event()
 
-    def end(self) -> None:
+    async def end(self) -> None:
         """End all streams."""
         self._is_ended = True
         self.announce()

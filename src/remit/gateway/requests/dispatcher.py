@@ -59,6 +59,7 @@ class Dispatcher:
         self.subscribers = Subscribers()
         self.statistics = CallStatistics()
         self.sessions = 0
+        self.calls_in_flight = 0
         self._endpoint = endpoint
         self._tasks = tasks
         self._endpoint_context = EndpointContext(
@@ -222,11 +223,13 @@ class Dispatcher:
 
     async def _count_call(self, params: Params, caller: RequestContext) -> Answer:
         started, failed = perf_counter(), True
+        self.calls_in_flight += 1
         try:
             answer = await self._endpoint.call(params, caller)
             failed = answer.get("isError") is True
             return answer
         finally:
+            self.calls_in_flight -= 1
             self.statistics.count(perf_counter() - started, failed=failed)
 
     async def _run(

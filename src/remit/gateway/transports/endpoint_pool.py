@@ -19,6 +19,7 @@ MAX_ENDPOINTS = 64
 MAX_SESSIONS = 1000  # per endpoint
 IDLE = 1800.0  # seconds after which an unused session ends
 MAX_BODY = 4 * 2**20
+_DRAIN_STEP = 0.05  # seconds between two looks at the calls in flight
 
 _logger = logging.getLogger(__name__)
 
@@ -94,10 +95,14 @@ class EndpointPool:
             if not lock.statistics().tasks_waiting:
                 self._locks.pop(spec, None)
 
-    def end(self) -> None:
-        """Close all endpoints."""
+    async def drain(self, seconds: float) -> None:
+        """End change streams, let calls in flight finish for a time, then close all endpoints."""
         for served in self:
             served.dispatcher.end_streams()
+        with anyio.move_on_after(seconds):
+            while any(served.dispatcher.calls_in_flight for served in self):
+                await anyio.sleep(_DRAIN_STEP)
+        for served in self:
             served.over.set()
 
     def _make_room(self) -> None:

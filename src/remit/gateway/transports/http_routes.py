@@ -18,12 +18,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from remit import __version__
 from remit.decision.projects import Project, called
 from remit.errors import RemitError, ServingError, StoreError, TokenError
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.transports.endpoint_pool import EndpointPool
 from remit.gateway.transports.host_check import HostCheck
+from remit.gateway.transports.operations import Operations
 from remit.gateway.transports.token_grants import Grant, find_grant
 from remit.memory.scope_gate import memory_id
 from remit.protocol.json_rpc import ErrorCode
@@ -48,6 +48,7 @@ class GatewaySite(NamedTuple):
     grants: Callable[[], Sequence[Grant]]
     projects: Callable[[], Sequence[Project]]  # all known projects
     push: Push  # stores the states that an application reports for a directory
+    operations: Operations
 
 
 class Route(NamedTuple):
@@ -86,13 +87,17 @@ class GatewayApp:
         if not self._site.hosts.allows(headers.get("origin"), headers["host"]):
             return _refusal(403, "requests from this origin are not accepted")
         if scope["path"] == "/health":
-            return JSONResponse({"status": "ok", "version": __version__})
+            return self._site.operations.health()
+        if scope["path"] == "/ready":
+            return self._site.operations.ready()
         grants = self._site.grants()
         grant = _grant(headers.get("authorization"), grants)
         is_push = scope["path"].endswith("/state")
         self._wants_tokens |= bool(grants)  # stays set: revoking the last token must not open the gateway
         if grant is None and (is_push or self._wants_tokens):
             return _unauthorized(has_tried="authorization" in headers)
+        if scope["path"] == "/metrics" and (grant is None or grant.is_unbound):  # it counts every project
+            return self._site.operations.metrics()
         route = await self._route(scope["path"], grant)
         if route is None:
             return _refusal(404, "there is no such endpoint")

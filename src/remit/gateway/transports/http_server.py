@@ -2,8 +2,9 @@
 
 import socket
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import closing, suppress
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
@@ -17,13 +18,15 @@ from remit.gateway.transports.endpoint_pool import EndpointPool
 from remit.gateway.transports.host_check import HostCheck, is_loopback
 from remit.gateway.transports.http_routes import GatewayApp, GatewaySite
 from remit.gateway.transports.lifecycle import GatewayOpeners, Print, describe_endpoint, run_until_stopped
-from remit.gateway.transports.socket_server import Address, bind_socket, serve_until_cancelled
+from remit.gateway.transports.operations import GatewayState, Operations
+from remit.gateway.transports.socket_server import GRACE, Address, bind_socket, serve_until_cancelled
 
 if TYPE_CHECKING:
     from remit.gateway.transports.token_grants import Tokens
 
 _EXPOSED_HEADERS = ("Mcp-Session-Id", "WWW-Authenticate")  # readable by web pages
 
+DRAIN = 20  # seconds for calls in flight to finish
 _PROJECTS_SECONDS = 2.0  # lifetime of the cached project list
 
 
@@ -64,35 +67,82 @@ def _serve(
             hint="create one with `remit token add NAME`, or listen on 127.0.0.1 without --allow-host",
         )
     projects = _Projects(openers)
-    site = GatewaySite(
-        spec, projects.at(spec.directory), hosts, tokens.grants, projects.known, projects.push_states
-    )
+    project = projects.at(spec.directory)
     listener = bind_socket(address)
     address = Address(address.host, listener.getsockname()[1])
 
-    async def work() -> None:
+    async def work(stopping: anyio.Event) -> None:
         async with openers.upstream_pool() as upstreams, anyio.create_task_group() as tasks:
             endpoints = EndpointPool(lambda wanted: openers.endpoint(wanted, upstreams), tasks)
             monitor = openers.status_monitor(
                 lambda: [(each.spec, each.dispatcher) for each in endpoints], upstreams, address.url("/mcp")
             )
-            await endpoints.at(spec)  # open it now, so an error shows here and not to the first client
-            tasks.start_soon(monitor.run)
-            say(f"serving {describe_endpoint(spec)} on {address.url('/mcp')}")
+            state = GatewayState(
+                openers.calls,
+                openers.store_health,
+                openers.spooled,
+                lambda: [each.dispatcher for each in endpoints],
+                upstreams.statuses,
+            )
+            operations = Operations(state)
+            site = GatewaySite(
+                spec, project, hosts, tokens.grants, projects.known, projects.push_states, operations
+            )
+            app = allow_origins(GatewayApp(site, endpoints), allowed.origins)
             try:
-                await serve_http(
-                    allow_origins(GatewayApp(site, endpoints), allowed.origins), endpoints, listener
-                )
+                # Opened now, so an error shows here and not to the first client.
+                if await _unless(stopping, partial(endpoints.at, spec)):
+                    tasks.start_soon(monitor.run)
+                    say(f"serving {describe_endpoint(spec)} on {address.url('/mcp')}")
+                    await _unless(stopping, partial(serve_http, app, endpoints, listener, operations))
             finally:
                 tasks.cancel_scope.cancel()
 
     with listener:
-        return run_until_stopped(work)
+        return run_until_stopped(partial(_drained, work))
 
 
-async def serve_http(app: ASGIApp, endpoints: EndpointPool, listener: socket.socket) -> None:
-    """Serve clients until cancelled, then give requests a moment to finish."""
-    await serve_until_cancelled(app, listener, on_stop=endpoints.end)
+async def _drained(work: Callable[[anyio.Event], Awaitable[None]]) -> None:
+    """Run work that ends by itself after a signal, instead of being cancelled."""
+    stopping = anyio.Event()
+
+    async def wait() -> None:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            stopping.set()
+
+    async with anyio.create_task_group() as waiting:
+        waiting.start_soon(wait)
+        with anyio.CancelScope(shield=True):
+            await work(stopping)
+        waiting.cancel_scope.cancel()
+
+
+async def _unless(stopping: anyio.Event, work: Callable[[], Awaitable[object]]) -> bool:
+    """Run work, cancelled once the gateway stops; tell whether it goes on."""
+    async with anyio.create_task_group() as group:
+
+        async def cancel() -> None:
+            await stopping.wait()
+            group.cancel_scope.cancel()
+
+        group.start_soon(cancel)
+        await work()
+        group.cancel_scope.cancel()
+    return not stopping.is_set()
+
+
+async def serve_http(
+    app: ASGIApp, endpoints: EndpointPool, listener: socket.socket, operations: Operations
+) -> None:
+    """Serve clients until cancelled; then end streams, so that clients reconnect, and let calls finish."""
+
+    async def drain() -> None:
+        operations.is_draining = True
+        await endpoints.drain(DRAIN)
+
+    await serve_until_cancelled(app, listener, on_stop=drain, grace=DRAIN + GRACE)
 
 
 def allow_origins(app: ASGIApp, origins: Collection[str]) -> ASGIApp:

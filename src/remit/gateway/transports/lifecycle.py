@@ -12,7 +12,9 @@ from anyio.abc import TaskStatus
 
 from remit.errors import RemitError
 from remit.gateway.ports import Endpoint, EndpointSpec
+from remit.gateway.requests.call_metrics import CallMetrics
 from remit.gateway.requests.dispatcher import Dispatcher
+from remit.gateway.transports.operations import StoreHealth
 from remit.gateway.transports.status_files import StatusFiles, resident_megabytes
 from remit.gateway.transports.status_monitor import StatusMonitor
 from remit.upstream.ports import UpstreamPool
@@ -37,6 +39,9 @@ class GatewayOpeners(NamedTuple):
     endpoint: Callable[[EndpointSpec, UpstreamPool], AbstractAsyncContextManager[Endpoint]]
     tokens: "Callable[[], Tokens]"
     status_files: Callable[[], StatusFiles]
+    calls: CallMetrics  # of this process
+    store_health: Callable[[], StoreHealth]
+    spooled: Callable[[], int]  # batches of calls that wait for the store
 
     def status_monitor(
         self,

@@ -2,7 +2,7 @@
 
 import socket
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -60,9 +60,9 @@ def bind_socket(address: Address) -> socket.socket:
 
 
 async def serve_until_cancelled(
-    app: ASGIApp, listener: socket.socket, *, on_stop: Callable[[], None] = lambda: None
+    app: ASGIApp, listener: socket.socket, *, on_stop: Callable[[], Awaitable[None]], grace: int = GRACE
 ) -> None:
-    """Serve an application until cancelled, then give requests a moment to finish."""
+    """Serve an application until cancelled; then accept no more, and give requests some seconds to finish."""
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -71,7 +71,7 @@ async def serve_until_cancelled(
         ws="none",
         server_header=False,
         timeout_keep_alive=75,  # longer than clients keep an unused connection
-        timeout_graceful_shutdown=GRACE,
+        timeout_graceful_shutdown=grace,
     )
     server = _Server(config)
     async with anyio.create_task_group() as tasks:
@@ -79,8 +79,9 @@ async def serve_until_cancelled(
         try:
             await anyio.sleep_forever()
         finally:
-            on_stop()
             server.should_exit = True
+            with anyio.CancelScope(shield=True):
+                await on_stop()
 
 
 class _Server(uvicorn.Server):

@@ -20,6 +20,11 @@ class Grant:
     agents: tuple[str, ...] = ()  # empty: every agent and the main session
     created_at: int = 0  # Unix milliseconds
 
+    @property
+    def is_unbound(self) -> bool:
+        """Whether it includes every project and every agent."""
+        return not self.projects and not self.agents
+
     def default_project(self, usual: Project) -> Project:
         """Return the project for a URL that names none: the grant's own if it has exactly one."""
         return self.projects[0] if len(self.projects) == 1 else usual

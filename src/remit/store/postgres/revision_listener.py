@@ -8,6 +8,7 @@ import logging
 import select
 import socket
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -36,6 +37,7 @@ class RevisionListener:
         self._is_stopped = threading.Event()
         self._woken, self._wake = socket.socketpair()
         self.numbers: Mapping[str, int] | None = None  # replaced as a whole; None: not read yet
+        self.seconds: float | None = None  # that the last read took
         self.is_live = False  # connected, so that `numbers` are current
         self.is_down = False  # the last attempt to connect failed
         self._thread = threading.Thread(target=self._run, name="remit-revisions", daemon=True)
@@ -85,7 +87,9 @@ class RevisionListener:
             self._read(connection)
 
     def _read(self, connection: psycopg.Connection[Any]) -> None:
+        began = time.perf_counter()
         found = self._read_revisions(connection)
+        self.seconds = time.perf_counter() - began
         is_changed, was_live = found != self.numbers, self.is_live
         self.numbers, self.is_live, self.is_down = found, True, False
         if is_changed or not was_live:
@@ -105,6 +109,12 @@ def follow(address: str, connect: Connect, read: ReadRevisions, tell: Tell) -> R
             _listeners[address] = RevisionListener(connect, read)
         _listeners[address].add(tell)
         return _listeners[address]
+
+
+def listener_of(address: str) -> RevisionListener | None:
+    """Return the listener of a database, if anyone follows it."""
+    with _lock:
+        return _listeners.get(address)
 
 
 def leave(address: str, tell: Tell) -> None:
