@@ -9,19 +9,20 @@ import pytest
 
 from remit import ToolRegistry
 from support.openai_model import offered, openai_model, turns
+from support.processes import server_command
 from support.sandbox import Sandbox
 from support.scripted_model import Request, ToolCall
-from support.shop import RAN, TOOLS, count, pay_till, ship
+from support.shop import RAN, TOOLS, count, pay_till, recorded, ship
 
 pytest.importorskip("agents", reason="OpenAI Agents is not installed; `make test-frameworks` installs it")
 
-from agents import Agent, Runner, function_tool, set_default_openai_client, set_tracing_disabled
-from agents.mcp import ToolFilterContext
+from agents import Agent, RunConfig, Runner, function_tool, set_default_openai_client, set_tracing_disabled
+from agents.mcp import MCPServerStdio, ToolFilterContext
 from agents.run_context import RunContextWrapper
 from mcp_types import Tool as McpTool
 from openai import AsyncOpenAI
 
-from remit.integrations.openai_agents import GuardedTools, as_openai_agents, tool_filter
+from remit.integrations.openai_agents import GuardedTools, as_openai_agents, guard_server, tool_filter
 
 pytestmark = pytest.mark.anyio
 set_tracing_disabled(True)
@@ -81,6 +82,21 @@ async def test_a_call_that_is_hidden_by_then_is_rejected_with_the_reason(
     (rejected,) = result.tool_input_guardrail_results
     assert RAN == []
     assert "state `cart` does not hold" in rejected.output.behavior["message"]
+
+
+async def test_a_call_of_a_hidden_tool_is_answered_with_the_reason(shop: ToolRegistry, model: Model) -> None:
+    model.calls = [("delete_shop", {}), ("nothing", {}), ("weather", {"city": "Rome"})]
+    tools = guarded(shop)
+    config = RunConfig(tool_not_found_behavior="return_error_to_model", tool_error_formatter=tools.tool_error)
+    await Runner.run(Agent(name="shop", tools=tools.tools), "hello", run_config=config)
+    hidden, unknown, sunny = model.answers
+    assert "switched off for AI" in hidden
+    assert unknown == "Tool 'nothing' not found."
+    assert sunny == "Rome: sunny"
+    assert recorded() == [
+        ("openai-agents", "delete_shop", "refused"),
+        ("openai-agents", "weather", "done"),
+    ]
 
 
 async def test_a_state_that_changes_during_a_run_changes_the_next_list(
@@ -158,6 +174,41 @@ async def test_a_filter_keeps_the_tools_of_a_declared_server(shop: ToolRegistry,
         ("gitlab", "list_issues"),
     ]
     assert [await kept(*each) for each in asked] == [True, False, False, False]
+
+
+async def test_a_guarded_server_is_decided_in_its_list_and_at_each_call(
+    shop: ToolRegistry, model: Model, sandbox: Sandbox
+) -> None:
+    command, *arguments = server_command("by_hand.py")
+    sandbox.write(Path.cwd() / ".mcp.json", {"mcpServers": {"desk": {"command": command, "args": arguments}}})
+    rules = (
+        "[states.open]\nfile = 'open.txt'\n[tools.mcp__desk__echo]\nstates = ['open']\n"
+        "[tools.mcp__desk__fail]\nai_enabled = false\n[tools.mcp__desk__where]\napproval = true\n"
+    )
+    sandbox.write(Path.cwd() / "remit.toml", rules)
+    Path("open.txt").touch()
+    made = MCPServerStdio({"command": command, "args": arguments}, name="desk")
+    model.calls = [("echo", {"text": "hi"}), ("where", {}), ("work", {})]
+    async with guard_server(shop, made) as server:
+        await Runner.run(Agent(name="desk", mcp_servers=[server]), "hello")
+        assert sorted(model.offered[0]) == ["change", "echo", "where", "work"]
+        said, waits, done = map(str, model.answers)
+        assert "hi" in said
+        assert "Ask the user" in waits
+        assert "done" in done
+        Path("open.txt").unlink()
+        refused = await server.call_tool("echo", {"text": "hi"})
+        failed = await server.call_tool("fail", {})
+    assert refused.is_error
+    assert "state `open` does not hold" in str(refused.content)
+    assert "`fail` is not available now by policy: switched off for AI" in str(failed.content)
+    assert [(tool, outcome) for _, tool, outcome in recorded()] == [
+        ("mcp__desk__echo", "done"),
+        ("mcp__desk__where", "waiting"),
+        ("mcp__desk__work", "done"),
+        ("mcp__desk__echo", "refused"),
+        ("mcp__desk__fail", "refused"),
+    ]
 
 
 async def test_a_registry_becomes_function_tools(shop: ToolRegistry, model: Model) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from remit import ToolRegistry
-from support.shop import RAN, TOOLS, count, pay_till, ship
+from support.shop import RAN, TOOLS, count, pay_till, recorded, ship
 
 pytest.importorskip("pydantic_ai", reason="Pydantic AI is not installed; `make test-frameworks` installs it")
 
@@ -47,8 +47,15 @@ async def test_a_model_sees_and_runs_only_what_the_decision_allows(shop: ToolReg
     agent = Agent(model, tools=TOOLS, capabilities=[RemitTools(shop)])
     result = await agent.run("hello")
     assert offered[0] == ["pay", "weather"]
-    assert "Rome: sunny" in answers(result)
+    hidden, sunny = answers(result)
+    assert "switched off for AI" in hidden
+    assert "delete_shop" in hidden
+    assert sunny == "Rome: sunny"
     assert RAN == []
+    assert recorded() == [
+        ("pydantic-ai", "delete_shop", "refused"),
+        ("pydantic-ai", "weather", "done"),
+    ]
 
 
 async def test_a_tool_that_is_hidden_after_it_was_offered_does_not_run(shop: ToolRegistry) -> None:

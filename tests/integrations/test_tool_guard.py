@@ -1,11 +1,17 @@
 """How a framework's tools are held to a registry's decisions, without a framework."""
 
+import json
 from pathlib import Path
 
+import pytest
+
 from remit import ToolRegistry
+from remit.bootstrap import open_registry
+from remit.errors import StoreError
 from remit.integrations.tool_guard import ToolGuard, framework_tool
 from remit.python_tools.decorators import DefinedTool
 from support.sandbox import Sandbox
+from support.shop import recorded
 
 
 def given(name: str, description: str = "") -> DefinedTool:
@@ -34,7 +40,7 @@ def test_without_a_project_an_mcp_name_is_a_name_like_any_other() -> None:
 def test_the_next_step_names_the_tool_that_sets_a_workflow_state(shop: ToolRegistry) -> None:
     guard = ToolGuard(shop, principal="test")
     guard.decide([given("pay"), given("refund")])
-    refusal = guard.call(given("refund"), {}).refusal
+    refusal = guard.call(given("refund"), {}).refuse()
     assert refusal is not None
     assert "`pay`" in refusal
 
@@ -45,3 +51,44 @@ def test_without_words_to_choose_by_every_tool_stays(shop: ToolRegistry) -> None
     assert guard.relevant(tools, []) == tools
     assert guard.relevant(tools, ["will it rain?"]) == tools[1:]
     assert guard.relevant(tools, ["will it rain?"], used={"mail"}) == tools
+
+
+def test_calls_are_recorded_with_their_outcomes_and_known_tools_are_counted(
+    shop: ToolRegistry, sandbox: Sandbox
+) -> None:
+    sandbox.write(Path.cwd() / ".mcp.json", {"mcpServers": {"github": {"command": "npx"}}})
+    with open_registry() as registry:
+        registry.usage.report_tool("mcp__github__list", registry.at("."), description="Lists.")
+    guard = ToolGuard(shop, principal="langchain", names={"list": "mcp__github__list"}.get)
+    guard.call(given("list"), {"q": "x"}).succeeded("found 3")
+    guard.call(given("weather"), {}).failed("no such city")
+    assert guard.call(given("pay"), {"amount": 3}).refuse() is not None
+    assert guard.call(given("ship"), {}).refuse() is not None
+    assert recorded() == [
+        ("langchain", "mcp__github__list", "done"),
+        ("langchain", "weather", "failed"),
+        ("langchain", "pay", "waiting"),
+        ("langchain", "ship", "refused"),
+    ]
+    listed = sandbox.remit("calls", cwd=Path.cwd()).stdout
+    assert "mcp__github__list" in listed
+    used = json.loads(sandbox.remit("usage", "--json", cwd=Path.cwd()).stdout)
+    assert [(each["name"], each["uses"]) for each in used["used"]] == [("mcp__github__list", 1)]
+
+
+@pytest.mark.usefixtures("shop")
+def test_without_a_project_nothing_is_recorded() -> None:
+    with ToolRegistry() as registry:
+        ToolGuard(registry, principal="test").call(given("weather"), {}).succeeded()
+    assert recorded() == []
+
+
+def test_a_store_that_cannot_be_written_does_not_stop_a_call(
+    shop: ToolRegistry, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise StoreError("locked")
+
+    monkeypatch.setattr(shop, "record", fail)
+    ToolGuard(shop, principal="test").call(given("weather"), {}).succeeded()
+    assert "a call of `weather` could not be recorded: locked" in caplog.text

@@ -1,6 +1,8 @@
 """A shop whose tools an agent of any framework may use as far as its `remit.toml` allows."""
 
 from remit import requires, tool
+from remit.bootstrap import open_registry
+from remit.policy.audit import CallQuery
 
 RULES = """
 [states.cart]
@@ -70,3 +72,10 @@ def pay_till(amount: int) -> str:
 async def count() -> int:
     """Count the items."""
     return 3
+
+
+def recorded() -> list[tuple[str, str, str]]:
+    """List the recorded calls of the project in this directory, oldest first: framework, tool, outcome."""
+    with open_registry() as registry:
+        found = registry.audit.find(CallQuery(), registry.at(".")).entries
+    return [(each.client, each.tool, each.outcome) for each in reversed(found)]

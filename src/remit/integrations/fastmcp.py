@@ -56,9 +56,17 @@ class RemitTransform(Transform):
             call = await _permitted(self._guard, _described(tool), arguments)
         except InputRequiredError as error:
             return InputRequiredToolResult(error.result)
-        result = await tool._run(arguments)  # pyright: ignore[reportPrivateUsage] - as the server calls it
-        if not isinstance(result, InputRequiredToolResult) and not result.is_error:
-            await asyncio.to_thread(call.succeeded)
+        try:
+            result = await tool._run(arguments)  # pyright: ignore[reportPrivateUsage] - as the server calls it
+        except Exception as error:
+            await asyncio.to_thread(call.failed, str(error))
+            raise
+        if isinstance(result, InputRequiredToolResult):
+            return result
+        if result.is_error:
+            await asyncio.to_thread(call.failed, _text(result))
+        else:
+            await asyncio.to_thread(call.succeeded, _text(result))
             await self._notify_of_changes()
         return result
 
@@ -128,9 +136,13 @@ class _ExportedTool(Tool):
             call = await _permitted(self._guard, _described(self), arguments)
         except InputRequiredError as error:
             return InputRequiredToolResult(error.result)
-        result = await run_defined(self._tool, arguments)
-        await asyncio.to_thread(call.succeeded)
-        return self.convert_result(result)
+        try:
+            result = self.convert_result(await run_defined(self._tool, arguments))
+        except Exception as error:
+            await asyncio.to_thread(call.failed, str(error))
+            raise
+        await asyncio.to_thread(call.succeeded, _text(result))
+        return result
 
 
 async def _permitted(guard: ToolGuard, tool: DefinedTool, arguments: dict[str, Any]) -> GuardedCall:
@@ -145,8 +157,9 @@ async def _permitted(guard: ToolGuard, tool: DefinedTool, arguments: dict[str, A
     if call.pending is not None and ask is not None:
         answer = await ask(call.pending)
         await asyncio.to_thread(call.settle, approve=answer)
-    if call.refusal is not None:
-        raise ToolError(call.refusal)
+    refusal = await asyncio.to_thread(call.refuse)
+    if refusal is not None:
+        raise ToolError(refusal)
     return call
 
 
@@ -173,3 +186,7 @@ def _context() -> Context | None:
 
 def _described(tool: Tool) -> DefinedTool:
     return framework_tool(tool.name, tool.description, tool.parameters, _FRAMEWORK)
+
+
+def _text(result: ToolResult) -> str:
+    return "\n".join(part.text for part in result.content if isinstance(part, types.TextContent))

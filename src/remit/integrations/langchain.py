@@ -1,7 +1,8 @@
 """Holds the tools of a LangChain agent to Remit's decisions, and exports a registry's tools to LangChain."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from typing import Annotated, Any, cast
 
 from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
@@ -12,11 +13,12 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from langchain_core.utils.function_calling import convert_to_openai_function
 from langgraph.config import get_config
 from langgraph.constants import CONFIG_KEY_CHECKPOINTER
+from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command, interrupt
 from pydantic import Discriminator
 
 from remit.decision.decide import Verdict
-from remit.integrations.exported_tools import exported_tools, run_defined
+from remit.integrations.exported_tools import error_text, exported_tools, run_defined
 from remit.integrations.tool_guard import GuardedCall, Rename, ToolGuard, framework_tool
 from remit.python_tools.decorators import DefinedTool
 from remit.python_tools.tool_registry import ToolRegistry
@@ -76,7 +78,11 @@ class RemitMiddleware(AgentMiddleware[Any, Any, Any]):
         if isinstance(request.tool, _ExportedTool):
             return handler(request)
         call = self._begin(request)
-        return _refused(request, call.refusal) if call.refusal else _finished(call, handler(request))
+        if (refusal := call.refuse()) is not None:
+            return _refused(request, refusal)
+        with _recorded_failure(call):
+            result = handler(request)
+        return _finished(call, result)
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Handled]]
@@ -85,9 +91,11 @@ class RemitMiddleware(AgentMiddleware[Any, Any, Any]):
         if isinstance(request.tool, _ExportedTool):
             return await handler(request)
         call = await asyncio.to_thread(self._begin, request)
-        if call.refusal:
-            return _refused(request, call.refusal)
-        return await asyncio.to_thread(_finished, call, await handler(request))
+        if (refusal := await asyncio.to_thread(call.refuse)) is not None:
+            return _refused(request, refusal)
+        with _recorded_failure(call):
+            result = await handler(request)
+        return await asyncio.to_thread(_finished, call, result)
 
     def _choose(self, request: ModelRequest[Any]) -> list[BaseTool | dict[str, Any]]:
         decisions = self._guard.decide([_described(tool) for tool in request.tools])
@@ -125,20 +133,22 @@ def _exported(name: str, tool: DefinedTool, guard: ToolGuard) -> BaseTool:
     def begin(arguments: dict[str, Any]) -> GuardedCall:
         called = ToolCall(name=name, args=arguments, id=None)
         call = _settled(guard.call(named, arguments), called)
-        if call.refusal:
-            raise ToolException(call.refusal)
+        if (refusal := call.refuse()) is not None:
+            raise ToolException(refusal)
         return call
 
     def run(**arguments: Any) -> object:
         call = begin(arguments)
-        result = tool.run(arguments)
-        call.succeeded()
+        with _recorded_failure(call):
+            result = tool.run(arguments)
+        call.succeeded(str(result))
         return result
 
     async def run_async(**arguments: Any) -> object:
         call = await asyncio.to_thread(begin, arguments)
-        result = await run_defined(tool, arguments)
-        await asyncio.to_thread(call.succeeded)
+        with _recorded_failure(call):
+            result = await run_defined(tool, arguments)
+        await asyncio.to_thread(call.succeeded, str(result))
         return result
 
     return _ExportedTool(
@@ -194,6 +204,20 @@ def _refused(request: ToolCallRequest, text: str) -> ToolMessage:
 
 
 def _finished(call: GuardedCall, result: Handled) -> Handled:
-    if not isinstance(result, ToolMessage) or result.status != "error":
-        call.succeeded()
+    text = str(result.content) if isinstance(result, ToolMessage) else None
+    if isinstance(result, ToolMessage) and result.status == "error":
+        call.failed(text)
+    else:
+        call.succeeded(text)
     return result
+
+
+@contextmanager
+def _recorded_failure(call: GuardedCall) -> Generator[None]:
+    try:
+        yield
+    except GraphBubbleUp:  # an interrupt of the tool's own: it runs again
+        raise
+    except Exception as error:
+        call.failed(error_text(error))
+        raise

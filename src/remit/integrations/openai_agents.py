@@ -4,18 +4,20 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
 from weakref import WeakKeyDictionary
 
+import mcp_types as types
 from agents import (
     FunctionTool,
     RunContextWrapper,
+    ToolErrorFormatterArgs,
     ToolGuardrailFunctionOutput,
     ToolInputGuardrail,
     ToolInputGuardrailData,
 )
 from agents.agent import AgentBase
-from agents.mcp import ToolFilterContext
+from agents.mcp import MCPServer, ToolFilterContext
 from agents.tool import (
     maybe_invoke_function_tool_failure_error_function,
     set_function_tool_failure_error_function,
@@ -26,11 +28,12 @@ from mcp_types import Tool as McpTool
 from remit.decision.decide import Verdict
 from remit.decision.tool_names import tool_name
 from remit.integrations.exported_tools import error_text, exported_tools, result_text, run_defined
-from remit.integrations.tool_guard import Rename, ToolGuard, framework_tool
+from remit.integrations.tool_guard import GuardedCall, Rename, ToolGuard, framework_tool
 from remit.python_tools.decorators import DefinedTool
 from remit.python_tools.tool_registry import ToolRegistry
 
 _FRAMEWORK = "openai-agents"
+AnyServer = TypeVar("AnyServer", bound=MCPServer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +68,18 @@ class GuardedTools:
             min_score=min_score,
             always_include=always_include,
         )
+        self._running: dict[str, GuardedCall] = {}  # by the ids of calls
         self.tools = [self._guarded(tool) for tool in tools]
+
+    async def tool_error(self, asked: ToolErrorFormatterArgs[Any]) -> str | None:
+        """Say why a tool is hidden, as `RunConfig.tool_error_formatter`; None for other errors.
+
+        It needs `tool_not_found_behavior="return_error_to_model"`, without which the SDK ends the run.
+        """
+        tool = next((each for each in self.tools if each.name == asked.tool_name), None)
+        if asked.kind != "tool_not_found" or tool is None:
+            return None
+        return await asyncio.to_thread(self._guard.hidden_reason, _described(tool))
 
     def choose(self, messages: str | Iterable[object]) -> ToolChoice:
         """Choose the tools that match a request or a conversation, for the context of its run."""
@@ -99,16 +113,20 @@ class GuardedTools:
             return await verdict() is Verdict.ASK or await _needs_approval(tool, context, given, call)
 
         async def invoke(context: ToolContext[Any], given: str) -> Any:
+            call = self._running.pop(context.tool_call_id, None)
             try:
                 result = await raising.on_invoke_tool(context, given)
             except Exception as error:
+                if call is not None:
+                    await asyncio.to_thread(call.failed, error_text(error))
                 told = await maybe_invoke_function_tool_failure_error_function(
                     function_tool=tool, context=context, error=error
                 )
                 if told is None:
                     raise
                 return told
-            await asyncio.to_thread(self._guard.succeeded, described)
+            if call is not None:  # else another guardrail took the place of ours
+                await asyncio.to_thread(call.succeeded, str(result))
             return result
 
         return replace(
@@ -131,8 +149,10 @@ class GuardedTools:
             call = await asyncio.to_thread(self._guard.call, tool, cast("dict[str, object]", arguments))
             if call.pending is not None and context.is_tool_approved(tool.name, context.tool_call_id):
                 await asyncio.to_thread(call.settle, approve=True)
-            if call.refusal is not None:
-                return ToolGuardrailFunctionOutput.reject_content(call.refusal)
+            refusal = await asyncio.to_thread(call.refuse)
+            if refusal is not None:
+                return ToolGuardrailFunctionOutput.reject_content(refusal)
+            self._running[context.tool_call_id] = call
             return ToolGuardrailFunctionOutput.allow()
 
         return ToolInputGuardrail(decide, name="remit")
@@ -151,20 +171,70 @@ def tool_filter(
     """Make a filter for the tools of an MCP server that an agent connects to itself.
 
     A tool follows the project's declaration of the server with the same name, and a choice in the run's
-    context. A filter sees no calls, so tools that need approval are left out; connect the agent to
-    `remit serve` instead, which also decides about calls.
+    context. A filter sees no calls, so tools that need approval are left out. `guard_server` also decides
+    about each call.
     """
     guard = ToolGuard(registry, principal=_FRAMEWORK, names=names)
 
     async def keep(context: ToolFilterContext, tool: McpTool) -> bool:
-        chosen = getattr(context.run_context.context, "remit_tools", None)
-        if chosen is not None and tool.name not in chosen:
+        if not _is_chosen(tool.name, context.run_context):
             return False
         ruled = tool.name if names is not None else tool_name(context.server_name, tool.name)
         described = framework_tool(ruled, tool.description, tool.input_schema, _FRAMEWORK)
         return (await asyncio.to_thread(guard.decide, [described]))[0].verdict is Verdict.VISIBLE
 
     return keep
+
+
+def guard_server(registry: ToolRegistry, server: AnyServer, *, names: Rename | None = None) -> AnyServer:
+    """Hold an MCP server that an agent connects to itself to the decisions, in its list and at each call.
+
+    Returns the same server. Its tools follow the project's declaration of the server with the same name, and
+    a choice in the run's context. A call that may not run is answered with the reason. One that needs
+    approval waits for `remit approve`; then the model can repeat it.
+    """
+
+    def rename(name: str) -> str | None:
+        return tool_name(server.name, name) if names is None else names(name)
+
+    guard = ToolGuard(registry, principal=_FRAMEWORK, names=rename)
+    list_all, call_any = server.list_tools, server.call_tool
+
+    def described(tool: McpTool) -> DefinedTool:
+        return framework_tool(tool.name, tool.description, tool.input_schema, _FRAMEWORK)
+
+    async def list_tools(
+        run_context: RunContextWrapper[Any] | None = None, agent: AgentBase | None = None
+    ) -> list[McpTool]:
+        tools = await list_all(run_context, agent)
+        chosen = [each for each in tools if _is_chosen(each.name, run_context)]
+        return await asyncio.to_thread(guard.available, chosen, described)
+
+    async def call_tool(
+        tool_name: str, arguments: dict[str, Any] | None, meta: dict[str, Any] | None = None
+    ) -> types.CallToolResult:
+        known = next((each for each in server.cached_tools or () if each.name == tool_name), None)
+        tool = known or McpTool(name=tool_name, input_schema={})
+        call = await asyncio.to_thread(guard.call, described(tool), arguments or {})
+        refusal = await asyncio.to_thread(call.refuse)
+        if refusal is not None:
+            return types.CallToolResult(content=[types.TextContent(text=refusal)], is_error=True)
+        try:
+            result = await call_any(tool_name, arguments, meta)
+        except Exception as error:
+            await asyncio.to_thread(call.failed, error_text(error))
+            raise
+        text = "\n".join(part.text for part in result.content if isinstance(part, types.TextContent))
+        await asyncio.to_thread(call.failed if result.is_error else call.succeeded, text)
+        return result
+
+    server.list_tools, server.call_tool = list_tools, call_tool
+    return server
+
+
+def _is_chosen(name: str, context: RunContextWrapper[Any] | None) -> bool:
+    chosen = getattr(None if context is None else context.context, "remit_tools", None)
+    return chosen is None or name in chosen
 
 
 def as_openai_agents(registry: ToolRegistry) -> list[FunctionTool]:

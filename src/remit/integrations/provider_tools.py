@@ -86,11 +86,16 @@ class ProviderTools:
         call = await to_thread(self._guard.call, named, arguments)
         if call.pending is not None and ask is not None:
             await to_thread(call.settle, approve=await ask(call.pending))
-        if call.refusal is not None:
-            return ProviderAnswer(call.refusal, True)
-        result = await run_defined(tool, arguments)
-        await to_thread(call.succeeded)
-        return ProviderAnswer(result_text(result), False)
+        refusal = await to_thread(call.refuse)
+        if refusal is not None:
+            return ProviderAnswer(refusal, True)
+        try:
+            text = result_text(await run_defined(tool, arguments))
+        except Exception as error:
+            await to_thread(call.failed, error_text(error))
+            raise
+        await to_thread(call.succeeded, text)
+        return ProviderAnswer(text, False)
 
     def _available(self) -> dict[str, DefinedTool]:
         every = exported_tools(self._guard.registry)

@@ -7,8 +7,9 @@ from typing import Any
 from pydantic_ai import ModelRetry, RunContext
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.capabilities.abstract import WrapToolExecuteHandler
-from pydantic_ai.exceptions import ApprovalRequired, ToolFailed
-from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
+from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ToolFailed
+from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart, ToolReturnPart
+from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
@@ -46,6 +47,7 @@ class RemitTools(AbstractCapability[Any]):
         defer_approvals: bool = True,
     ) -> None:
         self._defer_approvals = defer_approvals
+        self._known: dict[str, ToolDefinition] = {}  # hidden tools, too
         self._guard = ToolGuard(
             registry,
             principal=_FRAMEWORK,
@@ -64,7 +66,21 @@ class RemitTools(AbstractCapability[Any]):
             available = self._guard.available(tool_defs, _described)
             return self._guard.relevant(available, ctx.messages, _used(ctx.messages))
 
+        self._known |= {tool.name: tool for tool in tool_defs}
         return await asyncio.to_thread(choose)
+
+    async def before_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """Say why a tool is hidden to a model that called it nonetheless."""
+        for part in (part for message in ctx.messages[-1:] for part in message.parts):
+            # What was not offered is answered with a plain part, never with one of a special kind.
+            if type(part) is ToolReturnPart and part.retry is not None and part.retry.cause == "unknown_tool":
+                known = self._known.get(part.tool_name)
+                if known is not None:
+                    reason = await asyncio.to_thread(self._guard.hidden_reason, _described(known))
+                    part.content = reason or part.content
+        return request_context
 
     async def wrap_tool_execute(
         self,
@@ -79,8 +95,14 @@ class RemitTools(AbstractCapability[Any]):
         if (tool_def.metadata or {}).get(_EXPORTED) is _MARK:
             return await handler(args)
         guarded = await _permitted(self._guard, _described(tool_def), args, ctx, self._defer_approvals)
-        result = await handler(args)
-        await asyncio.to_thread(guarded.succeeded)
+        try:
+            result = await handler(args)
+        except (ApprovalRequired, CallDeferred):  # the tool did not run yet
+            raise
+        except Exception as error:
+            await asyncio.to_thread(guarded.failed, error_text(error))
+            raise
+        await asyncio.to_thread(guarded.succeeded, str(result))
         return result
 
 
@@ -120,9 +142,12 @@ class RemitToolset(AbstractToolset[Any]):
         )
         try:
             result = await run_defined(exported_tools(self._guard.registry)[name], tool_args)
-        except ArgumentsError as error:
-            raise ModelRetry(error_text(error)) from error
-        await asyncio.to_thread(guarded.succeeded)
+        except Exception as error:
+            await asyncio.to_thread(guarded.failed, error_text(error))
+            if isinstance(error, ArgumentsError):
+                raise ModelRetry(error_text(error)) from error
+            raise
+        await asyncio.to_thread(guarded.succeeded, str(result))
         return result
 
 
@@ -151,8 +176,9 @@ async def _permitted(
         await asyncio.to_thread(call.settle, approve=True)
     if call.pending is not None and defers:
         raise ApprovalRequired({"reason": call.pending.reason, "approval": call.pending.id})
-    if call.refusal is not None:
-        raise ToolFailed(call.refusal)
+    refusal = await asyncio.to_thread(call.refuse)
+    if refusal is not None:
+        raise ToolFailed(refusal)
     return call
 
 

@@ -1,16 +1,21 @@
 """Decides about the tools of an agent framework: which ones a model sees, and whether a call may run."""
 
+import logging
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from remit.decision.decide import Decision
+from remit.decision.decide import Decision, Verdict
+from remit.errors import RemitError
 from remit.integrations.exported_tools import exported_names
 from remit.policy.approval_service import Permit
 from remit.policy.approvals import Approval
+from remit.policy.audit import AuditOutcome
 from remit.presentation import refusals
 from remit.presentation.strategies import VisibleTool
 from remit.python_tools.decorators import DefinedTool
+from remit.python_tools.recorded_call import RecordedCall
 from remit.python_tools.tool_registry import ToolRegistry
 from remit.python_tools.tool_rules import row
 from remit.search.conversation import weighted_texts
@@ -18,6 +23,7 @@ from remit.search.tool_filter import ToolFilter
 
 AnyTool = TypeVar("AnyTool")
 Rename = Callable[[str], str | None]  # None: the name stays
+_log = logging.getLogger("remit.integrations")
 
 
 def framework_tool(
@@ -52,7 +58,7 @@ class ToolGuard:
         always_include: str | Iterable[str] = (),
     ) -> None:
         self.registry = registry
-        self._principal = principal
+        self.principal = principal
         self._names = names
         self._top_k = top_k
         self._min_score = min_score
@@ -100,13 +106,25 @@ class ToolGuard:
         renamed = self._renamed(tool)
 
         def permit() -> Permit:
-            return self.registry.permit(renamed, arguments, principal=self._principal)
+            return self.registry.permit(renamed, arguments, principal=self.principal)
 
-        return GuardedCall(self, tool, permit)
+        return GuardedCall(self, tool, arguments, permit)
+
+    def hidden_reason(self, tool: DefinedTool) -> str | None:
+        """Word the answer for a call of a tool that its framework does not offer, if a decision hides it."""
+        (item,) = self.registry.decided([self._renamed(tool)])
+        return self.call(tool, {}).refuse() if item.decision.verdict is Verdict.HIDDEN else None
 
     def succeeded(self, tool: DefinedTool) -> None:
         """Update the project's workflow states after a call of a tool succeeded."""
         self.registry.succeeded(self._renamed(tool).name)
+
+    def record(self, tool: DefinedTool, decision: Decision, call: RecordedCall) -> None:
+        """Record a call in audit and usage; if that fails, the call stands."""
+        try:
+            self.registry.record(self._renamed(tool).name, decision, call)
+        except RemitError as error:
+            _log.warning("a call of `%s` could not be recorded: %s", tool.name, error)
 
     def refusal(self, name: str, permit: Permit) -> str:
         """Word the answer to a model for a call that may not run."""
@@ -124,12 +142,23 @@ class ToolGuard:
 
 
 class GuardedCall:
-    """One call of a tool: first decided about, then perhaps approved, then run by the framework."""
+    """One call of a tool: first decided about, then perhaps approved, then run by the framework.
 
-    def __init__(self, guard: ToolGuard, tool: DefinedTool, permit: Callable[[], Permit]) -> None:
+    How it ended is recorded in the project's audit and usage.
+    """
+
+    def __init__(
+        self,
+        guard: ToolGuard,
+        tool: DefinedTool,
+        arguments: Mapping[str, object],
+        permit: Callable[[], Permit],
+    ) -> None:
         self._guard = guard
         self._tool = tool
+        self._arguments = arguments
         self._permit_again = permit
+        self._called_at, self._began = time.time(), time.perf_counter()
         self._permit = permit()
 
     @property
@@ -137,18 +166,37 @@ class GuardedCall:
         """The approval that the call waits for, if any."""
         return self._permit.approval if self._permit.is_pending else None
 
-    @property
-    def refusal(self) -> str | None:
-        """The answer to the model if the call may not run now; None if it may."""
-        return None if self._permit.is_allowed else self._guard.refusal(self._tool.name, self._permit)
-
     def settle(self, *, approve: bool | None) -> None:
         """Record what a person answered; without an answer (None), one given in a terminal counts."""
         self._permit = self._guard.registry.settle(self._permit, self._permit_again, approve=approve)
 
-    def succeeded(self) -> None:
-        """Update the project's workflow states after the call succeeded."""
+    def refuse(self) -> str | None:
+        """Return the answer to the model if the call may not run now, and record that; None if it may."""
+        if self._permit.is_allowed:
+            return None
+        text = self._guard.refusal(self._tool.name, self._permit)
+        self._record(AuditOutcome.WAITING if self._permit.is_pending else AuditOutcome.REFUSED, text)
+        return text
+
+    def succeeded(self, answer: str | None = None) -> None:
+        """Update the project's workflow states after the call succeeded, and record it."""
         self._guard.succeeded(self._tool)
+        self._record(AuditOutcome.DONE, answer)
+
+    def failed(self, answer: str | None = None) -> None:
+        """Record that the tool failed."""
+        self._record(AuditOutcome.FAILED, answer)
+
+    def _record(self, outcome: AuditOutcome, answer: str | None) -> None:
+        call = RecordedCall(
+            called_at=round(self._called_at * 1000),
+            principal=self._guard.principal,
+            outcome=outcome,
+            duration_ms=round((time.perf_counter() - self._began) * 1000),
+            asked=self._arguments,
+            answer=answer,
+        )
+        self._guard.record(self._tool, self._permit.decision, call)
 
 
 def _run_elsewhere(_: Mapping[str, object]) -> object:

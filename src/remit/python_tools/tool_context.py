@@ -16,9 +16,11 @@ from remit.decision.kinds import Kind
 from remit.decision.projects import Workspace, identify
 from remit.decision.state_snapshot import Implications, Snapshot, StateValue
 from remit.decision.tool_lookup import closest_to_being_visible, find
+from remit.decision.tool_names import MCP
 from remit.errors import UnknownStateError
 from remit.policy.approval_service import Permit
 from remit.policy.approvals import Binding
+from remit.python_tools.recorded_call import RecordedCall
 from remit.python_tools.state_registry import DetectedState, StateAwareRegistry
 from remit.registry import Registry
 from remit.states.location import check_location
@@ -118,6 +120,18 @@ class ToolContextSource:
         if self._registry is not None:
             with self._lock:
                 self._registry.states.advance(tool, self._context)
+
+    def record(self, name: str, decision: Decision, call: RecordedCall) -> None:
+        """Record a call in the project's audit, and count it if the project knows the tool."""
+        if self._registry is None:
+            return
+        with self._lock:
+            self._registry.audit.add([call.entry(name, decision)], self._context)
+            if call.ran and name.startswith(MCP):
+                found = find(name, self._registry.tools(self._context))
+                known = min(found, key=closest_to_being_visible, default=None)
+                if known is not None and known.tool.kind is Kind.MCP_TOOL:
+                    self._registry.usage.record_all([(known.tool.key, call.use())], self._context)
 
     def permit(self, binding: Binding, decision: Decision, arguments: Mapping[str, object]) -> Permit:
         """Consume or request the approval of a call.

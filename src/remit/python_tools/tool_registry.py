@@ -25,6 +25,7 @@ from remit.policy.approval_service import Permit
 from remit.policy.approvals import Approval, Binding, digest_of_arguments, digest_of_definition
 from remit.python_tools.decorators import DefinedTool, options_of
 from remit.python_tools.function_tools import define
+from remit.python_tools.recorded_call import RecordedCall
 from remit.python_tools.state_registry import TIMEOUT, Detect, DetectedState, StateAwareRegistry
 from remit.python_tools.tool_context import Location, ToolContextSource, require_state
 from remit.python_tools.tool_rules import (
@@ -318,6 +319,10 @@ class ToolRegistry:
     def succeeded(self, name: str) -> None:
         """Update the project's workflow states after a call of a tool succeeded."""
         self._context_source.succeeded(name)
+
+    def record(self, name: str, decision: Decision, call: RecordedCall) -> None:
+        """Record a call that a framework made: in the project's `remit calls`, and in `remit usage`."""
+        self._context_source.record(name, decision, call)
 
     def _decided(self, tool: DefinedTool, context: Context) -> ListedTool:
         registered = self._tools.get(tool.name)
