@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from attacks.worlds import World
+from attacks.peers import tool
+from attacks.worlds import World, require
 
 SECRET = "hunter2-correct-horse"  # noqa: S105 - of nobody
 
@@ -65,3 +66,19 @@ def test_the_users_own_files_may_be_links_to_anywhere(world: World) -> None:
     (world.home / ".claude/commands").mkdir(parents=True)
     (world.home / ".claude/commands/greet.md").symlink_to(world.root / "dotfiles/greet.md")
     assert "/greet" in world.remit("tools", "--all")
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_linked_lock_is_not_written_through(world: World, is_there: bool) -> None:
+    world.declare({}, approved=["till"])
+    world.bring({"till": world.server("till", tool("sum"))})
+    target = world.home / ".bashrc"
+    if is_there:
+        target.write_text("# mine\n")
+    (world.repository / "remit.lock").symlink_to(target)
+    done = world.attempt("lock", "--no-connect")
+    assert "is a link to a file outside the project" in done.stderr
+    assert (target.read_text() if target.exists() else None) == ("# mine\n" if is_there else None)
+    (world.repository / "remit.lock").unlink()
+    world.remit("lock", "--no-connect")
+    require((world.repository / "remit.lock").read_text().startswith("# Written"), "a lock can be written")

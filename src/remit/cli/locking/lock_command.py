@@ -14,10 +14,10 @@ from remit.bootstrap_gateway import open_upstreams
 from remit.bootstrap_lock import ProjectServers, build_lock, project_servers
 from remit.cli import render, server_output
 from remit.cli.options import JSON, NOTHING_DONE, PROJECT
+from remit.configuration.editable_file import EditableFile
 from remit.configuration.lock_file import lock_text
 from remit.decision.context import shorten
 from remit.decision.definitions.project_lock import LOCK
-from remit.files.safe_changes import change_file
 from remit.trust.definition_diff import diff_lines
 from remit.trust.lock_diff import lock_differences
 
@@ -71,7 +71,7 @@ def lock(*, project: str, check: bool, no_connect: bool, as_json: bool) -> None:
             f"{tool.name}: its definition is not accepted; see `remit trust`" for tool in servers.held
         ]
         if not servers.held:
-            change_file(path, lambda _: lock_text(current), is_public=True)
+            EditableFile(path, checkout=context.workspace.checkout).write(lock_text(current))
         _tell_written(current, missing, shorten(path, context), is_written=not servers.held, as_json=as_json)
         found = []
     if found or missing:
