@@ -69,7 +69,7 @@ def test_what_is_hidden_is_grouped_by_its_cause() -> None:
         "stale": ["mcp__old__*"],
     }
     assert [item.hidden for item in found.origins] == [5]  # neither Remit itself nor what is gone
-    assert found.hidden_count == 5
+    assert (found.hidden_count, found.available_count) == (5, 0)
 
 
 def test_what_remit_may_not_start_is_a_group_of_its_own() -> None:

@@ -69,6 +69,11 @@ class Summary(NamedTuple):
     costliest: Sequence[Tool]  # visible servers whose cost is known
     uncounted: Sequence[Tool] = ()  # visible servers whose tools are unknown
 
+    @property
+    def available_count(self) -> int:
+        """The number of visible tools, skills, commands and so on; a server is not one of them."""
+        return sum(count for kind, count in self.visible.items() if kind is not Kind.MCP_SERVER)
+
 
 def summarize(listed: Sequence[ToolDecision], context: Context) -> Summary:
     """Count and group a catalog.
