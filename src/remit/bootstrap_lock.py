@@ -33,7 +33,8 @@ class ProjectServers(NamedTuple):
     declared: Mapping[Place, Sequence["Declaration"]]  # several clients may read the same file
     listed: Mapping[Place, Sequence["Tool"]]  # the tools of those that listed them
     definitions: Mapping["Key", "Definition"]
-    held: Sequence["Tool"]  # tools whose current definition nobody accepted
+    instructions: Mapping[Place, str | None]  # of the servers that were listed
+    held: Sequence["Tool"]  # tools, and servers by their instructions, that nobody accepted as they are
 
     def unlisted(self) -> list[Place]:
         """List the servers whose tools are not known."""
@@ -52,16 +53,22 @@ def project_servers(registry: "Registry", context: Context) -> ProjectServers:
     views = [registry.catalog.tools(replace(context, client=client)) for client in sorted(clients)]
     rows = [tool for tools in views for tool in tools if tool.scope is Scope.PROJECT]
     current = {row.key for row in rows if row.listed_at is not None and not row.is_outdated}
+    extras = registry.catalog.extras(everyone)
     listed: dict[Place, list[Tool]] = {}
+    instructions: dict[Place, str | None] = {}
+    servers: list[Tool] = []
     for place, entries in declared.items():
         known = next((each for each in entries if each.key in current), None)
         if known is not None:
             listed[place] = [row for row in rows if _is_tool_of(row, known)]
+            servers += [row for row in rows if row.key == known.key]
+            if known.key in extras:
+                instructions[place] = extras[known.key].instructions
     changes = registry.configuration.current(context.workspace).compiled.policy.changes
     tools = [tool for of_server in listed.values() for tool in of_server]
     definitions = registry.catalog.definitions(tools, everyone)
-    held = [tool for tool in tools if is_held(tool.change, changes)]
-    return ProjectServers(declared, listed, definitions, held)
+    held = [tool for tool in (*tools, *servers) if is_held(tool.change, changes)]
+    return ProjectServers(declared, listed, definitions, instructions, held)
 
 
 def _is_locked(item: "Resolved") -> bool:
@@ -80,6 +87,7 @@ def _is_tool_of(row: "Tool", declaration: "Declaration") -> bool:
 
 def build_lock(servers: ProjectServers, context: Context) -> ProjectLock:
     """Build the lock of a project from what is known about its servers."""
+    from remit.trust.definition_pin import instructions_pin
     from remit.trust.package_commands import package_command
     from remit.upstream.launch.installed_packages import installed_package
 
@@ -92,7 +100,8 @@ def build_lock(servers: ProjectServers, context: Context) -> ProjectLock:
         package = command and installed_package(command, root, machine.variables, machine.home)
         tools = servers.listed.get(place)
         pins = None if tools is None else {tool.name: tool.pin or "" for tool in tools}
-        locked[place] = LockedServer(declaration.digest or "", package, pins)
+        said = instructions_pin(servers.instructions[place]) if place in servers.instructions else None
+        locked[place] = LockedServer(declaration.digest or "", package, pins, said)
     return ProjectLock(root=root, servers=locked, visible=_visible(servers, context))
 
 

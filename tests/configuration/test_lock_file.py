@@ -18,7 +18,7 @@ LOCK = ProjectLock(
     servers={
         (".mcp.json", "git"): LockedServer("2:a", None, {"mcp__git__log": "p1"}),
         (".mcp.json", "web"): LockedServer("2:b", LockedPackage("npm", "web", "1.0.0")),
-        ("api/.mcp.json", "odd name"): LockedServer("2:c", None, {}),
+        ("api/.mcp.json", "odd name"): LockedServer("2:c", None, {}, "p9"),
     },
     visible={"claude-code": {"main": ("mcp__git__log",), "scout": ()}},
 )

@@ -51,3 +51,47 @@ async def test_a_server_outside_of_the_lock_is_not_started(sandbox: Sandbox, sho
     assert "`remit.lock`" in said
     assert not links.asked
     assert json.dumps(said).count("hidden") == 1
+
+
+async def test_instructions_that_differ_from_the_lock_are_withheld(sandbox: Sandbox, shop: Path) -> None:
+    def saying(text: str) -> ServerLists:
+        return ServerLists(tools=list(offer("Look up a refund.").tools), instructions=text)
+
+    sandbox.write(sandbox.home / ".config/remit/remit.toml", '[trust]\nchanges = "note"\n')
+    links = FakeLinks({"till": saying("Amounts are in cents.")})
+    async with endpoint(sandbox, links, shop, is_headless=True) as served:
+        await names(served)
+    assert sandbox.remit("lock", cwd=shop).returncode == 0
+    async with endpoint(sandbox, links, shop, is_headless=True) as served:
+        await names(served)
+        assert "Amounts are in cents." in (served.instructions or "")
+    links.stocks["till"] = saying("Amounts are in euros.")
+    async with endpoint(sandbox, links, shop, is_headless=True) as served:
+        assert "till__refund" in await names(served)  # the tools are as locked
+        await call(served, "till__refund")  # has its lists read again
+        await served.fresh()
+        await names(served)
+        assert "Amounts" not in (served.instructions or "")
+    checked = sandbox.remit("lock", "--check", cwd=shop)
+    assert checked.returncode == 1
+    assert "till (.mcp.json): ~ its instructions changed\n" in checked.stdout
+    sandbox.remit("trust", "till", "--yes", cwd=shop)
+    assert sandbox.remit("lock", cwd=shop).returncode == 0
+    async with endpoint(sandbox, links, shop, is_headless=True) as served:
+        await names(served)
+        assert "Amounts are in euros." in (served.instructions or "")
+
+
+async def test_a_lock_without_instructions_withholds_none(sandbox: Sandbox, shop: Path) -> None:
+    lists = ServerLists(tools=list(offer("Look up a refund.").tools), instructions="Amounts are in cents.")
+    links = FakeLinks({"till": lists})
+    async with endpoint(sandbox, links, shop, is_headless=True) as served:
+        await names(served)
+    sandbox.remit("lock", cwd=shop)
+    lines = (shop / "remit.lock").read_text().splitlines()
+    assert any(line.startswith("instructions = ") for line in lines)
+    older = "\n".join(line for line in lines if not line.startswith("instructions = "))
+    sandbox.write(shop / "remit.lock", older)
+    async with endpoint(sandbox, links, shop, is_headless=True) as served:
+        await names(served)
+        assert "Amounts are in cents." in (served.instructions or "")

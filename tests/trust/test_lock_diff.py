@@ -34,6 +34,17 @@ def test_everything_that_changed_in_a_server_is_named() -> None:
     ]
 
 
+def test_changed_instructions_are_named_if_both_locks_know_them() -> None:
+    said = GIT._replace(instructions="i1")
+    now = GIT._replace(instructions="i2")
+    assert lock_differences(lock(said), lock(now), {"mcp__git__*": ["- a", "+ b"]}) == [
+        "git (.mcp.json): ~ its instructions changed",
+        "    - a",
+        "    + b",
+    ]
+    assert lock_differences(lock(said), lock()) == lock_differences(lock(), lock(said)) == []
+
+
 def test_a_package_that_comes_or_goes_is_named() -> None:
     without = GIT._replace(package=None)
     assert lock_differences(lock(without), lock()) == ["git (.mcp.json): its package was added: git"]

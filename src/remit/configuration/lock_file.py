@@ -34,12 +34,13 @@ def read_lock(content: object) -> tuple[ConfigurationContent, list[Configuration
 
 
 def _server(fields: TableFields) -> LockedServer:
-    fields.only(("entry", "package", "tools"))
+    fields.only(("entry", "package", "instructions", "tools"))
     tools = fields.table("tools") if "tools" in fields else None
     return LockedServer(
         entry=fields.text("entry") or "",
         package=_package(fields.table("package")) if "package" in fields else None,
         tools=None if tools is None else {name: tools.text(name) or "" for name in tools.names()},
+        instructions=fields.text("instructions"),
     )
 
 
@@ -65,6 +66,8 @@ def _lines(lock: ProjectLock) -> Iterator[str]:
         if server.package is not None:
             parts = server.package._asdict().items()
             yield f"package = {{ {', '.join(f'{key} = {_text(value)}' for key, value in parts)} }}"
+        if server.instructions is not None:
+            yield f"instructions = {_text(server.instructions)}"
         if server.tools is not None:
             yield from ("", f"[servers.{_key(source)}.{_key(name)}.tools]", *_pairs(server.tools))
     for client, agents in sorted(lock.visible.items()):

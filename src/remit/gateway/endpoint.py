@@ -6,7 +6,9 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import Any
 
 from remit.decision.definitions.definition_changes import is_held
+from remit.decision.definitions.project_lock import ProjectLock
 from remit.decision.tool_names import MEMORY_SERVER, REMIT, served_spellings
+from remit.decision.tools import Tool
 from remit.errors import RemitError
 from remit.gateway.call_handler import CallHandler, UnservedToolError
 from remit.gateway.change_feed import ChangeFeed
@@ -23,6 +25,7 @@ from remit.presentation.refusals import failure
 from remit.presentation.remit_tools import DEFINITIONS, OwnTool
 from remit.presentation.served_names import prefix
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
+from remit.trust.definition_pin import instructions_pin
 from remit.upstream.ports import RequestContext, UpstreamPool
 
 SCOPES = "remit/scopes"  # the extension that lists scopes, if the strategy has them
@@ -58,11 +61,13 @@ class LiveEndpoint:
     def instructions(self) -> str | None:
         """The instructions for models."""
         catalog = self._lists.last.catalog
-        keys, changes = list(self._lists.last.servers()), catalog.context.policy.changes
+        keys, policy = list(self._lists.last.servers()), catalog.context.policy
+        changes, lock = policy.changes, policy.lock
         said = {
             catalog.servers[key].server or "": catalog.extras[key].instructions
             for key in keys
             if key in catalog.extras and not is_held(catalog.servers[key].change, changes)
+            if not _differs_from_lock(catalog.servers[key], catalog.extras[key].instructions, lock)
         }
         has_memory = any(catalog.servers[key].source == REMIT for key in keys)
         memory = (
@@ -293,3 +298,9 @@ def _translated_errors() -> Generator[None]:
 def _scope(asked: Params) -> str | None:
     found = asked.get("scope", as_object(asked.get("_meta")).get(SCOPE))
     return None if found is None else str(found)
+
+
+def _differs_from_lock(server: Tool, said: str | None, lock: ProjectLock | None) -> bool:
+    """Return whether a project's lock has other instructions for a server."""
+    locked = None if lock is None else lock.instructions_of(server)
+    return locked is not None and locked != instructions_pin(said)

@@ -44,6 +44,11 @@ def pin_of(definition: Definition) -> str:
     return sha256(written.encode()).hexdigest()
 
 
+def instructions_pin(text: str | None) -> str:
+    """Return the digest of what matters in a server's instructions."""
+    return pin_of(Definition(name="instructions", description=text or ""))
+
+
 def canonical(definition: Definition) -> Content:
     """Return what matters in a definition, in one form."""
     raw: Content = json.loads(definition.raw) if definition.raw else _parts(definition)

@@ -28,7 +28,7 @@ def lock_differences(
         if before is None or now is None:
             found.append(f"{title}: {'added' if before is None else 'removed'}")
         else:
-            for line, details in _server(before, now, diffs):
+            for line, details in _server(before, now, diffs, f"mcp__{name}__*"):
                 found += [f"{title}: {line}", *(f"    {each}" for each in details)]
     for client in sorted({*locked.visible, *current.visible}):
         before_by, now_by = locked.visible.get(client, {}), current.visible.get(client, {})
@@ -37,11 +37,13 @@ def lock_differences(
 
 
 def _server(
-    before: LockedServer, now: LockedServer, diffs: Mapping[str, Sequence[str]]
+    before: LockedServer, now: LockedServer, diffs: Mapping[str, Sequence[str]], instructions_name: str
 ) -> Iterator[tuple[str, Sequence[str]]]:
     if before.entry != now.entry:
         yield "its entry changed", ()
     yield from ((line, ()) for line in _package(before.package, now.package))
+    if before.instructions != now.instructions and None not in (before.instructions, now.instructions):
+        yield "~ its instructions changed", diffs.get(instructions_name, ())
     if before.tools is None or now.tools is None:
         return
     for name in sorted({*before.tools, *now.tools}):

@@ -30,6 +30,7 @@ class LockedServer(NamedTuple):
     entry: str  # digest of its launch
     package: LockedPackage | None = None  # None: its command names none
     tools: Mapping[str, str] | None = None  # pins by canonical name; None: unknown
+    instructions: str | None = None  # pin; None: unknown
 
 
 class ProjectLock(NamedTuple):
@@ -46,7 +47,7 @@ class ProjectLock(NamedTuple):
             return None
         if self.problem is not None:
             return f"`{LOCK}` is invalid, so the servers of this project are held until it is fixed"
-        found = self.servers.get((relative(tool.source, self.root), tool.server or ""))
+        found = self._server(tool)
         if found is None:
             return f"its server is not in `{LOCK}`"
         if found.entry != tool.entry:
@@ -56,6 +57,14 @@ class ProjectLock(NamedTuple):
         if tool.name not in found.tools:
             return f"it is not in `{LOCK}`"
         return None if found.tools[tool.name] == tool.pin else f"its definition differs from `{LOCK}`"
+
+    def instructions_of(self, tool: Tool) -> str | None:
+        """Return the locked pin of the instructions of a server; None if the lock does not have it."""
+        found = self._server(tool) if tool.scope is Scope.PROJECT else None
+        return None if found is None else found.instructions
+
+    def _server(self, tool: Tool) -> LockedServer | None:
+        return self.servers.get((relative(tool.source, self.root), tool.server or ""))
 
 
 def relative(source: str, root: str) -> str:
