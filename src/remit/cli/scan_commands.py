@@ -11,6 +11,7 @@ from remit.catalog.contexts import ALL_CLIENTS
 from remit.catalog.summary import summarize
 from remit.cli import json_output, render, server_output
 from remit.cli.listing import first_screen
+from remit.cli.listing.inspection_notes import inspection_notes, show_notes
 from remit.cli.options import ERRORS_FOUND, JSON, PROJECT, WorkspaceOptions, for_a_workspace, known_names
 from remit.decision.context import Context
 from remit.decision.problems import Severity
@@ -120,11 +121,13 @@ def doctor(*, options: WorkspaceOptions, as_json: bool) -> None:
         context = options.context(registry)
         findings = registry.diagnose(context)
         problems = registry.configuration.problems(context.workspace)
+        notes = [] if as_json else inspection_notes(registry, context)
     render.problems(problems, context)
     if as_json:
         render.data({**json_output.diagnosis(findings, context), "store": json_output.store_shape(store)})
     else:
         render.diagnosis(findings, context)
+        show_notes(notes)
         render.store(store)
     if any(finding.severity is Severity.ERROR for finding in findings):
         sys.exit(ERRORS_FOUND)

@@ -14,6 +14,7 @@ from remit.catalog.listed_groups import SortKey
 from remit.catalog.summary import summarize
 from remit.cli import json_output, render
 from remit.cli.listing.explanation_output import show_explanation
+from remit.cli.listing.inspection_notes import inspection_notes, show_notes
 from remit.cli.listing.selection import Selection
 from remit.cli.options import (
     NOTHING_DONE,
@@ -26,6 +27,9 @@ from remit.cli.options import (
 
 if TYPE_CHECKING:
     from remit.catalog.explanation import Explanation
+    from remit.cli.listing.inspection_notes import ToolNote
+    from remit.decision.context import Context
+    from remit.registry import Registry
     from remit.sessions.install_notices import InstallNotice
 
 
@@ -91,6 +95,7 @@ def why(*, name: str, options: WorkspaceOptions, as_json: bool) -> None:
         problems = registry.problems(context)
         found = [] if explained.decision.is_available else registry.protection.weakened(context)
         lines = registry.declaration_lines(explained.declared, context)
+        notes = [] if as_json else _notes(explained, registry, context)
     server = None if explained.tool is None else explained.tool.server
     weakened = [it for it in found if it.kind != "server" or it.place == server]
     if not (explained.tool is None or explained.decision.is_available or context.starts_servers):
@@ -101,8 +106,15 @@ def why(*, name: str, options: WorkspaceOptions, as_json: bool) -> None:
         render.data(json_output.explanation(explained, lines))
     else:
         show_explanation(explained, context, lines)
+        show_notes(notes)
     if explained.tool is None:
         sys.exit(NOTHING_DONE)
+
+
+def _notes(explained: Explanation, registry: Registry, context: Context) -> list[ToolNote]:
+    tools = (explained.tool, *explained.tools)
+    keys = {tool.key for tool in tools if tool is not None and tool.pin is not None}
+    return inspection_notes(registry, context, lambda tool: tool.key in keys) if keys else []
 
 
 def _missing_install(explained: Explanation, client: str) -> Iterator[InstallNotice]:

@@ -14,6 +14,7 @@ from remit.bootstrap import open_registry
 from remit.cli import json_output, render, server_output
 from remit.cli.approvals.person_check import require_person
 from remit.cli.json_output import moment
+from remit.cli.listing.inspection_notes import inspection_notes, show_notes
 from remit.cli.options import WorkspaceOptions, confirm, for_a_workspace, known_names
 from remit.decision.context import Context, shorten
 from remit.decision.definitions.definition_changes import ChangeVerdict
@@ -23,6 +24,7 @@ from remit.trust.definition_diff import diff_lines
 from remit.trust.held_definitions import AcceptedBy
 
 if TYPE_CHECKING:
+    from remit.cli.listing.inspection_notes import ToolNote
     from remit.configuration.detector_kinds import Detector
     from remit.configuration.merged_configuration import TrustRequest
     from remit.registry import Registry
@@ -65,8 +67,10 @@ def trust(
         found = find_candidates(registry, context, names)
         if harmless:
             found = TrustCandidates([], [], [item for item in found.definitions if item.is_harmless])
+        notes = [] if as_json or harmless else _notes(found, registry, context, of_all=not chosen)
         if chosen:
             _show(found, context, to_stderr=True)
+            show_notes(notes, to_stderr=True)
             if not (found.is_empty or revoke):
                 require_person("trust what a project or server runs")
                 question = "Reject these definitions?" if reject else "Trust these as shown?"
@@ -81,6 +85,7 @@ def trust(
         _tell(found)
     else:
         _show(found, context)
+        show_notes(notes)
         if any(not item.is_trusted for item in (*found.servers, *found.states)):
             render.note("hint: `remit trust NAME` trusts one of them, `remit trust --all` all of them")
 
@@ -130,6 +135,11 @@ def find_candidates(registry: Registry, context: Context, names: Sequence[str]) 
             hint = near or "`remit trust` lists what does"
             raise UnknownServerError(f"nothing called `{name}` needs your trust", hint=hint)
     return TrustCandidates(servers, states, definitions)
+
+
+def _notes(found: TrustCandidates, registry: Registry, context: Context, *, of_all: bool) -> list[ToolNote]:
+    servers = {item.declaration.server for item in found.servers}
+    return inspection_notes(registry, context, lambda tool: of_all or tool.server in servers)
 
 
 def _settled(
