@@ -32,6 +32,7 @@ class PackageCommand(NamedTuple):
     option: str  # that names it; empty: the first word does
     rest: tuple[str, ...]  # the words after it
     judge: "Callable[[str, str], UnpinnedPackage | None]"
+    runner: str = ""  # the program that fetches it
 
     @property
     def name(self) -> str:
@@ -111,7 +112,8 @@ def package_command(words: Sequence[str]) -> PackageCommand | None:
         if tuple(words[: len(runner.words)]) == runner.words:
             option, package, rest = _package(words[len(runner.words) :], runner)
             is_known = package and "$" not in package and "{" not in package
-            return PackageCommand(runner.kind, package, option, rest, runner.judge) if is_known else None
+            found = PackageCommand(runner.kind, package, option, rest, runner.judge, runner.words[0])
+            return found if is_known else None
     return None
 
 

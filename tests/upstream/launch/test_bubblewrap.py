@@ -74,6 +74,12 @@ def test_what_cannot_run_in_a_sandbox_is_refused_with_the_reason(bwrap: Path, sh
     with pytest.raises(SandboxError, match="`files` is not installed") as raised:
         build(shop).command(("npx", "-y", "files@1.0.0"), str(shop), {}, {})
     assert raised.value.hint == "run `npx -y files@1.0.0` once without the sandbox, which installs it"
+    with pytest.raises(SandboxError, match="`pipx run` installs packages") as raised:
+        build(shop).command(("pipx", "run", "mcp-time==1.0"), str(shop), {}, {})
+    assert raised.value.hint == "use `uvx mcp-time==1.0`, which works with uv's cache"
+    for words in (("docker", "run", "-i", "x/y"), ("sh", "-c", "podman run x"), ("/bin/docker", "run", "x")):
+        with pytest.raises(SandboxError, match="a container runs outside the sandbox"):
+            build(shop).command(words, str(shop), {}, {})
     with pytest.raises(SandboxError, match="`/nowhere/else` does not exist"):
         build(shop, write=("/nowhere/else",)).command(("sh",), str(shop), {"PATH": "/bin"}, {})
     (shop / "link").symlink_to("/etc")

@@ -43,6 +43,13 @@ def test_the_version_that_is_asked_for_is_found(home: Path) -> None:
     assert found(home, "npx", "other") is None
 
 
+@pytest.mark.parametrize("runner", [("bunx",), ("bun", "x"), ("pnpm", "dlx"), ("pnpx",), ("yarn", "dlx")])
+def test_other_runners_find_the_same_packages(home: Path, runner: tuple[str, ...]) -> None:
+    one = [".npm/_npx/a/node_modules/.bin/mcp-files", "/data"]
+    assert found(home, *runner, "@x/files@1.0.0", "/data") == one
+    assert found(home, *runner, "other") is None
+
+
 def test_a_program_may_be_named_apart_from_its_package(home: Path) -> None:
     assert found(home, "npx", "-y", "-p", "@x/files@1.0.0", "mcp-files", "a") == [
         *(".npm/_npx/a/node_modules/.bin/mcp-files", "a")

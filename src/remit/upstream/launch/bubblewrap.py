@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.launch import program
 from remit.decision.scopes import ancestors, is_at_or_below
+from remit.trust.package_commands import PackageKind, package_command
 from remit.trust.server_sandbox import SandboxError
 from remit.upstream.launch.npx_packages import find_installed, npx_cache, npx_command
 from remit.upstream.launch.private_places import secret_places, secrets_within
@@ -135,6 +136,7 @@ class SandboxBuilder(NamedTuple):
             SandboxError: the program cannot run in the sandbox.
         """
         chosen = users if self.is_projects else variables  # an entry of the project opens nothing
+        _refuse_runner(words)
         npx = npx_command(words)
         if npx is not None:
             installed = find_installed(npx, self._installs(place), npx_cache(chosen, self.home))
@@ -192,6 +194,17 @@ class SandboxBuilder(NamedTuple):
     def _installs(self, place: str) -> tuple[str, ...]:
         """List the directories whose packages `npx` may run: the project's only for its own servers."""
         return ancestors(place, up_to=self.sandbox.root) if self.is_projects else (self.home,)
+
+
+def _refuse_runner(words: Sequence[str]) -> None:
+    """Refuse programs that cannot run a package in a sandbox, rather than let them fail obscurely."""
+    found = package_command(words)
+    if found is not None and found.kind is PackageKind.OCI:
+        reason = f"a container runs outside the sandbox of `{found.runner}`"
+        raise SandboxError(reason, "limit the container itself, and set `sandbox = false` for this server")
+    if found is not None and found.runner == "pipx":
+        reason = "`pipx run` installs packages, and a sandbox installs nothing"
+        raise SandboxError(reason, f"use `uvx {found.package}`, which works with uv's cache")
 
 
 class Mounts:

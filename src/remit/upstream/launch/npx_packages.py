@@ -14,7 +14,7 @@ from remit.decision.launch import program
 from remit.files.bounded_reader import FileError, read_text
 from remit.files.bounded_walk import WalkBudget, WalkLimitError, entries
 from remit.files.formats import parse_json
-from remit.trust.package_commands import package_command
+from remit.trust.package_commands import PackageKind, package_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,9 +26,10 @@ _EXACT = re.compile(r"v?(\d+\.\d+\.\d+(?:[-+][\w.+-]+)?)")
 
 
 def npx_command(words: Sequence[str]) -> PackageCommand | None:
-    """Parse a call of `npx` that runs a package of a registry; None for any other command."""
-    found = package_command(words) if program(words[0]) == "npx" else None
-    return found if found is not None and found.is_of_registry else None
+    """Parse a call of `npx`, `bunx` or the like for a package of a registry; None for any other command."""
+    found = package_command(words)
+    is_direct = found is not None and found.kind is PackageKind.NPM and program(words[0]) == found.runner
+    return found if found is not None and is_direct and found.is_of_registry else None
 
 
 def find_installed(
