@@ -21,6 +21,7 @@ _GAP = re.compile(  # from where the blank space starts, so a long one is looked
     r"(?<![ \t\n])(?<![ \t\n]\r)[ \t]*+(?:\r?\n[ \t]*+){15,}+(?=\S)"
     r"|(?<![ \t\u00a0\u3000])[ \t\u00a0\u3000]{80,}+(?=\S)"
 )
+_WIDE = " " * 80
 _MIXED = re.compile(r"[^\W\d_]+")
 _LATIN = re.compile("[A-Za-z]")
 _LOOKALIKES = str.maketrans(  # Cyrillic and Greek letters that look like Latin ones
@@ -41,6 +42,8 @@ _MANY = 4  # hidden characters that are no accident
 
 def hidden_text(place: str, text: str) -> Iterator[InspectionFinding]:
     """Report characters and encodings that hide text."""
+    if text.isascii() and text.isprintable() and _WIDE not in text:  # nearly all, and much faster
+        return
     if not text.isascii():
         yield from _invisible(place, text)
         yield from _lookalikes(place, text)

@@ -6,6 +6,7 @@
 import math
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from remit.decision.tools import Definition
@@ -17,11 +18,11 @@ from remit.inspection.parameter_rules import out_of_scope_parameters
 from remit.inspection.passages import Passage, passages
 from remit.inspection.scorer import Reading, combined
 from remit.inspection.sentence_model import SentenceModel, sentence_model
-from remit.inspection.sentence_words import ToolHome, home_of, words_of
-from remit.inspection.sentences import Sentence, is_in_another_language, parts, sentence, sentences
+from remit.inspection.sentence_words import ToolHome, has_plain_words, home_of, words_of
+from remit.inspection.sentences import Sentence, is_in_another_language, parts, sentence
 from remit.inspection.signal import Signal
 from remit.inspection.surroundings import Surroundings
-from remit.inspection.tool_mentions import InspectedDefinition, mentions
+from remit.inspection.tool_mentions import InspectedDefinition, ToolMentions, mentions
 from remit.inspection.tool_signals import TOOL_SIGNALS
 from remit.text.words import split
 
@@ -68,7 +69,7 @@ def _findings(
     examination = Examination(subject, home_of(subject), model)
     for passage in texts:
         yield from hidden_text(passage.place, passage.text)
-        if (prose := spoken(passage)) is not None:
+        if (prose := spoken(passage)) is not None and not _is_plain(prose.text):
             said = list(_said(prose, examination))
             yield from said
             yield from _encoded(prose, examination, {each.rule for each in said})
@@ -81,8 +82,11 @@ def _findings(
 
 def read(passage: Passage, subject: InspectedDefinition) -> list[Reading]:
     """Find the signals in each sentence of a passage."""
-    said = sentences(revealed(passage.text), describes=_is_description(passage))
-    return [Reading(each.text, _signals(each, subject)) for each in said]
+    is_description = _is_description(passage)
+    return [
+        _reading(part, subject, may_order=at > 0 or not is_description)
+        for at, part in enumerate(parts(revealed(passage.text)))
+    ]
 
 
 def is_prose(passage: Passage) -> bool:
@@ -134,13 +138,31 @@ def _heard(passage: Passage, examination: Examination, harmless: float) -> Itera
         if score < harmless and not _needs_rules(part, words, examination.subject):
             yield Reading(part, (), score)
         else:
-            said = sentence(part, may_order=at > 0 or not is_description)
-            yield Reading(said.text, _signals(said, examination.subject), score)
+            may_order = at > 0 or not is_description
+            yield _reading(part, examination.subject, may_order=may_order, score=score)
 
 
 def _needs_rules(text: str, words: list[str], subject: InspectedDefinition) -> bool:
     """Return whether a harmless sentence may still be a command, or be about another server's tool."""
-    return _COMMAND.search(text) is not None or ("<name>" in words and bool(mentions(text, subject).foreign))
+    return _is_command(text) or ("<name>" in words and bool(mentions(text, subject).foreign))
+
+
+@lru_cache(maxsize=1 << 12)  # the tools of a server repeat their schemas' texts
+def _is_plain(text: str) -> bool:
+    """Return whether a text names nothing and no word in it may be part of an order, in whatever tool."""
+    return (
+        text.isascii()
+        and not decodings(text)
+        and not any(
+            _is_command(part) or is_in_another_language(part) or not has_plain_words(part)
+            for part in parts(text)
+        )
+    )
+
+
+@lru_cache(maxsize=1 << 12)
+def _is_command(text: str) -> bool:
+    return _COMMAND.search(text) is not None
 
 
 def _learned(reading: Reading, examination: Examination) -> InspectionFinding:
@@ -164,8 +186,14 @@ def _may_signal(sentence: Sentence) -> bool:
     return bool(sentence.found or sentence.places) or _SIGNS.search(sentence.text) is not None
 
 
-def _signals(sentence: Sentence, subject: InspectedDefinition) -> tuple[Signal, ...]:
-    if not _may_signal(sentence):
-        return ()
-    named = mentions(sentence.text, subject)
-    return tuple(signal for signal in SIGNALS if signal.test(sentence, named))
+def _reading(part: str, subject: InspectedDefinition, *, may_order: bool, score: float = 0.0) -> Reading:
+    said = sentence(part, may_order=may_order)
+    if not _may_signal(said):
+        return Reading(said.text, (), score)
+    return Reading(said.text, _signals(part, may_order, mentions(said.text, subject)), score)
+
+
+@lru_cache(maxsize=1 << 12)  # the tools of a server repeat their schemas' texts
+def _signals(part: str, may_order: bool, named: ToolMentions) -> tuple[Signal, ...]:
+    said = sentence(part, may_order=may_order)
+    return tuple(signal for signal in SIGNALS if signal.test(said, named))

@@ -21,6 +21,8 @@ class Reading(NamedTuple):
 
 def combined(readings: Sequence[Reading], plausible: float) -> InspectionFinding | None:
     """Report the most suspicious neighbors, if their signals are enough together and the model agrees."""
+    if not any(reading.signals for reading in readings):
+        return None  # as nearly always
     spans = [readings[at : at + WINDOW] for at in range(len(readings))]
     spans = [span for span in spans if max(each.score for each in span) >= plausible]
     span = max(spans, key=score, default=())

@@ -1,6 +1,7 @@
 """The grammar of a sentence: its mood, the roles of its words, and which role follows which."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
+from functools import lru_cache
 
 from remit.inspection.word_roles import ACTS, BASE_FORMS, roles_at
 
@@ -115,7 +116,7 @@ _CONDITIONS = frozenset(
 )
 
 
-def mood_of(words: list[str]) -> str:
+def mood_of(words: Sequence[str]) -> str:
     """Return how a sentence starts: with an order, a condition, a description, or something else."""
     for at, word in enumerate(words[:_OPENINGS]):
         if word in _PASSED_OVER:
@@ -130,14 +131,14 @@ def mood_of(words: list[str]) -> str:
     return "statement"
 
 
-def features(words: list[str], purpose: frozenset[str]) -> set[str]:
+def features(words: Sequence[str], purpose: frozenset[str]) -> set[str]:
     """Return what the sentence model weighs.
 
     A role that is part of the tool's purpose is marked `*`, a verb that is negated `!`.
     """
     mood = mood_of(words)
     found = {f"^{mood}", *(f"w:{word}" for word in words if word[0] != "<")}
-    roles = list(_marked(words, purpose))
+    roles = [(at, _marked(role, is_negated, purpose)) for at, role, is_negated in roles_of(tuple(words))]
     for first, (at, role) in enumerate(roles):
         found.add(role)
         found.add(f"{mood}: {role}")
@@ -151,13 +152,19 @@ def features(words: list[str], purpose: frozenset[str]) -> set[str]:
     return found
 
 
-def _marked(words: list[str], purpose: frozenset[str]) -> Iterator[tuple[int, str]]:
+@lru_cache(maxsize=1 << 12)  # the tools of a server repeat their schemas' texts
+def roles_of(words: tuple[str, ...]) -> tuple[tuple[int, str, bool], ...]:
+    """Return the roles in a sentence: each with its position, and whether it is a verb that is negated."""
+    found: list[tuple[int, str, bool]] = []
     negation = -REACH
     for at in range(len(words)):
         roles = roles_at(words, at)
         if "not" in roles:
             negation = at
-        for role in roles:
-            own = f"{role}*" if role in purpose else role
-            is_negated = role in ACTS and 0 < at - negation <= _NEGATION_REACH
-            yield at, f"!{own}" if is_negated else own
+        found += [(at, role, role in ACTS and 0 < at - negation <= _NEGATION_REACH) for role in roles]
+    return tuple(found)
+
+
+def _marked(role: str, is_negated: bool, purpose: frozenset[str]) -> str:
+    own = f"{role}*" if role in purpose else role
+    return f"!{own}" if is_negated else own

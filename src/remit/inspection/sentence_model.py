@@ -1,10 +1,11 @@
 """A small linear model of sentences that steer the model, fitted by `training/inspection.py`."""
 
 import pkgutil
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
 
-from remit.inspection.sentence_features import features
+from remit.inspection.sentence_features import features, roles_of
 from remit.inspection.sentence_words import ToolHome
 from remit.inspection.word_roles import is_plain
 
@@ -12,22 +13,33 @@ _SCALE = 100
 _FEWEST_WORDS = 3
 _NOTHING = -10.0
 _SHOWN = 4
+_MOST_SCORES = 1 << 12  # kept: the tools of a server repeat their schemas' texts
 
 
-class SentenceModel(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class SentenceModel:
     """The weight of each feature."""
 
     bias: float
     weights: dict[str, int]
+    _scores: dict[tuple[tuple[str, ...], frozenset[str]], float] = field(default_factory=dict, repr=False)
 
-    def score(self, words: list[str], home: ToolHome) -> float:
+    def score(self, words: Sequence[str], home: ToolHome) -> float:
         """Return how much a sentence reads like an order to the model: above 0, more like one than not."""
         if len(words) < _FEWEST_WORDS or is_plain(words):
             return _NOTHING
+        said = tuple(words)
+        purpose = home.purpose.intersection(role for _, role, _ in roles_of(said))
+        if (known := self._scores.get((said, purpose))) is not None:
+            return known
+        if len(self._scores) >= _MOST_SCORES:
+            self._scores.clear()
         weight = self.weights.get
-        return self.bias + sum(weight(each, 0) for each in features(words, home.purpose)) / _SCALE
+        score = self.bias + sum([weight(each, 0) for each in features(said, purpose)]) / _SCALE
+        self._scores[said, purpose] = score
+        return score
 
-    def strongest(self, words: list[str], home: ToolHome) -> list[str]:
+    def strongest(self, words: Sequence[str], home: ToolHome) -> list[str]:
         """Return the features that weigh most in a sentence."""
         found = features(words, home.purpose)
         ranked = sorted(found, key=lambda each: (-self.weights.get(each, 0), each))

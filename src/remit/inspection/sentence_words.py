@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from remit.inspection.surroundings import Surroundings, own_name, plain_name
 from remit.inspection.tool_mentions import InspectedDefinition
-from remit.inspection.word_roles import ACTS, THINGS, roles_at
+from remit.inspection.word_roles import ACTS, THINGS, is_plain, roles_at
 
 MOST_WORDS = 60  # of a sentence
 _TOKEN = re.compile(
@@ -95,14 +95,28 @@ def home_of(subject: InspectedDefinition) -> ToolHome:
 
 def words_of(text: str, home: ToolHome) -> list[str]:
     """Return the words of a sentence in lower case; names, paths and addresses become their kind."""
-    found: list[str] = []
-    for chunk in text.split()[:MOST_WORDS]:
-        for word, name in _tokens(chunk):
-            if name:
-                found.append(_kind_of_name(name, home))
-            else:
-                found.append("<home>" if word.removesuffix("'s") in home.words else word)
-    return found[:MOST_WORDS]
+    words, names, stems = _split(text)
+    if not names and home.words.isdisjoint(stems):
+        return list(words)
+    found = ["<home>" if stem in home.words else word for word, stem in zip(words, stems, strict=True)]
+    for at, name in names:
+        found[at] = _kind_of_name(name, home)
+    return found
+
+
+def has_plain_words(text: str) -> bool:
+    """Return whether a sentence names nothing, and no word may be part of an order to the model."""
+    words, names, _ = _split(text)
+    return not names and is_plain(words)
+
+
+@lru_cache(maxsize=1 << 12)  # the tools of a server repeat their schemas' texts
+def _split(text: str) -> tuple[tuple[str, ...], tuple[tuple[int, str], ...], tuple[str, ...]]:
+    """Split a sentence into words, names with their positions, and words without a possessive `'s`."""
+    tokens = [token for chunk in text.split()[:MOST_WORDS] for token in _tokens(chunk)][:MOST_WORDS]
+    words = tuple(word for word, _ in tokens)
+    names = tuple((at, name) for at, (_, name) in enumerate(tokens) if name)
+    return words, names, tuple(word.removesuffix("'s") for word in words)
 
 
 @lru_cache(maxsize=1 << 14)

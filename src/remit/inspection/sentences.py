@@ -1,7 +1,6 @@
 """Splits text into sentences, and finds the concepts in each."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -91,11 +90,11 @@ def sentences(text: str, *, describes: bool = True) -> tuple[Sentence, ...]:
     return tuple(sentence(part, may_order=at > 0 or not describes) for at, part in enumerate(parts(text)))
 
 
-def parts(text: str) -> Iterator[str]:
+@lru_cache(maxsize=1 << 12)
+def parts(text: str) -> tuple[str, ...]:
     """Split a text where a sentence ends; a long one is cut."""
-    for part in _END.split(text):
-        if part and not part.isspace():
-            yield from (part[at : at + MAX_LENGTH] for at in range(0, len(part), MAX_LENGTH))
+    whole = (part for part in _END.split(text) if part and not part.isspace())
+    return tuple(part[at : at + MAX_LENGTH] for part in whole for at in range(0, len(part), MAX_LENGTH))
 
 
 @lru_cache(maxsize=1 << 12)  # the tools of a server repeat their schemas' texts
@@ -118,6 +117,7 @@ def sentence(text: str, *, may_order: bool) -> Sentence:
     return Sentence(" ".join(text.split()), words, found, _places(text), is_unspaced, is_directive)
 
 
+@lru_cache(maxsize=1 << 12)
 def is_in_another_language(text: str) -> bool:
     """Return whether a text is not in English, as far as the vocabulary tells."""
     has_other_letters = not text.isascii() and _OTHER_LETTERS.search(text) is not None

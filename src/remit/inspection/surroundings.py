@@ -4,6 +4,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 
 from remit.decision.tools import Definition
@@ -22,6 +23,7 @@ def own_name(definition: Definition) -> str:
     return definition.tool or definition.name
 
 
+@lru_cache(maxsize=1 << 12)
 def plain_name(name: str) -> str:
     """Return a name in lower case, with its words joined by underscores."""
     return _GLUE.sub("_", _HUMP.sub("_", name).lower())

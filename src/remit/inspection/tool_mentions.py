@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from remit.decision.tools import Definition
 from remit.inspection.surroundings import Surroundings, own_name, plain_name
@@ -58,8 +59,7 @@ class InspectedDefinition:
 def mentions(text: str, subject: InspectedDefinition) -> ToolMentions:
     """Find the tools that a text of a definition names."""
     definition, others = subject.definition, subject.others
-    called = {*_CALLED.findall(text), *(name for name in _AS_TOOL.findall(text) if "_" in name)}
-    names = {*_NAME.findall(text), *_QUOTED.findall(text), *called}
+    names, called = _names_in(text)
     if not names:
         return NOTHING
     own, foreign, unknown, unlisted = set[str](), set[str](), set[str](), set[str]()
@@ -74,6 +74,13 @@ def mentions(text: str, subject: InspectedDefinition) -> ToolMentions:
         elif name in called:
             (unknown if definition.server in others.listed else unlisted).add(name)
     return ToolMentions(frozenset(own), frozenset(foreign), frozenset(unknown), frozenset(unlisted))
+
+
+@lru_cache(maxsize=1 << 12)  # the tools of a server repeat their schemas' texts
+def _names_in(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return what looks like a name, and what looks like the name of a tool that is called."""
+    called = {*_CALLED.findall(text), *(name for name in _AS_TOOL.findall(text) if "_" in name)}
+    return frozenset({*_NAME.findall(text), *_QUOTED.findall(text), *called}), frozenset(called)
 
 
 def _may_be_tool(plain: str) -> bool:

@@ -1,5 +1,6 @@
 """What a word can do in a sentence: the roles that the sentence model reads instead of the word."""
 
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 _VERBS: dict[str, str] = {  # base forms; the other forms are derived
@@ -318,12 +319,12 @@ _TELLING = frozenset(
 )
 
 
-def is_plain(words: list[str]) -> bool:
+def is_plain(words: Iterable[str]) -> bool:
     """Return whether no word may be part of an order to the model; half of all sentences only describe."""
     return _TELLING.isdisjoint(words)
 
 
-def roles_at(words: list[str], at: int) -> tuple[str, ...]:
+def roles_at(words: Sequence[str], at: int) -> tuple[str, ...]:
     """Return the roles of the word at a position, and of the phrase that starts there."""
     word = words[at]
     if word[0] == "<":
