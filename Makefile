@@ -224,6 +224,7 @@ fit-inspection: $(VENV)/.installed ## Fit the inspection's sentence model, and o
 	cd training && $(abspath $(BIN))/python inspection_model.py $(DATA) --without late_definitions --fold 1 --to ../build/inspection/late_definitions.txt
 	cd training && $(abspath $(BIN))/python inspection_model.py $(DATA) --without mcpproxy --fold 2 --to ../build/inspection/mcpproxy.txt
 	cd training && $(abspath $(BIN))/python inspection_model.py $(DATA) --without third_definitions --fold 0 --to ../build/inspection/third_definitions.txt
+	cd training && $(abspath $(BIN))/python inspection_model.py $(DATA) --without fourth_definitions --fold 1 --to ../build/inspection/fourth_definitions.txt
 	cd training && $(abspath $(BIN))/python inspection_model.py $(DATA)
 
 bench-install: $(VENV)/.installed build/clients/.installed $(SERVERS)/.all ## Measure what tools cost in Claude Code's requests: its search off, on, and Remit

@@ -115,11 +115,11 @@ def written(names: Names, purposes: Sequence[frozenset[str]]) -> Iterator[Exampl
             if len(words) > 2:
                 yield frozenset(features(words, draw.choice(purposes)))
 
-    for text in writer.attacks(24_000, 14_000):
+    for text in writer.attacks(40_000, 14_000):
         yield from (Example(each, True) for each in found(text))
     for text in lines("attacks.txt"):
         yield from (Example(each, True, WRITTEN) for each in found(text))
-    for text, own in writer.harmless(30_000):
+    for text, own in writer.harmless(45_000):
         yield from (Example(each, False) for each in found(text, own))
     for text in lines("harmless.txt"):
         yield from (Example(each, False, WRITTEN) for each in found(text))
@@ -152,7 +152,7 @@ def examples(data: Path, without: str | None, fold: int | None) -> Iterator[Exam
 def sets(data: Path) -> dict[str, Path]:
     own = {
         name: ROOT / f"tests/inspection/{name}.jsonl"
-        for name in ("definitions", "late_definitions", "third_definitions")
+        for name in ("definitions", "late_definitions", "third_definitions", "fourth_definitions")
     }
     return own | {"mcpproxy": data / "tool-attacks/mcpproxy.jsonl"}
 
