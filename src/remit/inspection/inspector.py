@@ -28,7 +28,7 @@ from remit.text.words import split
 
 SIGNALS: tuple[Signal, ...] = (*MODEL_SIGNALS, *TOOL_SIGNALS)
 OVERSIZED = 40_000  # characters
-LIKELY = 2.0  # score of a sentence that the model takes for an attack
+LIKELY = 1.75  # score of a sentence that the model takes for an attack
 CERTAIN = 4.0
 PLAUSIBLE = -2.0  # score below which weak signs do not count
 HARMLESS = -5.0  # score below which rules are not even asked, which is much faster

@@ -15,6 +15,8 @@ _NOTHING = -10.0
 _SHOWN = 4
 _MOST_SCORES = 1 << 12  # kept: the tools of a server repeat their schemas' texts
 
+_Key = tuple[tuple[str, ...], frozenset[str]]  # the words of a sentence, and the purpose among its roles
+
 
 @dataclass(frozen=True, slots=True)
 class SentenceModel:
@@ -22,7 +24,7 @@ class SentenceModel:
 
     bias: float
     weights: dict[str, int]
-    _scores: dict[tuple[tuple[str, ...], frozenset[str]], float] = field(default_factory=dict, repr=False)
+    _scores: dict[_Key, float] = field(default_factory=dict[_Key, float], repr=False)
 
     def score(self, words: Sequence[str], home: ToolHome) -> float:
         """Return how much a sentence reads like an order to the model: above 0, more like one than not."""
