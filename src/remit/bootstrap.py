@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from remit import settings
-from remit.configuration.store_place import store_place
+from remit.configuration.store_place import StorePlace, store_place
 from remit.files.bounded_reader import Machine, this_machine
 from remit.search.engine import SearchEngine
 
@@ -125,11 +125,21 @@ def open_configuration_file(layer: "ConfigurationLayer", workspace: "Workspace")
     return EditableFile(path, checkout=checkout)
 
 
+def find_store() -> StorePlace:
+    """Find the store.
+
+    Raises:
+        BadFileError: a file names something else than a PostgreSQL database.
+        BadVariableError: a variable does, or names an invalid directory.
+    """
+    return store_place(this_machine())
+
+
 def read_store_facts() -> "StoreFacts":
     """Tell where the store is, and whether it can be used."""
     from remit.store.store_facts import store_facts
 
-    return store_facts(*store_place(this_machine()))
+    return store_facts(*find_store())
 
 
 def open_notifier() -> "Notifier":

@@ -58,6 +58,7 @@ COMMANDS = {  # in the order of the help and the reference: location and summary
     "inspect": ("inspect_command.inspect_definitions", "Find tool definitions that steer the model."),
     "audit": ("listing.audit_command.audit", "Check that the log of calls is as it was written."),
     "token": ("token_commands.token", "Manage gateway tokens."),
+    "store": ("store.store_commands.store", "Set up, copy and check the store."),
     "names": ("names_commands.names", "Show or generate the tool names of a program's commands."),
     "eval": ("eval_command.evaluate", "Measure how good and how fast search is."),
     "forget": ("forget_command.forget", "Delete everything stored about a project."),
@@ -74,7 +75,10 @@ GROUPS = {  # headings of the help
         *("trust", "lock", "policy", "login", "logout", "completion"),
     ),
     "Run": ("serve", "approve", "demo"),
-    "Advanced": ("context", "suggest", "memory", "inspect", "audit", "token", "names", "eval", "forget"),
+    "Advanced": (
+        *("context", "suggest", "memory", "inspect", "audit"),
+        *("token", "store", "names", "eval", "forget"),
+    ),
 }
 HIDDEN = ("hook", "state")  # for programs, and the former name of `states`
 

@@ -5,6 +5,8 @@ database takes this role, so that even an owner's or a superuser's address keeps
 """
 
 import os
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import psycopg
@@ -18,6 +20,9 @@ ROLE = "remit_runtime"
 _MIGRATIONS = os.path.join(SQL, "postgres", "migrations")
 _LOCK = 0x52656D69  # taken by whoever migrates
 _LEAST_VERSION = 160000
+_EXTENSION = "create extension vector schema public"
+_ROLE = f"create role {ROLE} nologin"
+_GRANT = f"grant {ROLE} to OWNER with admin option"
 
 Connection = psycopg.Connection[Any]
 
@@ -51,10 +56,20 @@ def prepare(connection: Connection, place: str) -> None:
 
 
 def version(connection: Connection) -> int:
-    """Return the version of the schema; 0 if there is none."""
-    if connection.execute("select to_regclass('remit.schema_version')").fetchall() == [(None,)]:
-        return 0
-    found = connection.execute("select max(number) from remit.schema_version").fetchall()
+    """Return the version of the schema; 0 if there is none.
+
+    Raises:
+        StoreUnavailableError: this user may not use the store.
+    """
+    try:
+        if connection.execute("select to_regclass('remit.schema_version')").fetchall() == [(None,)]:
+            return 0
+        found = connection.execute("select max(number) from remit.schema_version").fetchall()
+    except errors.InsufficientPrivilege as error:
+        raise StoreUnavailableError(
+            f"this user may not use the store in the database `{connection.info.dbname}`",
+            hint="have its owner run `remit store init URL --user NAME`",
+        ) from error
     return found[0][0] or 0
 
 
@@ -69,7 +84,7 @@ def migrate(connection: Connection, place: str) -> None:
             connection.execute("select pg_advisory_xact_lock(%s)", [_LOCK])
             before = version(connection)
             if before == 0:
-                _create(connection)
+                _create(connection, place)
             for number, path in _migrations().items():
                 if number > before:
                     connection.execute(read_sql(path).encode())
@@ -90,13 +105,34 @@ def migrate(connection: Connection, place: str) -> None:
         ) from error
 
 
-def _create(connection: Connection) -> None:
-    if not connection.execute("select 1 from pg_roles where rolname = %s", [ROLE]).fetchall():
-        connection.execute(sql.SQL("create role {} nologin nobypassrls").format(sql.Identifier(ROLE)))
-    connection.execute(sql.SQL("grant {} to current_user").format(sql.Identifier(ROLE)))
+def _create(connection: Connection, place: str) -> None:
     connection.execute(sql.SQL("create schema if not exists {}").format(sql.Identifier(SCHEMA)))
-    connection.execute("create extension if not exists vector schema public")
+    if not connection.execute("select 1 from pg_extension where extname = 'vector'").fetchall():
+        with _administrated(f"`{place}` has no pgvector, and its user may not create it", _EXTENSION):
+            connection.execute("create extension vector schema public")
+    if not connection.execute("select 1 from pg_roles where rolname = %s", [ROLE]).fetchall():
+        # The role is shared by all databases of the server, and another one may be created at this moment.
+        with (
+            _administrated(f"the user of `{place}` may not create the role `{ROLE}`", _ROLE),
+            suppress(errors.DuplicateObject, errors.UniqueViolation),
+            connection.transaction(),
+        ):
+            connection.execute(sql.SQL("create role {} nologin nobypassrls").format(sql.Identifier(ROLE)))
+    if connection.execute("select pg_has_role(current_user, %s, 'set')", [ROLE]).fetchall() == [(False,)]:
+        with _administrated(f"the user of `{place}` may not use the role `{ROLE}`", _GRANT):
+            connection.execute(sql.SQL("grant {} to current_user").format(sql.Identifier(ROLE)))
     connection.execute("create table schema_version (number integer primary key)")
+
+
+@contextmanager
+def _administrated(problem: str, statement: str) -> Generator[None]:
+    """Name the statement that only an administrator of the server can run."""
+    try:
+        yield
+    except errors.InsufficientPrivilege as error:
+        raise StoreUnavailableError(
+            problem, hint=f"have an administrator of the server run `{statement}` in this database"
+        ) from error
 
 
 def _grant(connection: Connection) -> None:
@@ -106,7 +142,7 @@ def _grant(connection: Connection) -> None:
         "grant usage on schema {schema} to {role}",
         "grant select, insert, update, delete on all tables in schema {schema} to {role}",
         "revoke insert, update, delete on {schema}.schema_version from {role}",
-        "grant usage on all sequences in schema {schema} to {role}",
+        "grant usage, update on all sequences in schema {schema} to {role}",
         "grant execute on all functions in schema {schema} to {role}",
     ):
         connection.execute(sql.SQL(statement).format(role=role, schema=schema))

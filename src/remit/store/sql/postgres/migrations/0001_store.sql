@@ -602,6 +602,12 @@ create trigger memory_added after insert on memory_nodes for each row execute fu
 create trigger memory_changed after update of name, body, status on memory_nodes
 for each row execute function index_memory();
 
+-- The store that is being copied into this one; empty when that is done.
+
+create table copies (
+    source text primary key
+);
+
 -- Revisions: what other nodes have to read again. A change of a part notifies all nodes once per transaction.
 
 create table revisions (
@@ -752,7 +758,8 @@ begin
         );
     end loop;
     for name in select tablename from pg_tables where schemaname = current_schema() loop
-        if name not in ('schema_version', 'revisions', 'memory_model', 'deliveries', 'tokens') then -- of no project
+        -- These are of no project.
+        if name not in ('schema_version', 'copies', 'revisions', 'memory_model', 'deliveries', 'tokens') then
             execute format('alter table %I enable row level security', name);
             execute format('alter table %I force row level security', name);
         end if;
