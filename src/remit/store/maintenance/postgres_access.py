@@ -45,7 +45,7 @@ class PostgresAccess:
     def insert(self, table: Table, rows: Sequence[Row]) -> None:
         """Insert rows with the numbers that they have."""
         marks = ", ".join(["%s"] * len(table.columns))
-        overriding = "overriding system value " if table.numbered else ""
+        overriding = "overriding system value " if table.is_numbered else ""
         statement = f"insert into {table.name} ({columns_of(table)}) {overriding}values ({marks})"
         with self.connection.cursor() as cursor:
             cursor.executemany(statement.encode(), [[storable(value) for value in row] for row in rows])
@@ -69,7 +69,7 @@ class PostgresAccess:
         """Continue the numbers of new rows behind the copied ones, and remove the mark."""
         with self.connection.transaction():
             for table in tables():
-                if table.numbered:
+                if table.is_numbered:
                     number = sql.SQL(
                         "select setval(pg_get_serial_sequence({}, 'id'), coalesce(max(id), 1), "
                         "max(id) is not null) from {}"

@@ -43,9 +43,12 @@ def check_postgres(address: str) -> list[StoreCheck]:
         connection.close()
     access = read_postgres(address)
     try:
-        return [*found, *_check_copy(access), *check_rows(access)]
+        found += [*_check_copy(access), *check_rows(access)]
+    except (errors.UndefinedTable, errors.UndefinedColumn, errors.InsufficientPrivilege) as error:
+        found.append(StoreCheck("rows", "", [f"cannot be read: {(str(error).splitlines() or [''])[0]}"]))
     finally:
         access.close()
+    return found
 
 
 def _missing(connection: Connection) -> Iterator[str]:
@@ -95,9 +98,9 @@ def _check_security(connection: Connection) -> StoreCheck:
     guarded = [row for row in rows if row[0] not in OPEN]
     for name, is_enabled, is_forced, has_policy in guarded:
         if not is_enabled:
-            problems.append(f"row-level security is disabled on `{name}`")
+            problems.append(f"it is disabled on `{name}`")
         elif not is_forced:
-            problems.append(f"row-level security is not forced on `{name}`, so its owner sees all rows")
+            problems.append(f"it is not forced on `{name}`, so its owner sees all rows")
         elif not has_policy:
             problems.append(f"`{name}` has no policy, so nothing is visible in it")
     result = f"enabled and forced on {len(guarded)} tables, each with a policy"
@@ -113,16 +116,18 @@ def _check_closed(connection: Connection) -> StoreCheck:
         ).fetchall()
         if name not in OPEN
     ]
-    problems: list[str] = []
-    try:
-        connection.execute(sql.SQL("set role {}").format(sql.Identifier(postgres_schema.ROLE)))
-        for name in names:
-            query = sql.SQL("select exists (select 1 from {})").format(sql.Identifier(name))
-            if connection.execute(query).fetchall() == [(True,)]:
-                problems.append(f"rows of `{name}` are visible without a project")
-    except errors.InsufficientPrivilege as error:
-        problems.append((str(error).splitlines() or [""])[0])
+    connection.execute(sql.SQL("set role {}").format(sql.Identifier(postgres_schema.ROLE)))
+    problems = [problem for name in names for problem in _visible(connection, name)]
     return StoreCheck("isolation", "nothing is visible without a project", problems)
+
+
+def _visible(connection: Connection, name: str) -> Iterator[str]:
+    query = sql.SQL("select exists (select 1 from {})").format(sql.Identifier(name))
+    try:
+        if connection.execute(query).fetchall() == [(True,)]:
+            yield f"rows of `{name}` are visible without a project"
+    except errors.InsufficientPrivilege as error:
+        yield (str(error).splitlines() or [""])[0]
 
 
 def _check_copy(access: PostgresAccess) -> Iterator[StoreCheck]:

@@ -17,7 +17,11 @@ REBUILT = {  # and who makes them again
     "documents_by_word": "a trigger",
     "memory_by_word": "a trigger",
     "memory_unread": "a trigger",
+    "document_terms": "the next search",
     "vectors": "the next scan or search",
+    "memory_terms": "the next search of memory",
+    "memory_texts": "the next search of memory",
+    "memory_without_terms": "a trigger",
     "memory_model": "the next search of memory",
     "memory_vectors": "the next search of memory",
     "memory_codes": "the next search of memory",
@@ -47,6 +51,7 @@ class Table(NamedTuple):
     columns: tuple[str, ...]
     key: tuple[str, ...]
     references: tuple[ForeignKey, ...]
+    is_numbered: bool  # the database gives new rows a number
 
     @property
     def waves(self) -> tuple[str, ...]:
@@ -63,11 +68,6 @@ class Table(NamedTuple):
         """Whether rows that triggers made are replaced."""
         return self.name == _LAST
 
-    @property
-    def numbered(self) -> bool:
-        """Whether the database gives new rows a number."""
-        return self.key == ("id",) and self.name != "approvals"
-
 
 @cache
 def tables() -> tuple[Table, ...]:
@@ -82,10 +82,9 @@ def tables() -> tuple[Table, ...]:
 
 
 def _read(connection: Any, name: str) -> Table:
-    columns = connection.execute(
-        "select name, pk from pragma_table_xinfo(?) where hidden = 0", (name,)
-    ).fetchall()
-    key = [column for column, place in sorted(columns, key=lambda each: each[1]) if place]
+    listed = "select name, pk, type from pragma_table_xinfo(?) where hidden = 0"
+    columns = connection.execute(listed, (name,)).fetchall()
+    key = [(column, type) for column, place, type in sorted(columns, key=lambda each: each[1]) if place]
     keys: dict[int, list[tuple[str, str, str]]] = {}
     listed = 'select id, "table", "from", "to" from pragma_foreign_key_list(?) order by id, seq'
     for number, table, column, target in connection.execute(listed, (name,)):
@@ -94,7 +93,13 @@ def _read(connection: Any, name: str) -> Table:
         ForeignKey(tuple(each[1] for each in parts), parts[0][0], tuple(each[2] for each in parts))
         for parts in keys.values()
     ]
-    return Table(name, tuple(column for column, _ in columns), tuple(key), tuple(references))
+    return Table(
+        name,
+        tuple(column for column, _, _ in columns),
+        tuple(column for column, _ in key),
+        tuple(references),
+        is_numbered=key == [("id", "INTEGER")],
+    )
 
 
 def _in_order(found: dict[str, Table]) -> Iterable[Table]:

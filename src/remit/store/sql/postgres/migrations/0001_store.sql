@@ -57,9 +57,14 @@ create table document_terms (
 );
 create index document_terms_by_document on document_terms (document_id);
 
-create function forget_document_terms() returns trigger language plpgsql set remit.everything = 'on' as $$
+create function forget_document_terms() returns trigger language plpgsql as $$
+declare
+    before text := coalesce(current_setting('remit.everything', true), '');
 begin
+    -- Only a superuser may set it for a function.
+    perform set_config('remit.everything', 'on', true);
     delete from document_terms where document_id = old.id;
+    perform set_config('remit.everything', before, true);
     return null;
 end $$;
 create trigger document_forgotten after delete on documents for each row execute function forget_document_terms();
@@ -572,9 +577,14 @@ create table memory_without_terms ( -- nodes to add to the word index
     node_id bigint primary key references memory_nodes (id) on delete cascade
 );
 
-create function forget_memory_terms() returns trigger language plpgsql set remit.everything = 'on' as $$
+create function forget_memory_terms() returns trigger language plpgsql as $$
+declare
+    before text := coalesce(current_setting('remit.everything', true), '');
 begin
+    -- Only a superuser may set it for a function.
+    perform set_config('remit.everything', 'on', true);
     delete from memory_terms where node_id = old.node_id;
+    perform set_config('remit.everything', before, true);
     return null;
 end $$;
 create trigger memory_text_forgotten after delete on memory_texts
