@@ -34,6 +34,7 @@ OWN = {
     "search/embeddings/wordpiece.py": "ships with Remit",
     "search/evaluation_folder.py": "a folder that a person names",
     "settings.py": "a file that the user's variable names",
+    "store/maintenance/sqlite_access.py": "Remit's data",
     "store/named_queries.py": "ships with Remit",
     "store/postgres/postgres_address.py": "a file of the user's own configuration",
     "store/postgres/postgres_schema.py": "ships with Remit",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from remit.store.sqlite_database import SCHEMA_VERSION
 from support.databases import run_sql
 from support.filled_stores import content_of, fill_every_table
 from support.postgres import Databases, binaries, needs_postgres, postgres_databases
@@ -89,8 +90,11 @@ def test_a_sound_file_is_checked(sandbox: Sandbox) -> None:
     sandbox.remit("scan")
     checked = sandbox.remit("store", "check")
     assert checked.returncode == 0, checked.stderr
-    assert checked.stdout.splitlines()[:2] == [str(sandbox.database), "  ok     schema: version 15"]
-    assert f"{sandbox.database} has schema 15." in sandbox.remit("store", "migrate").stdout
+    assert checked.stdout.splitlines()[:2] == [
+        str(sandbox.database),
+        f"  ok     schema: version {SCHEMA_VERSION}",
+    ]
+    assert f"{sandbox.database} has schema {SCHEMA_VERSION}." in sandbox.remit("store", "migrate").stdout
 
 
 def test_an_unsound_file_ends_with_1_and_a_list(sandbox: Sandbox) -> None:

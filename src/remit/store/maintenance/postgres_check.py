@@ -12,7 +12,7 @@ from remit.store.maintenance.table_model import tables
 from remit.store.postgres import postgres_schema
 from remit.store.postgres.postgres_address import shown
 
-OPEN = ("schema_version", "copies", "revisions", "memory_model", "deliveries")  # of no project
+OPEN = ("schema_version", "copies", "revisions", "memory_model", "deliveries", "tokens")  # of no project
 _ATTRIBUTES = {
     "rolsuper": "is a superuser",
     "rolbypassrls": "has BYPASSRLS",
