@@ -1,11 +1,15 @@
 """A call of a tool outside of the gateway, as usage and audit record it."""
 
+import os
 from typing import NamedTuple
 
 from remit.decision.client_reports import CallOutcome
 from remit.decision.decide import Decision
+from remit.decision.projects import Workspace
 from remit.decision.tool_names import storable
+from remit.decision.tools import Tool
 from remit.policy.audit import AuditEntry, AuditOutcome, estimated_size
+from remit.usage.call_batch import CallBatch
 
 _LONGEST_NAME = 256
 
@@ -42,6 +46,10 @@ class RecordedCall(NamedTuple):
             bytes_out=0 if self.answer is None else estimated_size(self.answer),
         )
 
-    def use(self) -> CallOutcome:
-        """Return what counts as a use."""
-        return CallOutcome(None, None, self.outcome is AuditOutcome.DONE, self.duration_ms)
+    def batch(self, name: str, decision: Decision, answered: Tool | None, workspace: Workspace) -> CallBatch:
+        """Return what to store: an entry, and a use of the tool that answered, if there is one."""
+        outcome = CallOutcome(None, None, self.outcome is AuditOutcome.DONE, self.duration_ms)
+        used = [] if answered is None else [(answered.key, outcome)]
+        client = self.principal if answered is None else answered.client  # whose tool it is
+        entries = [self.entry(name, decision)]
+        return CallBatch(os.urandom(8).hex(), self.called_at, client, workspace, used, entries)

@@ -17,6 +17,7 @@ from remit.decision.projects import Workspace, identify
 from remit.decision.state_snapshot import Implications, Snapshot, StateValue
 from remit.decision.tool_lookup import closest_to_being_visible, find
 from remit.decision.tool_names import MCP
+from remit.decision.tools import Tool
 from remit.errors import UnknownStateError
 from remit.policy.approval_service import Permit
 from remit.policy.approvals import Binding
@@ -126,12 +127,18 @@ class ToolContextSource:
         if self._registry is None:
             return
         with self._lock:
-            self._registry.audit.add([call.entry(name, decision)], self._context)
-            if call.ran and name.startswith(MCP):
-                found = find(name, self._registry.tools(self._context))
-                known = min(found, key=closest_to_being_visible, default=None)
-                if known is not None and known.tool.kind is Kind.MCP_TOOL:
-                    self._registry.usage.record_all([(known.tool.key, call.use())], self._context)
+            known = self._served(name) if call.ran else None
+            batch = call.batch(name, decision, known, self._context.workspace)
+            self._registry.usage.record_calls(batch, self._context)
+            self._registry.audit.prune()
+
+    def _served(self, name: str) -> Tool | None:
+        """Find the tool of an MCP server that the project knows under a name."""
+        if self._registry is None or not name.startswith(MCP):
+            return None
+        found = find(name, self._registry.tools(self._context))
+        nearest = min(found, key=closest_to_being_visible, default=None)
+        return nearest.tool if nearest is not None and nearest.tool.kind is Kind.MCP_TOOL else None
 
     def permit(self, binding: Binding, decision: Decision, arguments: Mapping[str, object]) -> Permit:
         """Consume or request the approval of a call.
