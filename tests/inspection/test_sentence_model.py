@@ -88,6 +88,14 @@ def test_a_tools_purpose_is_in_its_name_and_first_sentence() -> None:
     assert "read" not in home("Sends mail. Reads files.").purpose
 
 
+def test_scores_are_kept_for_a_while_and_stay_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("remit.inspection.sentence_model._MOST_SCORES", 1)
+    model, told = parse_weights("\t-50\nsend\t25\n"), (["send", "x", "y"], ["send", "it", "now"])
+    first = [model.score(words, home()) for words in told]
+    assert [model.score(words, home()) for words in told] == first
+    assert model.score(told[1], home()) == first[1]
+
+
 def test_weights_add_up() -> None:
     model = parse_weights("\t-100\n^order\t50\nw:send\t25\n")
     assert model == SentenceModel(bias=-1.0, weights={"^order": 50, "w:send": 25})
