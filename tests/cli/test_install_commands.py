@@ -269,12 +269,17 @@ def test_uninstall_says_what_stays_and_without_a_client_lists_the_installed_ones
     told = ada.run("uninstall", code=1)
     assert "  Claude Code: remit uninstall claude-code\n  Cursor: remit uninstall cursor\n" in told
     assert "Missing argument" not in told
-    assert ": Remit is still installed in Cursor." in ada.run("uninstall", "claude-code", "--yes")
-    told = ada.run("uninstall", "cursor", "--yes")
-    assert f"Trust and history stay in {ada.record.parents[1]}; delete" in told.replace(
-        "~", str(ada.sandbox.home)
-    )
-    assert "; delete that directory to remove them." in told
+    told = ada.run("uninstall", "claude-code", "--yes")
+    assert "Remit is still installed in Cursor, which needs them." in told
+    assert "rm -r" not in told
+    ada.run("disable", "git")
+    ada.run("disable", "git", "--shared")
+    data, personal = ada.record.parents[1], ada.shop / "remit.local.toml"
+    lines = ada.run("uninstall", "cursor", "--yes").splitlines()
+    at = lines.index("Still on the disk:")
+    found = dict(line.split("  ", 1) for line in map(str.strip, lines[at + 1 : at + 4]))
+    assert list(found) == [str(data), str(personal), str(ada.shop / "remit.toml")]
+    assert lines[at + 4] == f"hint: to delete what is yours: rm -r {data} {personal}"
 
 
 def test_uninstall_without_an_install_says_so(ada: Ada) -> None:

@@ -5,6 +5,7 @@ import click
 from remit.bootstrap import open_registry
 from remit.cli import render
 from remit.cli.approvals.person_check import require_person
+from remit.cli.onboarding import leftovers
 from remit.cli.options import confirm
 
 
@@ -14,7 +15,7 @@ from remit.cli.options import confirm
 def forget(project: str, *, yes: bool) -> None:
     """Delete everything stored about a project.
 
-    PROJECT is a directory in it, or its hash. Asks for confirmation.
+    PROJECT is a directory in it, or its hash. Asks for confirmation, and lists the files that stay in it.
     """
     require_person("delete what is stored, with trust and accepted definitions")
     with open_registry() as registry:
@@ -23,3 +24,4 @@ def forget(project: str, *, yes: bool) -> None:
         confirm(f"Delete everything Remit stored about {path}?", yes=yes)
         registry.projects.forget(found)
     render.out(f"forgot {path}")
+    leftovers.show(leftovers.of_projects([found.path]))

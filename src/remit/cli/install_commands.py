@@ -8,18 +8,19 @@ from collections.abc import Iterator, Sequence
 
 import click
 
+from remit.bootstrap import open_registry
 from remit.bootstrap_install import has_managed_install, open_installer, uses_shared_store
 from remit.cli import render
 from remit.cli.approvals.person_check import require_person
-from remit.cli.onboarding import client_install
-from remit.cli.onboarding.client_install import paths, shortened
+from remit.cli.onboarding import client_install, leftovers
+from remit.cli.onboarding.client_install import paths
 from remit.cli.options import NOTHING_DONE, confirm, name_change
-from remit.errors import FileChangeError, InstallError
+from remit.errors import FileChangeError, InstallError, StoreError
+from remit.files.bounded_reader import this_machine
 from remit.files.safe_changes import is_writable
 from remit.files.text_diff import TextDifference, differences
 from remit.install.ground import unrecorded
 from remit.install.installer import FileChange, Installer
-from remit.settings import data_directory
 from remit.text.redaction import HIDDEN, redact_url
 from remit.text.secrets import may_be_secret
 
@@ -110,7 +111,7 @@ def uninstall(client: str | None, *, managed: bool, dry_run: bool, yes: bool) ->
             _say(f"warning: `{key}` in {where} changed after the install: only Remit's part was removed")
             _say(f"hint: check what is left of `{key}`")
     if not managed:
-        _say(_what_stays(installer))
+        _show_what_stays(installer)
 
 
 def _list_installed(installer: Installer, *, option: str) -> None:
@@ -120,17 +121,28 @@ def _list_installed(installer: Installer, *, option: str) -> None:
         render.out(f"  {installer.title(name)}: remit uninstall {name}{option}")
 
 
-def _what_stays(installer: Installer) -> str:
-    """Say where Remit's own data is, and how to remove it once no client needs it."""
-    directory = data_directory(os.environ, sys.platform, os.path.expanduser("~"))
-    stays = f"Trust and history stay in {render.printable(shortened(directory))}"
+def _show_what_stays(installer: Installer) -> None:
+    """List what of Remit's stays on the disk, and how to remove it once no client needs it."""
+    found = list(leftovers.leftovers(_known_projects(), this_machine()))
+    leftovers.show(found)
+    if uses_shared_store():
+        _say("Your PostgreSQL store stays as it is, too.")
     try:
         left = [installer.title(name) for name in installer.clients if installer.is_installed(name)]
     except FileChangeError:  # the record of another client, which may be installed
-        return f"{stays}."
+        return
     if left:
-        return f"{stays}: Remit is still installed in {', '.join(left)}."
-    return f"{stays}; delete that directory to remove them."
+        _say(f"Remit is still installed in {', '.join(left)}, which needs them.")
+    else:
+        leftovers.hint_removal(found)
+
+
+def _known_projects() -> list[str]:
+    try:
+        with open_registry() as registry:
+            return [project.path for project in registry.projects.all()]
+    except StoreError:  # uninstalling must not need a store that works
+        return []
 
 
 def _install_for_all(client: str, *, dry_run: bool, yes: bool) -> None:

@@ -91,6 +91,7 @@ def test_a_machine_with_tools_sees_its_own_instead(world: Sandbox) -> None:
     world.write(shop / ".mcp.json", servers("till"))
     shown = world.remit("demo", "--unless-tools", str(shop))
     assert shown.returncode == 0
+    assert not world.database.exists()  # a look leaves nothing behind
     assert shown.stdout == world.remit(cwd=shop).stdout
     assert "~/shop $" not in shown.stdout
 

@@ -12,18 +12,20 @@ from typing import NoReturn
 
 import click
 
-from remit.bootstrap import open_registry
+from remit.bootstrap import data_directory, open_registry
 from remit.bootstrap_install import open_installer
 from remit.cli import render
 from remit.cli.onboarding.dashboard import print_dashboard
 from remit.cli.onboarding.overview import read_overview
 from remit.demo.demo_story import LineKind, StoryLine, tell
 from remit.demo.demo_world import build_world
+from remit.files.bounded_reader import this_machine
 
 _INTRODUCTION = """\
 One agent, two projects and four small MCP servers, in a temporary directory.
 Your own files are not touched.
 """
+_DATA = "REMIT_HOME"
 _SIGNALED = 128  # added to the signal's number in an exit code
 
 
@@ -55,12 +57,28 @@ def demo(*, directory: str | None) -> None:
 
 def _shows_tools(directory: str) -> bool:
     """Print the dashboard of a directory that has tools; return False if it has none."""
-    with open_registry() as registry:
+    with _leaving_nothing(), open_registry() as registry:
         overview = read_overview(registry, open_installer(), directory)
     if not (overview.visible or overview.hidden):
         return False
     print_dashboard(overview)
     return True
+
+
+@contextmanager
+def _leaving_nothing() -> Generator[None]:
+    """Read with a temporary store where Remit has none yet, so a first look leaves no file behind."""
+    if os.path.exists(data_directory(this_machine())):
+        yield
+        return
+    before = os.environ.get(_DATA)
+    with TemporaryDirectory(prefix="remit-look-") as made:
+        os.environ[_DATA] = made
+        try:
+            yield
+        finally:
+            os.environ.pop(_DATA)
+            os.environ.update({} if before is None else {_DATA: before})
 
 
 def _show(line: StoryLine) -> None:
