@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from remit.cli.listing.calls_command import outcome_note
+from remit.cli.listing.calls_command import outcome_note, outcome_word
 from remit.policy.audit import AuditEntry
 from support.databases import run_sql
 from support.sandbox import Sandbox
@@ -83,21 +83,21 @@ def test_calls_are_listed_newest_first_with_outcome_and_gate(sandbox: Sandbox, s
 
 
 @pytest.mark.parametrize(
-    ("outcome", "verdict", "gate", "note"),
+    ("outcome", "verdict", "gate", "said"),
     [
-        ("done", "ask", "danger", "approved"),
-        ("failed", "ask", "danger", "approved"),
-        ("waiting", "ask", "danger", "needs approval"),
-        ("refused", "ask", "danger", "needs approval"),
-        ("refused", "hidden", "danger", "danger"),
-        ("done", "visible", None, ""),
+        ("done", "ask", "danger", "done approved"),
+        ("failed", "ask", "danger", "failed approved"),
+        ("waiting", "ask", "danger", "approval requested "),  # it may have an answer by now
+        ("refused", "ask", "danger", "refused needs approval"),
+        ("refused", "hidden", "danger", "refused danger"),
+        ("done", "visible", None, "done "),
     ],
 )
 def test_a_call_that_a_person_approved_is_not_called_dangerous(
-    outcome: str, verdict: str, gate: str | None, note: str
+    outcome: str, verdict: str, gate: str | None, said: str
 ) -> None:
     entry = AuditEntry(0, "", "claude-code", None, None, "mcp__git__push", verdict, gate, outcome, 1, 1, 1)
-    assert outcome_note(entry) == note
+    assert f"{outcome_word(entry)} {outcome_note(entry)}" == said
 
 
 @pytest.mark.parametrize(

@@ -45,8 +45,8 @@ def test_usage_shows_what_was_used_how_often_and_how_much_of_it_failed(sandbox: 
     shown = sandbox.remit("usage", cwd=shop).stdout.splitlines()
     rows = {line.split()[0]: line.split() for line in shown if line.startswith("  ")}
     assert rows["mcp__till__ring"][1:5] == ["tool", "4", "25", "%"]
-    assert rows["mcp__till__ring"][-1] == "█" * 24
-    assert rows["Read"][-1] == "█" * 6
+    assert rows["mcp__till__ring"][-1] == "█" * 16
+    assert rows["Read"][-1] == "█" * 4
     assert rows["s1"][-3:] == ["4", "1", "1"]
     assert any(line.startswith("never used here: 1, about ") for line in shown)
     assert "mcp__scale__*" in rows
@@ -85,7 +85,7 @@ def test_usage_says_so_where_nothing_was_used(sandbox: Sandbox) -> None:
 
 @pytest.mark.parametrize(
     ("count", "most", "drawn"),
-    [(0, 10, ""), (10, 10, "█" * 24), (5, 10, "█" * 12), (1, 10_000, "▏"), (0, 0, "")],
+    [(0, 10, ""), (10, 10, "█" * 16), (5, 10, "█" * 8), (1, 10_000, "▏"), (0, 0, "")],
 )
 def test_a_bar_is_as_long_as_its_share_and_never_nothing_for_something(
     count: int, most: int, drawn: str

@@ -122,6 +122,16 @@ def test_a_repository_cannot_set_a_mode(sandbox: Sandbox, shop: Path, registry: 
     assert str(machine_file(sandbox)) in problem.reason
 
 
+def test_only_the_user_turns_notifications_off(sandbox: Sandbox, shop: Path, registry: Registry) -> None:
+    here = registry.at(str(shop))
+    sandbox.write(shop / "remit.toml", "notifications = false\n")
+    assert registry.states.plan(here).notifies
+    (problem,) = registry.configuration.problems(here.workspace)
+    assert "a project cannot set your notifications" in problem.reason
+    sandbox.write(machine_file(sandbox), "notifications = false\n")
+    assert not registry.states.plan(here).notifies
+
+
 def test_what_a_project_would_lower_counts_once_it_is_trusted(
     sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:

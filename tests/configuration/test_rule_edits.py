@@ -6,8 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remit.configuration.rule_edits import disable, disabled_patterns, enable
+from remit.configuration.rule_edits import ASKED, DISABLED, patterns_with, remove, write
 from remit.errors import PolicyError
+
+
+def disable(text: str, patterns: list[str]) -> str:
+    return write(text, patterns, DISABLED)
+
+
+def enable(text: str, patterns: list[str]) -> str:
+    return remove(text, patterns, DISABLED)
+
+
+def disabled_patterns(text: str) -> list[str]:
+    return patterns_with(text, DISABLED)
+
 
 FILES = ["", "# mine\n", 'mode = "plan"', '[tools."x"]\nai_enabled = true\n', "\n\n", "# no end of line"]
 
@@ -117,3 +130,12 @@ def test_what_is_no_table_disables_nothing() -> None:
 def test_a_file_that_is_broken_is_not_written_to() -> None:
     with pytest.raises(PolicyError, match="the file is not valid TOML"):
         disable("[", ["a"])
+
+
+def test_one_rule_holds_several_settings() -> None:
+    asked = write("[tools.x]\napproval = false\n", ["x"], ASKED)
+    assert asked == "[tools.x]\napproval = true\n"
+    both = write(asked, ["x"], DISABLED)
+    assert tomllib.loads(both) == {"tools": {"x": {"approval": True, "ai_enabled": False}}}
+    assert (patterns_with(both, ASKED), patterns_with(both, DISABLED)) == (["x"], ["x"])
+    assert remove(remove(both, ["x"], ASKED), ["x"], DISABLED) == ""

@@ -6,7 +6,7 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,43 +15,32 @@ from remit.bootstrap_install import open_installer, open_journal
 from remit.cli import render
 from remit.cli.approvals.person_check import require_person
 from remit.cli.json_output import Shape, asked_for
-from remit.cli.listing.explanation_output import unasked_hint
-from remit.cli.options import (
-    CLIENT,
-    NOTHING_DONE,
-    PROJECT,
-    WorkspaceOptions,
-    confirm,
-    explained_name,
-    for_a_workspace,
-    known_names,
-    name_change,
+from remit.cli.options import CLIENT, NOTHING_DONE, PROJECT, WorkspaceOptions, confirm, for_a_workspace
+from remit.cli.rules.rule_targets import (
+    EVERYWHERE,
+    FLAGS,
+    NAMES,
+    SHARED,
+    RuleSubject,
+    chosen_layer,
+    find_subject,
+    hint_undo,
+    place,
+    rules_for,
+    write_rules,
 )
 from remit.cli.scan_commands import refresh_client_rules
 from remit.configuration import rule_edits
 from remit.configuration.config_model import ConfigurationLayer
 from remit.configuration.policy_compiler import disabling_rules
-from remit.decision.context import Context, shorten
-from remit.decision.globs import tool_globs
-from remit.decision.kinds import Kind
-from remit.errors import PolicyError
+from remit.decision.context import Context
 
 if TYPE_CHECKING:
     from remit.configuration.config_model import ConfigurationFile
-    from remit.configuration.editable_file import EditableFile
-    from remit.decision.tools import Tool
     from remit.install.change_journal import JournalEntry
     from remit.registry import Registry
     from remit.usage.reports import PruneProposal
 
-_FLAGS = {
-    ConfigurationLayer.LOCAL: "",
-    ConfigurationLayer.PROJECT: " --shared",
-    ConfigurationLayer.MACHINE: " --everywhere",
-}
-_NAMES = click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=known_names)
-_EVERYWHERE = click.option("--everywhere", is_flag=True, help="In all your projects on this machine.")
-_SHARED = click.option("--shared", is_flag=True, help="For everyone in this project: in `remit.toml`.")
 _YES = click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 _NOTHING_TO_PRUNE = """\
 Nothing to prune.
@@ -59,26 +48,10 @@ A tool is suggested when it was not used in two weeks or five sessions, or when 
 _CHOICE = re.compile(r"(\d+)(?:-(\d+))?")
 
 
-class _Subject(NamedTuple):
-    """What a name on the command line stands for: the pattern of a rule, and the tools it covers."""
-
-    name: str
-    pattern: str
-    tools: Sequence[Tool]
-
-    def __str__(self) -> str:
-        tools = [tool for tool in self.tools if tool.kind is not Kind.MCP_SERVER]
-        if "*" not in self.pattern or not tools:
-            return f"`{render.printable(self.name)}`"
-        tokens = sum(tool.tokens or 0 for tool in tools)
-        cost = f", about {render.rounded(tokens)} tokens" if tokens else ""
-        return f"`{render.printable(self.name)}` ({render.plural(len(tools), 'tool')}{cost})"
-
-
 @click.command()
-@_NAMES
-@_EVERYWHERE
-@_SHARED
+@NAMES
+@EVERYWHERE
+@SHARED
 @PROJECT
 @CLIENT
 def disable(
@@ -89,25 +62,25 @@ def disable(
     NAME is a tool, a server, a skill, a command, or a pattern such as `mcp__github__delete_*`. The rule is
     written to `remit.local.toml` at the root of this project, which applies only to you.
     """
-    layer = _layer(everywhere=everywhere, shared=shared)
+    layer = chosen_layer(everywhere=everywhere, shared=shared)
     with open_registry() as registry:
         context = WorkspaceOptions(project, client).context(registry)
-        subjects = [_subject(name, registry, context) for name in names]
+        subjects = [find_subject(name, registry, context) for name in names]
         file = open_configuration_file(layer, context.workspace)
-        known = rule_edits.disabled_patterns(file.text)
-        after = rule_edits.disable(file.text, [each.pattern for each in subjects])
-        is_changed = _write(file, after, f"remit disable {shlex.join(names)}", layer)
+        known = rule_edits.patterns_with(file.text, rule_edits.DISABLED)
+        after = rule_edits.write(file.text, [each.pattern for each in subjects], rule_edits.DISABLED)
+        is_changed = write_rules(file, after, f"remit disable {shlex.join(names)}", layer)
     for subject in subjects:
         word = "Already disabled" if subject.pattern in known else "Disabled"
-        render.out(f"{word} in {_place(file.path, context)}: {subject}")
+        render.out(f"{word} in {place(file.path, context)}: {subject}")
     if is_changed:
-        _hint_undo(f"remit enable {shlex.join(names)}{_FLAGS[layer]}")
+        hint_undo(f"remit enable {shlex.join(names)}{FLAGS[layer]}")
 
 
 @click.command()
-@_NAMES
-@_EVERYWHERE
-@_SHARED
+@NAMES
+@EVERYWHERE
+@SHARED
 @PROJECT
 @CLIENT
 def enable(*, names: Sequence[str], everywhere: bool, shared: bool, project: str, client: str | None) -> None:
@@ -117,21 +90,22 @@ def enable(*, names: Sequence[str], everywhere: bool, shared: bool, project: str
     `remit.local.toml` at the root of this project. Other files that still hide it are named.
     """
     require_person("enable a tool")
-    layer = _layer(everywhere=everywhere, shared=shared)
+    layer = chosen_layer(everywhere=everywhere, shared=shared)
     with open_registry() as registry:
         context = WorkspaceOptions(project, client).context(registry)
-        subjects = [_subject(name, registry, context) for name in names]
+        subjects = [find_subject(name, registry, context) for name in names]
         file = open_configuration_file(layer, context.workspace)
-        found = {each: _rules_for(each, file.text) for each in subjects}
-        after = rule_edits.enable(file.text, [rule for rules in found.values() for rule in rules])
-        is_changed = _write(file, after, f"remit enable {shlex.join(names)}", layer)
+        found = {each: rules_for(each, file.text, rule_edits.DISABLED) for each in subjects}
+        rules = [rule for rules in found.values() for rule in rules]
+        after = rule_edits.remove(file.text, rules, rule_edits.DISABLED)
+        is_changed = write_rules(file, after, f"remit enable {shlex.join(names)}", layer)
         for subject, rules in found.items():
-            where = _place(file.path, context)
+            where = place(file.path, context)
             render.out(f"Enabled in {where}: {subject}" if rules else f"Not disabled in {where}: {subject}")
             for line in _still_hidden(subject, registry, context):
                 render.note(line)
     if is_changed:
-        _hint_undo(f"remit disable {shlex.join(names)}{_FLAGS[layer]}")
+        hint_undo(f"remit disable {shlex.join(names)}{FLAGS[layer]}")
 
 
 @click.command()
@@ -156,14 +130,12 @@ def prune(*, options: WorkspaceOptions, yes: bool, as_json: bool) -> None:
             render.note("hint: `remit disable NAME` disables one of them, `remit prune --yes` all of them")
         return
     chosen = found if yes else _ask(found)
-    after = rule_edits.disable(file.text, [each.name for each in chosen])
-    is_changed = _write(file, after, "remit prune", ConfigurationLayer.LOCAL)
+    after = rule_edits.write(file.text, [each.name for each in chosen], rule_edits.DISABLED)
+    is_changed = write_rules(file, after, "remit prune", ConfigurationLayer.LOCAL)
     if not as_json:
-        render.out(
-            f"Disabled in {_place(file.path, context)}: {render.plural(len(chosen), 'tool or server')}"
-        )
+        render.out(f"Disabled in {place(file.path, context)}: {render.plural(len(chosen), 'tool or server')}")
         if is_changed:
-            _hint_undo("remit enable NAME")
+            hint_undo("remit enable NAME")
 
 
 _UNINSTALL = "remit uninstall "
@@ -221,65 +193,12 @@ def _list_changes(entries: Sequence[JournalEntry]) -> None:
         render.out(f"\nand {render.plural(len(entries) - MOST_CHANGES, 'earlier change')}")
 
 
-def _layer(*, everywhere: bool, shared: bool) -> ConfigurationLayer:
-    if everywhere and shared:
-        raise click.UsageError("pass --everywhere or --shared, not both")
-    if everywhere:
-        return ConfigurationLayer.MACHINE
-    return ConfigurationLayer.PROJECT if shared else ConfigurationLayer.LOCAL
-
-
-def _subject(name: str, registry: Registry, context: Context) -> _Subject:
-    """Find what a name stands for.
-
-    Raises:
-        PolicyError: it matches nothing that is known here.
-        ToolError: several servers have a tool of this name.
-    """
-    listed = registry.tools(context)
-    explained = None if "*" in name else explained_name(name, registry, context)
-    if explained is not None and explained.tool is None:
-        near = " or ".join(f"`{each}`" for each in explained.suggestions)
-        unasked = unasked_hint(explained) or "`remit tools --all` lists the known tools"
-        hint = f"did you mean {near}?" if near else unasked
-        raise PolicyError(f"`{name}` matches no known tool", hint=hint)
-    if explained is not None and explained.tool is not None and explained.tool.kind is Kind.PLUGIN:
-        raise PolicyError(f"`{name}` is a plugin", hint="name its servers, skills or commands")
-    pattern = name if explained is None else explained.name
-    forms = tool_globs(pattern)
-    covered = {item.tool.name: item.tool for item in listed if any(f.matches(item.tool.name) for f in forms)}
-    if explained is None and not covered:
-        raise PolicyError(f"`{name}` matches no known tool", hint="`remit tools --all` lists the known tools")
-    return _Subject(name, pattern, tuple(covered.values()))
-
-
-def _write(file: EditableFile, after: str, command: str, layer: ConfigurationLayer) -> bool:
-    """Write a file, if that changes it, and bring the client's own rules in step."""
-    if after == file.text:
-        return False
-    name_change(command)
-    file.write(after)
-    if layer is ConfigurationLayer.MACHINE:
-        refresh_client_rules()
-    return True
-
-
-def _rules_for(subject: _Subject, text: str) -> tuple[str, ...]:
-    """List the patterns in a text that disable exactly the subject."""
-    pattern = subject.pattern
-    return tuple(
-        rule
-        for rule in rule_edits.disabled_patterns(text)
-        if rule == subject.name or any("*".join(form.parts) == pattern for form in tool_globs(rule))
-    )
-
-
-def _still_hidden(subject: _Subject, registry: Registry, context: Context) -> Iterator[str]:
+def _still_hidden(subject: RuleSubject, registry: Registry, context: Context) -> Iterator[str]:
     """Say what else hides a subject, and how to change that."""
     loaded = registry.configuration.current(context.workspace).loaded
     rules = disabling_rules(loaded, subject.pattern)
     for file, pattern in rules:
-        where = _place(file.path, context)
+        where = place(file.path, context)
         yield f"still hidden: the rule for `{pattern}` in {where} disables it"
         yield f"hint: {_way(file, pattern, context)}"
     explained = registry.explain(subject.pattern, context)
@@ -293,7 +212,7 @@ def _way(file: ConfigurationFile, pattern: str, context: Context) -> str:
     if file.layer is ConfigurationLayer.MANAGED:
         return "only your administrator can change that"
     if file.dir in (None, context.workspace.checkout):
-        return f"run `remit enable {shlex.quote(pattern)}{_FLAGS[file.layer]}`"
+        return f"run `remit enable {shlex.quote(pattern)}{FLAGS[file.layer]}`"
     return f"remove the rule from {file.path}"
 
 
@@ -350,11 +269,3 @@ def pruning_shape(found: Iterable[PruneProposal], context: Context) -> Shape:
     proposals = [each._asdict() for each in found]
     names = [each["name"] for each in proposals]
     return {**asked_for(context), "names": names, "proposals": proposals}
-
-
-def _place(path: str, context: Context) -> str:
-    return render.printable(shorten(path, context))
-
-
-def _hint_undo(opposite: str) -> None:
-    render.note(f"hint: `remit undo` takes this back; so does `{opposite}`")

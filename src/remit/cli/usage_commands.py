@@ -17,7 +17,7 @@ from remit.presentation.request_cost import RequestCost
 from remit.sessions.session_service import Suggestions
 from remit.usage.reports import ProjectUse, SessionUse, ToolUse, UsageReport
 
-_WIDTH = 24  # columns of the longest bar
+_WIDTH = 16  # columns of the longest bar
 _UNUSED = 10  # unused tools in the text output
 _SESSIONS = 5
 _ID = 8  # characters of a session's id in the text output
@@ -96,8 +96,8 @@ def _show_usage(found: UsageReport, context: Context, *, sends_a_part: bool) -> 
     if found.used:
         most = found.used[0].uses
         rows = [_used_cells(each, most) for each in found.used]
-        columns = ("tool", "kind", "uses", "failed", "last used", "")
-        render.table("used", columns, rows, numbers=("uses", "failed"))
+        columns = ("tool", "kind", "tokens", "uses", "failed", "last used", "")
+        render.table("used", columns, rows, numbers=("tokens", "uses", "failed"))
     else:
         render.out("No usage recorded yet.")
     if found.sessions:
@@ -147,6 +147,7 @@ def _used_cells(each: ToolUse, most: int) -> tuple[str, ...]:
     return (
         each.tool.name,
         render.WORDS[each.tool.kind],
+        _tokens(each),
         f"{each.uses:,}",
         failed,
         _day(each.last_used_at),
@@ -155,8 +156,11 @@ def _used_cells(each: ToolUse, most: int) -> tuple[str, ...]:
 
 
 def _unused_cells(each: ToolUse) -> tuple[str, ...]:
-    tokens = "" if each.tool.tokens is None else f"{each.tool.tokens:,}"
-    return each.tool.name, render.WORDS[each.tool.kind], tokens
+    return each.tool.name, render.WORDS[each.tool.kind], _tokens(each)
+
+
+def _tokens(each: ToolUse) -> str:
+    return "" if each.tool.tokens is None else f"{each.tool.tokens:,}"
 
 
 def _session_cells(each: SessionUse) -> tuple[str, ...]:

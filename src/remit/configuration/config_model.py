@@ -182,6 +182,7 @@ class ConfigurationContent(NamedTuple):
     everyone: AccessLists = AccessLists("")
     mode: str | None = None
     ask_from: str | None = None
+    notifications: bool | None = None  # whether the desktop shows that a call waits for approval
     session: SessionOptions = SessionOptions()
     memory: str | None = None  # how to serve the memory tools
     filters: tuple[str, ...] = ()  # Python files with filters, by absolute path

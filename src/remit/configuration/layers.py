@@ -63,6 +63,8 @@ def combine(loaded: Sequence[LoadedFile], trusted: Trusted) -> Configuration:
         pinned=tuple(dict.fromkeys(pattern for each in loaded for pattern in each.content.pinned)),
         own_tools=_last(each.content.own_tools for each in loaded),
         memory=_last(each.content.memory for each in loaded),
+        notifies=_last(each.content.notifications for each in loaded if each.file.layer not in OF_A_PROJECT)
+        is not False,
         memory_projects=_last(
             each.content.memory_projects for each in loaded if each.file.layer not in OF_A_PROJECT
         )

@@ -117,6 +117,7 @@ class Configuration(NamedTuple):
     pinned: tuple[str, ...] = ()
     own_tools: tuple[str, ...] | None = None
     memory: str | None = None
+    notifies: bool = True  # the desktop shows that a call waits for approval
     memory_projects: tuple[str, ...] = ()  # memories that every project may use
     servers: tuple[tuple[ConfigurationFile, AccessLists], ...] = ()
     agents: tuple[tuple[ConfigurationFile, AccessLists], ...] = ()

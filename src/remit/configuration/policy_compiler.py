@@ -95,7 +95,8 @@ def _says_anything(loaded: LoadedFile) -> bool:
     is_run = any(
         each.options is not None or each.sandbox is not None or each.projects for each in content.servers
     )
-    is_not_its = is_run or bool(content.filters) or any(True for _ in _unpresentable(content))
+    is_own = content.notifications is not None or bool(content.filters)
+    is_not_its = is_run or is_own or any(True for _ in _unpresentable(content))
     return loaded.file.layer in OF_A_PROJECT and is_not_its
 
 
@@ -234,6 +235,8 @@ def _given(loaded: LoadedFile, all_loaded: Sequence[LoadedFile]) -> Iterator[Con
     hint = f"set it in {machine}" if machine else None
     if loaded.content.mode is not None:
         yield ConfigurationMistake(("mode",), "a project cannot set a mode", hint)
+    if loaded.content.notifications is not None:
+        yield ConfigurationMistake(("notifications",), "a project cannot set your notifications", hint)
     if loaded.content.filters:
         yield ConfigurationMistake(
             ("filters", "files"), "a project cannot name filter files, because they run code", hint

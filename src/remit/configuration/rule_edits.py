@@ -1,4 +1,4 @@
-"""Disables and enables tools in the text of a configuration file; everything else in it stays as it is."""
+"""Writes and removes rules for tools in the text of a configuration file; everything else in it stays."""
 
 import json
 import re
@@ -9,41 +9,68 @@ from typing import Any, NamedTuple, cast
 
 from remit.errors import PolicyError
 
-KEY = "ai_enabled"
-_SETTING = re.compile(rf"""[ \t]*(?:{KEY}|"{KEY}"|'{KEY}')[ \t]*=[ \t]*(true|false)\b""")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
-def disable(text: str, patterns: Iterable[str]) -> str:
-    """Add rules that hide the tools of each pattern from AI, or complete the rules that exist.
+class RuleSetting(NamedTuple):
+    """A setting of a rule, with the value that commands write."""
+
+    key: str
+    value: bool
+
+    @property
+    def line(self) -> str:
+        """The setting in TOML."""
+        return f"{self.key} = {self._written}"
+
+    @property
+    def _written(self) -> str:
+        return "true" if self.value else "false"
+
+    def found_at(self, text: str, at: int) -> re.Match[str] | None:
+        """Find the setting, whatever its value, in the line that begins at an offset."""
+        key = self.key
+        return re.compile(rf"""[ \t]*(?:{key}|"{key}"|'{key}')[ \t]*=[ \t]*(true|false)\b""").match(text, at)
+
+    def replaced(self, text: str, found: re.Match[str]) -> str:
+        """Return a text with the value in place of the one that was found."""
+        return f"{text[: found.start(1)]}{self._written}{text[found.end(1) :]}"
+
+
+DISABLED = RuleSetting("ai_enabled", value=False)
+ASKED = RuleSetting("approval", value=True)
+
+
+def write(text: str, patterns: Iterable[str], setting: RuleSetting) -> str:
+    """Add rules with a setting for the tools of each pattern, or complete the rules that exist.
 
     Raises:
         PolicyError: the text is not TOML, or a rule is in a form that cannot be edited in place.
     """
     for pattern in dict.fromkeys(patterns):
-        text = _disabled(text, pattern)
+        text = _with(text, pattern, setting)
     return text
 
 
-def enable(text: str, patterns: Iterable[str]) -> str:
-    """Remove the settings that hide the tools of exactly these patterns, and rules that say nothing else.
+def remove(text: str, patterns: Iterable[str], setting: RuleSetting) -> str:
+    """Remove a setting from the rules of exactly these patterns, and rules that say nothing else.
 
     Raises:
         PolicyError: the text is not TOML, or a rule is in a form that cannot be edited in place.
     """
     for pattern in patterns:
-        text = _enabled(text, pattern)
+        text = _without(text, pattern, setting)
     return text
 
 
-def disabled_patterns(text: str) -> list[str]:
-    """List the patterns whose tools a text hides from AI.
+def patterns_with(text: str, setting: RuleSetting) -> list[str]:
+    """List the patterns whose rules have a setting.
 
     Raises:
         PolicyError: the text is not TOML.
     """
     rules = _mapping(_parsed(text).get("tools"))
-    return [name for name, rule in rules.items() if _mapping(rule).get(KEY) is False]
+    return [name for name, rule in rules.items() if _mapping(rule).get(setting.key) is setting.value]
 
 
 class _Table(NamedTuple):
@@ -54,35 +81,35 @@ class _Table(NamedTuple):
     end: int
 
 
-def _disabled(text: str, pattern: str) -> str:
+def _with(text: str, pattern: str, setting: RuleSetting) -> str:
     content, newline = _parsed(text), _newline(text)
     rule = _mapping(_mapping(content.setdefault("tools", {})).setdefault(pattern, {}))
-    if rule.get(KEY) is False:
+    if rule.get(setting.key) is setting.value:
         return text
-    line = f"{KEY} = false{newline}"
+    line = f"{setting.line}{newline}"
     if not rule:
         gap = "" if not text else newline if text.endswith("\n") else newline * 2
         made = f"{text}{gap}[tools.{_quoted(pattern)}]{newline}{line}"
     elif (table := _table(text, pattern)) is None:
         raise _uneditable(pattern)
-    elif (setting := _setting(text, table)) is not None:
-        made = f"{text[: setting.start(1)]}false{text[setting.end(1) :]}"
+    elif (found := _setting(text, table, setting)) is not None:
+        made = setting.replaced(text, found)
     else:
         made = f"{text[: table.body]}{line}{text[table.body :]}"
-    rule[KEY] = False
+    rule[setting.key] = setting.value
     return _checked(made, content, pattern)
 
 
-def _enabled(text: str, pattern: str) -> str:
-    if pattern not in disabled_patterns(text):
+def _without(text: str, pattern: str, setting: RuleSetting) -> str:
+    if pattern not in patterns_with(text, setting):
         return text
     content = _parsed(text)
-    del content["tools"][pattern][KEY]
+    del content["tools"][pattern][setting.key]
     table = _table(text, pattern)
-    setting = None if table is None else _setting(text, table)
-    if table is None or setting is None:
+    found = None if table is None else _setting(text, table, setting)
+    if table is None or found is None:
         raise _uneditable(pattern)
-    start, end = setting.start(), text.find("\n", setting.end()) + 1 or len(text)
+    start, end = found.start(), text.find("\n", found.end()) + 1 or len(text)
     if content["tools"][pattern] or text[table.body : start].strip():
         return _checked(text[:start] + text[end:], content, pattern)
     del content["tools"][pattern]
@@ -128,10 +155,10 @@ def _header_path(line: str) -> tuple[str, ...]:
     return tuple(path)
 
 
-def _setting(text: str, table: _Table) -> re.Match[str] | None:
+def _setting(text: str, table: _Table, setting: RuleSetting) -> re.Match[str] | None:
     at = table.body
     for line in _LINE.findall(text[table.body : table.end]):
-        if found := _SETTING.match(text, at):
+        if found := setting.found_at(text, at):
             return found
         at += len(line)
     return None

@@ -214,7 +214,8 @@ class CallHandler:
             return self._refusal(target, permit.decision), AuditOutcome.REFUSED
         if permit.is_denied:
             return refusals.denied(name, permit.decision, beside=beside), AuditOutcome.REFUSED
-        self._notifier.notify(permit.approval.id, permit.approval.binding.tool)
+        if self._lists.last.catalog.plan.notifies:
+            self._notifier.notify(permit.approval.id, permit.approval.binding.tool)
         waits = refusals.approval_required(name, permit.decision, permit.approval.id, beside=beside)
         return waits, AuditOutcome.WAITING
 

@@ -67,6 +67,7 @@ class ServingPlan(NamedTuple):
     result_budget: int = RESULT_BUDGET  # tokens of one result; 0: no limit
     result_budgets: tuple[tuple[int, Globs], ...] = ()  # of tools, most specific first
     server_budgets: tuple[tuple[Glob, int], ...] = ()  # of servers, strongest first
+    notifies: bool = True  # the desktop shows that a call waits for approval
     promotes: bool = True  # a deferred tool that a session called is listed for the rest of it
 
     def is_pinned(self, tool: Tool) -> bool:
@@ -147,6 +148,7 @@ def make_plan(configuration: Configuration, chosen: EndpointChoice) -> ServingPl
         rooms={room.name: (room, _globs(room.tools)) for _, room in configuration.rooms},
         pinned=_globs(configuration.pinned),
         lists_memory=configuration.memory == LISTED,
+        notifies=configuration.notifies,
         promotes=configuration.promote != PROMOTE_ON_REOPEN,
         result_budget=_result_budget(configuration),
         result_budgets=tuple(_by_tool(configuration, "result_budget")),

@@ -162,6 +162,12 @@ class ToolContextSource:
             registry, context = self._approvals()
             return registry.approvals.settle(asked, context, approve=approve, permit_again=permit_again)
 
+    def notifies(self) -> bool:
+        """Check whether the desktop shows that a call waits for approval."""
+        with self._lock:
+            registry, context = self._approvals()
+            return registry.states.plan(context).notifies
+
     def _approvals(self) -> tuple[Registry, Context]:
         """Return the registry and the place of the approvals: the project, else the working directory."""
         if self._approving is None:

@@ -316,6 +316,10 @@ class ToolRegistry:
         """
         return self._context_source.settle(asked, permit_again, approve=approve)
 
+    def notifies(self) -> bool:
+        """Check whether the desktop shows that a call waits for approval."""
+        return self._context_source.notifies()
+
     def succeeded(self, name: str) -> None:
         """Update the project's workflow states after a call of a tool succeeded."""
         self._context_source.succeeded(name)

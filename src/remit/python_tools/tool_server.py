@@ -89,7 +89,8 @@ class _RequestHandlers:
         decision = (await anyio.to_thread.run_sync(self._registry.why, name)).decision
         if approval_id is None:
             return types.CallToolResult.model_validate(refusals.denied(name, decision))
-        self._notifier.notify(approval_id, name)
+        if await anyio.to_thread.run_sync(self._registry.notifies):
+            self._notifier.notify(approval_id, name)
         return types.CallToolResult.model_validate(refusals.approval_required(name, decision, approval_id))
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:

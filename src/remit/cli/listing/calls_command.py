@@ -162,16 +162,20 @@ def _show(found: FoundCalls, context: Context) -> None:
         render.out(f"\n{len(found.entries):,} of {found.total:,} calls; `--limit` shows more")
 
 
+def outcome_word(entry: AuditEntry) -> str:
+    """Name the outcome of a call: what waited then may be approved by now."""
+    return "approval requested" if entry.outcome == AuditOutcome.WAITING else entry.outcome
+
+
 def outcome_note(entry: AuditEntry) -> str:
     """Say which gate decided a call, or that a person approved it; empty without either."""
+    if entry.outcome == AuditOutcome.WAITING:
+        return ""
     if entry.verdict != Verdict.ASK or entry.gate is None:
         return entry.gate or ""
-    return "needs approval" if entry.outcome in _UNAPPROVED else "approved"
-
-
-_UNAPPROVED = (AuditOutcome.REFUSED, AuditOutcome.WAITING)
+    return "needs approval" if entry.outcome == AuditOutcome.REFUSED else "approved"
 
 
 def _outcome(entry: AuditEntry) -> str:
     note = outcome_note(entry)
-    return f"{entry.outcome} ({note})" if note else entry.outcome
+    return f"{outcome_word(entry)} ({note})" if note else outcome_word(entry)

@@ -37,6 +37,7 @@ def read(sources: PageSources, asked: PageRequest) -> PageAnswer:
             "outcomes": [each.value for each in AuditOutcome],
             "spans": SPANS,
             "note": calls_command.outcome_note,
+            "outcome": calls_command.outcome_word,
         }
 
     def shape() -> dict[str, object]:

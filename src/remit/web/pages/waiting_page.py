@@ -120,7 +120,11 @@ def _disable(item: WaitingItem, sources: PageSources, context: Context) -> Actio
     file = sources.openers.rules(ConfigurationLayer.LOCAL, context.workspace)
     name = shlex.quote(item.title)
     with sources.openers.journal().recording(f"remit disable -- {name}"):
-        file.write(rule_edits.disable(file.text, [each.declaration.name for each in item.candidate.servers]))
+        file.write(
+            rule_edits.write(
+                file.text, [each.declaration.name for each in item.candidate.servers], rule_edits.DISABLED
+            )
+        )
     place = shorten(file.path, context)
     return ActionResult(
         PATH, f"Disabled in `{place}`: `{item.title}`. `remit enable -- {name}` takes it back."

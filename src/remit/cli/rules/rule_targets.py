@@ -1,0 +1,114 @@
+"""What commands that write rules share: the names they take, the file they edit, and how to undo it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from remit.cli import render
+from remit.cli.listing.explanation_output import unasked_hint
+from remit.cli.options import explained_name, known_names, name_change
+from remit.cli.scan_commands import refresh_client_rules
+from remit.configuration.config_model import ConfigurationLayer
+from remit.configuration.rule_edits import patterns_with
+from remit.decision.context import Context, shorten
+from remit.decision.globs import tool_globs
+from remit.decision.kinds import Kind
+from remit.errors import PolicyError
+
+if TYPE_CHECKING:
+    from remit.configuration.editable_file import EditableFile
+    from remit.configuration.rule_edits import RuleSetting
+    from remit.decision.tools import Tool
+    from remit.registry import Registry
+
+FLAGS = {
+    ConfigurationLayer.LOCAL: "",
+    ConfigurationLayer.PROJECT: " --shared",
+    ConfigurationLayer.MACHINE: " --everywhere",
+}
+NAMES = click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=known_names)
+EVERYWHERE = click.option("--everywhere", is_flag=True, help="In all your projects on this machine.")
+SHARED = click.option("--shared", is_flag=True, help="For everyone in this project: in `remit.toml`.")
+
+
+class RuleSubject(NamedTuple):
+    """What a name on the command line stands for: the pattern of a rule, and the tools it covers."""
+
+    name: str
+    pattern: str
+    tools: Sequence[Tool]
+
+    def __str__(self) -> str:
+        tools = [tool for tool in self.tools if tool.kind is not Kind.MCP_SERVER]
+        if "*" not in self.pattern or not tools:
+            return f"`{render.printable(self.name)}`"
+        tokens = sum(tool.tokens or 0 for tool in tools)
+        cost = f", about {render.rounded(tokens)} tokens" if tokens else ""
+        return f"`{render.printable(self.name)}` ({render.plural(len(tools), 'tool')}{cost})"
+
+
+def chosen_layer(*, everywhere: bool, shared: bool) -> ConfigurationLayer:
+    """Return the layer whose file a command edits."""
+    if everywhere and shared:
+        raise click.UsageError("pass --everywhere or --shared, not both")
+    if everywhere:
+        return ConfigurationLayer.MACHINE
+    return ConfigurationLayer.PROJECT if shared else ConfigurationLayer.LOCAL
+
+
+def find_subject(name: str, registry: Registry, context: Context) -> RuleSubject:
+    """Find what a name stands for.
+
+    Raises:
+        PolicyError: it matches nothing that is known here.
+        ToolError: several servers have a tool of this name.
+    """
+    listed = registry.tools(context)
+    explained = None if "*" in name else explained_name(name, registry, context)
+    if explained is not None and explained.tool is None:
+        near = " or ".join(f"`{each}`" for each in explained.suggestions)
+        unasked = unasked_hint(explained) or "`remit tools --all` lists the known tools"
+        hint = f"did you mean {near}?" if near else unasked
+        raise PolicyError(f"`{name}` matches no known tool", hint=hint)
+    if explained is not None and explained.tool is not None and explained.tool.kind is Kind.PLUGIN:
+        raise PolicyError(f"`{name}` is a plugin", hint="name its servers, skills or commands")
+    pattern = name if explained is None else explained.name
+    forms = tool_globs(pattern)
+    covered = {item.tool.name: item.tool for item in listed if any(f.matches(item.tool.name) for f in forms)}
+    if explained is None and not covered:
+        raise PolicyError(f"`{name}` matches no known tool", hint="`remit tools --all` lists the known tools")
+    return RuleSubject(name, pattern, tuple(covered.values()))
+
+
+def write_rules(file: EditableFile, after: str, command: str, layer: ConfigurationLayer) -> bool:
+    """Write a file, if that changes it, and bring the client's own rules in step."""
+    if after == file.text:
+        return False
+    name_change(command)
+    file.write(after)
+    if layer is ConfigurationLayer.MACHINE:
+        refresh_client_rules()
+    return True
+
+
+def rules_for(subject: RuleSubject, text: str, setting: RuleSetting) -> tuple[str, ...]:
+    """List the patterns in a text that have a setting for exactly the subject."""
+    pattern = subject.pattern
+    return tuple(
+        rule
+        for rule in patterns_with(text, setting)
+        if rule == subject.name or any("*".join(form.parts) == pattern for form in tool_globs(rule))
+    )
+
+
+def place(path: str, context: Context) -> str:
+    """Write the path of a file for people."""
+    return render.printable(shorten(path, context))
+
+
+def hint_undo(opposite: str) -> None:
+    """Say how to take a change back."""
+    render.note(f"hint: `remit undo` takes this back; so does `{opposite}`")
