@@ -63,6 +63,7 @@ def test_a_tool_that_comes_later_takes_neither_a_tool_nor_a_group(world: World) 
 @pytest.mark.parametrize("label", ["evil", "mcp"])
 def test_a_permission_for_one_server_covers_no_tool_that_is_named_like_it(world: World, label: str) -> None:
     evil, _ = both(world, *LIKE_GIT, "remit__git__push", label=label)
+    world.configure(f'strategy = "flat"\n{BARE}')
     world.settle(permissions={"allow": ["mcp__git__push"]})
     world.install()
     with world.serve_as_installed() as gateway:
