@@ -5,7 +5,7 @@ from remit.decision.kinds import ConfigStatus
 from remit.decision.launch import Launch, Transport, VariableSyntax
 from remit.decision.scopes import Scope
 from remit.trust.entry_text import EntryText
-from remit.trust.server_sandbox import Sandbox
+from remit.trust.server_sandbox import OpenedPaths, Sandbox
 from remit.trust.trust_rule import ServerTrust
 from support.builders import declared
 
@@ -47,6 +47,11 @@ def test_a_process_is_shown_with_its_sandbox_and_the_variables_it_gets() -> None
     assert told(inherits=True)[-1] == "  inherits all your environment variables"
     box, wider = Sandbox("/code/shop"), Sandbox("/code/shop", network=True)
     assert told(sandbox=box, projects_sandbox=box, trusted_sandbox=box)[0] == "  sandbox no network; no files"
+    assert told(sandbox=box, opened=OpenedPaths())[1].startswith("  inherits ")
+    opened = OpenedPaths(("tools", "~/.pyenv"))
+    assert told(sandbox=box, opened=opened)[1] == "          to run, also reads tools, ~/.pyenv"
+    stuck = OpenedPaths(problem="its command was not found")
+    assert told(sandbox=box, opened=stuck)[1] == "          cannot run in it: its command was not found"
     for now, words in ((None, "no sandbox"), (wider, "`network; no files`")):
         assert told(sandbox=box, projects_sandbox=now, trusted_sandbox=box)[:2] == [
             "  sandbox no network; no files",

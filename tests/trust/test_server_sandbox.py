@@ -152,3 +152,9 @@ def test_the_sandbox_that_was_trusted_stays_a_limit() -> None:
 )
 def test_a_sandbox_is_described_in_few_words(sandbox: Sandbox, text: str) -> None:
     assert str(sandbox) == text
+
+
+def test_a_path_is_shown_relative_to_the_project_or_the_home() -> None:
+    sandbox = Sandbox(ROOT)
+    shown = [sandbox.short(path, "/home/ada") for path in (f"{ROOT}/a", "/home/ada/.pyenv", "/srv/x")]
+    assert shown == ["a", "~/.pyenv", "/srv/x"]
