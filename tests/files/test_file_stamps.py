@@ -52,3 +52,12 @@ def test_a_variable_that_is_set_is_not_the_same(tmp_path: Path) -> None:
 
 def test_a_file_that_was_just_written_may_be_written_again_unnoticed(tmp_path: Path) -> None:
     assert not stamps(tmp_path, {}, later=0).are_same()
+
+
+def test_a_file_in_a_directory_that_is_absent_is_noticed_when_both_are_made(tmp_path: Path) -> None:
+    paths = [str(tmp_path / "a/b/one"), str(tmp_path / "a/two"), "absent-and-relative/file"]
+    before = FileStamps(paths, Machine(home=str(tmp_path), variables={}), now_ns=time.time_ns() + LATER)
+    assert before.are_same()
+    (tmp_path / "a/b").mkdir(parents=True)
+    (tmp_path / "a/b/one").touch()
+    assert not before.are_same()

@@ -16,7 +16,8 @@ class FileStamps:
         self._variables = [(name[1:], machine.variables.get(name[1:])) for name in names if name[0] == "$"]
         self._machine = machine
         found = [(name, _stamp(name)) for name in names if name[0] != "$"]
-        self._absent = [path for path, stamp in found if stamp is None]  # or not accessible
+        absent = (path for path, stamp in found if stamp is None)  # or not accessible
+        self._absent = list(dict.fromkeys(map(_first_absent, absent)))
         self._files = [(path, stamp) for path, stamp in found if stamp is not None]
         self._are_settled = all(now_ns - max(stamp[:2]) > SETTLED_NS for _, stamp in self._files)
 
@@ -33,6 +34,14 @@ class FileStamps:
             if _stamp(path) != stamp:
                 return False
         return all(read(name) == value for name, value in self._variables)
+
+
+def _first_absent(path: str) -> str:
+    """Return the directory whose absence makes a path absent: one check answers for all paths below it."""
+    parent = os.path.dirname(path)
+    while parent != path and parent and not os.access(parent, os.F_OK):
+        path, parent = parent, os.path.dirname(parent)
+    return path
 
 
 def _stamp(path: str) -> _Stamp | None:
