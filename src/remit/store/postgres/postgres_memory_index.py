@@ -1,4 +1,8 @@
-"""Searches memory in PostgreSQL: BM25 over the word index of a home, and cosines by pgvector."""
+"""Searches memory in PostgreSQL: BM25 over the word index of a home, and pgvector.
+
+As in SQLite, a search by meaning compares the signs of all vectors first, then the nearest 400 in full. An
+HNSW index did not pay: see `docs/decisions/search-in-postgres.md`.
+"""
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
@@ -14,6 +18,7 @@ from remit.store.memory_index import DEEP, MANY, MOST_MATCHES, rarest
 from remit.store.postgres.word_postings import add_missing, as_array, as_json, weighted
 
 _WEIGHTS = (3.0, 1.0)  # name, body
+_OUTDATED = 50  # searches; counting the artifacts of a large place takes as long as searching them
 
 
 class PostgresMemoryIndex:
@@ -24,6 +29,7 @@ class PostgresMemoryIndex:
         self._many = many
         self._tokenizer = Tokenizer()
         self._is_complete = False  # whether what others copied into the store is in the word index
+        self._large: dict[str, tuple[int, int, int]] = {}  # statistics of large places, and searches since
 
     def add_words(self) -> None:
         """Add new and changed artifacts to the word index."""
@@ -42,8 +48,9 @@ class PostgresMemoryIndex:
         if not self._is_complete:
             self.add_words()
         place = _Place(self._database, homes, kinds)
-        by_words = self._by_words(query_terms.words, place)
-        meanings = {} if vector is None else place.nearest(vector, by_words)
+        with self._database.transaction():  # names the scope once
+            by_words = self._by_words(query_terms.words, place)
+            meanings = {} if vector is None else place.nearest(vector, by_words)
         best = dict.fromkeys((*by_words, *meanings))
         scores = (by_words.get(id, 0.0) for id in best)
         return list(map(Hit, best, scores, map(meanings.get, best)))
@@ -73,11 +80,20 @@ class PostgresMemoryIndex:
         terms = self._tokenizer(" ".join(words))
         if not terms:
             return {}
-        count, total = place.statistics()
+        count, total = self._statistics(place)
         if count > self._many:
             terms = rarest(terms, place.term_counts(terms, MOST_MATCHES + 1))
         weights = {term: float(terms.count(term)) for term in terms}
         return place.by_words(weights, count, total / count) if weights and total else {}
+
+    def _statistics(self, place: "_Place") -> tuple[int, int]:
+        """Return the number of artifacts and of their terms; a large place keeps them for some searches."""
+        count, total, searches = self._large.get(place.key, (0, 0, _OUTDATED))
+        if searches >= _OUTDATED:
+            (count, total), searches = place.statistics(), 0
+        if count > self._many:
+            self._large[place.key] = count, total, searches + 1
+        return count, total
 
     def _forget_vectors(self) -> None:
         for step in ("memory_forget_vectors", "memory_read_all_again"):
@@ -97,6 +113,11 @@ class _Place:
             "project": next((home.project_id for home in homes if home.project_id), ""),
         }
         self._kinds = None if set(kinds) == set(ArtifactKind) else as_json(kinds)
+
+    @property
+    def key(self) -> str:
+        """The homes, which identify the statistics."""
+        return self._homes["homes"]
 
     def statistics(self) -> tuple[int, int]:
         """Return the number of artifacts, and of their terms."""
@@ -121,12 +142,5 @@ class _Place:
 
     def nearest(self, vector: Vector, found: Mapping[int, float]) -> dict[int, float | None]:
         """Return the cosines of the nearest artifacts, and of those found by words."""
-        near = dict(
-            self._database.rows(
-                "memory_by_meaning", vector=vector, kinds=self._kinds, most=DEEP, **self._homes
-            )
-        )
-        rest = as_json(id for id in found if id not in near)
-        return near | dict(
-            self._database.rows("memory_meanings", vector=vector, nodes=rest, project=self._homes["project"])
-        )
+        values = {"vector": vector, "found": as_array(found), "kinds": self._kinds, "most": DEEP}
+        return dict(self._database.rows("memory_by_meaning", **values, **self._homes))

@@ -41,7 +41,7 @@ select
     f.document_id,
     sum(
         a.weight * r.rarity * f.weight * 2.2
-        / (f.weight + 1.2 * (0.25 + 0.75 * f.size / cast(:average as double precision)))
+        / (f.weight + 1.2 * (0.25 + 0.75 * cast(f.size as double precision) / cast(:average as double precision)))
     ) as words,
     count(*) filter (where f.term = any (array(select value from json_each(:quote)))) as quoted
 from found f
@@ -61,14 +61,14 @@ where not exists (
 )
 
 -- name: documents_by_meaning
-select document_id, 1 - vec_distance_cosine(vector, :vector) as meaning
+select document_id, - (vector <#> :vector) as meaning
 from vectors
 where model = :model and length(vector) = length(:vector) and document_id = any ({ids_of_documents})
 order by meaning desc, document_id
 limit :most
 
 -- name: meanings_of_documents
-select document_id, 1 - vec_distance_cosine(vector, :vector)
+select document_id, - (vector <#> :vector)
 from vectors
 where model = :model and length(vector) = length(:vector) and document_id = any ({ids_of_documents})
 

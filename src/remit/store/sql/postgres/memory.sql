@@ -54,7 +54,7 @@ select
     f.node_id,
     sum(
         a.weight * r.rarity * f.weight * 2.2
-        / (f.weight + 1.2 * (0.25 + 0.75 * f.size / cast(:average as double precision)))
+        / (f.weight + 1.2 * (0.25 + 0.75 * cast(f.size as double precision) / cast(:average as double precision)))
     ) as words
 from found f
 join asked a using (term)
@@ -69,12 +69,17 @@ order by words desc, f.node_id
 limit :most
 
 -- name: memory_by_meaning
-select node_id, 1 - vec_distance_cosine(vector, :vector) as meaning
+with near as materialized (
+    select node_id
+    from memory_vectors
+    where home = {these_homes} and length(code) = vector_dims(:vector)
+        and (cast(:kinds as text) is null or kind = any (array(select value from json_each(:kinds))))
+    order by code <~> binary_quantize(:vector), node_id
+    limit :most
+)
+select node_id, iif(length(code) = vector_dims(:vector), - (vector <#> :vector), null)
 from memory_vectors
-where home = {these_homes} and length(vector) = length(:vector)
-    and (cast(:kinds as text) is null or kind in (select value from json_each(:kinds)))
-order by meaning desc, node_id
-limit :most
+where node_id = any (array(select node_id from near) || cast(:found as bigint[]))
 
 -- name: memory_vector_length (every project)
 select length(vector) from memory_vectors limit 1
