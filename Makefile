@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE  # compiling the tests again takes every worker 15 s
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help run install setup test cover attack test-clients test-servers test-servers-slice test-frameworks test-frameworks-slice test-postgres test-web test-web-slice conformance test-checker check check-deploy prove prove-conditions prove-gateway bench bench-gateway bench-install bench-search bench-tokens fit-inspection docs site smoke constraints schema clean
+.PHONY: help run install setup test cover attack test-clients test-servers test-servers-slice test-frameworks test-frameworks-slice test-postgres test-web test-web-slice conformance test-checker check check-deploy prove prove-conditions prove-gateway prove-team test-team bench bench-gateway bench-install bench-search bench-tokens fit-inspection docs site smoke constraints schema clean
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -195,6 +195,19 @@ CONDITIONS ?= 1000000
 
 prove-conditions: $(VENV)/.test ## Hold CONDITIONS conditions to what CEL makes of them, and as many texts to typed errors
 	REMIT_PROOF_CONDITIONS=$(CONDITIONS) $(BIN)/python -m pytest --numprocesses 2 tests/proofs/test_conditions.py
+
+TEAM = $(BIN)/python -m pytest tests/proofs/test_team.py
+
+test-team: $(VENV)/.test $(VENV)/.haproxy ## Run three gateways on one PostgreSQL behind HAProxy, and kill some of it: 6 clients for 12 seconds
+	REMIT_TEAM_CLIENTS=6 REMIT_TEAM_SECONDS=12 $(TEAM)
+
+prove-team: $(VENV)/.test $(VENV)/.haproxy ## Do so with 200 clients for a minute
+	REMIT_TEAM_CLIENTS=200 REMIT_TEAM_SECONDS=60 $(TEAM)
+
+$(VENV)/.haproxy: $(VENV)/.installed
+	@command -v haproxy >/dev/null || { test "$$(id -u)" = 0 && apt-get install --quiet=2 --yes haproxy >/dev/null; } \
+		|| echo "skipped where it is needed: haproxy is not installed"
+	@touch $@
 
 prove-gateway: $(VENV)/.test ## Hold the gateway to 200 clients for a minute, and to upstreams that misbehave
 	REMIT_PROOF_CLIENTS=200 REMIT_PROOF_SECONDS=60 REMIT_PROOF_CALLS=2000 $(BIN)/python -m pytest tests/proofs/test_gateway.py

@@ -1,6 +1,7 @@
 """Serves one client in one project, optionally as one agent or in one room."""
 
 import json
+import logging
 from collections.abc import AsyncIterator, Generator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import Any
@@ -9,7 +10,7 @@ from remit.decision.definitions.definition_changes import is_held
 from remit.decision.definitions.project_lock import ProjectLock
 from remit.decision.tool_names import MEMORY_SERVER, REMIT, served_spellings
 from remit.decision.tools import Tool
-from remit.errors import RemitError
+from remit.errors import RemitError, StoreUnavailableError
 from remit.gateway.call_handler import CallHandler, UnservedToolError
 from remit.gateway.change_feed import ChangeFeed
 from remit.gateway.current_lists import CurrentLists
@@ -30,8 +31,10 @@ from remit.upstream.ports import RequestContext, UpstreamPool
 
 SCOPES = "remit/scopes"  # the extension that lists scopes, if the strategy has them
 SCOPE = "remit/scope"  # a key of `_meta`; `scope` among the parameters works too
+STORE_DOWN = "Remit's store cannot be used now; try again in a minute"
 _LIST_CHANGED = "/list_changed"
 _UPDATED = "notifications/resources/updated"
+_log = logging.getLogger("remit.gateway")
 _LONGEST_SCHEMA = 4_000  # characters of an input schema in an error
 
 
@@ -291,6 +294,9 @@ def _translated_errors() -> Generator[None]:
     """Convert Remit's own errors to JSON-RPC errors."""
     try:
         yield
+    except StoreUnavailableError as error:  # its place and how to repair it are for people
+        _log.warning("a request needs the store: %s", error)
+        raise JsonRpcError(ErrorCode.INTERNAL_ERROR, STORE_DOWN) from error
     except RemitError as error:
         raise JsonRpcError.from_remit(error) from error
 
