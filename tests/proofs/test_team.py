@@ -118,12 +118,15 @@ class Team:
             )
 
     async def ready(self, node: int) -> None:
+        """Wait for a node; one that ended is started again, as a supervisor would: it needs the database."""
         async with httpx2.AsyncClient() as http:
             while True:
                 with suppress(httpx2.HTTPError):
                     found = await http.get(f"http://127.0.0.1:{self.ports[node]}/ready", timeout=2)
                     if found.status_code == 200:
                         return
+                if self.nodes[node].poll() is not None:
+                    self.start(node)
                 await asyncio.sleep(0.05)
 
     def is_explained(self, began: float) -> bool:
