@@ -35,7 +35,7 @@ CLIENTS = int(os.environ.get("REMIT_TEAM_CLIENTS", "0"))
 SECONDS = float(os.environ.get("REMIT_TEAM_SECONDS", "12"))
 NODES = 3
 OUTAGE = 2.0  # seconds without the database
-IN_FLIGHT = 5.0  # seconds before a kill in which a request that it ended may have begun
+NOTICED = 1.0  # seconds after which the proxy no longer uses a node that was killed
 HAPROXY = shutil.which("haproxy")
 SERVER = """
 import json, sys
@@ -96,6 +96,7 @@ class Team:
     proxy: str
     log: Path
     nodes: dict[int, "subprocess.Popen[bytes]"] = field(default_factory=dict[int, Any])
+    began: float = 0.0
     kills: list[float] = field(default_factory=list[float])
     down: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
     counts: Counter[str] = field(default_factory=Counter[str])
@@ -130,8 +131,8 @@ class Team:
                 await asyncio.sleep(0.05)
 
     def is_explained(self, began: float) -> bool:
-        """Whether a failed request may have been in flight on a node when it was killed."""
-        return any(at - IN_FLIGHT < began < at + 1 for at in self.kills)
+        """Whether a request that failed now may have been in flight on a node when it was killed."""
+        return any(began < at + NOTICED and at <= time.monotonic() for at in self.kills)
 
     def was_down(self, began: float) -> bool:
         """Whether a request that is answered now may have needed the database while it was down."""
@@ -201,7 +202,9 @@ class Client:
                 self.link = None
                 self.team.counts["failed"] += 1
                 if not self.team.is_explained(began):
-                    self.team.unexplained.append(f"{method}: {error!r}")
+                    self.team.unexplained.append(
+                        f"{time.monotonic() - self.team.began:.1f} s: {method}: {error!r}"
+                    )
                 return None
             if answer.get("error", {}).get("message") == "Session not found":
                 self.link = None
@@ -333,7 +336,7 @@ async def disturb(team: Team, began: float) -> None:
 
 
 async def run(team: Team) -> None:
-    began = time.monotonic()
+    began = team.began = time.monotonic()
     clients = [Client(team, number).work(began + SECONDS) for number in range(CLIENTS)]
     await asyncio.gather(disturb(team, began), *clients)
     for node in range(NODES):

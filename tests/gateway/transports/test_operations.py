@@ -101,7 +101,11 @@ def test_after_sigterm_a_call_in_flight_is_answered_and_no_other_is_accepted(
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(call)
                 await until(url, "\nremit_calls_in_flight 1\n")
+                assert await readiness(url) == 200
                 process.send_signal(signal.SIGTERM)
+                while await readiness(url) == 200:
+                    await anyio.sleep(0.02)
+                assert await readiness(url) == 503  # a load balancer that looks has time to notice
             assert answers[0].content[0].text == "at last"
 
     command = served.command("--http", "127.0.0.1:0")
@@ -117,6 +121,11 @@ def test_after_sigterm_a_call_in_flight_is_answered_and_no_other_is_accepted(
             assert time.monotonic() - began < 5
         finally:
             process.kill()
+
+
+async def readiness(url: str) -> int:
+    async with httpx2.AsyncClient() as client:
+        return (await client.get(f"{url}/ready")).status_code
 
 
 async def until(url: str, metric: str) -> None:

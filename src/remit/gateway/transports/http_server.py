@@ -139,10 +139,11 @@ async def serve_http(
     """Serve clients until cancelled; then end streams, so that clients reconnect, and let calls finish."""
 
     async def drain() -> None:
-        operations.is_draining = True
         await endpoints.drain(DRAIN)
 
-    await serve_until_cancelled(app, listener, on_stop=drain, grace=DRAIN + GRACE)
+    await serve_until_cancelled(
+        app, listener, before_stop=operations.take_leave, on_stop=drain, grace=DRAIN + GRACE
+    )
 
 
 def allow_origins(app: ASGIApp, origins: Collection[str]) -> ASGIApp:

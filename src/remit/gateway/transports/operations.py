@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+import anyio
 from starlette.responses import JSONResponse, Response
 
 from remit import __version__
@@ -11,6 +12,8 @@ from remit.gateway.requests.call_metrics import CallMetrics, Metric, Sample, pro
 from remit.gateway.requests.dispatcher import Dispatcher
 from remit.upstream.ports import Health, UpstreamStatus
 
+_WATCHED = 10.0  # seconds for which a look at `/ready` shows that a load balancer watches
+_NOTICE = 1.5  # seconds in which it looks again
 _TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -37,6 +40,7 @@ class Operations:
     def __init__(self, state: GatewayState) -> None:
         self._state = state
         self.is_draining = False
+        self._asked_at = -_WATCHED  # when a load balancer last looked
 
     def health(self) -> Response:
         """Answer that the process is alive."""
@@ -44,6 +48,7 @@ class Operations:
 
     def ready(self) -> Response:
         """Answer whether to send clients here; without its store, a gateway serves what it last knew."""
+        self._asked_at = anyio.current_time()
         if self.is_draining:
             return JSONResponse({"status": "draining"}, status_code=503)
         is_reachable = self._state.store().is_reachable
@@ -51,6 +56,12 @@ class Operations:
         return JSONResponse(
             {"status": "ready", "store": "reachable" if is_reachable else "unreachable", "catalog": serves}
         )
+
+    async def take_leave(self) -> None:
+        """Be no longer ready, and give a load balancer that looks time to notice."""
+        self.is_draining = True
+        if anyio.current_time() - self._asked_at < _WATCHED:
+            await anyio.sleep(_NOTICE)
 
     def metrics(self) -> Response:
         """Answer with the metrics, in the text format of Prometheus."""

@@ -60,7 +60,12 @@ def bind_socket(address: Address) -> socket.socket:
 
 
 async def serve_until_cancelled(
-    app: ASGIApp, listener: socket.socket, *, on_stop: Callable[[], Awaitable[None]], grace: int = GRACE
+    app: ASGIApp,
+    listener: socket.socket,
+    *,
+    before_stop: Callable[[], Awaitable[None]] | None = None,
+    on_stop: Callable[[], Awaitable[None]],
+    grace: int = GRACE,
 ) -> None:
     """Serve an application until cancelled; then accept no more, and give requests some seconds to finish."""
     config = uvicorn.Config(
@@ -79,8 +84,10 @@ async def serve_until_cancelled(
         try:
             await anyio.sleep_forever()
         finally:
-            server.should_exit = True
             with anyio.CancelScope(shield=True):
+                if before_stop is not None:
+                    await before_stop()
+                server.should_exit = True
                 await on_stop()
 
 
