@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE  # compiling the tests again takes every worker 15 s
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help run install setup test cover attack test-clients test-servers test-servers-slice test-frameworks test-frameworks-slice test-postgres test-web test-web-slice conformance test-checker check check-deploy prove prove-conditions prove-gateway prove-team test-team bench bench-gateway bench-install bench-search bench-tokens fit-inspection docs site smoke constraints schema clean
+.PHONY: help run install setup test cover attack test-clients test-servers test-servers-slice test-frameworks test-frameworks-slice test-postgres test-web test-web-slice conformance test-checker check check-deploy prove prove-conditions prove-gateway prove-team test-team bench bench-gateway bench-install bench-search bench-team-search bench-tokens fit-inspection docs site smoke constraints schema clean
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -254,6 +254,9 @@ $(GATEWAY_PEERS)/.installed: Makefile
 	@touch $@
 
 TOKENIZERS := build/tokenizers
+
+bench-team-search: $(VENV)/.test ## Measure search on PostgreSQL beside SQLite, on DATA: a folder with `tool-retrieval` and `real-mcp-tools`
+	PYTHONPATH=tests:tests/support/servers OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/team_search.py "$(DATA)"
 
 bench-tokens: $(VENV)/.installed $(TOKENIZERS)/node_modules ## Hold the estimate of tokens to tokenizers, on DATA: a folder of `tools/list` answers
 	$(BIN)/python bench/tokens.py "$(DATA)" $(TOKENIZERS)

@@ -8,16 +8,15 @@ so a ratio to a bare `python -c pass` of the same run.
 import json
 import os
 import platform
-import random
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from itertools import accumulate
 from pathlib import Path
 
+from memory_texts import Words
 from remit import __version__
 from remit.bootstrap import memory_at
 from remit.decision.projects import Workspace, identify
@@ -25,7 +24,6 @@ from remit.memory.artifacts import ArtifactKind, ProjectRecord, StoredArtifact
 from remit.memory.project_memory import Memory
 from remit.memory.results import RetrievalStatus, SaveResult, SaveStatus
 from remit.memory.transfer import HEAD, record_line
-from remit.search.embeddings.wordpiece import vocabulary
 from remit.search.engine import SearchEngine
 from run import figure
 
@@ -50,23 +48,6 @@ KINDS = (
     ArtifactKind.SESSION,
     ArtifactKind.OBSERVATION,
 )
-
-
-class Words:
-    """Texts of real words, some of which are much more frequent than others."""
-
-    def __init__(self) -> None:
-        self._chance = random.Random(20261115)  # noqa: S311 - the same texts each time
-        known = [word for word in vocabulary() if word.isalpha() and len(word) > 2]
-        self._words, self._unused = known[:20_000], known[20_000:]
-        self._weights = list(accumulate(1 / (rank + 10) for rank in range(len(self._words))))
-
-    def text(self, count: int) -> str:
-        return " ".join(self._chance.choices(self._words, cum_weights=self._weights, k=count))
-
-    def unused(self, count: int) -> str:
-        """Words that stand in no text."""
-        return " ".join(self._chance.choices(self._unused, k=count))
 
 
 def main() -> None:
@@ -111,7 +92,13 @@ def measure(memory: Memory, root: Path, words: Words) -> dict[str, dict[str, flo
 def opened(root: Path, variables: Mapping[str, str] | None = None) -> Memory:
     workspace = Workspace(dir=str(root), checkout=str(root), project=identify(str(root)))
     engine = SearchEngine(variables or {})
-    return memory_at(str(root / "remit.db"), engine, workspace, lambda: time.time_ns() // 1_000_000)
+    return memory_at(
+        str(root / "remit.db"),
+        str(root / "memory-queue"),
+        engine,
+        workspace,
+        lambda: time.time_ns() // 1_000_000,
+    )
 
 
 def processes(root: Path, words: Words) -> dict[str, dict[str, float]]:

@@ -8,8 +8,6 @@ the quality of Remit and of plain FTS5 is measured again; times and the figures 
 import argparse
 import json
 import os
-import platform
-import random
 import subprocess
 import sys
 import time
@@ -20,11 +18,10 @@ from typing import Any
 
 from remit.errors import EmbeddingError
 from remit.search.engine import open_engine
-from remit.search.evaluation import EvaluationSet, RankingMetrics, mean, measure, percentile
-from remit.search.given_tools import GivenTool
+from remit.search.evaluation import EvaluationSet, mean, measure
 from remit.search.search_service import WORDS_ALONE, Searcher
 from remit.search.tool_collection import ToolCollection
-from remit.text.words import split
+from search_figures import asked, latency, machine, many, quality
 from search_fts5 import fts5
 from search_sets import Set, dev_sets, real_sets, real_tools, thinned
 from search_waiting import waiting
@@ -167,19 +164,6 @@ def ask_ours(trial: EvaluationSet, provider: str) -> dict[str, Any] | None:
     return asked(searcher, [question.text for question in trial.questions])
 
 
-def asked(searcher: Searcher, queries: Sequence[str]) -> dict[str, Any]:
-    """Ask each query, after one that makes things ready."""
-    searcher.search(queries[0], min_score=0)
-    found: list[list[int]] = []
-    times: list[float] = []
-    for query in queries:
-        start = time.perf_counter()
-        results = searcher.search(query, limit=10, min_score=0).results
-        times.append(1000 * (time.perf_counter() - start))
-        found.append([item.tool.document_id or 0 for item in results])
-    return {"found": found, "ms": times}
-
-
 def judged(one: Set, answers: dict[str, Any]) -> dict[str, Any]:
     """Hold what each system found to what answers the queries."""
     systems: dict[str, Any] = {"tools": len(one.trial.tools), "queries": len(one.trial.questions)}
@@ -188,18 +172,6 @@ def judged(one: Set, answers: dict[str, Any]) -> dict[str, Any]:
         figures = mean([measure(found, question.relevant) for found, question in pairs])
         systems[name] = {**quality(figures), **latency(answer["ms"])}
     return systems
-
-
-def quality(figures: RankingMetrics) -> dict[str, float]:
-    return {
-        "recall@1": round(figures.recall_at_1, 4),
-        "recall@5": round(figures.recall_at_5, 4),
-        "ndcg@10": round(figures.ndcg_at_10, 4),
-    }
-
-
-def latency(times: Sequence[float]) -> dict[str, float]:
-    return {"p50_ms": round(percentile(times, 0.5), 3), "p95_ms": round(percentile(times, 0.95), 3)}
 
 
 def means(sets: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -240,29 +212,6 @@ def timed(data: Path, provider: str, size: int) -> dict[str, Any] | None:
     searcher.search(queries[0])
     built = time.perf_counter() - start
     return {"tools": size, "ready_s": round(built, 2), **latency(asked(searcher, queries)["ms"])}
-
-
-def many(tools: Sequence[GivenTool], size: int) -> list[GivenTool]:
-    """Repeat tools, each time with a number in the name and a few more words in the description."""
-    lots = random.Random(7)  # noqa: S311 - the same tools each time
-    words = [word for tool in tools for word in tool.document.description.split()[:20]]
-    made = list(tools[:size])
-    while len(made) < size:
-        tool = tools[len(made) % len(tools)]
-        name = f"{tool.name}_{len(made) // len(tools)}"
-        about = f"{tool.document.description} {' '.join(lots.choices(words, k=5))}"
-        made.append(GivenTool(name, tool.server, tool.document._replace(name=split(name), description=about)))
-    return made
-
-
-def machine() -> dict[str, object]:
-    """Say where this was measured, and what else ran there."""
-    return {
-        "processor": platform.processor() or platform.machine(),
-        "cores": os.cpu_count(),
-        "load_average": [round(value, 1) for value in os.getloadavg()],
-        "python": platform.python_version(),
-    }
 
 
 if __name__ == "__main__":
