@@ -9,6 +9,7 @@ import pytest
 
 from remit.clients.install_targets import REPAIR
 from remit.clients.managed_targets import ManagedTargets
+from remit.decision.context import Context
 from remit.decision.kinds import ConfigStatus
 from remit.decision.tool_names import REMIT
 from remit.errors import InstallError
@@ -17,7 +18,8 @@ from remit.install.ground import managed_ground
 from remit.install.install_record import read
 from remit.install.install_record_store import InstallRecords
 from remit.install.installer import Installer
-from remit.sessions.install_notices import NoticeKind
+from remit.registry import Registry
+from remit.sessions.install_notices import InstallNotice, NoticeKind
 from support.builders import servers
 from support.sandbox import Sandbox
 
@@ -53,6 +55,12 @@ def available(sandbox: Sandbox) -> list[str]:
     listed = registry.tools(registry.at(str(sandbox.root / "code/shop")))
     found = [item.tool for item in listed if item.decision.is_available and item.tool.source != REMIT]
     return sorted(tool.server or "" for tool in found)
+
+
+def notices(registry: Registry, context: Context) -> list[InstallNotice]:
+    """What is said of the install itself; the stand-in for Python looks like one of an earlier version."""
+    others = (NoticeKind.SERVER, NoticeKind.INSTALL)
+    return [each for each in registry.protection.notices(context) if each.kind not in others]
 
 
 def test_hooks_server_and_blocks_go_into_the_managed_files(sandbox: Sandbox, etc: Path) -> None:
@@ -116,8 +124,7 @@ def test_users_keep_their_servers_through_remit(sandbox: Sandbox, etc: Path) -> 
     assert available(sandbox) == ["ledger", "wiki"]
     (own,) = [item.tool for item in registry.tools(context) if item.tool.server == "remit"]
     assert (own.config_status, own.source) == (ConfigStatus.ITSELF, str(etc / "claude-code/managed-mcp.json"))
-    missing = [each for each in registry.protection.notices(context) if each.kind is not NoticeKind.SERVER]
-    assert missing == []
+    assert notices(registry, context) == []
     installer(sandbox).uninstall("claude-code")
     assert not sandbox.registry().at(str(shop)).starts_servers
 
@@ -184,9 +191,9 @@ def test_no_repository_switches_an_administrators_hooks_off(sandbox: Sandbox, et
     installer(sandbox).install("claude-code")
     sandbox.write(shop / ".claude/settings.json", {"disableAllHooks": True})
     registry = sandbox.registry()
-    assert registry.protection.notices(registry.at(str(shop))) == []
+    assert notices(registry, registry.at(str(shop))) == []
     sandbox.write(etc / "claude-code/managed-settings.d/1.json", {"disableAllHooks": True})
-    (notice,) = registry.protection.notices(registry.at(str(shop)))
+    (notice,) = notices(registry, registry.at(str(shop)))
     assert "1.json line 1" in notice.full_reason
 
 
@@ -195,6 +202,6 @@ def test_a_repository_that_denies_the_gateway_is_named(sandbox: Sandbox) -> None
     installer(sandbox).install("claude-code")
     sandbox.write(shop / ".claude/settings.json", {"deniedMcpServers": [{"serverName": "remit"}]})
     registry = sandbox.registry()
-    (notice,) = registry.protection.notices(registry.at(str(shop)))
+    (notice,) = notices(registry, registry.at(str(shop)))
     assert (notice.place, notice.kind) == ("mcpServers", "gateway")
     assert "`deniedMcpServers` in .claude/settings.json" in notice.full_reason

@@ -18,6 +18,7 @@ from remit.bootstrap import open_notifier
 from remit.cli.options import WorkspaceOptions
 from remit.gateway.transports.status_files import StatusFiles
 from remit.install.change_journal import ChangeJournal
+from remit.store.store_facts import store_facts
 from remit.upstream.oauth.server_login import ServerLogin
 from remit.upstream.oauth.token_store import FileTokenStore
 from remit.web.page_model import WebOpeners
@@ -78,6 +79,7 @@ def web_pages(
         sandbox.rules_file,
         lambda: ChangeJournal(str(sandbox.database.parent), lambda: int(time.time() * 1000)),
         lambda: None,
+        lambda: store_facts(str(sandbox.database), ""),
     )
     terminal = WebTerminal(code, pages.links.put, pages.told.append, pages.asked)
     options = WorkspaceOptions(str(directory), client)

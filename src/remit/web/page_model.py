@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from remit.memory.project_memory import Memory
     from remit.registry import Registry
     from remit.scanning.ports import Notifier
+    from remit.store.store_facts import StoreFacts
     from remit.upstream.oauth.server_login import ServerLogin
     from remit.web.listing_cache import ListingCache
 
@@ -40,6 +41,7 @@ class WebOpeners(NamedTuple):
     rules: Callable[[ConfigurationLayer, Workspace], EditableFile]
     journal: Callable[[], ChangeJournal]
     follow_rules: Callable[[], None]  # brings the rules that Remit wrote into clients in step
+    store_facts: Callable[[], StoreFacts]
 
 
 class PageSources(NamedTuple):

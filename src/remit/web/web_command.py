@@ -10,7 +10,13 @@ import webbrowser
 
 import click
 
-from remit.bootstrap import open_configuration_file, open_memory, open_notifier, open_registry
+from remit.bootstrap import (
+    open_configuration_file,
+    open_memory,
+    open_notifier,
+    open_registry,
+    read_store_facts,
+)
 from remit.bootstrap_gateway import open_login, open_status_files
 from remit.bootstrap_install import open_journal
 from remit.cli import render
@@ -67,6 +73,7 @@ def web(*, project: str, client: str | None, port: int | None, no_open: bool) ->
         open_configuration_file,
         open_journal,
         refresh_client_rules,
+        read_store_facts,
     )
     wants_link = _wants_link if code is not None and sys.platform != "win32" else None
     serve(options, listener, openers, WebTerminal(code, show_link, _tell, wants_link))

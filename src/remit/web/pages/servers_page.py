@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from remit.cli.json_output import Shape
+from remit.cli.json_output import Shape, store_shape
 from remit.cli.listing.server_status import (
     ServerStatus,
     server_statuses,
@@ -61,7 +61,11 @@ def read(sources: PageSources, asked: PageRequest) -> PageAnswer:
         }
 
     def shape() -> Shape:
-        return status_shape(gateways, servers, status_notices(registry, asked.options.project))
+        notices = status_notices(registry, asked.options.project)
+        return {
+            **status_shape(gateways, servers, notices),
+            "store": store_shape(sources.openers.store_facts()),
+        }
 
     return PageAnswer("servers.html", shape, values, fragment="servers_answer.html")
 
