@@ -104,3 +104,7 @@ def test_a_word_of_a_query_is_one_term_in_whatever_script() -> None:
 
 def test_half_a_character_is_no_error() -> None:
     assert Tokenizer()("read \ud800 file") == ["read", "file"]
+
+
+def test_a_very_long_term_is_cut_between_characters() -> None:
+    assert Tokenizer()(" ".join(("read", "a" * 600, "\u4e2d" * 600))) == ["read", "a" * 500, "\u4e2d" * 166]

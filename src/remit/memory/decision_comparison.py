@@ -18,6 +18,7 @@ from remit.text.words import STOP_WORDS
 SUPERSEDES = 0.7  # minimum share of common words for a decision to replace another
 IS_LIKE = 0.5  # minimum share of common words for a review
 MOST_WORDS = 400  # of a decision; the rest is not compared
+_LONGEST_WORD = 150  # characters; a text without spaces is one word, too long for an index of PostgreSQL
 
 _WORD = re.compile(r"\w+")
 _APOSTROPHES = re.compile("['\u2019]")
@@ -121,7 +122,7 @@ class NearestDecision(NamedTuple):
 
 def words_of(text: str) -> frozenset[str]:
     """Return the words of a text without stop words."""
-    found = frozenset(_WORD.findall(text.lower())[:MOST_WORDS])
+    found = frozenset(word[:_LONGEST_WORD] for word in _WORD.findall(text.lower())[:MOST_WORDS])
     return found - STOP_WORDS or found
 
 

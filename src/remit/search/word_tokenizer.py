@@ -8,9 +8,14 @@ import apsw
 
 from remit.search.documents import PAIR_WEIGHT, QueryTerms
 
+_LONGEST = 500  # bytes of a term; a pair of them fits into an index of PostgreSQL, which takes 2,704 bytes
+
 
 class Tokenizer:
-    """Splits text into terms with FTS5's own tokenizer, `porter unicode61`."""
+    """Splits text into terms with FTS5's own tokenizer, `porter unicode61`, and cuts very long ones.
+
+    A text without spaces, such as one in Chinese, is a single term.
+    """
 
     def __init__(self) -> None:
         self._connection = apsw.Connection(":memory:")
@@ -21,7 +26,7 @@ class Tokenizer:
         found = self._tokenizer(
             data, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
         )
-        return cast(list[str], found)  # without offsets and synonyms, each term is a plain string
+        return list(map(_cut, cast(list[str], found)))  # without offsets and synonyms, each is a plain string
 
 
 class TextTerms(NamedTuple):
@@ -54,6 +59,11 @@ def query_weights(query_terms: QueryTerms, tokenizer: Tokenizer) -> dict[str, fl
         if len(pair) == 2:  # a word may have no term, or several
             weights[_pair(pair)] = weights.get(_pair(pair), 0.0) + PAIR_WEIGHT
     return weights
+
+
+def _cut(term: str) -> str:
+    is_short = len(term) * 4 <= _LONGEST  # UTF-8 takes 4 bytes at most
+    return term if is_short else term.encode()[:_LONGEST].decode("utf-8", "ignore")
 
 
 def _pair(terms: Sequence[str]) -> str:

@@ -1,0 +1,72 @@
+"""Values that PostgreSQL cannot index or store harm no others."""
+
+import random
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+import remit.store.open_store
+from remit.memory.results import SaveStatus
+from support.memory_calls import decide, one, pattern, recalled, start
+from support.postgres import Databases, needs_postgres, postgres_databases
+from support.sandbox import Sandbox
+
+pytestmark = needs_postgres
+
+
+@pytest.fixture(scope="module")
+def databases() -> Generator[Databases]:
+    with postgres_databases() as made:
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def address(databases: Databases, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The database that every project opens."""
+    from remit.store.postgres.postgres_database import PostgresDatabase
+
+    made = databases.create()
+
+    def opened(place: str, *, patience: float = 5.0) -> PostgresDatabase:  # noqa: ARG001
+        return PostgresDatabase(made, patience=patience)
+
+    monkeypatch.setattr(remit.store.open_store, "open_database", opened)
+    return made
+
+
+def chinese(count: int, seed: int = 0) -> str:
+    """A text without spaces, which no compression makes short."""
+    lots = random.Random(seed)  # noqa: S311 - the same text each time
+    return "".join(chr(lots.randrange(0x4E00, 0x9FA5)) for _ in range(count))
+
+
+def test_a_tool_with_a_very_long_word_is_found_by_it_and_others_stay_searchable(sandbox: Sandbox) -> None:
+    shop, blog = sandbox.project("shop"), sandbox.project("blog")
+    long = chinese(600)
+    with sandbox.registry() as registry:
+        described = {"translate": f"translate {long} {chinese(580, 1)}", "publish": "publish an article"}
+        for project, name in ((shop, "translate"), (blog, "publish")):
+            registry.usage.report_tool(name, registry.at(str(project)), description=described[name])
+
+        def found(project: Path, query: str) -> list[str]:
+            results = registry.search(query, registry.at(str(project)), min_score=0.0).results
+            return [each.tool.name for each in results]
+
+        assert found(blog, "publish an article") == ["publish"]
+        assert found(shop, long) == ["translate"]
+
+
+def test_memory_keeps_texts_without_spaces(sandbox: Sandbox) -> None:
+    sandbox.project("shop")
+    with start(sandbox.memory(), "shop", "blog") as memory:
+        long = chinese(1950)
+        saved = one(memory.save("save_pattern", {"pattern": pattern(long), "project_id": "shop"}))
+        assert saved.status is SaveStatus.SAVED
+        reason = chinese(15_000)
+        assert decide(memory, "shop", "Use SQLite", reason).status is SaveStatus.SAVED
+        assert decide(memory, "shop", "Use SQLite", reason).status is SaveStatus.DUPLICATE_SKIP
+        assert decide(memory, "blog", "Use SQLite").status is SaveStatus.SAVED
+        assert saved.artifact_id in recalled(memory, "shop")
+        found = memory.memory_surface({"query": long, "project_id": "shop"})
+        assert found.matches[0]["id"] == saved.artifact_id
