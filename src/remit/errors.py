@@ -35,6 +35,7 @@ RemitError
 └── StoreError
     ├── StoreUnavailableError   the database cannot be opened, read or written
     │   └── StoreTimeoutError   a query took too long
+    ├── StoreRefusedError       the database does not accept a value
     ├── StoreCorruptError       the database is damaged or not a Remit database
     └── StoreTooNewError        a newer version of Remit created the database
 """
@@ -219,6 +220,10 @@ class StoreUnavailableError(StoreError):
 
 class StoreTimeoutError(StoreUnavailableError):
     """A query took too long."""
+
+
+class StoreRefusedError(StoreError):
+    """The database does not accept a value, now or later."""
 
 
 class StoreCorruptError(StoreError):

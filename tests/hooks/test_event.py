@@ -118,3 +118,12 @@ def test_a_tool_for_resources_names_the_server_in_its_arguments(
 ) -> None:
     data = {"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": given}
     assert read_event(json.dumps(data).encode(), {}).reached == reached
+
+
+def test_a_very_long_id_of_a_call_is_stored_as_a_digest() -> None:
+    def stored(id: str | None) -> str | None:
+        return Event("PreToolUse", "/", None, False, {"tool_use_id": id}).call_id
+
+    assert (stored(None), stored("toolu_1"), stored("a" * 256)) == (None, "toolu_1", "a" * 256)
+    digests = {stored("a" * 257), stored("a" * 258)}
+    assert [len(each or "") for each in digests] == [64, 64]

@@ -3,12 +3,21 @@
 Named tuples instead of dataclasses, because short-lived hook processes import this module.
 """
 
+from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.kinds import Authority
 from remit.decision.projects import Workspace
 from remit.decision.scopes import Scope
-from remit.decision.tool_names import MCP, canonical, meant_names, served_name, server_name, server_rows
+from remit.decision.tool_names import (
+    MCP,
+    canonical,
+    meant_names,
+    served_name,
+    server_name,
+    server_rows,
+    storable,
+)
 
 if TYPE_CHECKING:
     from remit.decision.declarations import Key
@@ -23,6 +32,7 @@ SOURCE_SCOPES = {
     "enterprise": Scope.MANAGED,
 }
 AGENT_SOURCE = "agent"  # the definition of an agent, at any scope
+_LONGEST_CALL_ID = 256  # characters; clients choose it, and indexes have limits
 
 
 class ReportedTool(NamedTuple):
@@ -41,6 +51,12 @@ class ReportedTool(NamedTuple):
     subject: str | None = None  # the skill, command or agent that the tool starts
     source: str | None = None  # where the client found the server's declaration, if it tells
     key: "Key | None" = None  # of the tool that answered, if the reporter knows its declaration
+
+
+def stored_call_id(given: str) -> str:
+    """Return a client's id of a call as it is stored: a digest, if it is very long."""
+    id = storable(given)
+    return id if len(id) <= _LONGEST_CALL_ID else sha256(id.encode()).hexdigest()
 
 
 class CallOutcome(NamedTuple):

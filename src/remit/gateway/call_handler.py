@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
+from remit.decision.client_reports import stored_call_id
 from remit.decision.decide import UNKNOWN, Decision, Verdict
 from remit.decision.gates import Gate, NextStep
 from remit.decision.tool_names import REMIT, storable
@@ -345,4 +346,4 @@ def _outcome(answer: Answer) -> AuditOutcome:
 
 def _call_id(asked: Params) -> str | None:
     found = as_object(asked.get("_meta")).get(_CALL_ID)
-    return found if isinstance(found, str) else None
+    return stored_call_id(found) if isinstance(found, str) else None

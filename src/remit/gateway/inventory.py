@@ -15,7 +15,7 @@ from remit.decision.policy_rules import ConfigLocation, ListTarget, ToolList
 from remit.decision.state_snapshot import Snapshot
 from remit.decision.tool_lookup import closest_to_being_visible, find, near_names
 from remit.decision.tools import Tool
-from remit.errors import StoreUnavailableError, UnknownRoomError
+from remit.errors import StoreRefusedError, StoreUnavailableError, UnknownRoomError
 from remit.files.file_stamps import FileStamps
 from remit.gateway.catalog_builder import CatalogSources, build_catalog
 from remit.gateway.endpoint_catalog import CallTarget, EndpointCatalog
@@ -226,7 +226,7 @@ class Inventory:
         try:
             if kept is None or not kept.is_right(self._supply.revision()):
                 kept = self._kept = self._renewed(kept)
-        except StoreUnavailableError:
+        except (StoreUnavailableError, StoreRefusedError):
             if kept is None:
                 raise
         return kept  # without the store, the last known

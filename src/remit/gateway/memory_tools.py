@@ -15,6 +15,7 @@ from remit.errors import (
     RemitError,
     ScopeError,
     StoreError,
+    StoreRefusedError,
     UnknownArtifactError,
 )
 from remit.memory.memory_server import tool_definitions
@@ -127,6 +128,7 @@ _CODES: dict[type[RemitError], str] = {
     ArtifactError: "INVALID_INPUT",
     ScopeError: "SCOPE_VIOLATION",
     NotApprovedError: "WRITE_NOT_APPROVED",
+    StoreRefusedError: "INVALID_INPUT",
     StoreError: "GRAPH_UNHEALTHY",
     RemitError: "INTERNAL_ERROR",
 }

@@ -56,7 +56,7 @@ def _unreported(part: _Part, directory: str, context: HookContext) -> list[Event
         Event(str(fields["hook_event_name"]), directory, part.session_id, False, fields, at)
         for fields, at in part.calls.events
     ]
-    return [event for event in events if event.text("tool_use_id") not in (None, *known)]
+    return [event for event in events if event.call_id not in (None, *known)]
 
 
 def _read(path: str, start: int, since: int, max_bytes: int) -> tuple[int, TranscriptCalls]:

@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, cast
 
+from remit.decision.client_reports import stored_call_id
 from remit.decision.projects import runs_headless
 from remit.decision.tool_names import CALL_TOOL, MCP, served_name, storable
 
@@ -78,6 +79,12 @@ class Event(NamedTuple):
     @property
     def _calls_another(self) -> bool:
         return served_name(self.text("tool_name") or "") == CALL_TOOL
+
+    @property
+    def call_id(self) -> str | None:
+        """The client's id of the call, as it is stored."""
+        found = self.text("tool_use_id")
+        return None if found is None else stored_call_id(found)
 
     @property
     def label(self) -> str | None:

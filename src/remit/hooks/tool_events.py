@@ -87,7 +87,7 @@ def _note_prompt(call: ClientCall, event: Event, environment: HookEnvironment) -
     """Record that the client asks about a call, so the gateway need not ask again; if that fails, it does."""
     from remit.policy.approvals import digest_of_arguments
 
-    call_id = event.text("tool_use_id")
+    call_id = event.call_id
     try:
         arguments = digest_of_arguments(event.arguments.fields)
         if call_id is not None:
@@ -140,7 +140,7 @@ def _record(event: Event, environment: HookEnvironment, *, succeeded: bool | Non
             source=event.source,
             subject=event.subject,
             session_id=event.session_id,
-            call_id=event.text("tool_use_id"),
+            call_id=event.call_id,
             succeeded=succeeded,
             duration_ms=event.number("duration_ms"),
             at=event.at,
@@ -176,7 +176,7 @@ def _completed(
 
 def _report(event: Event, environment: HookEnvironment, trace: "Trace | None" = None) -> Answer:
     """Report the session of a call through Remit: only the gateway knows whether it was made, and of what."""
-    call_id = event.text("tool_use_id")
+    call_id = event.call_id
     if call_id is not None and event.session_id is not None:
         with open_context(event.directory, environment) as context:
             cwd = event.text("cwd", _MAX_PATH) or ""

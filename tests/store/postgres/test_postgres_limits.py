@@ -3,13 +3,18 @@
 import random
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import remit.store.open_store
+from remit import bootstrap
+from remit.errors import StoreRefusedError
 from remit.memory.results import SaveStatus
+from remit.store.open_store import open_store
+from support.databases import Locked
 from support.memory_calls import decide, one, pattern, recalled, start
-from support.postgres import Databases, needs_postgres, postgres_databases
+from support.postgres import STANDING_IN, Databases, needs_postgres, postgres_databases
 from support.sandbox import Sandbox
 
 pytestmark = needs_postgres
@@ -70,3 +75,41 @@ def test_memory_keeps_texts_without_spaces(sandbox: Sandbox) -> None:
         assert saved.artifact_id in recalled(memory, "shop")
         found = memory.memory_surface({"query": long, "project_id": "shop"})
         assert found.matches[0]["id"] == saved.artifact_id
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{"text": chinese(3000)}, {"text": "x", "at": 2**70}],
+    ids=["too long for an index", "too large a number"],
+)
+def test_a_value_that_the_database_refuses_is_not_a_database_that_is_down(
+    address: str, values: dict[str, Any]
+) -> None:
+    store = open_store(address)
+    with pytest.raises(StoreRefusedError, match="does not accept a value"):
+        store.database.rows("note_delivery", id=values["text"], at=values.get("at", 1))
+    assert store.database.rows("note_delivery", id="short", at=1)
+    store.close()
+
+
+def test_a_write_to_memory_that_the_database_refuses_holds_up_no_other(
+    sandbox: Sandbox, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import psycopg
+
+    monkeypatch.setattr(bootstrap, "MEMORY_PATIENCE", 0.0)
+    monkeypatch.setitem(STANDING_IN, str(sandbox.database), address)
+    sandbox.project("shop")
+    with start(sandbox.memory(), "shop", "blog") as memory:
+        with Locked(sandbox.database):
+            for project, reason in (("shop", chinese(3000)), ("blog", "It is fast.")):
+                assert decide(memory, project, "Use SQLite", reason).status is SaveStatus.PENDING_RETRY
+        with psycopg.connect(address, autocommit=True) as connection:
+            connection.execute("create index on remit.memory_nodes (body)")
+        report = memory.run_hygiene({"project_id": "shop"})
+        assert (report.unresolved_saves, "does not accept a value" in report.next_step) == (1, True)
+        assert memory.run_hygiene({"project_id": "blog"}).unresolved_saves == 0
+        assert len(recalled(memory, "blog", categories=["decision"])) == 1
+        with pytest.raises(StoreRefusedError):
+            decide(memory, "shop", "Use SQLite", chinese(3000))
+        assert decide(memory, "blog", "Write tests").status is SaveStatus.SAVED

@@ -16,7 +16,7 @@ from psycopg import errors, sql
 from psycopg.adapt import Loader
 from psycopg.conninfo import make_conninfo
 
-from remit.errors import StoreTimeoutError, StoreUnavailableError
+from remit.errors import StoreRefusedError, StoreTimeoutError, StoreUnavailableError
 from remit.store.database import Row, Value
 from remit.store.named_queries import SQL, NamedQueries
 from remit.store.postgres import pgvector_adapter, postgres_schema, revision_listener
@@ -27,6 +27,7 @@ _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)\b")
 _HINT = re.compile(r" indexed by \w+")  # SQLite's planner needs it
 _EVERY = "every project"  # the mark of a query that reads the rows of all projects
 _EVERY_UNLESS = "every project unless one is given"
+_REFUSALS = (errors.ProgramLimitExceeded, errors.StatementTooComplex, psycopg.DataError)
 _MEMORY = "memory_"  # its queries name a project of memory, not a repository
 
 
@@ -238,6 +239,11 @@ class PostgresDatabase:
             raise StoreUnavailableError(
                 f"`{self.place}` has been locked by another process for more than {self._patience:g} s",
                 hint="end the process that holds it, then try again",
+            ) from error
+        except _REFUSALS as error:  # it would be refused again, so nothing may wait for it
+            raise StoreRefusedError(
+                f"the database does not accept a value: {_first_line(error)}",
+                hint="shorten the longest value, then try again",
             ) from error
         except psycopg.OperationalError as error:
             raise StoreUnavailableError(
