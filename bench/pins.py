@@ -25,6 +25,7 @@ from remit.decision.gates import Gate
 from remit.decision.tools import Definition
 from remit.gateway.inventory_refresh import InventoryRefresher
 from remit.gateway.ports import EndpointSpec
+from remit.gateway.requests.call_metrics import CallMetrics
 from remit.registry import Registry
 from remit.store import server_store, sqlite_database
 from remit.upstream.upstream_model import Offer, ServerExtras
@@ -152,7 +153,8 @@ def listings(registry: Registry, project: Path) -> dict[str, dict[str, float]]:
 
 async def calls(project: Path) -> dict[str, dict[str, float]]:
     """Call a tool of a process through the gateway."""
-    async with open_upstream_pool() as pool, open_endpoint(EndpointSpec(str(project)), pool) as endpoint:
+    spec = EndpointSpec(str(project))
+    async with open_upstream_pool() as pool, open_endpoint(spec, pool, calls=CallMetrics()) as endpoint:
         await endpoint.tools({})
 
         async def call() -> None:

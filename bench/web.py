@@ -20,7 +20,7 @@ import anyio
 import httpx2
 
 from remit import __version__
-from remit.bootstrap import memory_at, open_configuration_file
+from remit.bootstrap import MEMORY_QUEUE, memory_at, open_configuration_file
 from remit.cli.options import WorkspaceOptions
 from remit.files.checkout import locate
 from remit.files.directory_watcher import DirectoryNotifier
@@ -30,6 +30,7 @@ from remit.install.change_journal import ChangeJournal
 from remit.memory.project_memory import Memory
 from remit.registry import Registry
 from remit.search.engine import SearchEngine
+from remit.store.store_facts import store_facts
 from remit.upstream.oauth.server_login import ServerLogin
 from remit.upstream.oauth.token_store import FileTokenStore
 from remit.web.browser_sessions import BrowserSessions
@@ -65,7 +66,8 @@ async def measure(registry: Registry, root: Path) -> dict[str, dict[str, float]]
     files = StatusFiles(data)
 
     def open_memory(directory: str) -> Memory:
-        return memory_at(f"{data}/remit.db", SearchEngine({}), locate(directory), lambda: 1)
+        queue = f"{data}/{MEMORY_QUEUE}"
+        return memory_at(f"{data}/remit.db", queue, SearchEngine({}), locate(directory), lambda: 1)
 
     openers = WebOpeners(
         registry=lambda: registry,
@@ -76,6 +78,7 @@ async def measure(registry: Registry, root: Path) -> dict[str, dict[str, float]]
         rules=open_configuration_file,
         journal=lambda: ChangeJournal(data, lambda: 1),
         follow_rules=lambda: None,
+        store_facts=lambda: store_facts(f"{data}/remit.db", ""),
     )
     sources = RegistryWorker(PageSources(registry, ListingCache(registry), files, login, openers))
     sessions = BrowserSessions(code=None, clock=time.monotonic)

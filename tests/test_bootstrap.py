@@ -96,3 +96,17 @@ def test_a_server_that_is_started_does_not_get_the_key_of_the_embeddings(
     environment = resources.ready(upstream(Launch(command="x"))).environment
     assert environment["OTHER_KEY"] == "sk-2"
     assert "REMIT_EMBEDDINGS_KEY" not in environment
+
+
+def test_a_server_that_is_started_gets_nothing_that_leads_to_the_store(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("REMIT_STORE", "postgresql://ada:hunter22@db.example/remit")
+    monkeypatch.setenv("PGPASSWORD", "hunter22")
+    resources = bootstrap_gateway._launch_resources()  # pyright: ignore[reportPrivateUsage] - what all starts share
+    launch = Launch(command="x", args=("${REMIT_STORE:-none}", "${PGPASSWORD:-none}"))
+    ready = resources.ready(upstream(launch))
+    assert "hunter22" not in repr(ready)
+    monkeypatch.delenv("REMIT_STORE")  # in SQLite, the variables are a server's own affair
+    resources = bootstrap_gateway._launch_resources()  # pyright: ignore[reportPrivateUsage]
+    assert resources.ready(upstream(Launch(command="x"))).environment["PGPASSWORD"] == "hunter22"

@@ -11,6 +11,7 @@ from remit.configuration.store_place import store_place
 from remit.files.bounded_reader import this_machine
 
 if TYPE_CHECKING:
+    from remit.files.bounded_reader import Machine
     from remit.gateway.ports import Endpoint, EndpointSpec
     from remit.gateway.requests.call_metrics import CallMetrics
     from remit.gateway.transports.lifecycle import GatewayOpeners
@@ -137,13 +138,21 @@ def _launch_resources() -> "LaunchResources":
 
     machine = this_machine()
     return LaunchResources(
-        variables={name: value for name, value in machine.variables.items() if name != settings.KEY},
+        variables=_of_servers(machine),
         home=machine.home,
         client={"name": "remit", "version": __version__},
         watchdog=Watchdog(),
         remote=lambda: _open_remote(data_directory(machine)),
         own=(data_directory(machine), machine_path(machine)),
     )
+
+
+def _of_servers(machine: "Machine") -> dict[str, str]:
+    """Return the variables that servers may have: none of Remit's own secrets."""
+    secrets = {settings.KEY, settings.STORE}
+    if settings.is_address(store_place(machine).place):
+        secrets.update(settings.STORE_SECRETS)
+    return {name: value for name, value in machine.variables.items() if name not in secrets}
 
 
 def _open_remote(directory: str) -> "RemoteConnector":

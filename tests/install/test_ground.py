@@ -49,6 +49,10 @@ def test_paths_come_from_the_record_and_other_variables_stay() -> None:
         "https_proxy",
         "SSLKEYLOGFILE",
         "OPENSSL_CONF",
+        "LOCALDOMAIN",
+        "RES_OPTIONS",
+        "HOSTALIASES",
+        "KRB5_CONFIG",
     ],
 )
 def test_a_variable_that_says_where_something_is_does_not_come_from_the_environment(variable: str) -> None:

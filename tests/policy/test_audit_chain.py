@@ -117,3 +117,19 @@ def test_entries_of_an_older_remit_come_before_the_chain(log: Log) -> None:
 def test_a_character_that_a_database_cannot_hold_breaks_nothing(log: Log) -> None:
     log.log.add([ENTRY._replace(called_at=6, principal="a\0b")], SHOP)
     assert log.check().broken_at is None
+
+
+def test_an_entry_with_a_wrong_time_takes_no_others_with_it(log: Log) -> None:
+    log.time = AUDIT_LIFETIME
+    log.log.add([ENTRY._replace(called_at=log.time + at) for at in range(3)], SHOP)
+    log.log.add([ENTRY._replace(called_at=1)], SHOP)  # by a machine whose clock is wrong
+    log.time += AUDIT_LIFETIME
+    log.log.add([ENTRY._replace(called_at=log.time)], SHOP)
+    found = log.check()
+    assert (found.entries, found.broken_at) == (5, None)  # the first five are old, and gone
+
+
+def test_one_project_pushes_no_entries_of_another_out(log: Log) -> None:
+    log.store.audit.prune(before=0, most=3)
+    assert (log.check().entries, log.log.verify(BLOG).entries) == (3, 3)
+    assert (log.check().broken_at, log.log.verify(BLOG).broken_at) == (None, None)

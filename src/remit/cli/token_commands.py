@@ -78,6 +78,7 @@ def list_tokens(*, as_json: bool) -> None:
 @click.argument("name")
 def revoke_token(name: str) -> None:
     """Revoke a token, starting now."""
+    require_person("revoke a token")
     with closing(open_tokens()) as tokens:
         is_revoked = tokens.revoke(name)
     if not is_revoked:

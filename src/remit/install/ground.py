@@ -30,6 +30,15 @@ _LOCATING = (  # variables that locate files of Remit or of a client, or say wha
 _NETWORK = (  # variables that say who reads Remit's own connections
     *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE", "OPENSSL_CONF", "OPENSSL_MODULES"),
+    *(
+        "LOCALDOMAIN",
+        "RES_OPTIONS",
+        "HOSTALIASES",
+        "RESOLV_HOST_CONF",
+        "KRB5_CONFIG",
+        "KRB5CCNAME",
+        "KRB5_KTNAME",
+    ),
 )
 _SEARCH = ("REMIT_EMBEDDINGS", "REMIT_EMBEDDINGS_MODEL", "REMIT_EMBEDDINGS_KEY_FILE", "REMIT_FUSION")
 _SERVICE = ("PGSERVICE", "PGSERVICEFILE", "PGSYSCONFDIR")  # name all the rest of a connection to PostgreSQL

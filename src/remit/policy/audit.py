@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from remit.store.ports import AuditStore, Clock
 
 AUDIT_LIFETIME = 90 * 86_400_000  # milliseconds
-MOST_AUDITED = 100_000  # entries
+MOST_AUDITED = 100_000  # entries of a project
 HOOK = "hook"  # the endpoint of calls that a client made itself
 _PRUNE_EVERY = 60_000  # milliseconds
 MOST_BARS = 60  # intervals in a timeline

@@ -78,12 +78,20 @@ def add_entries(database: Database, entries: Iterable[AuditEntry], workspace: Wo
     database.run_each("add_audit", rows)
 
 
-def prune_entries(database: Database, before: int, most: int) -> None:
-    """Delete entries older than a time, and all but the newest `most`, inside a transaction."""
-    last = database.rows("last_old_audit", before=before, most=most)[0][0]
-    if last is not None:
-        database.run("anchor_audit", last=last)
-        database.run("prune_audit", last=last)
+def prune_entries(database: Database, before: int, most: int, project: str | None = None) -> None:
+    """Delete the entries before the first that is not old, and all but the newest `most`, of each project.
+
+    Runs inside a transaction. An entry with a wrong time takes no others with it.
+    """
+    for found, oldest, kept, last, beyond in database.rows(
+        "old_audit", before=before, most=most, project=project
+    ):
+        if oldest is None:
+            continue
+        first = max(last + 1 if kept is None else kept, 0 if beyond is None else beyond + 1)
+        if oldest < first:
+            database.run("anchor_audit", project=found, first=first)
+            database.run("prune_audit", project=found, first=first)
 
 
 def _selection(query: CallQuery, workspace: Workspace) -> dict[str, Value]:

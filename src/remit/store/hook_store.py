@@ -164,7 +164,7 @@ class HookStore:
             self._database.run("end_session", at=at, **self._session(session_id))
             for step in ("forget_old_events", "forget_old_sessions", "forget_old_suggestions"):
                 self._database.run(step, project=self._project, before=at - _EVENT_LIFETIME)
-            prune_entries(self._database, at - AUDIT_LIFETIME, MOST_AUDITED)
+            prune_entries(self._database, at - AUDIT_LIFETIME, MOST_AUDITED, self._project)
             self._database.run("forget_old_reports", project=self._project, before=at - _DAY)
             self._database.run("forget_old_traces", project=self._project, before=at - _TRACE_LIFETIME)
 

@@ -94,3 +94,19 @@ def test_a_missing_driver_says_what_to_install(monkeypatch: pytest.MonkeyPatch) 
         open_store(f"postgresql://ada:{PASSWORD}@db/remit")
     assert "pip install '.[postgres]'" in str(raised.value.hint)
     assert PASSWORD not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("", "!password"),
+        ("?sslmode=require", "!password"),
+        ("?sslmode=verify-full", None),
+        ("?require_auth=password", "password"),
+    ],
+)
+def test_a_server_that_did_not_prove_who_it_is_gets_no_password_in_clear_text(
+    query: str, wanted: str | None
+) -> None:
+    found = connection_parameters(f"postgresql://ada:hunter22@db.example/remit{query}", {})
+    assert found.get("require_auth") == wanted

@@ -18,6 +18,7 @@ from remit.errors import StoreUnavailableError
 from remit.settings import LIBPQ
 
 CONNECT_SECONDS = 5
+_PROVEN = ("verify-ca", "verify-full")  # the server proves who it is
 _LOST_MS = 10_000  # milliseconds without an acknowledgment after which a connection counts as lost
 _PASSWORD_FILE = "password_file"  # noqa: S105 - the name of a parameter
 _LONGEST_PASSWORD = 10_000  # characters
@@ -33,6 +34,8 @@ def connection_parameters(address: str, variables: Mapping[str, str] = os.enviro
     given, password_file = _parsed(address)
     if password_file:
         given["password"] = _read_password(password_file)
+    if given.get("sslmode") not in _PROVEN:  # whoever answers under the name of the host could ask for it
+        given.setdefault("require_auth", "!password")
     given.setdefault("connect_timeout", str(CONNECT_SECONDS))
     given.setdefault("application_name", "remit")
     given.setdefault("tcp_user_timeout", str(_LOST_MS))

@@ -126,9 +126,13 @@ class PostgresDatabase:
     def transaction(self) -> Generator[None]:
         """Run several queries atomically; transactions of one project wait for each other."""
         with self._translated_errors(), self._begun():
+            before = self._scope
             self._depth += 1
             try:
                 yield
+            except BaseException:
+                self._scope = before  # a savepoint takes its settings back
+                raise
             finally:
                 self._depth -= 1
                 if not self._depth:

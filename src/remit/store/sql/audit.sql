@@ -67,15 +67,20 @@ where {selected_calls}
 group by start
 order by start
 
--- name: last_old_audit (every project)
-select max(id) from audit
-where called_at < :before or id <= (select max(id) from audit) - :most
+-- name: old_audit (every project unless one is given)
+select p.hash, -- with its first entry, the first to keep by age, its last, and the last one beyond the newest
+    (select a.id from audit a where a.project_hash = p.hash order by a.id limit 1),
+    (select a.id from audit a where a.project_hash = p.hash and a.called_at >= :before order by a.id limit 1),
+    (select a.id from audit a where a.project_hash = p.hash order by a.id desc limit 1),
+    (select a.id from audit a where a.project_hash = p.hash order by a.id desc limit 1 offset :most)
+from projects p
+where cast(:project as text) is null or p.hash = :project
+order by p.hash
 
--- name: anchor_audit (every project)
+-- name: anchor_audit
 insert into audit_anchors (project_hash, chain)
-select project_hash, chain from audit
-where id in (select max(id) from audit where id <= :last group by project_hash)
+select project_hash, chain from audit where project_hash = :project and id < :first order by id desc limit 1
 on conflict (project_hash) do update set chain = excluded.chain
 
--- name: prune_audit (every project)
-delete from audit where id <= :last
+-- name: prune_audit
+delete from audit where project_hash = :project and id < :first

@@ -555,6 +555,7 @@ CREATE TABLE deliveries (
     delivered_at integer not null
 );
 CREATE INDEX deliveries_by_time on deliveries (delivered_at);
+CREATE INDEX audit_in_order on audit (project_hash, id);
 CREATE TABLE audit_anchors (
     project_hash text primary key references projects (hash) on delete cascade,
     chain text not null
