@@ -24,6 +24,7 @@ NOT_RUN = {  # what they would do to this machine, or what they need of it
     "login": "signs in to a server",
     "names": "generates files from a program of the reader's own",
     "serve": "runs until it is stopped",
+    "store": "has tests of its own, with a real PostgreSQL",
     "uninstall": "has tests of its own, with the real clients",
     "web": "runs until it is stopped",
 }
@@ -84,7 +85,8 @@ def shop(sandbox: Sandbox) -> Path:
     for name, content in SHOP.items():
         sandbox.write(path / name, content)
     with sandbox.registry() as registry:
-        registry.usage.report_tool("mcp__github__delete_repository", registry.at(str(path)))
+        for name in ("mcp__github__delete_repository", "mcp__git__git_push"):
+            registry.usage.report_tool(name, registry.at(str(path)))
     sandbox.remit("memory", "export", "--all", "--output", "memory.jsonl", cwd=path)
     return path
 

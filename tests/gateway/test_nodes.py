@@ -18,7 +18,7 @@ from support.sandbox import Sandbox
 
 pytestmark = [pytest.mark.anyio, needs_postgres]
 
-SECOND = 1.0
+SECONDS = 60  # a slow day is no failure: the polls are off, so only a notification can tell
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +38,8 @@ def address(databases: Databases, monkeypatch: pytest.MonkeyPatch) -> str:
         return PostgresDatabase(made, patience=patience)
 
     monkeypatch.setattr(remit.store.open_store, "open_database", opened)
+    monkeypatch.setattr("remit.store.postgres.revision_listener.POLL", 600)
+    monkeypatch.setattr("remit.gateway.change_feed.FALLBACK", 600)
     return made
 
 
@@ -53,7 +55,7 @@ def links() -> FakeLinks:
 
 
 async def announced(changes: AsyncIterator[EndpointChange]) -> EndpointChange:
-    with anyio.fail_after(SECOND):
+    with anyio.fail_after(SECONDS):
         return await anext(changes)
 
 
@@ -67,7 +69,7 @@ def query(address: str, text: str) -> list[Any]:
         return found.fetchall()
 
 
-async def test_a_tool_that_one_node_finds_is_announced_and_callable_at_another_within_a_second(
+async def test_a_tool_that_one_node_finds_is_announced_and_callable_at_another_by_notification(
     sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
     links.stocks["git"] = UpstreamError("`git` does not answer")
@@ -82,7 +84,7 @@ async def test_a_tool_that_one_node_finds_is_announced_and_callable_at_another_w
         assert told(await call(two, "git__merge")) == "git did merge"
 
 
-async def test_trust_counts_at_every_node_within_a_second(
+async def test_trust_counts_at_every_node_by_notification(
     sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
     sandbox.write(shop / ".mcp.json", servers("till"))
@@ -98,7 +100,7 @@ async def test_trust_counts_at_every_node_within_a_second(
         assert told(await call(served, "till__open")) == "till did open"
 
 
-async def test_a_pushed_state_counts_at_every_node_within_a_second(
+async def test_a_pushed_state_counts_at_every_node_by_notification(
     sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
     rules = '[states.online]\npush = true\n[tools."git__push"]\nstates = ["online"]\n'
@@ -153,7 +155,7 @@ def listening(address: str) -> list[Any]:
 
 
 async def until(is_so: Callable[[], bool]) -> None:
-    with anyio.fail_after(10):
+    with anyio.fail_after(SECONDS):
         while not is_so():
             await anyio.sleep(0.01)
 
