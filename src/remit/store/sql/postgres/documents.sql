@@ -31,7 +31,9 @@ with asked as (
 ), found as materialized (
     select term, document_id, weight, size
     from document_terms
-    where term = any (array(select value from json_each(:terms))) and document_id = any (cast(:known as bigint[]))
+    where term = any (array(select value from json_each(:terms)))
+        -- Not `= any`, here and below: a prepared query would compare each row with each id.
+        and document_id in (select unnest(cast(:known as bigint[])))
 ), rarities as (
     select term, greatest(ln((cast(:count as double precision) - count(*) + 0.5) / (count(*) + 0.5)), 1e-6) as rarity
     from found
@@ -47,7 +49,7 @@ select
 from found f
 join asked a using (term)
 join rarities r using (term)
-where cast(:among as text) is null or f.document_id = any (cast(:among as bigint[]))
+where cast(:among as text) is null or f.document_id in (select unnest(cast(:among as bigint[])))
 group by f.document_id
 order by words desc, f.document_id
 limit :most
@@ -63,14 +65,14 @@ where not exists (
 -- name: documents_by_meaning
 select document_id, - (vector <#> :vector) as meaning
 from vectors
-where model = :model and length(vector) = length(:vector) and document_id = any ({ids_of_documents})
+where model = :model and length(vector) = length(:vector) and document_id in (select unnest({ids_of_documents}))
 order by meaning desc, document_id
 limit :most
 
 -- name: meanings_of_documents
 select document_id, - (vector <#> :vector)
 from vectors
-where model = :model and length(vector) = length(:vector) and document_id = any ({ids_of_documents})
+where model = :model and length(vector) = length(:vector) and document_id in (select unnest({ids_of_documents}))
 
 -- name: indexed_documents (every project)
 select o.id, o.name, o.server, o.body, o.params, o.details, vector_send(v.vector)
