@@ -103,11 +103,33 @@ def test_a_queued_write_whose_project_is_gone_is_kept_and_told(sandbox: Sandbox,
     assert (report.unresolved_saves, "does not exist" in report.next_step) == (1, True)
 
 
+def test_of_the_refused_writes_of_a_project_the_newest_are_kept(sandbox: Sandbox, memory: Memory) -> None:
+    queue = sandbox.database.parent / "memory-queue"
+    with Locked(sandbox.database):
+        for number in range(22):
+            decide(memory, "shop", f"Use number {number}")
+    for file in queue.iterdir():  # as if a person had deleted the project
+        file.write_text(file.read_text(encoding="utf-8").replace('"shop"', '"gone"'), encoding="utf-8")
+    names = sorted(file.name for file in queue.iterdir())
+    assert memory.run_hygiene({"project_id": "shop"}).unresolved_saves == 0
+    assert sorted(file.name for file in queue.iterdir()) == names[2:]
+    assert decide(memory, "shop", "Use SQLite").status == "saved"
+
+
 def test_a_write_that_cannot_even_be_queued_is_refused(sandbox: Sandbox, memory: Memory) -> None:
     (sandbox.database.parent / "memory-queue").write_text("in the way", encoding="utf-8")
     with Locked(sandbox.database), pytest.raises(StoreUnavailableError, match="cannot be written"):
         decide(memory, "shop", "Use SQLite")
     assert recalled(memory, "shop", categories=["decision"]) == []
+
+
+def test_a_queue_takes_a_limited_number_of_writes_and_bytes(tmp_path: Path) -> None:
+    few, small = WriteQueue(str(tmp_path / "few"), most=1), WriteQueue(str(tmp_path / "small"), most_bytes=50)
+    for queue in (few, small):
+        queue.add({"a": "x" * 20}, "x", 1)
+        with pytest.raises(StoreUnavailableError, match="is full: 1 writes"):
+            queue.add({"a": "y" * 20}, "y", 2)
+        assert [write for _, write in queue.waiting()] == [{"a": "x" * 20}]
 
 
 def test_a_folder_with_other_files_is_no_trouble(tmp_path: Path) -> None:

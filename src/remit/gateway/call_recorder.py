@@ -94,7 +94,7 @@ class CallRecorder:
         if done:
             batch = self._batch(inventory, done)
             try:
-                inventory.registry.usage.record_calls(batch, inventory.context)
+                self._record(inventory, batch)
                 inventory.registry.audit.prune()
             except StoreUnavailableError as error:
                 self._spool.add(batch)
@@ -107,6 +107,15 @@ class CallRecorder:
                 self._spool.deliver(inventory.registry.usage.deliver)
                 self._is_behind = False
                 _log.info("all calls of the spool are recorded")
+
+    def _record(self, inventory: Inventory, batch: CallBatch) -> None:
+        usage = inventory.registry.usage
+        try:
+            usage.record_calls(batch, inventory.context)
+        except StoreUnavailableError:
+            raise
+        except Exception:  # one call must not cost the records of the others
+            self._spool.record(batch, usage.deliver)
 
     def _batch(self, inventory: Inventory, done: Sequence[CompletedCall]) -> CallBatch:
         context = inventory.context

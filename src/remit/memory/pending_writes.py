@@ -14,6 +14,7 @@ from remit.memory.writer import MemoryWriter, WritePlan, WriteStamp, Written
 Arguments = Mapping[str, object]
 
 _LOCKED = "the store cannot be written"
+_MOST_REFUSED = 20  # of a project; the oldest are dropped
 
 
 class _Queued(NamedTuple):
@@ -68,6 +69,7 @@ class PendingWrites:
                 self._queue.drop(queued.name)
             else:
                 self._queue.mark(queued.name, {**_raw(queued), "refused": reason})
+                self._drop_refused(queued.arguments.get("project_id"))
         return True
 
     def waiting(self, project_id: object) -> list[PendingWrite]:
@@ -77,6 +79,12 @@ class PendingWrites:
             for queued in self._queued()
             if queued.arguments.get("project_id") == project_id
         ]
+
+    def _drop_refused(self, project_id: object) -> None:
+        refused = [queued for queued in self._queued() if queued.refused is not None]
+        names = [queued.name for queued in refused if queued.arguments.get("project_id") == project_id]
+        for name in names[:-_MOST_REFUSED]:
+            self._queue.drop(name)
 
     def _queued(self) -> list[_Queued]:
         read = [_read(name, write) for name, write in self._queue.waiting()]

@@ -23,6 +23,23 @@ class CallBatch(NamedTuple):
         """Return it as values for a JSON file."""
         return {**self._asdict(), "used": list(self.used), "entries": list(self.entries)}
 
+    def halves(self) -> "tuple[CallBatch, ...]":
+        """Return two batches with ids of their own, audit entries first; none if it cannot be divided."""
+        if self.used and self.entries:
+            return self._part("a", (), self.entries), self._part("b", self.used, ())
+        middle = (len(self.used) + len(self.entries)) // 2  # one of them is empty
+        if middle == 0:
+            return ()
+        return (
+            self._part("a", self.used[:middle], self.entries[:middle]),
+            self._part("b", self.used[middle:], self.entries[middle:]),
+        )
+
+    def _part(
+        self, mark: str, used: Sequence[tuple[Key, CallOutcome]], entries: Sequence[AuditEntry]
+    ) -> "CallBatch":
+        return self._replace(id=self.id + mark, used=used, entries=entries)
+
 
 def read_batch(written: Mapping[str, Any]) -> CallBatch:
     """Read a batch that `as_json` wrote.

@@ -1,0 +1,23 @@
+"""Batches of calls can be divided."""
+
+from typing import Any
+
+from remit.decision.projects import Workspace, identify
+from remit.usage.call_batch import CallBatch
+
+SHOP = Workspace("/code/shop", "/code/shop", identify("/code/shop"))
+
+
+def divided(used: Any, entries: Any) -> list[tuple[str, Any, Any]]:
+    halves = CallBatch("id", 1, "claude-code", SHOP, used, entries).halves()
+    return [(half.id, list(half.used), list(half.entries)) for half in halves]
+
+
+def test_audit_entries_are_divided_from_uses_first() -> None:
+    assert divided([1, 2], [3]) == [("ida", [], [3]), ("idb", [1, 2], [])]
+
+
+def test_each_half_has_some_calls_and_a_single_one_has_no_halves() -> None:
+    assert divided([1, 2, 3], []) == [("ida", [1], []), ("idb", [2, 3], [])]
+    assert divided([], [1, 2]) == [("ida", [], [1]), ("idb", [], [2])]
+    assert divided([1], []) == divided([], [1]) == divided([], []) == []
