@@ -14,7 +14,7 @@ from remit.decision.client_reports import CallOutcome
 from remit.errors import StoreCorruptError, StoreUnavailableError
 from remit.files.checkout import locate
 from remit.gateway.call_spool import CallSpool
-from remit.policy.audit import AuditEntry, AuditOutcome, CallQuery
+from remit.policy.audit import AuditEntry, CallQuery
 from remit.upstream.ports import ServerLists
 from remit.usage.call_batch import CallBatch
 from support.gateway_fakes import FakeLinks, call, endpoint, names, offered
@@ -77,20 +77,7 @@ def refused(sandbox: Sandbox) -> list[str]:
 
 
 def entry(tool: str) -> AuditEntry:
-    return AuditEntry(
-        called_at=1000,
-        endpoint="/",
-        client="claude-code",
-        agent=None,
-        principal=None,
-        tool=tool,
-        verdict="visible",
-        gate=None,
-        outcome=AuditOutcome.DONE,
-        duration_ms=1,
-        bytes_in=0,
-        bytes_out=0,
-    )
+    return AuditEntry(5, "", "claude-code", None, None, tool, "visible", None, "done", 7, 2, 3)
 
 
 @needs_postgres

@@ -1,9 +1,12 @@
-"""Batches of calls can be divided."""
+"""Batches of calls can be written to files and divided."""
 
+import json
 from typing import Any
 
+from remit.decision.client_reports import CallOutcome
 from remit.decision.projects import Workspace, identify
-from remit.usage.call_batch import CallBatch
+from remit.policy.audit import AuditEntry
+from remit.usage.call_batch import CallBatch, read_batch
 
 SHOP = Workspace("/code/shop", "/code/shop", identify("/code/shop"))
 
@@ -11,6 +14,12 @@ SHOP = Workspace("/code/shop", "/code/shop", identify("/code/shop"))
 def divided(used: Any, entries: Any) -> list[tuple[str, Any, Any]]:
     halves = CallBatch("id", 1, "claude-code", SHOP, used, entries).halves()
     return [(half.id, list(half.used), list(half.entries)) for half in halves]
+
+
+def test_a_batch_is_read_as_it_was_written() -> None:
+    entry = AuditEntry(5, "", "claude-code", None, None, "Bash", "visible", None, "done", 7, 2, 3)
+    batch = CallBatch("id", 1, "claude-code", SHOP, [(("Bash", None), CallOutcome(call_id="c"))], [entry])
+    assert read_batch(json.loads(json.dumps(batch.as_json()))) == batch
 
 
 def test_audit_entries_are_divided_from_uses_first() -> None:
