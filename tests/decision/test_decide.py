@@ -5,7 +5,7 @@ import pytest
 from remit.decision.agents import Agent, AgentProfile
 from remit.decision.context import shorten
 from remit.decision.decide import GATES, UNKNOWN, Verdict, decide, explain
-from remit.decision.definitions.project_lock import ProjectLock
+from remit.decision.definitions.project_lock import LockedServer, ProjectLock, relative
 from remit.decision.gate_rules import status_reason
 from remit.decision.gates import Gate
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
@@ -245,3 +245,12 @@ def test_what_differs_from_the_projects_lock_is_held_unless_the_lock_is_written_
     assert "`remit.lock` is invalid" in decision.reason
     assert "`remit lock --check` shows what differs" in (decision.unlock or "")
     assert decide(tool, replace(here, ignores_lock=True)).is_available
+
+
+def test_a_lock_has_the_instructions_of_a_projects_servers_alone() -> None:
+    tool = server(scope=Scope.PROJECT, workspace=SHOP)
+    key = (relative(tool.source, SHOP.dir), tool.server or "")
+    lock = ProjectLock(SHOP.dir, {key: LockedServer("e", instructions="pin")})
+    assert lock.instructions_of(tool) == "pin"
+    assert lock.instructions_of(tool._replace(server="other")) is None
+    assert lock.instructions_of(tool._replace(scope=Scope.GLOBAL)) is None

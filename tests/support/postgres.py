@@ -37,6 +37,9 @@ _OPTIONS = {
 }
 
 
+_NUMBERS = count(1)
+
+
 @cache
 def binaries() -> Path | None:
     """The folder of PostgreSQL's programs; None where the package is not installed."""
@@ -98,6 +101,15 @@ class PostgresServer:
             "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port), "-t", str(_SECONDS), retry=True
         )
 
+    def create_database(self) -> str:
+        """Make an empty database."""
+        import psycopg  # not installed everywhere
+
+        name = f"empty_{os.getpid()}_{next(_NUMBERS)}"
+        with psycopg.connect(self.address(), autocommit=True) as connection:
+            connection.execute(f"create database {name} template template0".encode())
+        return self.address(name)
+
     def stop(self, signal: int = signal.SIGQUIT) -> None:
         if self._process is not None:
             self._process.send_signal(signal)
@@ -136,7 +148,6 @@ class PostgresServer:
         return self._folder / "programs/bin"
 
 
-_NUMBERS = count(1)
 STANDING_IN: dict[str, str] = {}  # addresses of the databases that stand in for paths
 
 
@@ -158,9 +169,7 @@ class Databases:
         return self.server.address(name)
 
     def create_empty(self) -> str:
-        name = f"empty_{os.getpid()}_{next(_NUMBERS)}"
-        self._connection.execute(f"create database {name} template template0")
-        return self.server.address(name)
+        return self.server.create_database()
 
     def drop(self, address: str) -> None:
         self._connection.execute(f"drop database {address.rpartition('/')[2]} with (force)")

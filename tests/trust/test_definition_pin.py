@@ -5,7 +5,7 @@ import json
 import pytest
 
 from remit.decision.tools import Definition
-from remit.trust.definition_pin import canonical, canonical_text, pin_of
+from remit.trust.definition_pin import canonical, canonical_text, instructions_pin, pin_of
 from support.listed_tools import defined, tool
 
 
@@ -127,3 +127,9 @@ def test_a_number_is_no_date() -> None:
 def test_a_definition_that_no_server_sent_is_pinned_by_its_parts() -> None:
     said = Definition(name="x", description="Hi", annotations=json.dumps({"readOnlyHint": True}))
     assert canonical(said) == {"name": "x", "description": "Hi", "annotations": {"readOnlyHint": True}}
+
+
+def test_the_instructions_of_a_server_have_a_pin_of_their_own() -> None:
+    assert instructions_pin("Read first.") == instructions_pin("Read  first.\n")
+    assert instructions_pin("Read first.") != instructions_pin("Write first.")
+    assert instructions_pin(None) == instructions_pin("")

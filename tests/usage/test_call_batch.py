@@ -5,8 +5,9 @@ from typing import Any
 
 from remit.decision.client_reports import CallOutcome
 from remit.decision.projects import Workspace, identify
-from remit.policy.audit import AuditEntry
+from remit.policy.audit import AuditEntry, CallQuery
 from remit.usage.call_batch import CallBatch, read_batch
+from support.sandbox import Sandbox
 
 SHOP = Workspace("/code/shop", "/code/shop", identify("/code/shop"))
 
@@ -30,3 +31,14 @@ def test_each_half_has_some_calls_and_a_single_one_has_no_halves() -> None:
     assert divided([1, 2, 3], []) == [("ida", [1], []), ("idb", [2, 3], [])]
     assert divided([], [1, 2]) == [("ida", [], [1]), ("idb", [], [2])]
     assert divided([1], []) == divided([], [1]) == divided([], []) == []
+
+
+def test_a_batch_that_waited_for_the_store_is_recorded_once(sandbox: Sandbox) -> None:
+    shop = str(sandbox.project("shop"))
+    entry = AuditEntry(5, "", "claude-code", None, None, "Bash", "visible", None, "done", 7, 2, 3)
+    with sandbox.registry() as registry:
+        here = registry.at(shop)
+        batch = CallBatch("id", 1, "claude-code", here.workspace, [], [entry])
+        for _ in range(2):
+            registry.usage.deliver(batch)
+        assert registry.audit.find(CallQuery(), here).entries == [entry]
