@@ -9,7 +9,6 @@ from typing import Any
 import anyio
 import pytest
 
-import remit.store.open_store
 from remit.decision.client_reports import CallOutcome
 from remit.errors import StoreCorruptError, StoreUnavailableError
 from remit.files.checkout import locate
@@ -18,7 +17,7 @@ from remit.policy.audit import AuditEntry, CallQuery
 from remit.upstream.ports import ServerLists
 from remit.usage.call_batch import CallBatch
 from support.gateway_fakes import FakeLinks, call, endpoint, names, offered
-from support.postgres import Databases, needs_postgres, postgres_databases
+from support.postgres import Databases, needs_postgres, open_everywhere, postgres_databases
 from support.sandbox import Sandbox
 
 pytestmark = pytest.mark.anyio
@@ -35,14 +34,8 @@ def databases() -> Generator[Databases]:
 @pytest.fixture
 def address(databases: Databases, monkeypatch: pytest.MonkeyPatch) -> str:
     """The database that every gateway opens."""
-    from remit.store.postgres.postgres_database import PostgresDatabase
-
     made = databases.create()
-
-    def opened(place: str, *, patience: float = 5.0) -> PostgresDatabase:  # noqa: ARG001
-        return PostgresDatabase(made, patience=patience)
-
-    monkeypatch.setattr(remit.store.open_store, "open_database", opened)
+    open_everywhere(monkeypatch, made)
     return made
 
 

@@ -7,13 +7,12 @@ from typing import Any
 import anyio
 import pytest
 
-import remit.store.open_store
 from remit.errors import UpstreamError
 from remit.gateway.ports import EndpointChange
 from remit.upstream.ports import ServerLists
 from support.builders import servers
 from support.gateway_fakes import FakeLinks, call, endpoint, names, offered, told
-from support.postgres import Databases, needs_postgres, postgres_databases
+from support.postgres import Databases, needs_postgres, open_everywhere, postgres_databases
 from support.sandbox import Sandbox
 
 pytestmark = [pytest.mark.anyio, needs_postgres]
@@ -30,14 +29,8 @@ def databases() -> Generator[Databases]:
 @pytest.fixture
 def address(databases: Databases, monkeypatch: pytest.MonkeyPatch) -> str:
     """The database that every node opens."""
-    from remit.store.postgres.postgres_database import PostgresDatabase
-
     made = databases.create()
-
-    def opened(place: str, *, patience: float = 5.0) -> PostgresDatabase:  # noqa: ARG001
-        return PostgresDatabase(made, patience=patience)
-
-    monkeypatch.setattr(remit.store.open_store, "open_database", opened)
+    open_everywhere(monkeypatch, made)
     monkeypatch.setattr("remit.store.postgres.revision_listener.POLL", 600)
     monkeypatch.setattr("remit.gateway.change_feed.FALLBACK", 600)
     return made

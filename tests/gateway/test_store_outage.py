@@ -9,12 +9,11 @@ from typing import Any
 import anyio
 import pytest
 
-import remit.store.open_store
 from remit.gateway.call_spool import CallSpool
 from remit.policy.audit import CallQuery
 from remit.upstream.ports import ServerLists
 from support.gateway_fakes import FakeLinks, call, endpoint, names, offered, told
-from support.postgres import PostgresServer, needs_postgres
+from support.postgres import PostgresServer, needs_postgres, open_everywhere
 from support.sandbox import Sandbox
 
 pytestmark = [pytest.mark.anyio, needs_postgres]
@@ -34,14 +33,7 @@ def mortal() -> Generator[PostgresServer]:
 @pytest.fixture
 def server(mortal: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> PostgresServer:
     """The server, with a new database that has every store."""
-    from remit.store.postgres.postgres_database import PostgresDatabase
-
-    address = mortal.create_database()
-
-    def opened(place: str, *, patience: float = 5.0) -> PostgresDatabase:  # noqa: ARG001
-        return PostgresDatabase(address, patience=patience)
-
-    monkeypatch.setattr(remit.store.open_store, "open_database", opened)
+    open_everywhere(monkeypatch, mortal.create_database())
     return mortal
 
 

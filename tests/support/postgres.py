@@ -193,6 +193,18 @@ def postgres_databases() -> Generator[Databases]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def open_everywhere(patch: pytest.MonkeyPatch, address: str) -> None:
+    """Open one database wherever a store is opened."""
+    from remit.store.postgres.postgres_database import (
+        PostgresDatabase,  # its driver is not installed everywhere
+    )
+
+    def opened(place: str, *, patience: float = 5.0) -> PostgresDatabase:  # noqa: ARG001
+        return PostgresDatabase(address, patience=patience)
+
+    patch.setattr(remit.store.open_store, "open_database", opened)
+
+
 _SCOPE_RULE = re.compile(r"\(t\.scope in \(.*?or t\.project_hash = %\(project\)s\)\)\)", re.S)
 _OF_PROJECT = re.compile(r"\b(?:\w+\.)?(?:project_hash|project) = %\(project\)s")
 
