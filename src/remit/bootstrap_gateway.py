@@ -12,12 +12,12 @@ from remit.files.bounded_reader import this_machine
 
 if TYPE_CHECKING:
     from remit.files.bounded_reader import Machine
+    from remit.gateway.access.token_grants import Tokens
     from remit.gateway.ports import Endpoint, EndpointSpec
     from remit.gateway.requests.call_metrics import CallMetrics
     from remit.gateway.transports.lifecycle import GatewayOpeners
     from remit.gateway.transports.operations import StoreHealth
     from remit.gateway.transports.status_files import StatusFiles
-    from remit.gateway.transports.token_grants import Tokens
     from remit.scanning.ports import Upstreams
     from remit.upstream.launch.launch_resources import LaunchResources
     from remit.upstream.oauth.server_login import ServerLogin
@@ -101,11 +101,11 @@ def open_tokens() -> "Tokens":
     machine = this_machine()
     place = store_place(machine).place
     if settings.is_address(place):
-        from remit.gateway.transports.stored_tokens import StoredTokens
+        from remit.gateway.access.stored_tokens import StoredTokens
         from remit.store.postgres.gateway_tokens import SqlTokens
 
         return StoredTokens(SqlTokens(place))
-    from remit.gateway.transports.token_file import TokenFile
+    from remit.gateway.access.token_file import TokenFile
 
     return TokenFile(data_directory(machine))
 

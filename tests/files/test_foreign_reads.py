@@ -22,7 +22,7 @@ OWN = {
     "gateway/results/result_store.py": "Remit's data",
     "gateway/transports/status_files.py": "Remit's data, and /proc",
     "gateway/transports/stdio_server.py": "replaces streams",
-    "gateway/transports/token_file.py": "Remit's data",
+    "gateway/access/token_file.py": "Remit's data",
     "hooks/guarded_answer.py": "/dev/null and /proc",
     "hooks/hook_command.py": "/dev/null",
     "hooks/hook_log.py": "Remit's data",

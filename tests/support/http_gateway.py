@@ -9,6 +9,7 @@ import anyio
 import httpx2
 
 from remit.decision.projects import Project, identify
+from remit.gateway.access.token_grants import Grant
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.requests.call_metrics import CallMetrics
 from remit.gateway.transports.endpoint_pool import EndpointPool
@@ -17,7 +18,6 @@ from remit.gateway.transports.http_routes import GatewayApp, GatewaySite
 from remit.gateway.transports.http_server import allow_origins, serve_http
 from remit.gateway.transports.operations import GatewayState, Operations, StoreHealth
 from remit.gateway.transports.socket_server import Address, bind_socket
-from remit.gateway.transports.token_grants import Grant
 from support.stub_endpoint import StubEndpoint, opened
 
 SHOP = identify("/code/shop")

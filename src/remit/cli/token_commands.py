@@ -19,7 +19,7 @@ from remit.cli.options import JSON, NOTHING_DONE
 
 if TYPE_CHECKING:
     from remit.cli.json_output import Shape
-    from remit.gateway.transports.token_grants import Grant
+    from remit.gateway.access.token_grants import Grant
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.@-]{0,63}", re.ASCII)
 

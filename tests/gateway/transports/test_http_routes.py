@@ -12,9 +12,9 @@ from mcp.client.streamable_http import streamable_http_client
 
 from remit.decision.projects import identify
 from remit.errors import AgentError
+from remit.gateway.access.token_grants import Grant, digest
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.transports.host_check import HostCheck
-from remit.gateway.transports.token_grants import Grant, digest
 from support.http_gateway import ACCEPT, BLOG, SHOP, Gateway, gateway
 from support.stub_endpoint import StubEndpoint
 

@@ -12,9 +12,9 @@ import httpx2
 import pytest
 from mcp import Client
 
+from remit.gateway.access.token_grants import Grant, digest
 from remit.gateway.requests.call_metrics import CallMetrics, Metric, Sample, prometheus_text
 from remit.gateway.transports.operations import StoreHealth
-from remit.gateway.transports.token_grants import Grant, digest
 from support.http_gateway import SHOP, gateway
 from support.processes import ServedProject
 

@@ -20,12 +20,12 @@ from starlette.types import Receive, Scope, Send
 
 from remit.decision.projects import Project, called
 from remit.errors import RemitError, ServingError, StoreError, TokenError
+from remit.gateway.access.principals import Principal, Role
+from remit.gateway.access.token_grants import Grant, find_grant
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.transports.endpoint_pool import EndpointPool
 from remit.gateway.transports.host_check import HostCheck
 from remit.gateway.transports.operations import Operations
-from remit.gateway.transports.token_grants import Grant, find_grant
-from remit.memory.scope_gate import memory_id
 from remit.protocol.json_rpc import ErrorCode
 
 MAX_STATE_BYTES = 2**18
@@ -55,6 +55,7 @@ class Route(NamedTuple):
     """The target of a URL."""
 
     spec: EndpointSpec
+    role: Role  # of the principal in its project
     is_state: bool
 
 
@@ -91,20 +92,21 @@ class GatewayApp:
         if scope["path"] == "/ready":
             return self._site.operations.ready()
         grants = self._site.grants()
-        grant = _grant(headers.get("authorization"), grants)
+        principal = _principal(headers.get("authorization"), grants)
         is_push = scope["path"].endswith("/state")
         self._wants_tokens |= bool(grants)  # stays set: revoking the last token must not open the gateway
-        if grant is None and (is_push or self._wants_tokens):
+        if principal is None and (is_push or self._wants_tokens):
             return _unauthorized(has_tried="authorization" in headers)
-        if scope["path"] == "/metrics" and (grant is None or grant.is_unbound):  # it counts every project
+        if scope["path"] == "/metrics" and (
+            principal is None or principal.is_unbound
+        ):  # it counts every project
             return self._site.operations.metrics()
-        route = await self._route(scope["path"], grant)
+        route = await self._route(scope["path"], principal)
         if route is None:
             return _refusal(404, "there is no such endpoint")
-        scope["remit.principal"] = None if grant is None else grant.name
-        scope["remit.bound_projects"] = None if grant is None else _bound_projects(grant)
-        if grant is not None:
-            scope["user"] = _user(grant)  # the SDK binds sessions to it
+        scope["remit.principal"], scope["remit.role"] = principal, route.role
+        if principal is not None:
+            scope["user"] = _user(principal)  # the SDK binds sessions to it
         if route.is_state:
             return await self._push(route.spec.directory, Request(scope, receive))
         return await self._serve(route.spec, scope, receive, send)
@@ -119,20 +121,19 @@ class GatewayApp:
         await served.answer(scope, receive, send)
         return None
 
-    async def _route(self, path: str, grant: Grant | None) -> Route | None:
-        """Find the target of a path; return None if it does not exist or is not granted."""
+    async def _route(self, path: str, principal: Principal | None) -> Route | None:
+        """Find the target of a path; return None if it does not exist or is not for this principal."""
         found = _PATH.fullmatch(path)
         if found is None or (found["what"] == "state" and (found["agents"] or found["room"])):
             return None
-        project = await self._project(found["project"], grant)
+        project = await self._project(found["project"], principal)
+        role = None if project is None else _role(principal, project)
         agent, *parents = found["agents"].split("/a/")[:0:-1] or [None]
-        agent = agent if grant is None else grant.agent(agent)
+        agent = agent if principal is None else principal.agent(agent)
         is_state = found["what"] == "state"
         # A parent's servers may be inherited, so a token must include all agents of the path.
         chain = (agent, *parents)
-        if project is None or not all(
-            grant is None or _reaches(grant, each, is_state=is_state) for each in chain
-        ):
+        if project is None or role is None or not _reaches(principal, chain, role, is_state=is_state):
             return None
         default = self._site.default
         directory = default.directory if project == self._site.project else project.path
@@ -143,20 +144,17 @@ class GatewayApp:
                 parents=tuple(filter(None, parents)) if agent else default.parents,
                 room=found["room"] or default.room,
             ),
+            role,
             is_state,
         )
 
-    async def _project(self, name: str | None, grant: Grant | None) -> Project | None:
+    async def _project(self, name: str | None, principal: Principal | None) -> Project | None:
         usual = self._site.project
         if name is None:
-            project = usual if grant is None else grant.default_project(usual)
-        else:
-            granted = () if grant is None else grant.projects
-            stored = await anyio.to_thread.run_sync(self._site.projects)
-            project = called(name, {usual, *granted, *stored})
-        if project is None or not (grant is None or grant.reaches(project)):
-            return None
-        return project
+            return usual if principal is None else principal.default_project(usual)
+        own = () if principal is None else principal.projects or ()
+        stored = await anyio.to_thread.run_sync(self._site.projects)
+        return called(name, {usual, *own, *stored})
 
     async def _push(self, directory: str, request: Request) -> Response:
         """Store the states that an application reports."""
@@ -191,22 +189,30 @@ async def _body(request: Request, most: int) -> bytes | None:
     return bytes(body)
 
 
-def _grant(authorization: str | None, grants: Sequence[Grant]) -> Grant | None:
+def _principal(authorization: str | None, grants: Sequence[Grant]) -> Principal | None:
     found = None if authorization is None else _BEARER.fullmatch(authorization)
-    return None if found is None else find_grant(found[1], grants)
+    grant = None if found is None else find_grant(found[1], grants)
+    return None if grant is None else grant.principal
 
 
-def _reaches(grant: Grant, agent: str | None, *, is_state: bool) -> bool:
-    """Check a grant; states unlock tools, so agent tokens cannot push them."""
-    return not grant.agents if is_state else grant.reaches_agent(agent)
+def _role(principal: Principal | None, project: Project) -> Role | None:
+    """Return the role in a project; without a principal, it is that of this machine's user."""
+    return Role.ADMIN if principal is None else principal.role_in(project)
 
 
-def _bound_projects(grant: Grant) -> frozenset[str] | None:
-    return frozenset(map(memory_id, grant.projects)) if grant.projects else None
+def _reaches(
+    principal: Principal | None, agents: Sequence[str | None], role: Role, *, is_state: bool
+) -> bool:
+    """Check the agents of a URL; states unlock tools, so neither agents nor readers push them."""
+    if principal is None:
+        return True
+    if is_state:
+        return not principal.agents and role.includes(Role.USER)
+    return all(map(principal.reaches_agent, agents))
 
 
-def _user(grant: Grant) -> AuthenticatedUser:
-    return AuthenticatedUser(AccessToken(token="", client_id=grant.name, scopes=[]))
+def _user(principal: Principal) -> AuthenticatedUser:
+    return AuthenticatedUser(AccessToken(token="", client_id=principal.name, scopes=[]))
 
 
 def _unauthorized(*, has_tried: bool) -> Response:

@@ -22,7 +22,7 @@ from remit.gateway.transports.operations import GatewayState, Operations
 from remit.gateway.transports.socket_server import GRACE, Address, bind_socket, serve_until_cancelled
 
 if TYPE_CHECKING:
-    from remit.gateway.transports.token_grants import Tokens
+    from remit.gateway.access.token_grants import Tokens
 
 _EXPOSED_HEADERS = ("Mcp-Session-Id", "WWW-Authenticate")  # readable by web pages
 

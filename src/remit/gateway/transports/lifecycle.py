@@ -20,7 +20,7 @@ from remit.gateway.transports.status_monitor import StatusMonitor
 from remit.upstream.ports import UpstreamPool
 
 if TYPE_CHECKING:  # loaded where they are opened
-    from remit.gateway.transports.token_grants import Tokens
+    from remit.gateway.access.token_grants import Tokens
     from remit.memory.project_memory import Memory
     from remit.registry import Registry
 

@@ -13,11 +13,13 @@ from mcp.shared.dispatcher import DispatchContext
 from mcp.shared.exceptions import MCPError
 from mcp_types.methods import validate_client_request
 
+from remit.gateway.access.principals import Principal
 from remit.gateway.eras.downstream_era import SERVER_INFO
 from remit.gateway.requests.client_request import ClientRequest, ClientSession
 from remit.gateway.requests.dispatcher import Dispatcher
 from remit.gateway.transports.list_encoding import encodable
 from remit.gateway.transports.list_splicing import splice_lists
+from remit.memory.scope_gate import memory_id
 from remit.protocol.constants import LIST_METHODS
 from remit.protocol.era import Era
 from remit.protocol.json_rpc import Answer, JsonRpcError, Params, as_object
@@ -69,7 +71,7 @@ class SdkServer(Server[Any]):
         answer = await call_next(ctx)
         connection = connection_of(ctx)
         capabilities = as_object((ctx.params or {}).get("capabilities"))
-        session = ClientSession(f"http:{connection.session_id}", _principal(ctx), capabilities)
+        session = ClientSession(f"http:{connection.session_id}", _name(_principal(ctx)), capabilities)
         if _STATE not in connection.state:
             self._dispatcher.open_session()
             connection.exit_stack.push_async_callback(self._close_session, connection)
@@ -120,7 +122,7 @@ def _request(ctx: SdkContext) -> ClientRequest:
     era = Era.of(ctx.protocol_version) or Era.SESSION
     if era is Era.SESSION:
         state = connection_of(ctx).state
-        session = state.setdefault(_STATE, ClientSession("http:", principal))
+        session = state.setdefault(_STATE, ClientSession("http:", _name(principal)))
     return ClientRequest(
         cast(str | int, ctx.request_id),
         ctx.method,
@@ -128,9 +130,9 @@ def _request(ctx: SdkContext) -> ClientRequest:
         _Channel(outbound),
         era,
         session,
-        principal,
-        f"principal:{principal or ''}",
-        _bound_projects(ctx),
+        _name(principal),
+        f"principal:{_name(principal) or ''}",
+        _bound_projects(principal),
     )
 
 
@@ -144,11 +146,15 @@ def _check(ctx: SdkContext) -> None:
         raise MCPError(types.INVALID_PARAMS, "Invalid request parameters", "")
 
 
-def _bound_projects(ctx: SdkContext) -> frozenset[str] | None:
-    """Return the projects that the token is bound to; None: any."""
-    return None if ctx.request is None else ctx.request.scope["remit.bound_projects"]
-
-
-def _principal(ctx: SdkContext) -> str | None:
-    """Return the name of the request's token."""
+def _principal(ctx: SdkContext) -> Principal | None:
     return None if ctx.request is None else ctx.request.scope.get("remit.principal")
+
+
+def _name(principal: Principal | None) -> str | None:
+    return None if principal is None else principal.name
+
+
+def _bound_projects(principal: Principal | None) -> frozenset[str] | None:
+    """Return the projects whose memory the principal may read; None: any."""
+    projects = None if principal is None else principal.projects
+    return None if projects is None else frozenset(map(memory_id, projects))

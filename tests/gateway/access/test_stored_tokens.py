@@ -7,8 +7,8 @@ import pytest
 
 from remit.decision.projects import identify
 from remit.errors import TokenError
-from remit.gateway.transports.stored_tokens import StoredTokens
-from remit.gateway.transports.token_grants import find_grant
+from remit.gateway.access.stored_tokens import StoredTokens
+from remit.gateway.access.token_grants import find_grant
 from support.postgres import Databases, needs_postgres, postgres_databases
 from support.sandbox import Sandbox
 

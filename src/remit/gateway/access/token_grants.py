@@ -8,6 +8,7 @@ from hmac import compare_digest
 from typing import Protocol
 
 from remit.decision.projects import Project
+from remit.gateway.access.principals import Membership, Principal, Role
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,28 +19,14 @@ class Grant:
     digest: str
     projects: tuple[Project, ...] = ()  # empty: every project
     agents: tuple[str, ...] = ()  # empty: every agent and the main session
+    role: Role = Role.USER
     created_at: int = 0  # Unix milliseconds
 
     @property
-    def is_unbound(self) -> bool:
-        """Whether it includes every project and every agent."""
-        return not self.projects and not self.agents
-
-    def default_project(self, usual: Project) -> Project:
-        """Return the project for a URL that names none: the grant's own if it has exactly one."""
-        return self.projects[0] if len(self.projects) == 1 else usual
-
-    def reaches(self, project: Project) -> bool:
-        """Check whether it includes a project."""
-        return not self.projects or project in self.projects
-
-    def reaches_agent(self, agent: str | None) -> bool:
-        """Check whether it includes an agent."""
-        return not self.agents or agent in self.agents
-
-    def agent(self, asked: str | None) -> str | None:
-        """Return the agent for a URL: the grant's own if the URL names none and it has exactly one."""
-        return self.agents[0] if asked is None and len(self.agents) == 1 else asked
+    def principal(self) -> Principal:
+        """The principal that its bearer is."""
+        membership = Membership(role=self.role, projects=self.projects or None)
+        return Principal(name=self.name, memberships=(membership,), agents=self.agents)
 
 
 class Tokens(Protocol):

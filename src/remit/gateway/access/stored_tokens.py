@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from remit.decision.projects import Project
 from remit.errors import StoreError, TokenError
-from remit.gateway.transports.token_grants import Grant, digest, new_token
+from remit.gateway.access.token_grants import Grant, digest, new_token
 
 
 class TokenRows(Protocol):

@@ -10,7 +10,7 @@ from remit.decision.projects import Project
 from remit.errors import TokenError
 from remit.files import private_files
 from remit.files.file_lock import file_lock
-from remit.gateway.transports.token_grants import Grant, digest, new_token
+from remit.gateway.access.token_grants import Grant, digest, new_token
 
 FILE = "tokens.json"
 

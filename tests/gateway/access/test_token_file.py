@@ -11,8 +11,8 @@ import pytest
 
 from remit.decision.projects import identify
 from remit.errors import TokenError
-from remit.gateway.transports.token_file import TokenFile
-from remit.gateway.transports.token_grants import find_grant
+from remit.gateway.access.token_file import TokenFile
+from remit.gateway.access.token_grants import find_grant
 
 SHOP = identify("/code/shop")
 
