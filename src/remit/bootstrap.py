@@ -115,7 +115,7 @@ def open_configuration_file(layer: "ConfigurationLayer", workspace: "Workspace")
     """Open the user's file for all projects, or one of the two files at the root of a checkout, for editing.
 
     Raises:
-        BadFileError: the file is not UTF-8 text, or a link that leads out of the checkout.
+        BadFileError: the file is not UTF-8 text, or reached through a link in the checkout.
         FileChangeError: the file cannot be read.
     """
     from remit.configuration.editable_file import EditableFile

@@ -77,8 +77,52 @@ def test_a_linked_lock_is_not_written_through(world: World, is_there: bool) -> N
         target.write_text("# mine\n")
     (world.repository / "remit.lock").symlink_to(target)
     done = world.attempt("lock", "--no-connect")
-    assert "is a link to a file outside the project" in done.stderr
+    assert f"remit.lock` is a link to `{target}`" in done.stderr
     assert (target.read_text() if target.exists() else None) == ("# mine\n" if is_there else None)
     (world.repository / "remit.lock").unlink()
     world.remit("lock", "--no-connect")
     require((world.repository / "remit.lock").read_text().startswith("# Written"), "a lock can be written")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("remit.toml", ("disable", "till", "--shared")),
+        ("remit.local.toml", ("disable", "till")),
+        ("remit.lock", ("lock", "--no-connect")),
+        ("export.jsonl", ("memory", "export", "--output", "export.jsonl")),
+    ],
+)
+def test_no_file_of_the_repository_is_written_through_a_link_to_another(
+    world: World, name: str, words: tuple[str, ...]
+) -> None:
+    world.declare({}, approved=["till"])
+    world.bring({"till": world.server("till", tool("sum"))})
+    victim = world.repository / ".git/config"
+    world.write(victim, "# mine\n")
+    (world.repository / name).symlink_to(".git/config")
+    done = world.attempt(*words)
+    assert f"{name}` is a link" in done.stderr
+    assert victim.read_text() == "# mine\n"
+    assert (world.repository / name).is_symlink()
+
+
+def test_no_export_goes_through_a_linked_directory_or_into_a_hard_link(world: World) -> None:
+    victim = world.repository / ".git/hooks/pre-commit"
+    world.write(victim, "# mine\n")
+    (world.repository / "out").symlink_to(".git/hooks")
+    (world.repository / "export.jsonl").hardlink_to(victim)
+    for path, reason in (("out/pre-commit", "out` is a link"), ("export.jsonl", "it is a hard link")):
+        assert reason in world.attempt("memory", "export", "--output", path).stderr
+    assert victim.read_text() == "# mine\n"
+
+
+def test_a_hard_link_in_place_of_a_configuration_file_is_replaced(world: World) -> None:
+    world.declare({}, approved=["till"])
+    world.bring({"till": world.server("till", tool("sum"))})
+    victim = world.repository / ".git/description"
+    world.write(victim, "# mine\n")
+    (world.repository / "remit.lock").hardlink_to(victim)
+    world.remit("lock", "--no-connect")
+    assert victim.read_text() == "# mine\n"
+    require((world.repository / "remit.lock").read_text().startswith("# Written"), "a lock is written")

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -66,3 +67,21 @@ def test_where_nothing_tells_the_tree_is_empty(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(process_tree, "PROC", "/nowhere")
     monkeypatch.setattr(process_tree, "_PS", ("/nowhere/ps",))
     assert read_process_tree(()) == ((), (), ())
+
+
+OWN = """
+import os
+from remit.files.process_tree import read_process_tree
+parent = next(each for each in read_process_tree(()).related if each.pid == os.getppid())
+print(parent.program, parent.is_own_program)
+"""
+
+
+def test_a_program_that_its_user_could_have_made_is_told_apart(tmp_path: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root could have made every program")
+    copy = Path(shutil.copy("/bin/sh", tmp_path / "konsole"))
+    for program, expected in (("/bin/sh", "False"), (str(copy), "True")):
+        script = f"{sys.executable} -c '{OWN}'; true"
+        told = subprocess.run([program, "-c", script], capture_output=True, text=True, check=True).stdout
+        assert told.split()[1] == expected

@@ -74,7 +74,19 @@ def test_process_1_that_cannot_be_seen_adopts_as_well() -> None:
         Process(70, 1, session=70, name="sshd"),
         Process(70, 20, session=70, program="kitty"),
         Process(70, 1, session=70, program="python3.12", command=("python3", "/usr/bin/terminator")),
+        Process(70, 1, session=70, program="python3.12", command=("python3", "-Es", "/usr/bin/guake")),
         Process(70, 1, session=70, program="dash", command=("sh", "/home/me/.vscode-server/bin/code-server")),
+        Process(
+            70,
+            1,
+            session=70,
+            program="node",
+            command=(
+                "/home/me/.cursor-server/bin/1/node",
+                "/home/me/.cursor-server/bin/1/out/server-main.js",
+            ),
+            is_own_program=True,
+        ),
         Process(70, 0, session=70, program="bash"),  # entered from outside of a container
         Process(70, 69, session=70, program="bash"),  # by a process that is hidden
         Process(70, 1, session=1, program="bash"),  # the main command of a container
@@ -82,6 +94,28 @@ def test_process_1_that_cannot_be_seen_adopts_as_well() -> None:
 )
 def test_a_line_to_a_login_a_terminal_or_a_container_is_a_persons(origin: Process) -> None:
     assert found(INIT, MANAGER, origin, own(70, session=70)) is None
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        Process(70, 1, session=70, name="konsole", program="konsole", is_own_program=True),  # a copy of bash
+        Process(70, 20, session=70, name="tmux", program="tmux", is_own_program=True),
+        Process(70, 1, session=70, name="sshd", is_own_program=True),  # it hides what it runs
+        Process(70, 1, session=70, program="find", command=("find", "-exec", "remit")),
+        Process(70, 1, session=70, program="ld-linux-x86-64.so.2", command=("ld", "/bin/bash")),
+        Process(70, 1, session=70, program="python3.12", command=("python3", "-c", "run() # terminator")),
+        Process(70, 1, session=70, program="python3.12", command=("python3", "/home/me/terminator")),
+        Process(70, 1, session=70, program="python3.12", command=("python3", "-W", "/usr/bin/guake", "x.py")),
+    ],
+)
+def test_a_program_that_poses_as_a_terminal_is_a_background_process(origin: Process) -> None:
+    assert found(INIT, MANAGER, origin, own(70, session=70)) == BACKGROUND
+
+
+def test_a_program_that_poses_as_the_users_manager_starts_no_terminal() -> None:
+    manager = Process(70, 1, session=70, name="systemd", program="systemd", is_own_program=True)
+    assert found(INIT, manager, own(70, session=70)) == BACKGROUND
 
 
 def test_the_main_process_of_a_container_is_attended() -> None:

@@ -15,7 +15,7 @@ from remit.cli.options import JSON, NOTHING_DONE, PROJECT, confirm
 from remit.errors import BadFileError, NoSuchFileError, NotApprovedError
 from remit.files import private_files
 from remit.files.bounded_reader import FileError, read_bytes
-from remit.files.checkout import leaves_checkout
+from remit.files.checkout import link_in_checkout
 from remit.memory.artifacts import ArtifactKind, StoredArtifact, body_of, name_of
 from remit.memory.project_memory import Memory
 from remit.memory.scope_gate import memory_id
@@ -185,8 +185,10 @@ def export(*, project: str, project_id: str | None, everything: bool, output: st
         for line in lines:
             sys.stdout.write(f"{line}\n")
         return
-    if leaves_checkout(output):
-        raise BadFileError(f"`{output}` links outside the checkout", hint="name another file")
+    if (link := link_in_checkout(output)) is not None:
+        raise BadFileError(
+            f"`{link}` is a link; Remit does not write through links in a project", hint="name another file"
+        )
     try:
         with open(output, "w", encoding="utf-8", opener=private_files.open_private) as file:
             file.writelines(f"{line}\n" for line in lines)

@@ -2,13 +2,13 @@
 
 import os
 
-from remit.decision.scopes import is_at_or_below
 from remit.errors import BadFileError
+from remit.files.checkout import link_in_checkout
 from remit.files.safe_changes import change_file, read_exactly
 
 
 class EditableFile:
-    """A configuration file as last read; one of a checkout is never a link that leads out of it."""
+    """A configuration file as last read; one of a checkout is never reached through a link."""
 
     def __init__(self, path: str, *, checkout: str | None = None) -> None:
         self.path = path
@@ -38,11 +38,11 @@ class EditableFile:
         self._found = text or None
 
     def _require_own(self) -> None:
-        checkout = self._checkout
-        if checkout is not None and not is_at_or_below(os.path.realpath(self.path), checkout):
+        link = None if self._checkout is None else link_in_checkout(self.path, self._checkout)
+        if link is not None:
             raise BadFileError(
-                f"`{self.path}` is a link to a file outside the project; Remit does not write through it",
-                hint="replace the link with a file of your own",
+                f"`{link}` is a link to `{os.readlink(link)}`; no link in a project is written through",
+                hint="replace the link with a file or directory of your own, and run the command again",
             )
 
     def _read(self) -> str | None:

@@ -10,7 +10,7 @@ import os
 import stat
 
 from remit.decision.projects import Workspace, identify
-from remit.decision.scopes import ancestors, is_at_or_below
+from remit.decision.scopes import ancestors
 from remit.errors import NoSuchDirectoryError
 from remit.files.bounded_reader import FileError, read_bytes
 
@@ -33,12 +33,15 @@ def checkout_of(dir: str) -> str | None:
     return next((parent for parent in ancestors(dir) if os.path.lexists(os.path.join(parent, ".git"))), None)
 
 
-def leaves_checkout(path: str) -> bool:
-    """Tell whether a path inside the checkout of the working directory leads out of it by a link."""
-    here = os.getcwd()
-    checkout = checkout_of(here) or here
-    is_inside = is_at_or_below(os.path.abspath(path), checkout)
-    return is_inside and not is_at_or_below(os.path.realpath(path), checkout)
+def link_in_checkout(path: str, checkout: str | None = None) -> str | None:
+    """Find the first link on the way from a checkout to a file in it; None without one, or outside of it.
+
+    The checkout is that of the working directory unless it is given.
+    """
+    root = checkout or checkout_of(os.getcwd()) or os.getcwd()
+    places = ancestors(os.path.abspath(path))  # the innermost first
+    top = next((at for at, place in enumerate(places) if os.path.realpath(place) == root), 0)
+    return next((place for place in reversed(places[:top]) if os.path.islink(place)), None)
 
 
 def git_directory(checkout: str) -> str:

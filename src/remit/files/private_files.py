@@ -1,5 +1,6 @@
 """Writes files that only their user can read."""
 
+import errno
 import os
 import secrets
 import stat
@@ -31,7 +32,15 @@ def open_private(path: str, flags: int) -> int:
     Raises:
         OSError: the file cannot be opened, or is a link.
     """
-    descriptor = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
-    if stat.S_ISREG(os.fstat(descriptor).st_mode) and hasattr(os, "fchmod"):
-        os.fchmod(descriptor, 0o600)  # it may have existed
+    kept = flags & ~os.O_TRUNC  # look at it before it is emptied
+    descriptor = os.open(path, kept | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    found = os.fstat(descriptor)
+    if stat.S_ISREG(found.st_mode):
+        if found.st_nlink > 1:
+            os.close(descriptor)
+            raise OSError(errno.EMLINK, "it is a hard link: another path has the same file")
+        if flags & os.O_TRUNC:
+            os.ftruncate(descriptor, 0)
+        if hasattr(os, "fchmod"):
+            os.fchmod(descriptor, 0o600)  # it may have existed
     return descriptor

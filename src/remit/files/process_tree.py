@@ -1,14 +1,18 @@
 """Reads which processes started this one, and who holds its terminal."""
 
 import os
+import stat
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import NamedTuple
+
+from remit.decision.scopes import ancestors
 
 PROC = "/proc"  # macOS has none: there `ps` tells
 _PS = ("/bin/ps", "-axwwo", "pid=,ppid=,command=")
 _PS_SECONDS = 5.0
 _MASTERS = ("/dev/ptmx", "/dev/pts/ptmx")
 _PTS_MAJORS = range(136, 144)
+_DELETED = " (deleted)"
 
 
 class Process(NamedTuple):
@@ -22,6 +26,7 @@ class Process(NamedTuple):
     program: str = ""  # the file it runs, without its folder
     command: Sequence[str] = ()
     variables: frozenset[str] = frozenset()  # those asked for that it was started with
+    is_own_program: bool = False  # this user could have made or renamed the file it runs
 
 
 class ProcessTree(NamedTuple):
@@ -86,14 +91,61 @@ def _read(pid: int, names: Container[str]) -> Process | None:
         program=_program(pid),
         command=_strings(pid, "cmdline"),
         variables=_variables(pid, names),
+        is_own_program=_is_own_program(pid),
     )
 
 
 def _program(pid: int) -> str:
     try:
-        return os.path.basename(os.readlink(f"{PROC}/{pid}/exe")).removesuffix(" (deleted)")
+        return os.path.basename(os.readlink(f"{PROC}/{pid}/exe")).removesuffix(_DELETED)
     except OSError:  # of another user
         return ""
+
+
+def _is_own_program(pid: int) -> bool:
+    """Tell whether this user could have made or renamed the file that a process runs; root always could."""
+    if os.geteuid() == 0:
+        return False
+    try:
+        file = os.readlink(f"{PROC}/{pid}/exe")
+        found = os.stat(f"{PROC}/{pid}/exe")
+    except OSError:  # of another user, or kept from being looked at
+        return _hides(pid)
+    path = file.removesuffix(_DELETED)
+    # In a mount namespace of its own, any program can have any path. A deleted one was perhaps upgraded.
+    is_elsewhere = path == file and not _is_same(path, found)
+    return is_elsewhere or _is_writable(found) or any(map(_is_replaceable, ancestors(os.path.dirname(path))))
+
+
+def _hides(pid: int) -> bool:
+    """Tell whether a process of this user cannot be looked at, without a group that root gave its program."""
+    try:
+        lines = dict(line.split(":", 1) for line in _text(pid, "status").splitlines())
+        users, groups = lines["Uid"].split(), lines["Gid"].split()
+    except (KeyError, OSError, ValueError):  # it ended
+        return False
+    return users[0] == str(os.getuid()) and groups[0] == groups[1]
+
+
+def _is_same(path: str, found: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(os.stat(path), found)
+    except OSError:
+        return False
+
+
+def _is_replaceable(directory: str) -> bool:
+    try:
+        return _is_writable(os.stat(directory)) or os.access(directory, os.W_OK)
+    except OSError:
+        return True
+
+
+def _is_writable(found: os.stat_result) -> bool:
+    """Tell whether this user may write a file, or may change its mode."""
+    is_of_group = found.st_gid in {os.getegid(), *os.getgroups()}
+    bits = stat.S_IWOTH | (stat.S_IWGRP if is_of_group else 0)
+    return found.st_uid == os.geteuid() or bool(found.st_mode & bits)
 
 
 def _variables(pid: int, names: Container[str]) -> frozenset[str]:

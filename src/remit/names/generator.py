@@ -10,7 +10,7 @@ from remit.configuration.file_parser import read
 from remit.errors import BadFileError, NoSuchFileError
 from remit.files.bounded_reader import FileError, read_bytes
 from remit.files.change_observer import ObservedChange, report
-from remit.files.checkout import leaves_checkout
+from remit.files.checkout import link_in_checkout
 from remit.names.file_writer import names_as_json, names_as_python, server_as_python
 from remit.names.generated_files import read_names
 from remit.names.name_tree import Branch, Command, Label, Names, ScanWarning, tree
@@ -127,10 +127,12 @@ class Generator:
         """Write an updated scopes file; return False if it is already up to date.
 
         Raises:
-            BadFileError: the path cannot be written, or links outside the checkout.
+            BadFileError: the path cannot be written, or a link leads to it.
         """
-        if leaves_checkout(path):
-            raise BadFileError(f"{path} links outside the checkout", hint="name another file")
+        if (link := link_in_checkout(path)) is not None:
+            raise BadFileError(
+                f"{link} is a link; Remit does not write through links in a project", hint="name another file"
+            )
         if self.is_current(made, path):
             return False
         try:

@@ -39,13 +39,26 @@ _PACKAGES = {
 _REMIT = {"serve": "Remit's gateway", "hook": "Remit's hook"}
 _INTERPRETERS = frozenset({"bun", "deno", "lua", "node", "perl", "php", "python", "ruby", "tclsh"})
 _SHELLS = frozenset({"bash", "busybox", "dash", "fish", "ksh", "nu", "pwsh", "sh", "zsh"})
-# Whatever runs in the background under one of these was sent there: no person's terminal starts like that.
+# Programs that run a command they are given. No person's terminal starts under one in the background.
 _TOOLS = frozenset(
-    {"at", "atd", "cron", "crond", "env", "expect", "make", "nohup", "pipx", "remit", "script", "setsid"}
-    | {"sleep", "socat", "sudo", "systemd-run", "timeout", "unbuffer", "uv", "uvx", "xargs"}
+    {"at", "atd", "awk", "bwrap", "choom", "chroot", "chrt", "cpulimit", "cron", "crond", "daemon"}
+    | {"daemonize", "dbus-run-session", "doas", "ed", "env", "ex", "expect", "find", "firejail"}
+    | {"flock", "gawk", "gdb", "git", "ionice", "less", "ltrace", "m4", "make", "man", "mawk", "more"}
+    | {"nice", "nohup", "nsenter", "nvim", "parallel", "perf", "pipx", "pkexec", "prlimit", "remit"}
+    | {"rsync", "runuser", "script", "sed", "setarch", "setpriv", "setsid", "sg", "sleep", "socat"}
+    | {"ssh", "ssh-agent", "start-stop-daemon", "stdbuf", "strace", "su", "sudo", "systemd-run", "tar"}
+    | {"taskset", "time", "timeout", "unbuffer", "unshare", "uv", "uvx", "valgrind", "vi", "view"}
+    | {"vim", "watch", "xargs"}
 )
-# Terminals that an interpreter or a shell runs.
-_TERMINALS = re.compile(r"terminator|guake|jupyter|(?:code|cursor|vscode|windsurf)-server|server-main\.js")
+_LOADER = re.compile(r"ld[-.].*|.*\.so")  # the dynamic linker runs any program, under its own name
+# Terminals that an interpreter or a shell runs: those that root installed, and the servers of editors, which
+# install themselves in the user's home.
+_TERMINALS = re.compile(
+    r"/(?:usr|opt|snap|nix/store)/(?:[^\s/]+/)*(?:\.?terminator|\.?guake)(?:-wrapped)?"
+    r"|/(?:[^/]+/)*\.(?:vscode|cursor|windsurf)(?:-[a-z]+)*-server(?:-[a-z]+)*/(?:[^\s/]+/)*"
+    r"(?:server-main\.js|(?:code|cursor|windsurf)-server(?:-[a-z]+)*)"
+)
+_HARMLESS = re.compile(r"-[BEIPSsu]+")  # options of Python in the first line of such a script
 MULTIPLEXERS = frozenset({"abduco", "dtach", "screen", "shpool", "tmux", "zellij"})
 _MANAGER = "systemd"  # a user's own adopts orphans as process 1 does
 
@@ -112,12 +125,20 @@ def _is_origin(process: Process, by_pid: Mapping[int, Process], *, viewed: bool)
     parent = by_pid.get(process.parent)
     if process.parent != 1 and (parent is None or not _is_manager(parent)):
         return parent is None  # it came from outside, or from a process that this user cannot see
-    if parent is not None and parent.session == process.session:
+    if parent is not None and parent.pid == 1 and parent.session == process.session:
         return True  # the main command of a container
     program = _plain(process)
-    if program in MULTIPLEXERS:
-        return viewed
-    return program not in _INTERPRETERS | _SHELLS | _TOOLS or bool(_TERMINALS.search(_script(process)))
+    if program in _INTERPRETERS | _SHELLS:  # the editors' servers bring their own
+        return _is_terminal(process.command[1:])
+    if process.is_own_program or program in _TOOLS or _LOADER.fullmatch(program):
+        return False  # a copy of a shell can have any name
+    return viewed if program in MULTIPLEXERS else True
+
+
+def _is_terminal(arguments: Sequence[str]) -> bool:
+    """Tell whether an interpreter or a shell runs the script of a terminal."""
+    script = next((word for word in arguments if not _HARMLESS.fullmatch(word)), "")
+    return _TERMINALS.fullmatch(script) is not None
 
 
 def _is_manager(process: Process) -> bool:
