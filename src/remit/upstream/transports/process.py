@@ -13,9 +13,10 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 import anyio
-from anyio.abc import ByteReceiveStream, Process
+from anyio.abc import ByteReceiveStream
 
 from remit.upstream.launch.bubblewrap import SandboxedCommand, options_text
+from remit.upstream.transports.process_pipes import ProcessPipes, open_process
 from remit.upstream.transports.watchdog import Watchdog
 
 MAX_TAIL = 4_096  # bytes of stderr to keep
@@ -49,8 +50,8 @@ class OutputTail:
 class ServerProcess:
     """A process that speaks the protocol on its standard streams."""
 
-    def __init__(self, process: Process) -> None:
-        self._process = process
+    def __init__(self, pipes: ProcessPipes) -> None:
+        self._process, self._stdin, self._stdout = pipes
         self._reading = anyio.CancelScope(shield=True)  # stderr is read until the very end
         self._stderr_ended = anyio.Event()
         self._is_ended = False
@@ -68,8 +69,7 @@ class ServerProcess:
         Raises:
             anyio.EndOfStream: stdout is closed.
         """
-        assert self._process.stdout is not None  # noqa: S101 - it is opened as a pipe
-        return await self._process.stdout.receive()
+        return await self._stdout.receive()
 
     async def write(self, text: bytes) -> None:
         """Write to stdin.
@@ -77,8 +77,7 @@ class ServerProcess:
         Raises:
             OSError, anyio.BrokenResourceError, anyio.ClosedResourceError: the process no longer reads.
         """
-        assert self._process.stdin is not None  # noqa: S101 - it is opened as a pipe
-        await self._process.stdin.send(text)
+        await self._stdin.send(text)
 
     async def drain_stderr(self) -> None:
         """Drain stderr, so the process never blocks on it, and keep its end."""
@@ -89,9 +88,8 @@ class ServerProcess:
 
     async def end(self) -> None:
         """End the process and its children: close stdin first, then use signals."""
-        if self._process.stdin is not None:
-            with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
-                await self._process.stdin.aclose()
+        with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            await self._stdin.aclose()
         await self._wait(GRACE)
         if self._signal(signal.SIGTERM):
             self.was_forced = True
@@ -99,7 +97,7 @@ class ServerProcess:
             self.kill()
             await self._wait(GRACE)
         with anyio.move_on_after(GRACE):
-            async for _ in _chunks(self._process.stdout):  # an undrained pipe stays open
+            async for _ in _chunks(self._stdout):  # an undrained pipe stays open
                 pass
             await self._stderr_ended.wait()
         self._is_ended = True
@@ -132,7 +130,7 @@ class ServerProcess:
         return True
 
     async def _close(self) -> None:
-        for stream in (self._process.stdout, self._process.stderr):
+        for stream in (self._stdout, self._process.stderr):
             if stream is not None:
                 with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
                     await stream.aclose()
@@ -160,12 +158,12 @@ async def start_process(
         OSError: it cannot be started.
     """
     if sandbox is not None:
-        process = await _open_sandbox(sandbox)
+        pipes = await _open_sandbox(sandbox)
     else:
-        process = await anyio.open_process(list(words), env=dict(env), cwd=cwd, start_new_session=True)
+        pipes = await open_process(words, env=env, cwd=cwd)
     if watchdog is not None:
-        watchdog.add(process.pid)
-    started = ServerProcess(process)
+        watchdog.add(pipes.process.pid)
+    started = ServerProcess(pipes)
     async with anyio.create_task_group() as tasks:
         try:
             tasks.start_soon(started.drain_stderr)
@@ -174,11 +172,11 @@ async def start_process(
             with anyio.CancelScope(shield=True):
                 await started.end()
             if watchdog is not None:
-                watchdog.remove(process.pid)
+                watchdog.remove(pipes.process.pid)
             tasks.cancel_scope.cancel()
 
 
-async def _open_sandbox(command: SandboxedCommand) -> Process:
+async def _open_sandbox(command: SandboxedCommand) -> ProcessPipes:
     """Start `bwrap`; its options, with the command's variables, come from a file without a name.
 
     `bwrap` itself gets no variables: a loader's would run code outside the sandbox.
@@ -188,7 +186,7 @@ async def _open_sandbox(command: SandboxedCommand) -> Process:
         os.write(options, options_text(command))
         os.lseek(options, 0, os.SEEK_SET)
         words = [command.program, "--args", str(options), "--", *command.words]
-        return await anyio.open_process(words, env={}, cwd="/", start_new_session=True, pass_fds=(options,))
+        return await open_process(words, env={}, cwd="/", pass_fds=(options,))
     finally:
         os.close(options)
 
