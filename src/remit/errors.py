@@ -34,7 +34,8 @@ RemitError
 ├── UpstreamError             a server is unreachable or violates the protocol
 └── StoreError
     ├── StoreUnavailableError   the database cannot be opened, read or written
-    │   └── StoreTimeoutError   a query took too long
+    │   ├── StoreTimeoutError   a query took too long
+    │   └── StoreUnreachableError  the database server cannot be reached, or does not answer
     ├── StoreRefusedError       the database does not accept a value
     ├── StoreCorruptError       the database is damaged or not a Remit database
     └── StoreTooNewError        a newer version of Remit created the database
@@ -220,6 +221,10 @@ class StoreUnavailableError(StoreError):
 
 class StoreTimeoutError(StoreUnavailableError):
     """A query took too long."""
+
+
+class StoreUnreachableError(StoreUnavailableError):
+    """The database server cannot be reached, or does not answer."""
 
 
 class StoreRefusedError(StoreError):

@@ -3,15 +3,19 @@
 import shutil
 import tempfile
 from collections.abc import Callable, Generator
+from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from anyio import to_thread
 
 from remit.gateway.call_spool import CallSpool
 from remit.policy.audit import CallQuery
 from remit.upstream.ports import ServerLists
+from support.frozen_database import freezable
 from support.gateway_fakes import FakeLinks, call, endpoint, names, offered, told
 from support.postgres import PostgresServer, needs_postgres, open_everywhere
 from support.sandbox import Sandbox
@@ -58,6 +62,16 @@ async def until(is_so: Callable[[], bool]) -> None:
     with anyio.fail_after(60):
         while not is_so():
             await anyio.sleep(0.02)
+
+
+async def answer(port: int, path: str, host: str = "127.0.0.1") -> tuple[int, str, str | None]:
+    def get() -> tuple[int, str, str | None]:
+        with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+            connection.request("GET", path, headers={"Host": host})
+            found = connection.getresponse()
+            return found.status, found.read().decode(), found.headers["retry-after"]
+
+    return await to_thread.run_sync(get)
 
 
 def recorded(sandbox: Sandbox, shop: Path) -> list[tuple[str, str]]:
@@ -144,3 +158,62 @@ def test_a_spool_that_is_full_refuses_more(sandbox: Sandbox, shop: Path) -> None
     spool.deliver(delivered.append)
     assert delivered == [batch]
     assert not spool.is_full
+
+
+async def test_a_database_that_hangs_is_noticed_and_used_again_when_it_answers(
+    sandbox: Sandbox, shop: Path, links: FakeLinks, mortal: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remit.store.postgres.revision_listener.POLL", 0.1)
+    monkeypatch.setattr("remit.store.postgres.revision_listener.SILENCE", 1.0)
+    from remit.store.postgres.revision_listener import listener_of
+
+    with freezable(mortal.create_database()) as (proxy, address):
+        open_everywhere(monkeypatch, address)
+        async with endpoint(sandbox, links, shop) as served:
+            with anyio.fail_after(60):
+                while "git__push" not in await names(served):
+                    await anyio.sleep(0.02)
+            listener = listener_of(address)
+            assert listener is not None
+            await until(lambda: listener.is_live)
+            proxy.freeze()
+            with anyio.fail_after(60):
+                refused = await call(served, "git__push")
+                assert told(await call(served, "git__status")) == "git did status"
+            assert "approvals cannot be checked now" in told(refused)
+            assert listener.is_down
+            proxy.thaw()
+            await until(lambda: listener.is_live)
+            with anyio.fail_after(60):
+                while "cannot be checked" in told(await call(served, "git__push")):
+                    await anyio.sleep(0.02)
+
+
+async def test_a_node_that_starts_without_its_database_waits_for_it(
+    sandbox: Sandbox, mortal: PostgresServer
+) -> None:
+    from remit.bootstrap_gateway import gateway_openers
+    from remit.gateway.access.token_file import TokenFile
+    from remit.gateway.transports.host_check import HostCheck
+    from remit.gateway.transports.socket_server import Address, bind_socket
+    from remit.gateway.transports.store_wait import wait_for_store
+    from remit.store.open_store import open_store
+
+    address = mortal.create_database()
+
+    def tokens() -> TokenFile:
+        open_store(address).close()
+        return TokenFile(str(sandbox.root))
+
+    openers = gateway_openers()._replace(tokens=tokens)
+    mortal.kill()
+    with bind_socket(Address("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(wait_for_store, openers, HostCheck("127.0.0.1"), listener)
+            assert (await answer(port, "/health"))[0] == 200
+            assert (await answer(port, "/health", host="evil.example"))[0] == 421
+            assert await answer(port, "/ready") == (503, '{"status":"starting","store":"unreachable"}', None)
+            status, _, retry_after = await answer(port, "/mcp")
+            assert (status, retry_after) == (503, "1")
+            mortal.start()  # ends the wait

@@ -47,7 +47,7 @@ class _Kept(NamedTuple):
         """The files and variables that it depends on."""
         return [*self.read.inputs, *self.configured.files]
 
-    def is_right(self, revision: int) -> bool:
+    def is_right(self, revision: int | None) -> bool:
         """Check that neither the revision nor any file stamp changed."""
         return self.stamps is not None and revision == self.revision and self.stamps.are_same()
 
@@ -191,7 +191,7 @@ class Inventory:
     def quick_target(self, name: str) -> ResolvedCall | None:
         """Return the result of `target` if nothing has to be read; else None."""
         kept = self._kept
-        if kept is None or self._is_filtered(kept) or not kept.is_right(self._supply.revision()):
+        if kept is None or self._is_filtered(kept) or not kept.is_right(self._supply.known_revision()):
             return None
         try:
             return ResolvedCall(kept.catalog, kept.catalog.target(name, _no_time))
@@ -204,7 +204,7 @@ class Inventory:
         if kept is None or lists is None or lists[1].catalog is not kept.catalog:
             return None
         is_lasting = kept.catalog.context.requirements.is_empty and not self._is_filtered(kept)
-        return lists[1] if is_lasting and kept.is_right(self._supply.revision()) else None
+        return lists[1] if is_lasting and kept.is_right(self._supply.known_revision()) else None
 
     def _listed(self, kept: _Kept) -> tuple[Context, list[ToolDecision]]:
         """Decide about every tool now, and return the context of the decisions."""

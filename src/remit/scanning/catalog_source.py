@@ -70,6 +70,10 @@ class CatalogSource:
         """Return the revision of stored tools and trust, which usage and states do not change."""
         return self._store.catalog_revision()
 
+    def known_revision(self) -> int | None:
+        """Return the same if it is known without asking a server; else None."""
+        return self._store.known_catalog_revision()
+
     def follow(self, tell: Callable[[], object]) -> None:
         """Call a function from another thread after each change of the store that no file shows."""
         self._store.follow(tell)

@@ -41,6 +41,8 @@ class Database(Protocol):
 
     def catalog_revision(self) -> int: ...  # changes with the data of catalogs, whichever process writes it
 
+    def known_catalog_revision(self) -> int | None: ...  # the same; None: a server has to be asked
+
     def files(self) -> list[str]: ...  # files that change whenever any process writes
 
     def follow(self, tell: Callable[[], object]) -> None: ...  # of changes that no file shows, until closed

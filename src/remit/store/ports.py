@@ -251,6 +251,8 @@ class Store(Protocol):
 
     def catalog_revision(self) -> int: ...  # changes with the data of catalogs
 
+    def known_catalog_revision(self) -> int | None: ...  # the same; None: a server has to be asked
+
     def find_project(self, name: str) -> Project | None: ...
 
     def projects(self) -> Sequence[Project]: ...

@@ -189,6 +189,10 @@ class SqlStore:
         """Return a number that changes with the data of catalogs, whichever process writes it."""
         return self.database.catalog_revision()
 
+    def known_catalog_revision(self) -> int | None:
+        """Return the same if it is known without asking a server; else None."""
+        return self.database.known_catalog_revision()
+
     def find_project(self, name: str) -> Project | None:
         """Find a stored project by its hash or path."""
         found = self.database.rows("project_by_hash_or_path", name=name)

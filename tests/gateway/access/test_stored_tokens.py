@@ -2,6 +2,8 @@
 
 import time
 from collections.abc import Generator
+from threading import Event
+from typing import Any
 
 import pytest
 
@@ -85,3 +87,46 @@ def test_the_command_keeps_tokens_where_the_store_is(sandbox: Sandbox, address: 
     assert not (sandbox.root / "data/tokens.json").exists()
     assert "ci" in sandbox.remit("token", "list").stdout
     assert sandbox.remit("token", "revoke", "ci").stdout == "revoked ci\n"
+
+
+class HangingRows:
+    """Tokens whose second read hangs until it may go on."""
+
+    def __init__(self) -> None:
+        self.reads = 0
+        self.hangs, self.goes_on = Event(), Event()
+
+    def close(self) -> None: ...
+
+    def follow(self) -> None: ...
+
+    def revision(self) -> int:
+        return self.reads
+
+    def known_revision(self) -> int | None:
+        return None
+
+    def all(self) -> list[tuple[Any, ...]]:
+        self.reads += 1
+        if self.reads > 1:
+            self.hangs.set()
+            self.goes_on.wait()
+        return [(f"token {self.reads}", "", "[]", "[]", 1)]
+
+    def add(self, name: str, digest: str, *, projects: str, agents: str, at: int) -> bool:
+        raise NotImplementedError
+
+    def revoke(self, name: str) -> bool:
+        raise NotImplementedError
+
+
+def test_a_database_that_hangs_holds_up_no_request() -> None:
+    rows = HangingRows()
+    tokens = StoredTokens(rows)
+    before = tokens.grants()
+    assert tokens.grants() is before
+    rows.hangs.wait()
+    assert tokens.grants() is before
+    rows.goes_on.set()
+    while tokens.grants() is before:
+        pass

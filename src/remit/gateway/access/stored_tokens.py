@@ -1,12 +1,16 @@
 """Stores the grants of gateway tokens in PostgreSQL, so that every node accepts and revokes the same ones."""
 
 import json
+import logging
+import threading
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 from remit.decision.projects import Project
 from remit.errors import StoreError, TokenError
 from remit.gateway.access.token_grants import Grant, digest, new_token
+
+_log = logging.getLogger("remit.gateway")
 
 
 class TokenRows(Protocol):
@@ -17,6 +21,8 @@ class TokenRows(Protocol):
     def follow(self) -> None: ...  # know the revision without asking
 
     def revision(self) -> int: ...  # changes with the tokens
+
+    def known_revision(self) -> int | None: ...  # the same; None: the database has to be asked
 
     def all(self) -> Sequence[tuple[Any, ...]]: ...  # name, hash, projects, agents, time
 
@@ -31,6 +37,7 @@ class StoredTokens:
     def __init__(self, rows: TokenRows) -> None:
         self._rows = rows
         self._known: tuple[int, Sequence[Grant]] | None = None  # with their revision
+        self._reading = threading.Lock()
 
     def close(self) -> None:
         """Close the store."""
@@ -46,14 +53,29 @@ class StoredTokens:
         Raises:
             TokenError: the grants were never read, so no token can be checked.
         """
-        try:
-            revision = self._rows.revision()
-            if self._known is None or self._known[0] != revision:
-                self._known = revision, [_grant(*row) for row in self._rows.all()]
-        except StoreError as error:
-            if self._known is None:
+        known = self._known
+        if known is None:
+            try:
+                known = self._read()
+            except StoreError as error:
                 raise TokenError(f"the tokens cannot be read: {error}", hint=error.hint) from error
-        return self._known[1]
+        elif self._rows.known_revision() != known[0] and self._reading.acquire(blocking=False):
+            # A database that hangs must not hold up the requests, which are answered in this thread.
+            threading.Thread(target=self._read_again, name="remit-tokens", daemon=True).start()
+        return known[1]
+
+    def _read(self) -> tuple[int, Sequence[Grant]]:
+        revision = self._rows.revision()
+        self._known = revision, [_grant(*row) for row in self._rows.all()]
+        return self._known
+
+    def _read_again(self) -> None:
+        try:
+            self._read()
+        except StoreError as error:
+            _log.debug("the tokens could not be read again: %s", error)
+        finally:
+            self._reading.release()
 
     def add(self, name: str, *, projects: Sequence[Project], agents: Sequence[str], at: int) -> str:
         """Create a token and return it; only its hash is stored.
@@ -74,6 +96,7 @@ class StoredTokens:
             raise TokenError(
                 f"a token called `{name}` already exists", hint=f"`remit token revoke {name}` revokes it"
             )
+        self._known = None
         return token
 
     def revoke(self, name: str) -> bool:
@@ -82,6 +105,7 @@ class StoredTokens:
         Raises:
             StoreError: the database cannot be used.
         """
+        self._known = None
         return self._rows.revoke(name)
 
 

@@ -12,7 +12,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
 from remit.decision.projects import Project
-from remit.errors import ServingError, StoreUnavailableError
+from remit.errors import ServingError, StoreUnavailableError, StoreUnreachableError
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.transports.endpoint_pool import EndpointPool
 from remit.gateway.transports.host_check import HostCheck, is_loopback
@@ -20,6 +20,7 @@ from remit.gateway.transports.http_routes import GatewayApp, GatewaySite
 from remit.gateway.transports.lifecycle import GatewayOpeners, Print, describe_endpoint, run_until_stopped
 from remit.gateway.transports.operations import GatewayState, Operations
 from remit.gateway.transports.socket_server import GRACE, Address, bind_socket, serve_until_cancelled
+from remit.gateway.transports.store_wait import wait_for_store
 
 if TYPE_CHECKING:
     from remit.gateway.access.token_grants import Tokens
@@ -46,8 +47,16 @@ def serve(
         RemitError: the address is taken, other machines can reach it and there is no token, or the endpoint
             does not exist.
     """
-    with closing(openers.tokens()) as tokens:
-        return _serve(spec, address, allowed, openers, tokens, say)
+    hosts = HostCheck(address.host, allowed.hosts, allowed.origins)
+    with bind_socket(address) as listener:
+        while True:
+            try:
+                with closing(openers.tokens()) as tokens:
+                    return _serve(spec, address, allowed, openers, tokens, hosts, listener, say)
+            except StoreUnreachableError as error:
+                say(f"waiting for the store: {error}")
+                if code := run_until_stopped(partial(wait_for_store, openers, hosts, listener)):
+                    return code
 
 
 def _serve(
@@ -56,9 +65,10 @@ def _serve(
     allowed: AllowedOrigins,
     openers: GatewayOpeners,
     tokens: "Tokens",
+    hosts: HostCheck,
+    listener: socket.socket,
     say: Print,
 ) -> int:
-    hosts = HostCheck(address.host, allowed.hosts, allowed.origins)
     tokens.follow()
     if not hosts.is_private and not tokens.grants():
         reached = next(name for name in (address.host, *allowed.hosts) if not is_loopback(name.lower()))
@@ -68,7 +78,6 @@ def _serve(
         )
     projects = _Projects(openers)
     project = projects.at(spec.directory)
-    listener = bind_socket(address)
     address = Address(address.host, listener.getsockname()[1])
 
     async def work(stopping: anyio.Event) -> None:
@@ -98,8 +107,7 @@ def _serve(
             finally:
                 tasks.cancel_scope.cancel()
 
-    with listener:
-        return run_until_stopped(partial(_drained, work))
+    return run_until_stopped(partial(_drained, work))
 
 
 async def _drained(work: Callable[[anyio.Event], Awaitable[None]]) -> None:

@@ -23,6 +23,10 @@ class SqlTokens:
         """Return a number that changes with the tokens."""
         return self._database.revision_of("tokens")
 
+    def known_revision(self) -> int | None:
+        """Return the same if it is known without asking; else None."""
+        return self._database.known_revision_of("tokens")
+
     def all(self) -> list[Row]:
         """List name, hash, projects, agents and time of every token."""
         return self._database.rows("tokens")

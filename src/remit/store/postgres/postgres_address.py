@@ -19,7 +19,13 @@ from remit.settings import LIBPQ
 
 CONNECT_SECONDS = 5
 _PROVEN = ("verify-ca", "verify-full")  # the server proves who it is
-_LOST_MS = 10_000  # milliseconds without an acknowledgment after which a connection counts as lost
+# Seconds, and milliseconds of the last: after six seconds without its acknowledgments, a host counts as gone.
+_KEEPALIVES = {
+    "keepalives_idle": "3",
+    "keepalives_interval": "1",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "6000",
+}
 _PASSWORD_FILE = "password_file"  # noqa: S105 - the name of a parameter
 _LONGEST_PASSWORD = 10_000  # characters
 _WRITE = "write it as `postgresql://USER@HOST:PORT/DATABASE`, and special characters as `%40` for `@`"
@@ -38,8 +44,7 @@ def connection_parameters(address: str, variables: Mapping[str, str] = os.enviro
         given.setdefault("require_auth", "!password")
     given.setdefault("connect_timeout", str(CONNECT_SECONDS))
     given.setdefault("application_name", "remit")
-    given.setdefault("tcp_user_timeout", str(_LOST_MS))
-    return {**_neutral(variables), **given}
+    return {**_neutral(variables), **_KEEPALIVES, **given}
 
 
 def shown(address: str) -> str:

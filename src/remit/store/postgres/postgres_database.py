@@ -16,11 +16,12 @@ from psycopg import errors, sql
 from psycopg.adapt import Loader
 from psycopg.conninfo import make_conninfo
 
-from remit.errors import StoreRefusedError, StoreTimeoutError, StoreUnavailableError
+from remit.errors import StoreRefusedError, StoreTimeoutError, StoreUnavailableError, StoreUnreachableError
 from remit.store.database import Row, Value
 from remit.store.named_queries import SQL, NamedQueries
 from remit.store.postgres import pgvector_adapter, postgres_schema, revision_listener
-from remit.store.postgres.postgres_address import connection_parameters, shown
+from remit.store.postgres.answering_connection import AnsweringConnection
+from remit.store.postgres.postgres_address import CONNECT_SECONDS, connection_parameters, shown
 
 _WRITES = re.compile(r"\b(insert|update|delete)\b")
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)\b")
@@ -28,6 +29,8 @@ _HINT = re.compile(r" indexed by \w+")  # SQLite's planner needs it
 _EVERY = "every project"  # the mark of a query that reads the rows of all projects
 _EVERY_UNLESS = "every project unless one is given"
 _REFUSALS = (errors.ProgramLimitExceeded, errors.StatementTooComplex, psycopg.DataError)
+_SILENCE = 60.0  # seconds without an answer, besides those that a query may wait for other writers
+_LIMITS = ("statement_timeout", "idle_in_transaction_session_timeout")  # for a process that hangs or is gone
 _MEMORY = "memory_"  # its queries name a project of memory, not a repository
 
 
@@ -73,6 +76,7 @@ class PostgresDatabase:
         """
         self._tell = tell
         self._listener = revision_listener.follow(self._address, self._connect, _read_revisions, tell)
+        self._connection.is_down = self._is_down
 
     def is_reachable(self) -> bool:
         """Return whether the database answers, as far as is known without asking."""
@@ -103,6 +107,14 @@ class PostgresDatabase:
     def catalog_revision(self) -> int:
         """Return a number that changes with the data of catalogs."""
         return self.revision_of("catalog")
+
+    def known_catalog_revision(self) -> int | None:
+        """Return the same if it is known without asking; else None."""
+        return self.known_revision_of("catalog")
+
+    def known_revision_of(self, part: str) -> int | None:
+        """Return a number that changes with a part of the store, if it is known without asking; else None."""
+        return None if self._has_to_ask() else self.revision_of(part)
 
     def revision_of(self, part: str) -> int:
         """Return a number that changes with a part of the store."""
@@ -188,13 +200,22 @@ class PostgresDatabase:
         known = self._listener
         if known is None or known.numbers is None:
             return dict(self.rows("revisions"))
-        if (known.is_live and self._has_written) or not (known.is_live or known.is_down):
+        if self._has_to_ask():
             try:
                 self._numbers = dict(self.rows("revisions"))
                 self._has_written = False
             except StoreUnavailableError:  # the listener is about to notice
                 pass
         return {part: max(number, self._numbers.get(part, 0)) for part, number in known.numbers.items()}
+
+    def _has_to_ask(self) -> bool:
+        known = self._listener
+        if known is None or known.numbers is None:
+            return True
+        return self._has_written if known.is_live else not known.is_down
+
+    def _is_down(self) -> bool:
+        return not self.is_reachable()
 
     def _scoped_cursor(self, wanted: Mapping[str, str]) -> psycopg.Cursor[Any]:
         cursor = self._connection.cursor()
@@ -217,17 +238,22 @@ class PostgresDatabase:
         if self._connection.closed:
             self._numbers = {}  # it may be a restored database
             self._connection = self._connect()
+            self._connection.is_down = self._is_down
 
-    def _connect(self) -> "psycopg.Connection[Any]":
-        connection = psycopg.connect(
+    def _connect(self) -> AnsweringConnection:
+        connection = AnsweringConnection.connect(
             make_conninfo("", **connection_parameters(self._address)), autocommit=True
         )
+        connection.longest_silence = CONNECT_SECONDS
         try:
             connection.adapters.register_loader("numeric", _NumberLoader)
             postgres_schema.prepare(connection, self.place)
             pgvector_adapter.register(connection)
-            patience = max(1, int(self._patience * 1000))
-            connection.execute("select set_config('lock_timeout', %s, false)", [str(patience)])
+            limits = {"lock_timeout": self._patience, **dict.fromkeys(_LIMITS, self._patience + _SILENCE)}
+            for name, seconds in limits.items():
+                value = str(max(1, int(seconds * 1000)))
+                connection.execute("select set_config(%s, %s, false)", [name, value])
+            connection.longest_silence = self._patience + _SILENCE
         except BaseException:
             connection.close()
             raise
@@ -250,7 +276,7 @@ class PostgresDatabase:
                 hint="shorten the longest value, then try again",
             ) from error
         except psycopg.OperationalError as error:
-            raise StoreUnavailableError(
+            raise StoreUnreachableError(
                 f"`{self.place}` cannot be used: {_first_line(error)}",
                 hint="check that the database runs, and its address, user and password",
             ) from error

@@ -14,6 +14,7 @@ from psycopg import errors, sql
 
 from remit.errors import StoreCorruptError, StoreTooNewError, StoreUnavailableError
 from remit.store.named_queries import SQL, read_sql
+from remit.store.postgres.answering_connection import AnsweringConnection
 
 SCHEMA = "remit"
 ROLE = "remit_runtime"
@@ -32,7 +33,7 @@ def newest() -> int:
     return max(_migrations())
 
 
-def prepare(connection: Connection, place: str) -> None:
+def prepare(connection: AnsweringConnection, place: str) -> None:
     """Bring the schema up to date if necessary, and take the role that Remit works as.
 
     Raises:
@@ -51,7 +52,8 @@ def prepare(connection: Connection, place: str) -> None:
             hint="upgrade Remit, or use another database",
         )
     if found < newest():
-        migrate(connection, place)
+        with connection.any_silence():
+            migrate(connection, place)
     connection.execute(sql.SQL("set role {}").format(sql.Identifier(ROLE)))
 
 

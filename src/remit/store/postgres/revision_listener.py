@@ -16,13 +16,15 @@ from typing import Any
 import psycopg
 
 from remit.errors import RemitError
+from remit.store.postgres.answering_connection import AnsweringConnection
 
 CHANNEL = "remit"
 POLL = 3.0  # seconds between two reads of the revisions while nothing is notified
+SILENCE = 4.0  # seconds without an answer after which the database counts as down
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 1.0  # seconds before the next attempt to connect
 _log = logging.getLogger("remit.store")
 
-Connect = Callable[[], psycopg.Connection[Any]]
+Connect = Callable[[], AnsweringConnection]
 ReadRevisions = Callable[[psycopg.Connection[Any]], Mapping[str, int]]  # by parts of the store
 Tell = Callable[[], object]  # called from the listener's thread
 
@@ -65,6 +67,7 @@ class RevisionListener:
         while not self._is_stopped.is_set():
             try:
                 with self._connect() as connection:
+                    connection.longest_silence = SILENCE
                     connection.execute(f"listen {CHANNEL}")
                     self._read(connection)
                     pause = _FIRST_PAUSE
