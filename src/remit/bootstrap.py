@@ -17,6 +17,7 @@ from remit.search.engine import SearchEngine
 if TYPE_CHECKING:
     from remit.configuration.config_model import ConfigurationLayer
     from remit.configuration.editable_file import EditableFile
+    from remit.configuration.retention import Retention
     from remit.decision.projects import Workspace
     from remit.memory.project_memory import Memory
     from remit.registry import Registry
@@ -133,6 +134,17 @@ def find_store() -> StorePlace:
         BadVariableError: a variable does, or names an invalid directory.
     """
     return store_place(this_machine())
+
+
+def read_retention() -> "Retention":
+    """Read how long this machine keeps records.
+
+    Raises:
+        BadFileError: a file has mistakes.
+    """
+    from remit.configuration.retention_settings import machine_retention
+
+    return machine_retention(this_machine())
 
 
 def read_store_facts() -> "StoreFacts":

@@ -2,9 +2,11 @@
 
 import pytest
 
+from remit.configuration.retention import Retention
 from remit.decision.context import Context
 from remit.decision.projects import Project, Workspace
-from remit.policy.audit import AUDIT_LIFETIME, AuditEntry, AuditLog, ChainCheck
+from remit.policy.audit import AuditEntry, AuditLog, CallQuery, ChainCheck
+from remit.store.audit_store import prune_entries
 from remit.store.open_store import open_store
 from remit.store.sql_store import SqlStore
 from support.builders import CLIENT
@@ -12,6 +14,7 @@ from support.databases import run_sql
 
 SHOP = Context(client=CLIENT, workspace=Workspace("/shop", "/shop", Project(path="/shop", hash="shop")))
 BLOG = Context(client=CLIENT, workspace=Workspace("/blog", "/blog", Project(path="/blog", hash="blog")))
+LIFETIME = Retention().audit
 ENTRY = AuditEntry(
     called_at=1,
     endpoint="stdio",
@@ -94,11 +97,12 @@ def test_a_digest_stays_known_while_the_log_grows(log: Log) -> None:
     assert found.head != head
 
 
+@pytest.mark.sqlite_only
 def test_entries_deleted_for_their_age_break_nothing(log: Log) -> None:
     head = log.check().head
-    log.time = AUDIT_LIFETIME * 2
+    log.time = LIFETIME * 2
     log.log.add([ENTRY._replace(called_at=log.time)], BLOG)
-    assert log.check() == ChainCheck(entries=0, unlinked=0, broken_at=None, head=head, knows=True)
+    assert log.check() == ChainCheck(0, 0, None, head, knows=True, deleted=5, deleted_until=5)
     assert log.check(head).knows
     log.log.add([ENTRY._replace(called_at=log.time)], SHOP)
     assert (log.check(head).entries, log.check(head).broken_at) == (1, None)
@@ -119,17 +123,30 @@ def test_a_character_that_a_database_cannot_hold_breaks_nothing(log: Log) -> Non
     assert log.check().broken_at is None
 
 
+@pytest.mark.sqlite_only
 def test_an_entry_with_a_wrong_time_takes_no_others_with_it(log: Log) -> None:
-    log.time = AUDIT_LIFETIME
+    log.time = LIFETIME
     log.log.add([ENTRY._replace(called_at=log.time + at) for at in range(3)], SHOP)
     log.log.add([ENTRY._replace(called_at=1)], SHOP)  # by a machine whose clock is wrong
-    log.time += AUDIT_LIFETIME
+    log.time += LIFETIME
     log.log.add([ENTRY._replace(called_at=log.time)], SHOP)
     found = log.check()
     assert (found.entries, found.broken_at) == (5, None)  # the first five are old, and gone
 
 
+@pytest.mark.sqlite_only
 def test_one_project_pushes_no_entries_of_another_out(log: Log) -> None:
-    log.store.audit.prune(before=0, most=3)
+    with log.store.database.transaction():
+        prune_entries(log.store.database, Retention(most=3), 9)
     assert (log.check().entries, log.log.verify(BLOG).entries) == (3, 3)
     assert (log.check().broken_at, log.log.verify(BLOG).broken_at) == (None, None)
+
+
+def test_the_log_is_exported_between_two_times_in_its_order(log: Log) -> None:
+    found = [*log.log.export(CallQuery(since=2, until=4), [SHOP.workspace])]
+    assert [(project.path, link.entry.tool) for project, link in found] == [
+        ("/shop", "mcp__git__tool2"),
+        ("/shop", "mcp__git__tool3"),
+    ]
+    assert len([*log.log.export(CallQuery(), [SHOP.workspace])]) == 5
+    assert sorted(project.hash for project in log.log.projects()) == ["blog", "shop"]

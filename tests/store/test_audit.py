@@ -5,12 +5,15 @@ from collections.abc import Iterator
 
 import pytest
 
+from remit.configuration.config_model import StoredConfiguration
+from remit.configuration.retention import Retention
 from remit.decision.client_reports import CallOutcome, ReportedTool
 from remit.decision.declarations import ClientReading, Declaration, Resolved
 from remit.decision.kinds import Authority, ConfigStatus
 from remit.decision.projects import DEFAULT_FLAGS, View
 from remit.decision.tools import Definition
 from remit.policy.audit import AuditEntry, CallQuery
+from remit.store.audit_store import prune_entries
 from remit.store.definition_rows import define
 from remit.store.open_store import open_store
 from remit.store.sql_store import SqlStore
@@ -115,10 +118,30 @@ def test_the_audit_is_a_projects_own_and_bounded(store: SqlStore) -> None:
     assert audit.find(CallQuery(limit=2), SHOP) == [entries[4], entries[3]]
     assert audit.find(CallQuery(limit=2, offset=2), SHOP) == [entries[2], entries[1]]
     assert audit.find(CallQuery(), BLOG) == []
-    audit.prune(before=1, most=3)
+    if store.database.is_append_only:  # only an owner deletes
+        store.forget(SHOP.project)
+        assert len(audit.find(CallQuery(), SHOP)) == 5
+        return
+    with store.database.transaction():
+        prune_entries(store.database, Retention(audit=8, most=3), at=9)
     assert audit.find(CallQuery(), SHOP) == entries[:1:-1]
     store.forget(SHOP.project)
     assert audit.find(CallQuery(), SHOP) == []
+
+
+def test_records_are_kept_as_long_as_the_configuration_says(store: SqlStore) -> None:
+    day = 86_400_000
+    old, young = ENTRY._replace(called_at=day), ENTRY._replace(called_at=200 * day)
+    store.audit.add([old, young], SHOP, at=9)
+    kept = StoredConfiguration({}, [], [], retention={"audit": 400 * day})
+    store.states.keep_configuration({}, kept, SHOP, at=9)
+    store.audit.prune(SHOP, at=201 * day)
+    assert store.audit.find(CallQuery(), SHOP) == [young, old]
+    if store.database.is_append_only:
+        return
+    store.states.keep_configuration({}, kept._replace(retention={"audit": 7 * day}), SHOP, at=9)
+    store.audit.prune(SHOP, at=201 * day)
+    assert store.audit.find(CallQuery(), SHOP) == [young]
 
 
 @pytest.mark.parametrize(

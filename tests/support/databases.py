@@ -46,6 +46,7 @@ def _run(connection: Any, statement: str) -> list[tuple[Any, ...]]:
     if isinstance(connection, apsw.Connection):
         return cast("Any", connection).execute(statement).fetchall()
     with connection.transaction():
+        connection.execute("set local role none")  # a node may not change the audit log
         connection.execute("set local remit.everything = 'on'")
         answer = connection.execute(statement)
         return answer.fetchall() if answer.description else []

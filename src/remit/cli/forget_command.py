@@ -15,7 +15,8 @@ from remit.cli.options import confirm
 def forget(project: str, *, yes: bool) -> None:
     """Delete everything stored about a project.
 
-    PROJECT is a directory in it, or its hash. Asks for confirmation, and lists the files that stay in it.
+    PROJECT is a directory in it, or its hash. Asks for confirmation, and lists the files that stay in it. A
+    shared store keeps the audit log: only its owner can delete from it (`remit store prune`).
     """
     require_person("delete what is stored, with trust and accepted definitions")
     with open_registry() as registry:

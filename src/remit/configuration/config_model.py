@@ -163,6 +163,13 @@ class SessionOptions(NamedTuple):
     observes: bool | None = None  # whether to store observations of calls in memory
 
 
+class RetentionOptions(NamedTuple):
+    """For how many milliseconds the store keeps what; None means not set."""
+
+    audit: int | None = None
+    usage: int | None = None
+
+
 class ConfigurationContent(NamedTuple):
     """The content of one file."""
 
@@ -188,6 +195,7 @@ class ConfigurationContent(NamedTuple):
     filters: tuple[str, ...] = ()  # Python files with filters, by absolute path
     memory_projects: tuple[str, ...] | None = None  # memories that every project may use
     names_store: bool = False  # whether it says where the store is; its address is never kept
+    retention: RetentionOptions = RetentionOptions()  # only of a user's or an administrator's file
     changes: str | None = None  # which changed definitions are accepted
     lock: ProjectLock | None = None  # only of a lock
 
@@ -263,3 +271,4 @@ class StoredConfiguration(NamedTuple):
     problems: Sequence[Sequence[str]]  # source, place, reason
     transitions: Sequence[Sequence[str | bool]]  # pattern, state, truth
     observes: bool = True  # whether to store observations of calls in memory
+    retention: Mapping[str, int] = {}  # milliseconds by what is kept, where a file says so

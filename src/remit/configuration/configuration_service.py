@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from remit.configuration import retention_settings
 from remit.configuration.config_model import (
     KEY_SEPARATOR,
     OF_A_PROJECT,
@@ -238,6 +239,7 @@ class ConfigurationService:
                 problems=self._problems(configuration, loaded, trusted, _broken(read_now.values())),
                 transitions=list(configuration.transitions),
                 observes=tell(loaded).observes,
+                retention=retention_settings.merged(loaded),
             ),
             workspace,
             self._clock(),

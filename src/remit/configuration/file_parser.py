@@ -13,6 +13,7 @@ from remit.configuration.config_model import (
     PresentationOptions,
     RequiredLocation,
     RequiredStates,
+    RetentionOptions,
     Room,
     SandboxOptions,
     ServerOptions,
@@ -51,6 +52,7 @@ _TABLES = (
     "suggestions",
     "memory",
     "filters",
+    "retention",
     "trust",
 )
 _PRESENTATION = ("strategy", "token_budget")
@@ -113,6 +115,7 @@ def read(content: object) -> tuple[ConfigurationContent, list[ConfigurationMista
         filters=_filters(top.table("filters")),
         memory_projects=memory.texts("projects"),
         names_store=_names_store(top),
+        retention=_retention(top.table("retention")),
         changes=_changes(top.table("trust")),
     )
     return found, mistakes
@@ -300,6 +303,11 @@ def _session(context: TableFields, suggestions: TableFields, memory: TableFields
         shared_patterns=suggestions.flag("shared_patterns"),
         observes=memory.flag("observe"),
     )
+
+
+def _retention(fields: TableFields) -> RetentionOptions:
+    fields.only(RetentionOptions._fields)
+    return RetentionOptions(*(fields.days(name) for name in RetentionOptions._fields))
 
 
 def _memory(fields: TableFields) -> str | None:

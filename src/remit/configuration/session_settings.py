@@ -9,6 +9,7 @@ from remit.configuration.config_model import (
     ConfigurationLayer,
     ConfigurationMistake,
     LoadedFile,
+    RetentionOptions,
 )
 from remit.configuration.store_place import KEY
 
@@ -58,6 +59,9 @@ def violations(loaded: Iterable[LoadedFile]) -> Iterator[tuple[ConfigurationFile
         if each.file.layer in OF_A_PROJECT and each.content.names_store:
             message, hint = "a project cannot choose the store", "set it in your own `remit.toml`"
             yield each.file, ConfigurationMistake((KEY,), message, hint)
+        if each.file.layer in OF_A_PROJECT and each.content.retention != RetentionOptions():
+            message, hint = "a project cannot set how long records are kept", "set it in the machine's file"
+            yield each.file, ConfigurationMistake(("retention",), message, hint)
 
 
 def _of(loaded: Sequence[LoadedFile], *layers: ConfigurationLayer) -> Iterator[LoadedFile]:

@@ -3,6 +3,7 @@
 Mistakes never contain values, because a misplaced value may be a secret.
 """
 
+import re
 from collections.abc import Callable, Collection, Iterable
 from math import isfinite
 from typing import TypeVar, cast
@@ -138,6 +139,11 @@ class TableFields:
         value: int | float | None = self._checked(name, lambda each: _is_number(each, most), words)
         return default if value is None else float(value)
 
+    def days(self, name: str) -> int | None:
+        """Read a number of days such as `400d` as milliseconds; None if missing."""
+        value: str | None = self._checked(name, _is_days, "a number of days such as `400d`, up to `9999d`")
+        return None if value is None else int(value[:-1]) * 86_400_000
+
     def scalar(self, name: str) -> Scalar | None:
         """Read a text, a finite number or a boolean; None if missing."""
         return self._checked(name, _is_scalar, "a single value")
@@ -189,6 +195,10 @@ def _text_problem(value: object) -> str | None:
     if len(value) > _MOST_CHARACTERS:
         return f"{len(value):,} characters; at most {_MOST_CHARACTERS:,} are read"
     return "the text has a null character" if "\0" in value else None
+
+
+def _is_days(value: object) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"[1-9]\d{0,3}d", value) is not None
 
 
 def _is_scalar(value: object) -> bool:

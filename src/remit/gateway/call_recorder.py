@@ -95,7 +95,7 @@ class CallRecorder:
             batch = self._batch(inventory, done)
             try:
                 self._record(inventory, batch)
-                inventory.registry.audit.prune()
+                inventory.registry.audit.prune(inventory.context)
             except StoreUnavailableError as error:
                 self._spool.add(batch)
                 if not self._is_behind:

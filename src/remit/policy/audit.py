@@ -6,17 +6,18 @@ Entries never contain arguments or results.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from remit.decision.projects import Project
+
 if TYPE_CHECKING:
     from remit.decision.context import Context
+    from remit.decision.projects import Workspace
     from remit.store.ports import AuditStore, Clock
 
-AUDIT_LIFETIME = 90 * 86_400_000  # milliseconds
-MOST_AUDITED = 100_000  # entries of a project
 HOOK = "hook"  # the endpoint of calls that a client made itself
 _PRUNE_EVERY = 60_000  # milliseconds
 MOST_BARS = 60  # intervals in a timeline
@@ -61,6 +62,21 @@ class AuditLink(NamedTuple):
     chain: str
 
 
+class ExportedCall(NamedTuple):
+    """An entry of a project."""
+
+    project: Project
+    link: AuditLink
+
+
+class ChainAnchor(NamedTuple):
+    """What is known of the entries that were deleted for their age."""
+
+    chain: str = ""  # digest of the last of them; empty: none was deleted
+    entries: int = 0  # an older Remit did not count them
+    until: int | None = None  # when the last of them was called
+
+
 class ChainCheck(NamedTuple):
     """What a check of the audit log of a project found."""
 
@@ -69,6 +85,8 @@ class ChainCheck(NamedTuple):
     broken_at: int | None  # time of the first entry that is not as it was written, or follows a missing one
     head: str  # digest of the last entry; whoever keeps it can tell later that nothing was cut off
     knows: bool  # whether the log contains the digest that was asked for
+    deleted: int = 0  # entries that were deleted for their age, as far as they were counted
+    deleted_until: int | None = None  # when the last of them was called
 
 
 def linked(previous: str, entry: AuditEntry) -> str:
@@ -124,13 +142,13 @@ class AuditLog:
     def add(self, entries: Sequence[AuditEntry], context: Context) -> None:
         """Store entries, and drop old ones."""
         self._store.add(entries, context.workspace, self._clock())
-        self.prune()
+        self.prune(context)
 
-    def prune(self) -> None:
-        """Drop old entries beyond the limits of age and number, once a minute."""
+    def prune(self, context: Context) -> None:
+        """Delete what is older than the configuration keeps, once a minute."""
         at = self._clock()
         if at - self._pruned_at > _PRUNE_EVERY:
-            self._store.prune(at - AUDIT_LIFETIME, MOST_AUDITED)
+            self._store.prune(context.workspace, at)
             self._pruned_at = at
 
     def find(self, query: CallQuery, context: Context) -> FoundCalls:
@@ -143,7 +161,8 @@ class AuditLog:
 
         `known` is a digest from an earlier check: if the log contains it, nothing up to there was cut off.
         """
-        head = self._store.anchor(context.workspace)
+        anchor = self._store.anchor(context.workspace)
+        head = anchor.chain
         entries, unlinked, knows, broken_at = 0, 0, not known or head == known, None
         for entry, chain in self._store.links(context.workspace):
             entries += 1
@@ -154,7 +173,17 @@ class AuditLog:
                 broken_at = entry.called_at
             head = chain
             knows = knows or chain == known
-        return ChainCheck(entries, unlinked, broken_at, head, knows)
+        return ChainCheck(entries, unlinked, broken_at, head, knows, anchor.entries, anchor.until)
+
+    def export(self, query: CallQuery, workspaces: Iterable[Workspace]) -> Iterator[ExportedCall]:
+        """Read the entries of projects between two times, each project in the order of its chain."""
+        for workspace in workspaces:
+            for link in self._store.links(workspace, query.since, query.until):
+                yield ExportedCall(workspace.project, link)
+
+    def projects(self) -> Sequence[Project]:
+        """List all projects with entries; the path of one that was forgotten is empty."""
+        return self._store.projects()
 
     def agents(self, context: Context) -> Sequence[str]:
         """List the agents that made calls in the project."""

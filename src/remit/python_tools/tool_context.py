@@ -130,7 +130,7 @@ class ToolContextSource:
             known = self._served(name) if call.ran else None
             batch = call.batch(name, decision, known, self._context.workspace)
             self._registry.usage.record_calls(batch, self._context)
-            self._registry.audit.prune()
+            self._registry.audit.prune(self._context)
 
     def _served(self, name: str) -> Tool | None:
         """Find the tool of an MCP server that the project knows under a name."""

@@ -1,12 +1,15 @@
 """Stores the audit log, by project."""
 
+import json
 from collections.abc import Iterable, Iterator
 
-from remit.decision.projects import Workspace
-from remit.policy.audit import AuditEntry, AuditLink, CallQuery, TimelineBar, linked
+from remit.configuration.retention import Retention, retention
+from remit.decision.projects import Project, Workspace
+from remit.policy.audit import AuditEntry, AuditLink, CallQuery, ChainAnchor, TimelineBar, linked
 from remit.store.database import Database, Value
 
 _BATCH = 10_000  # entries that are read at once
+_NO_LIMIT = 2**62
 
 
 class SqlAudit:
@@ -22,12 +25,23 @@ class SqlAudit:
             self._database.run("see_project", project=project.hash, path=project.path, at=at)
             add_entries(self._database, entries, workspace)
 
-    def links(self, workspace: Workspace) -> Iterator[AuditLink]:
-        """List all entries of a project with their digests, oldest first."""
+    def projects(self) -> list[Project]:
+        """List all projects with entries; the path of one that was forgotten is empty."""
+        return [Project(path=path, hash=hash) for hash, path in self._database.rows("audited_projects")]
+
+    def links(
+        self, workspace: Workspace, since: int | None = None, until: int | None = None
+    ) -> Iterator[AuditLink]:
+        """List the entries of a project with their digests in the order of the chain, read in parts."""
         after = 0
         while True:
             found = self._database.rows(
-                "audit_chain", project=workspace.project.hash, after=after, most=_BATCH
+                "audit_chain",
+                project=workspace.project.hash,
+                after=after,
+                since=since,
+                until=until,
+                most=_BATCH,
             )
             for *entry, chain, _ in found:
                 yield AuditLink(AuditEntry(*entry), chain)
@@ -35,10 +49,10 @@ class SqlAudit:
                 return
             after = found[-1][-1]
 
-    def anchor(self, workspace: Workspace) -> str:
-        """Return the digest of the last entry that was deleted for its age; empty if none was."""
+    def anchor(self, workspace: Workspace) -> ChainAnchor:
+        """Return what is known of the entries that were deleted for their age."""
         found = self._database.rows("audit_anchor", project=workspace.project.hash)
-        return found[0][0] if found else ""
+        return ChainAnchor(*found[0]) if found else ChainAnchor()
 
     def find(self, query: CallQuery, workspace: Workspace) -> list[AuditEntry]:
         """List the selected entries of a project, newest first."""
@@ -61,10 +75,12 @@ class SqlAudit:
         rows = self._database.rows("audit_bars", step=step, **_selection(query, workspace))
         return [TimelineBar(*row) for row in rows]
 
-    def prune(self, before: int, most: int) -> None:
-        """Delete entries older than a time, and all but the newest `most`."""
+    def prune(self, workspace: Workspace, at: int) -> None:
+        """Delete the entries and single uses of all projects that are older than a workspace keeps them."""
+        kept = stored_retention(self._database, workspace)
         with self._database.transaction():
-            prune_entries(self._database, before, most)
+            prune_entries(self._database, kept, at)
+            self._database.run("prune_events", before=at - kept.usage)
 
 
 def add_entries(database: Database, entries: Iterable[AuditEntry], workspace: Workspace) -> None:
@@ -78,20 +94,47 @@ def add_entries(database: Database, entries: Iterable[AuditEntry], workspace: Wo
     database.run_each("add_audit", rows)
 
 
-def prune_entries(database: Database, before: int, most: int, project: str | None = None) -> None:
-    """Delete the entries before the first that is not old, and all but the newest `most`, of each project.
+def stored_retention(database: Database, workspace: Workspace) -> Retention:
+    """Return how long the configuration of a workspace keeps what."""
+    found = database.rows("retention", workspace=workspace.dir, project=workspace.project.hash)
+    return retention(json.loads(found[0][0]) if found else {})
 
-    Runs inside a transaction. An entry with a wrong time takes no others with it.
+
+def prune_entries(database: Database, kept: Retention, at: int, project: str | None = None) -> None:
+    """Delete the entries before the first that is not old, and all but the newest ones, of each project.
+
+    Runs inside a transaction. An entry with a wrong time takes no others with it. Where only an owner may
+    delete, make the partitions of the next months instead.
     """
-    for found, oldest, kept, last, beyond in database.rows(
-        "old_audit", before=before, most=most, project=project
-    ):
+    if database.is_append_only:
+        database.rows("prepare_audit")
+        return
+    for found, first in _first_kept(database, kept, at, project):
+        database.run("anchor_audit", project=found, first=first)
+        database.run("prune_audit", project=found, first=first)
+
+
+def entries_to_prune(database: Database, kept: Retention, at: int) -> int:
+    """Count the entries that `prune_entries` would delete."""
+    counted = (
+        database.rows("count_audit", project=project, first=first)[0][0]
+        for project, first in _first_kept(database, kept, at, None)
+    )
+    return sum(counted)
+
+
+def _first_kept(
+    database: Database, kept: Retention, at: int, project: str | None
+) -> Iterator[tuple[str, int]]:
+    """List the projects with entries to delete, each with the id of the first one to keep."""
+    most = _NO_LIMIT if kept.most is None else kept.most
+    rows = database.rows("old_audit", before=at - kept.audit, most=most, project=project)
+    for found, oldest, young, last, beyond in rows:
         if oldest is None:
             continue
-        first = max(last + 1 if kept is None else kept, 0 if beyond is None else beyond + 1)
+        first = max(last + 1 if young is None else young, 0 if beyond is None else beyond + 1)
         if oldest < first:
-            database.run("anchor_audit", project=found, first=first)
-            database.run("prune_audit", project=found, first=first)
+            yield found, first
 
 
 def _selection(query: CallQuery, workspace: Workspace) -> dict[str, Value]:

@@ -29,6 +29,9 @@ class Database(Protocol):
     @property
     def has_full_text_index(self) -> bool: ...  # whether it splits and scores texts by itself, like SQLite
 
+    @property
+    def is_append_only(self) -> bool: ...  # whether only an owner can delete audit entries, by whole months
+
     def close(self, *, quickly: bool = False) -> None: ...  # quickly: leave cleaning up to a later process
 
     def run(self, query: str, /, **values: Value) -> None: ...

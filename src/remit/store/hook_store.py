@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from remit.decision.projects import LaunchFlags, View, Workspace
-from remit.policy.audit import AUDIT_LIFETIME, MOST_AUDITED, AuditEntry
-from remit.store.audit_store import add_entries, prune_entries
+from remit.policy.audit import AuditEntry
+from remit.store.audit_store import add_entries, prune_entries, stored_retention
 from remit.store.database import Row, scope_parameters, view_parameters
 from remit.store.open_store import open_database
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _DAY = 24 * 3_600_000  # milliseconds
 _DECISION_LIFETIME = 30 * _DAY
-_EVENT_LIFETIME = 365 * _DAY  # single events; totals stay
 _TRACE_LIFETIME = 30 * _DAY
 
 
@@ -162,9 +161,10 @@ class HookStore:
         with self._database.transaction():
             self._see_project(at)
             self._database.run("end_session", at=at, **self._session(session_id))
+            kept = stored_retention(self._database, self._workspace)
             for step in ("forget_old_events", "forget_old_sessions", "forget_old_suggestions"):
-                self._database.run(step, project=self._project, before=at - _EVENT_LIFETIME)
-            prune_entries(self._database, at - AUDIT_LIFETIME, MOST_AUDITED, self._project)
+                self._database.run(step, project=self._project, before=at - kept.usage)
+            prune_entries(self._database, kept, at, self._project)
             self._database.run("forget_old_reports", project=self._project, before=at - _DAY)
             self._database.run("forget_old_traces", project=self._project, before=at - _TRACE_LIFETIME)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from remit.memory.ports import MemoryStore
     from remit.memory.traces import StoredTrace
     from remit.policy.approvals import Approval, Binding, PromptedCall
-    from remit.policy.audit import AuditEntry, AuditLink, CallQuery, TimelineBar
+    from remit.policy.audit import AuditEntry, AuditLink, CallQuery, ChainAnchor, TimelineBar
     from remit.search.documents import Document
     from remit.search.ports import Index, IndexEntry, Vector
     from remit.sessions.suggestions import Candidate, PastSuggestion, ToolCall
@@ -152,11 +152,15 @@ class AuditStore(Protocol):
 
     def bars(self, query: CallQuery, workspace: Workspace, step: int) -> Sequence[TimelineBar]: ...
 
-    def links(self, workspace: Workspace) -> Iterable[AuditLink]: ...
+    def links(
+        self, workspace: Workspace, since: int | None = None, until: int | None = None
+    ) -> Iterable[AuditLink]: ...
 
-    def anchor(self, workspace: Workspace) -> str: ...
+    def projects(self) -> Sequence[Project]: ...
 
-    def prune(self, before: int, most: int) -> None: ...
+    def anchor(self, workspace: Workspace) -> ChainAnchor: ...
+
+    def prune(self, workspace: Workspace, at: int) -> None: ...
 
 
 class SessionStore(Protocol):

@@ -16,7 +16,7 @@ from remit.store.database import Row, Value
 from remit.store.named_queries import SQL, NamedQueries, read_sql
 from remit.store.open_store import PATIENCE
 
-SCHEMA_VERSION = 16
+SCHEMA_VERSION = 17
 APPLICATION_ID = 0x52656D69
 _STEPS = 1_000  # SQLite VM instructions between two checks of the time limit
 
@@ -30,6 +30,7 @@ class SqliteDatabase:
     """A connection to Remit's database in a file."""
 
     has_full_text_index = True
+    is_append_only = False
 
     def __init__(self, path: str, *, busy_timeout: float = PATIENCE) -> None:
         self.place = path

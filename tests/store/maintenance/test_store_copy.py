@@ -122,7 +122,11 @@ def test_the_same_tables_exist_in_both_databases(databases: Databases) -> None:
     from remit.store.maintenance.postgres_check import OPEN
 
     store = open_store(databases.create())
-    found = {name for (name,) in run_sql(store, "select tablename from pg_tables where schemaname = 'remit'")}
+    listed = (
+        "select relname from pg_class where relnamespace = 'remit'::regnamespace "
+        "and relkind in ('r', 'p') and not relispartition"
+    )
+    found = {name for (name,) in run_sql(store, listed)}
     store.close()
     assert found - {*REBUILT, *OPEN} == {table.name for table in tables() if table.name not in OPEN}
 

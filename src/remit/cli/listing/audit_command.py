@@ -1,4 +1,4 @@
-"""`remit audit`: checks the log of calls."""
+"""`remit audit`: checks and exports the log of calls."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ import click
 from remit.bootstrap import open_registry
 from remit.cli import render
 from remit.cli.json_output import Shape, asked_for, moment
+from remit.cli.listing.calls_command import call_shape
+from remit.cli.listing.moments import Moment
 from remit.cli.options import ERRORS_FOUND, JSON, PROJECT
+from remit.decision.projects import Workspace
+from remit.policy.audit import CallQuery
 
 if TYPE_CHECKING:
     from remit.policy.audit import ChainCheck
@@ -17,7 +21,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def audit() -> None:
-    """Check that the log of calls is as it was written."""
+    """Check and export the log of calls."""
 
 
 @audit.command()
@@ -30,8 +34,8 @@ def verify(*, project: str, head: str, as_json: bool) -> None:
     """Check that no entry was changed, added or removed.
 
     Each entry has a digest over itself and all entries before it. Keep the digest that this command prints:
-    with it, a later check finds out whether the newest entries were cut off. Entries are deleted after 90
-    days, which breaks nothing. Exits with 1 if the log is not as it was written.
+    with it, a later check finds out whether the newest entries were cut off. Entries that were
+    deleted for their age break nothing, and are counted. Exits with 1 if the log is not as it was written.
     """
     with open_registry() as registry:
         context = registry.at(project)
@@ -44,10 +48,32 @@ def verify(*, project: str, head: str, as_json: bool) -> None:
         raise SystemExit(ERRORS_FOUND)
 
 
+@audit.command("export")
+@PROJECT
+@click.option("--all-projects", is_flag=True, help="The entries of every project in the store.")
+@click.option("--since", type=Moment(), metavar="TIME", help="From then on: `6h`, `2d`, or a date.")
+@click.option("--until", type=Moment(), metavar="TIME", help="Before then.")
+def export(*, project: str, all_projects: bool, since: int | None, until: int | None) -> None:
+    """Print the log of calls as JSON Lines, for other systems.
+
+    Each line has the project, the caller and the outcome of a call, and the digest that `remit audit verify`
+    checks. The order is that of the log, so times may go back a little. Arguments and results are never
+    stored.
+    """
+    with open_registry() as registry:
+        here = [registry.at(project).workspace]
+        found = [Workspace(each.path, each.path, each) for each in registry.audit.projects()]
+        for owner, (entry, chain) in registry.audit.export(
+            CallQuery(since=since, until=until), found if all_projects else here
+        ):
+            render.line({"project": owner._asdict(), **call_shape(entry), "digest": chain or None})
+
+
 def check_shape(found: ChainCheck) -> Shape:
     """Return a check as JSON."""
     broken_at = None if found.broken_at is None else moment(found.broken_at)
-    return {**found._asdict(), "broken_at": broken_at}
+    until = None if found.deleted_until is None else moment(found.deleted_until)
+    return {**found._asdict(), "broken_at": broken_at, "deleted_until": until}
 
 
 def _show(found: ChainCheck) -> None:
@@ -59,6 +85,9 @@ def _show(found: ChainCheck) -> None:
     else:
         count = f"{found.entries:,} {'entry' if found.entries == 1 else 'entries'}"
         render.out(f"{count}, none changed." if found.entries else "The log is empty.")
+        if found.deleted and found.deleted_until is not None:
+            until = render.local_time(found.deleted_until)
+            render.note(f"{found.deleted:,} older entries, up to {until}, were deleted for their age.")
         if found.unlinked:
             render.note(f"The first {found.unlinked:,} have no digest: an older Remit wrote them.")
         if found.head:

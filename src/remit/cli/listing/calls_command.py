@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import csv
-import re
 import sys
-import time
 import unicodedata
 from collections.abc import Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 import click
@@ -16,6 +13,7 @@ import click
 from remit.bootstrap import open_registry
 from remit.cli import render
 from remit.cli.json_output import Shape, asked_for, moment
+from remit.cli.listing.moments import Moment
 from remit.cli.options import JSON, PROJECT
 from remit.decision.decide import Verdict
 from remit.policy.audit import AuditEntry, AuditOutcome, CallQuery
@@ -24,31 +22,9 @@ if TYPE_CHECKING:
     from remit.decision.context import Context
     from remit.policy.audit import FoundCalls
 
-_SECONDS = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _ALL = 1_000_000  # more than the log holds
 _MAIN = "main"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # a spreadsheet would compute such a cell
-
-
-class _Moment(click.ParamType[int]):
-    """A time: so long ago, such as `90m`, `6h`, `2d` and `1w`, or a date with or without a time."""
-
-    name = "time"
-
-    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
-        found = re.fullmatch(r"(\d{1,6})([mhdw])", value)
-        if found:
-            return int(1000 * (time.time() - int(found[1]) * _SECONDS[found[2]]))
-        try:
-            return int(1000 * datetime.fromisoformat(value).astimezone().timestamp())
-        except (ValueError, OverflowError):
-            self.fail(
-                f"`{value}` must be so long ago, such as `90m` or `2d`, or a date such as `2026-01-31`",
-                param,
-                ctx,
-            )
 
 
 @click.command()
@@ -61,9 +37,9 @@ class _Moment(click.ParamType[int]):
     help="Only calls with this outcome.",
 )
 @click.option(
-    "--since", type=_Moment(), metavar="TIME", help="Only calls from then on: `6h`, `2d`, or a date."
+    "--since", type=Moment(), metavar="TIME", help="Only calls from then on: `6h`, `2d`, or a date."
 )
-@click.option("--until", type=_Moment(), metavar="TIME", help="Only calls before then.")
+@click.option("--until", type=Moment(), metavar="TIME", help="Only calls before then.")
 @click.option(
     "--limit", type=click.IntRange(1), help="At most this many; default: 30, or all with --csv and --jsonl."
 )
@@ -86,7 +62,8 @@ def calls(
     """Show what agents called here, newest first.
 
     TEXT is part of a tool's name. Shows calls through the gateway, and those that Claude Code's hooks report.
-    Arguments and results are never stored. Entries are kept for 90 days.
+    Arguments and results are never stored. Entries are kept for 90 days by default
+    (`[retention]` in remit.toml).
     """
     if as_csv + as_lines + as_json > 1:
         raise click.UsageError("pass one of --json, --jsonl and --csv")

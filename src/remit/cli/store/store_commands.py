@@ -1,16 +1,16 @@
-"""`remit store`: sets up, migrates, copies and checks stores."""
+"""`remit store`: sets up, migrates, copies, checks and prunes stores."""
 
-import os
 import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 import click
 
-from remit.bootstrap import find_store
+from remit.bootstrap import find_store, now, read_retention
 from remit.cli import render
 from remit.cli.approvals.person_check import require_person
-from remit.cli.options import ERRORS_FOUND, JSON
+from remit.cli.options import ERRORS_FOUND, JSON, confirm
+from remit.cli.store.store_places import address_argument, place_argument
 from remit.settings import is_address
 from remit.store.open_store import open_database, require_driver
 from remit.store.store_facts import shown_place
@@ -22,27 +22,12 @@ if TYPE_CHECKING:
     from remit.store.maintenance.store_copy import CopyResult
     from remit.store.maintenance.table_access import CopyTarget, TableAccess
 
-_FILE = "sqlite:"
-
-
-def _place(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
-    """Read a place; the message omits the value, which may contain a password."""
-    if value is None or is_address(value):
-        return value
-    if value.startswith(_FILE) and len(value) > len(_FILE):
-        return os.path.abspath(os.path.expanduser(value.removeprefix(_FILE)))
-    raise click.BadParameter("expected sqlite:PATH or postgresql://USER@HOST/DATABASE")
-
-
-def _address(context: click.Context, parameter: click.Parameter, value: str) -> str:
-    if not is_address(_place(context, parameter, value) or ""):
-        raise click.BadParameter("expected postgresql://USER@HOST/DATABASE")
-    return value
+_DAY = 86_400_000  # milliseconds
 
 
 @click.group()
 def store() -> None:
-    """Set up, copy and check the store.
+    """Set up, copy, check and prune the store.
 
     A PLACE is sqlite:PATH or postgresql://USER@HOST/DATABASE. A password comes from ~/.pgpass, PGPASSWORD, a
     service file, or the file that ?password_file=PATH in the address names.
@@ -50,7 +35,7 @@ def store() -> None:
 
 
 @store.command("init")
-@click.argument("url", callback=_address)
+@click.argument("url", callback=address_argument)
 @click.option("--user", metavar="NAME", help="A user of the database that Remit will connect as; must exist.")
 @JSON
 def init_store(url: str, *, user: str | None, as_json: bool) -> None:
@@ -85,7 +70,7 @@ def _with_user(place: str, user: str | None) -> str:
 
 
 @store.command("migrate")
-@click.argument("place", required=False, callback=_place)
+@click.argument("place", required=False, callback=place_argument)
 @JSON
 def migrate_store(place: str | None, *, as_json: bool) -> None:
     """Update the schema of a store to this version of Remit.
@@ -104,10 +89,20 @@ def migrate_store(place: str | None, *, as_json: bool) -> None:
 
 @store.command("copy")
 @click.option(
-    "--from", "source", metavar="PLACE", required=True, callback=_place, help="The store to copy; only read."
+    "--from",
+    "source",
+    metavar="PLACE",
+    required=True,
+    callback=place_argument,
+    help="The store to copy; only read.",
 )
 @click.option(
-    "--to", "target", metavar="PLACE", required=True, callback=_place, help="An empty store, or a new file."
+    "--to",
+    "target",
+    metavar="PLACE",
+    required=True,
+    callback=place_argument,
+    help="An empty store, or a new file.",
 )
 @JSON
 def copy_store_command(*, source: str, target: str, as_json: bool) -> None:
@@ -164,7 +159,7 @@ def _writing(place: str) -> "CopyTarget":
 
 
 @store.command("check")
-@click.argument("place", required=False, callback=_place)
+@click.argument("place", required=False, callback=place_argument)
 @JSON
 def check_store_command(place: str | None, *, as_json: bool) -> None:
     """Prove that a store is sound.
@@ -200,3 +195,44 @@ def _show_checks(place: str, found: "list[StoreCheck]") -> None:
 def _result(check: "StoreCheck") -> str:
     count = len(check.problems)
     return f"{count} problem{'s' * (count > 1)}" if count else check.result
+
+
+@store.command("prune")
+@click.argument("place", required=False, callback=place_argument)
+@click.option("--dry-run", is_flag=True, help="Only show what would be deleted.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
+@JSON
+def prune_store_command(place: str | None, *, dry_run: bool, yes: bool, as_json: bool) -> None:
+    """Delete records that are older than `[retention]` in remit.toml keeps them.
+
+    Default: the configured store. In PostgreSQL, PLACE is the address of the store's owner: only an owner can
+    delete from the audit log, by whole months. `remit audit verify` still checks the rest, and shows how much
+    was deleted. Totals of usage stay.
+    """
+    require_person("delete records")
+    from remit.store.maintenance.store_prune import old_records, prune_store
+
+    place, kept, at = place or find_store().place, read_retention(), now()
+    found = [each for each in old_records(place, kept, at) if each.rows]
+    if as_json:
+        render.data(
+            {
+                "place": shown_place(place),
+                "days": {"audit": kept.audit // _DAY, "usage": kept.usage // _DAY},
+                "records": [each._asdict() for each in found],
+                "is_dry_run": dry_run,
+            }
+        )
+    elif not found:
+        render.out("Nothing is older than it is kept.")
+    else:
+        render.table(
+            "", ("records", "rows"), [(each.name, f"{each.rows:,}") for each in found], numbers=("rows",)
+        )
+    if dry_run or not found:
+        return
+    total = sum(each.rows for each in found)
+    confirm(f"Delete {total:,} records from {render.printable(shown_place(place))}?", yes=yes)
+    prune_store(place, kept, at)
+    if not as_json:
+        render.out(f"Deleted {total:,} records.")

@@ -8,7 +8,7 @@ from psycopg import errors, sql
 
 from remit.store.maintenance.postgres_access import PostgresAccess, connect, read_postgres, require_current
 from remit.store.maintenance.soundness import StoreCheck, check_rows
-from remit.store.maintenance.table_model import tables
+from remit.store.maintenance.table_model import OUTLIVING, tables
 from remit.store.postgres import postgres_schema
 from remit.store.postgres.postgres_address import shown
 
@@ -37,13 +37,14 @@ def check_postgres(address: str) -> list[StoreCheck]:
             StoreCheck("schema", f"version {version}", [*_missing(connection)]),
             StoreCheck("role", f"{postgres_schema.ROLE} is limited", [*_role_problems(connection)]),
             _check_security(connection),
+            _check_appending(connection),
             _check_closed(connection),
         ]
     finally:
         connection.close()
     access = read_postgres(address)
     try:
-        found += [*_check_copy(access), *check_rows(access)]
+        found += [*_check_copy(access), *check_rows(access, OUTLIVING)]
     except (errors.UndefinedTable, errors.UndefinedColumn, errors.InsufficientPrivilege) as error:
         found.append(StoreCheck("rows", "", [f"cannot be read: {(str(error).splitlines() or [''])[0]}"]))
     finally:
@@ -107,14 +108,30 @@ def _check_security(connection: Connection) -> StoreCheck:
     return StoreCheck("row-level security", result, problems)
 
 
+def _check_appending(connection: Connection) -> StoreCheck:
+    """Check that the role can only append to the audit log, and reaches its partitions in no other way."""
+    rights = (
+        "select has_table_privilege(%(role)s, %(table)s, 'update, delete, truncate')"  # any of them
+        " or has_any_column_privilege(%(role)s, %(table)s, 'update')"
+    )
+    months = postgres_schema.partitions(connection)
+    problems: list[str] = []
+    for name in (*OUTLIVING, *months):
+        wanted = {"role": postgres_schema.ROLE, "table": f"{postgres_schema.SCHEMA}.{name}"}
+        if connection.execute(rights, wanted).fetchall() == [(True,)]:
+            problems.append(f"`{postgres_schema.ROLE}` may change or delete rows of `{name}`")
+    return StoreCheck("audit log", f"append-only, in {len(months)} partitions", problems)
+
+
 def _check_closed(connection: Connection) -> StoreCheck:
     """Look at every table without saying for whom: nothing may be visible."""
+    hidden = {*OPEN, *postgres_schema.partitions(connection)}
     names = [
         name
         for (name,) in connection.execute(
             "select tablename from pg_tables where schemaname = %s order by 1", [postgres_schema.SCHEMA]
         ).fetchall()
-        if name not in OPEN
+        if name not in hidden
     ]
     connection.execute(sql.SQL("set role {}").format(sql.Identifier(postgres_schema.ROLE)))
     problems = [problem for name in names for problem in _visible(connection, name)]

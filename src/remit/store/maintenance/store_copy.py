@@ -17,7 +17,7 @@ from remit.store.maintenance.table_access import (
     digest,
     ordered_rows,
 )
-from remit.store.maintenance.table_model import Table, tables
+from remit.store.maintenance.table_model import NO_ROWS, Table, tables
 
 Show = Callable[[str, int], object]  # a table, and how many of its rows are copied
 
@@ -50,7 +50,8 @@ def copy_store(source: TableAccess, target: CopyTarget, show: Show = lambda _nam
         _require_empty(target)
         with target.transaction():
             for table in tables():
-                target.clear(table, table.starting)
+                if table.starting != NO_ROWS:
+                    target.clear(table, table.starting)
             target.begin_copy(source.identity)
     elif begun != source.identity:
         raise StoreUnavailableError(

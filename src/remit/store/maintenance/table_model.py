@@ -27,11 +27,14 @@ REBUILT = {  # and who makes them again
     "memory_codes": "the next search of memory",
     "revisions": "triggers",
 }
+OUTLIVING = ("audit", "audit_anchors")  # stay in PostgreSQL when their project is forgotten
 # Rows that others of the same table refer to come first.
 _WAVES = {
+    **dict.fromkeys(OUTLIVING, ("project_hash in (select hash from projects)",)),
     "tools": ("server_id is null", "server_id is not null"),
     "memory_nodes": ("home is null", "kind = 'focus'", "home is not null and kind <> 'focus'"),
 }
+NO_ROWS = "1 = 0"
 _STARTING = {"memory_nodes": "kind = 'global'"}  # rows that a new store may have
 _LAST = "usage_totals"  # a trigger on the events fills it, so that its own rows replace these
 
@@ -61,7 +64,7 @@ class Table(NamedTuple):
     @property
     def starting(self) -> str:
         """The condition of the rows that a new store may have; the source has them too."""
-        return _STARTING.get(self.name, "1 = 0")
+        return _STARTING.get(self.name, NO_ROWS)
 
     @property
     def is_replaced(self) -> bool:

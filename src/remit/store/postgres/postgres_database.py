@@ -47,6 +47,7 @@ class PostgresDatabase:
     """A connection to Remit's database in PostgreSQL, opened again after it was lost."""
 
     has_full_text_index = False  # its own knows no rarity of words: see `word_postings`
+    is_append_only = True
 
     def __init__(self, address: str, *, patience: float) -> None:
         self.place = shown(address)

@@ -144,10 +144,23 @@ def _grant(connection: Connection) -> None:
         "grant usage on schema {schema} to {role}",
         "grant select, insert, update, delete on all tables in schema {schema} to {role}",
         "revoke insert, update, delete on {schema}.schema_version from {role}",
+        "revoke update, delete on {schema}.audit, {schema}.audit_anchors from {role}",  # append-only
         "grant usage, update on all sequences in schema {schema} to {role}",
         "grant execute on all functions in schema {schema} to {role}",
     ):
         connection.execute(sql.SQL(statement).format(role=role, schema=schema))
+    for name in partitions(connection):  # reached through the audit log alone
+        statement = "revoke all on {schema}.{name} from {role}"
+        connection.execute(sql.SQL(statement).format(role=role, schema=schema, name=sql.Identifier(name)))
+
+
+def partitions(connection: Connection) -> list[str]:
+    """List the partitions of the audit log."""
+    listed = (
+        "select relname from pg_class where relnamespace = %s::regnamespace and relispartition "
+        "and relkind = 'r' order by 1"
+    )
+    return [name for (name,) in connection.execute(listed, [SCHEMA]).fetchall()]
 
 
 def _migrations() -> dict[int, str]:

@@ -31,7 +31,12 @@ select coalesce(
 )
 
 -- name: audit_anchor
-select chain from audit_anchors where project_hash = :project
+select chain, entries, until from audit_anchors where project_hash = :project
+
+-- name: audited_projects (every project)
+select a.project_hash, coalesce(p.path, '')
+from (select distinct project_hash from audit) a left join projects p on p.hash = a.project_hash
+order by a.project_hash
 
 -- name: audit_chain
 select
@@ -39,6 +44,8 @@ select
     chain, id
 from audit
 where project_hash = :project and id > :after
+    and (cast(:since as bigint) is null or called_at >= :since)
+    and (cast(:until as bigint) is null or called_at < :until)
 order by id
 limit :most
 
@@ -78,9 +85,15 @@ where cast(:project as text) is null or p.hash = :project
 order by p.hash
 
 -- name: anchor_audit
-insert into audit_anchors (project_hash, chain)
-select project_hash, chain from audit where project_hash = :project and id < :first order by id desc limit 1
-on conflict (project_hash) do update set chain = excluded.chain
+insert into audit_anchors (project_hash, chain, entries, until)
+select
+    a.project_hash, a.chain, (select count(*) from audit o where o.project_hash = :project and o.id < :first), a.called_at
+from audit a where a.project_hash = :project and a.id < :first order by a.id desc limit 1
+on conflict (project_hash) do update set
+    chain = excluded.chain, entries = audit_anchors.entries + excluded.entries, until = excluded.until
+
+-- name: count_audit
+select count(*) from audit where project_hash = :project and id < :first
 
 -- name: prune_audit
 delete from audit where project_hash = :project and id < :first

@@ -87,6 +87,9 @@ where project_hash = :project and client = :client and session_id = :session_id
 update traces set artifact = :artifact, is_news = 0
 where id = :trace and project_hash = :project and times = :times and left_at = :at
 
+-- name: retention
+select retention from configurations where workspace = :workspace and project_hash = :project
+
 -- name: forget_old_events
 delete from usage_events where project_hash = :project and used_at < :before
 

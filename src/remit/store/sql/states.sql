@@ -12,14 +12,14 @@ on conflict (source) do update set
     places = excluded.places, problems = excluded.problems
 
 -- name: configuration
-select inputs, problems, transitions, observes from configurations where workspace = :workspace and project_hash = :project
+select inputs, problems, transitions, observes, retention from configurations where workspace = :workspace and project_hash = :project
 
 -- name: keep_configuration (every project)
-insert into configurations (workspace, project_hash, inputs, problems, transitions, observes)
-values (:workspace, :project, :inputs, :problems, :transitions, :observes)
+insert into configurations (workspace, project_hash, inputs, problems, transitions, observes, retention)
+values (:workspace, :project, :inputs, :problems, :transitions, :observes, :retention)
 on conflict (workspace) do update set
     project_hash = excluded.project_hash, inputs = excluded.inputs, problems = excluded.problems,
-    transitions = excluded.transitions, observes = excluded.observes
+    transitions = excluded.transitions, observes = excluded.observes, retention = excluded.retention
 
 -- name: transitions
 select transitions from configurations where workspace = :workspace and project_hash = :project

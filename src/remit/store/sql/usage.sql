@@ -143,6 +143,9 @@ on conflict do nothing
 delete from reported_calls where project_hash = :project and client = :client and call_id = :call_id
 returning session_id
 
+-- name: count_old_events (every project)
+select count(*) from usage_events where used_at < :before
+
 -- name: prune_events (every project)
 delete from usage_events where used_at < :before
 

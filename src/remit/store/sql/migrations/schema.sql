@@ -1,6 +1,6 @@
 -- All migrations in one, for a new database; written by `make schema`.
 pragma application_id = 0x52656d69;
-pragma user_version = 16;
+pragma user_version = 17;
 CREATE TABLE projects (
     hash text primary key,
     path text not null,
@@ -213,7 +213,7 @@ CREATE TABLE configurations (
     inputs text not null, -- each file with its fingerprint, as JSON
     problems text not null,
     transitions text not null
-, observes text not null default 'true') strict, without rowid;
+, observes text not null default 'true', retention text not null default '{}') strict, without rowid;
 CREATE INDEX configurations_by_project on configurations (project_hash);
 CREATE TABLE configuration_trust (
     project_hash text not null references projects (hash) on delete cascade,
@@ -559,7 +559,7 @@ CREATE INDEX audit_in_order on audit (project_hash, id);
 CREATE TABLE audit_anchors (
     project_hash text primary key references projects (hash) on delete cascade,
     chain text not null
-) strict, without rowid;
+, entries integer not null default 0, until integer) strict, without rowid;
 insert into documents_by_word (documents_by_word, rank) values ('secure-delete', 1);
 insert into memory_nodes (
     key, kind, project, name, body, subject, fingerprint, content, status, dated_at, created_at, updated_at

@@ -1,0 +1,4 @@
+-- Named queries for the audit log in PostgreSQL.
+
+-- name: prepare_audit
+select prepare_audit()
