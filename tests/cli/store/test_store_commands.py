@@ -33,7 +33,7 @@ def test_a_store_is_set_up_filled_checked_and_used(sandbox: Sandbox, databases: 
     place = address.replace("postgres@", "")
     made = sandbox.remit("store", "init", secretly(address))
     assert made.returncode == 0, made.stderr
-    assert f"Created a store in {place} (schema 1, role remit_runtime)." in made.stdout
+    assert f"Created a store in {place} (schema 2, role remit_runtime)." in made.stdout
     assert f'store = "{place}"' in made.stdout
     again = sandbox.remit("store", "init", secretly(address), "--json")
     assert json.loads(again.stdout) == {

@@ -63,7 +63,7 @@ def shared(databases: Databases) -> Any:
 def plan(shared: Shared, kept: Retention, at: int) -> list[tuple[str, int]]:
     from remit.store.maintenance.store_prune import old_records
 
-    return [tuple(each) for each in old_records(shared.address, kept, at) if each.rows]
+    return [(each.name, each.rows) for each in old_records(shared.address, kept, at) if each.rows]
 
 
 def prune(shared: Shared, kept: Retention, at: int) -> None:
@@ -96,7 +96,7 @@ def test_a_node_can_only_append(shared: Shared) -> None:
             "select add_audit_month('2030-01-01')",
         ):
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
-                node.execute(statement)
+                node.execute(statement.encode())
         assert node.execute("select count(*) from audit").fetchone() == (1,)
 
 
