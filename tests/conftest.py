@@ -27,9 +27,12 @@ settings.register_profile(
 )
 settings.load_profile("patient")
 
-# A shell starts what runs in its background with interrupts ignored, and processes of tests would inherit it.
+# A shell starts what runs in its background with interrupts ignored, and `nohup` with hangups ignored:
+# processes of tests would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 play_person()
 

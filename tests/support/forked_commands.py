@@ -9,6 +9,7 @@ Run as a program, this module is the process that forks; nothing of it imports p
 import atexit
 import gc
 import json
+import math
 import os
 import pkgutil
 import pty
@@ -136,26 +137,32 @@ def fork_server() -> ForkServer:
 
 
 def serve(listener: socket.socket) -> None:
-    """Answer requests until stdin ends; nothing waits for a command, because one may start another."""
+    """Run what is asked for until stdin ends; nothing waits for a command, because one may start another."""
     gc.disable()
     _load()
+    gc.collect()
     gc.freeze()  # a fork that looks for garbage would copy everything
     gc.enable()
     output = os.dup(1)
     os.dup2(2, 1)  # only answers go to the reader
     loaded = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    forks = list[_Fork]()
     while True:
-        _reap()
-        ready, _, _ = select.select([0, listener], [], [])
+        watched = {descriptor: fork for fork in forks for descriptor in fork.watched}
+        ready, _, _ = select.select([0, listener, *watched], [], [], _time_left(forks))
+        for descriptor in ready:
+            if descriptor in watched:
+                watched[descriptor].hear(descriptor)
+        forks = [fork for fork in forks if fork.is_running()]
+        ours = [listener.fileno(), output, *(descriptor for fork in forks for descriptor in fork.watched)]
         if listener in ready:
-            _launch(listener, output)
+            forks.append(_launch(listener, ours))
         if 0 in ready:
             if not (line := _read_line(lambda: os.read(0, 65_536))):
-                return
-            if not os.fork():
-                told = _answer(json.loads(line), loaded)
-                os.write(output, json.dumps(told).encode() + b"\n")
-                os._exit(0)
+                break
+            forks.append(_start(json.loads(line), output, loaded, ours))
+    for fork in forks:
+        os.kill(fork.pid, signal.SIGKILL)
 
 
 def _read_line(read: Callable[[], bytes]) -> bytes:
@@ -165,47 +172,87 @@ def _read_line(read: Callable[[], bytes]) -> bytes:
     return line
 
 
-def _reap() -> None:
-    """Forget the forks that have ended."""
-    with suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
+class _Fork:
+    """A command that runs; what its source has is taken by `take`, and its end is told to `told`."""
+
+    def __init__(
+        self,
+        pid: int,
+        *,
+        told: Callable[["_Fork", int, resource.struct_rusage], None],
+        source: int | None = None,
+        take: Callable[[int, bytes], None] | None = None,
+        deadline: float = math.inf,
+    ) -> None:
+        self.pid, self.is_late = pid, False
+        self.until = time.monotonic() + deadline
+        self._told, self._source, self._take = told, source, take
+        self._ended = os.pidfd_open(pid)
+        self.watched = [self._ended] if source is None else [self._ended, source]
+
+    def hear(self, descriptor: int) -> None:
+        """Take what a watched descriptor has; after the end, all that is left."""
+        if descriptor == self._source and descriptor in self.watched:
+            self._read()
+        if descriptor != self._ended:
+            return
+        while self._source in self.watched and select.select([self._source], [], [], 0)[0]:
+            self._read()
+        _, status, used = os.wait4(self.pid, 0)
+        self._told(self, os.waitstatus_to_exitcode(status), used)
+        _close({self._ended, *([] if self._source is None else [self._source])})
+        self.watched = []
+
+    def is_running(self) -> bool:
+        """Tell whether its end is still to come, which is brought about once it is late."""
+        if self.watched and not self.is_late and time.monotonic() >= self.until:
+            self.is_late = True
+            os.kill(self.pid, signal.SIGKILL)
+        return bool(self.watched)
+
+    def _read(self) -> None:
+        if self._source is None or self._take is None:
+            return
+        try:
+            data = os.read(self._source, 65_536)
+        except OSError:  # nobody holds the other side of the terminal any more
+            data = b""
+        if not data:
+            self.watched.remove(self._source)
+        self._take(self.pid, data)
 
 
-def _launch(listener: socket.socket, output: int) -> None:
+def _time_left(forks: Iterable[_Fork]) -> float | None:
+    until = min((fork.until for fork in forks if not fork.is_late), default=math.inf)
+    return None if until == math.inf else max(0.0, until - time.monotonic())
+
+
+def _launch(listener: socket.socket, ours: Iterable[int]) -> _Fork:
     """Run the program that `forked_launch.py` asks for, and end it when that is gone."""
     connection, _ = listener.accept()
-    with connection:
-        start, streams, _, _ = socket.recv_fds(connection, 65_536, 3)
-        rest = b"" if start.endswith(b"\n") else _read_line(lambda: connection.recv(65_536))
-        asked: dict[str, Any] = json.loads(start + rest)
-        if asked["words"][0] != REMIT:
-            _load_sdk()
-        if not os.fork():
-            listener.close()
-            os.close(output)
-            pid = os.fork()
-            if pid == 0:
-                connection.close()
-                os.setsid()
-                _become(asked, streams)
-            _close(streams)
-            _pass_signals(pid, connection)
-            os._exit(0)
+    start, streams, _, _ = socket.recv_fds(connection, 65_536, 3)
+    rest = b"" if start.endswith(b"\n") else _read_line(lambda: connection.recv(65_536))
+    asked: dict[str, Any] = json.loads(start + rest)
+    if asked["words"][0] != REMIT:
+        _load_sdk()
+    pid = os.fork()
+    if pid == 0:
+        _close([*ours, connection.detach()])
+        os.setsid()
+        _become(asked, streams)
     _close(streams)
+    source = connection.detach()
+
+    def tell(_: _Fork, code: int, __: resource.struct_rusage) -> None:
+        with suppress(OSError):  # whoever launched it may be gone
+            os.write(source, bytes([code if code >= 0 else 128 - code]))
+
+    return _Fork(pid, told=tell, source=source, take=_pass_signals)
 
 
-def _pass_signals(pid: int, connection: socket.socket) -> None:
-    ended = os.pidfd_open(pid)
-    while ended not in (ready := select.select([ended, connection], [], [])[0]):
-        given = connection.recv(1) if connection in ready else b""
-        os.kill(pid, given[0] if given else signal.SIGKILL)
-        if not given:
-            break
-    _, status = os.waitpid(pid, 0)
-    code = os.waitstatus_to_exitcode(status)
-    with suppress(OSError):  # whoever launched it may be gone
-        connection.sendall(bytes([code if code >= 0 else 128 - code]))
+def _pass_signals(pid: int, numbers: bytes) -> None:
+    for number in numbers or [signal.SIGKILL]:
+        os.kill(pid, number)
 
 
 def _close(descriptors: Iterable[int]) -> None:
@@ -228,54 +275,40 @@ def _load() -> None:
         if not name.endswith(("__main__", "onnx_embedder")) and ".integrations." not in name:
             import_module(name)
     import_module("person_launch").play_person()
+    import_module("warm_commands").warm_up()
 
 
-def _answer(asked: Mapping[str, Any], loaded: int) -> dict[str, object]:
+def _start(asked: Mapping[str, Any], output: int, loaded: int, ours: Iterable[int]) -> _Fork:
+    """Run a command, and write an answer when it has ended."""
     folder = Path(asked["folder"])
     for name in ("stdout", "stderr", "acts"):
         (folder / name).write_bytes(b"")
     terminal, theirs = pty.openpty() if asked["on_terminal"] else (None, None)
     pid = os.fork()
     if pid == 0:
+        _close([*ours, *([] if terminal is None else [terminal])])
         inputs = os.open(folder / "stdin", os.O_RDONLY)
         outputs = os.open(folder / "stdout", os.O_WRONLY) if theirs is None else theirs
         errors = os.open(folder / "stderr", os.O_WRONLY)
         acts = os.open(folder / "acts", os.O_WRONLY | os.O_APPEND) if asked["is_audited"] else None
         _become({**asked, "words": [REMIT, *asked["words"]]}, (inputs, outputs, errors), acts)
-    if terminal is not None and theirs is not None:
+    if theirs is not None:
         os.close(theirs)
-    is_late = _wait(pid, terminal, folder / "stdout", asked["deadline"])
-    _, status, used = os.wait4(pid, 0)
-    return {
-        "code": os.waitstatus_to_exitcode(status),
-        "seconds": used.ru_utime + used.ru_stime,
-        "megabytes": max(0, used.ru_maxrss - loaded) // 1024,
-        "is_late": is_late,
-    }
 
+    def tell(fork: _Fork, code: int, used: resource.struct_rusage) -> None:
+        told = {
+            "code": code,
+            "seconds": used.ru_utime + used.ru_stime,
+            "megabytes": max(0, used.ru_maxrss - loaded) // 1024,
+            "is_late": fork.is_late,
+        }
+        os.write(output, json.dumps(told).encode() + b"\n")
 
-def _wait(pid: int, terminal: int | None, path: Path, deadline: float) -> bool:
-    """Wait until a command has ended, and end it when it is late."""
-    ended = os.pidfd_open(pid)
-    until = time.monotonic() + deadline
-    watched = [ended] if terminal is None else [ended, terminal]
-    with path.open("ab") as opened:
-        while True:
-            ready, _, _ = select.select(watched, [], [], max(0.0, until - time.monotonic()))
-            if terminal is not None and terminal in ready:
-                try:
-                    opened.write(os.read(terminal, 65_536))
-                    continue
-                except OSError:  # nobody holds the other side any more
-                    watched.remove(terminal)
-            if ended in ready or not ready:
-                break
-    if not ready:
-        os.kill(pid, signal.SIGKILL)
-    for descriptor in (ended, terminal):
-        if descriptor is not None:
-            os.close(descriptor)
-    return not ready
+    def show(_: int, data: bytes) -> None:
+        with (folder / "stdout").open("ab") as opened:
+            opened.write(data)
+
+    return _Fork(pid, told=tell, source=terminal, take=show, deadline=asked["deadline"])
 
 
 def _become(asked: Mapping[str, Any], streams: Sequence[int], acts: int | None = None) -> NoReturn:
