@@ -58,7 +58,6 @@ SCRATCH := $(shell test "$$(df -Pk /dev/shm 2>/dev/null | awk 'END { print $$4 }
 
 test: $(VENV)/.test sandbox ## Run all tests, with a bounded slice of each proof
 	$(SCRATCH) $(BIN)/python -m pytest --numprocesses 3 --ignore tests/browser --ignore tests/real_clients --ignore tests/servers --ignore tests/frameworks
-	$(SCRATCH) REMIT_TEST_STORE=postgres $(BIN)/python -m pytest --quiet --numprocesses 3 tests/store/test_audit.py tests/store/test_usage_store.py tests/proofs/test_isolation.py
 
 ON_BOTH := tests/store tests/memory tests/search tests/catalog tests/scanning tests/trust tests/policy tests/usage tests/sessions tests/states tests/test_registry.py \
 	tests/proofs/test_isolation.py tests/proofs/test_search_isolation.py tests/proofs/test_memory.py

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from support.person_launch import play_person
-from support.postgres import stores_in_postgres
+from support.postgres import Databases, needs_postgres, postgres_databases, stores_in_postgres
 from support.sandbox import Sandbox
 
 STORE = os.environ.get("REMIT_TEST_STORE", "sqlite")
@@ -86,6 +86,27 @@ def store_of_choice() -> Generator[None]:
         return
     with stores_in_postgres(without_filters=STORE == "postgres-without-filters"):
         yield
+
+
+@pytest.fixture(scope="session")
+def databases() -> Generator[Databases]:
+    """Start one PostgreSQL for all tests of this process that need one, each in databases of its own."""
+    with postgres_databases() as made:
+        yield made
+
+
+@pytest.fixture(
+    params=["sqlite"] if ON_POSTGRES else ["sqlite", pytest.param("postgres", marks=needs_postgres)]
+)
+def store_place(request: pytest.FixtureRequest) -> Generator[str]:
+    """Where a test opens its store: in memory, and once more in a new database of PostgreSQL."""
+    if request.param == "sqlite":
+        yield ":memory:"
+        return
+    databases: Databases = request.getfixturevalue("databases")
+    address = databases.create()
+    yield address
+    databases.drop(address)
 
 
 @pytest.fixture

@@ -160,7 +160,8 @@ class World:
         done = self._run(["hook"], stdin=json.dumps(self.event(event, **fields)).encode())
         if done.code or done.stderr:
             raise RuntimeError(f"remit hook: {done.stderr}")
-        return json.loads(done.stdout)["hookSpecificOutput"] if done.stdout else {}
+        said: dict[str, Any] = json.loads(done.stdout)["hookSpecificOutput"] if done.stdout else {}
+        return self.hook(event, **fields) if _is_busy(said) else said
 
     def start_session(self, project: Path | None = None, **fields: object) -> dict[str, Any]:
         """Tell the installed hook that a session starts, with the variables that the client gives it."""
@@ -276,7 +277,7 @@ class World:
         if done.returncode:
             return done.returncode == 2 or is_closed
         said: dict[str, Any] = json.loads(done.stdout)["hookSpecificOutput"] if done.stdout else {}
-        if BUSY in said.get("permissionDecisionReason", ""):  # a model calls again
+        if _is_busy(said):  # a model calls again
             return self._is_blocked(handler, event)
         return said.get("permissionDecision", "allow") != "allow"
 
@@ -313,6 +314,10 @@ class World:
             yield gateway
         finally:
             gateway.end()
+
+
+def _is_busy(said: Mapping[str, Any]) -> bool:
+    return BUSY in said.get("permissionDecisionReason", "")
 
 
 def _allows(allowed: Sequence[Mapping[str, Any]], label: str, entry: Mapping[str, Any]) -> bool:

@@ -1,23 +1,16 @@
 """Commands with a store in PostgreSQL: where it is said, shown and recorded, never with a password."""
 
 import json
-from collections.abc import Generator
 
 import pytest
 
 from remit.hooks.hook_context import record_use
-from support.postgres import Databases, needs_postgres, postgres_databases
+from support.postgres import Databases, needs_postgres
 from support.process_state import process_state
 from support.sandbox import Sandbox
 
 pytestmark = needs_postgres
 PASSWORD = "pa55phrase"  # noqa: S105 - the server trusts everyone
-
-
-@pytest.fixture(scope="module")
-def databases() -> Generator[Databases]:
-    with postgres_databases() as found:
-        yield found
 
 
 @pytest.fixture

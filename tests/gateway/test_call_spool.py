@@ -2,7 +2,7 @@
 
 import os
 import random
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +17,12 @@ from remit.policy.audit import AuditEntry, CallQuery
 from remit.upstream.ports import ServerLists
 from remit.usage.call_batch import CallBatch
 from support.gateway_fakes import FakeLinks, call, endpoint, names, offered
-from support.postgres import Databases, needs_postgres, open_everywhere, postgres_databases
+from support.postgres import Databases, needs_postgres, open_everywhere
 from support.sandbox import Sandbox
 
 pytestmark = pytest.mark.anyio
 LONG_ID = random.Random(0).randbytes(3000).hex()  # noqa: S311 - no compression makes it short
 ID = "claudecode/toolUseId"
-
-
-@pytest.fixture(scope="module")
-def databases() -> Generator[Databases]:
-    with postgres_databases() as made:
-        yield made
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """What several gateways on one PostgreSQL do: each follows what the others change."""
 
-from collections.abc import AsyncIterator, Callable, Generator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +12,12 @@ from remit.gateway.ports import EndpointChange
 from remit.upstream.ports import ServerLists
 from support.builders import servers
 from support.gateway_fakes import FakeLinks, call, endpoint, names, offered, told
-from support.postgres import Databases, needs_postgres, open_everywhere, postgres_databases
+from support.postgres import Databases, needs_postgres, open_everywhere
 from support.sandbox import Sandbox
 
 pytestmark = [pytest.mark.anyio, needs_postgres]
 
 SECONDS = 60  # a slow day is no failure: the polls are off, so only a notification can tell
-
-
-@pytest.fixture(scope="module")
-def databases() -> Generator[Databases]:
-    with postgres_databases() as made:
-        yield made
 
 
 @pytest.fixture

@@ -626,15 +626,9 @@ def test_a_call_is_judged_whatever_it_is_given(sandbox: Sandbox, shop: Path, sai
     sandbox.write(shop / "remit.toml", 'block = ["Bash"]\n')
     given = {"description": said, "command": "make deploy", "more": "x" * 20_000}
     event = told("PreToolUse", shop, tool_name="Bash", tool_input=given)
+    sandbox.variables["CLAUDE_PID"] = "1"
     for fields in (event, dict(reversed(event.items()))):
-        done = subprocess.run(
-            [sys.executable, "-m", "remit", "hook"],
-            env={**sandbox.environment, "CLAUDE_PID": "1"},
-            input=json.dumps(fields).encode(),
-            capture_output=True,
-            timeout=60,
-        )
-        assert b'"deny"' in done.stdout
+        assert sandbox.hook(fields)["permissionDecision"] == "deny"
 
 
 @pytest.mark.parametrize("streams", ["<&-", ">&-", "<&- >&- 2>&-", "</dev/null"])

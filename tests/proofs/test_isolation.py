@@ -11,12 +11,12 @@ project's list is a leak.
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remit.bootstrap import open_states
@@ -43,9 +43,11 @@ from remit.upstream.launch.launch_facts import LaunchFacts
 from remit.upstream.upstream_model import Offer, Upstream
 from support.builders import CLIENT
 from support.databases import run_sql
+from support.postgres import Databases, needs_postgres
 
-EXAMPLES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "100"))
-PARTS = 2  # run side by side, each with lives of its own
+IS_FULL = "REMIT_PROOF_EXAMPLES" in os.environ
+EXAMPLES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "50"))
+PARTS = 2 if IS_FULL else 1  # run side by side; without chance, each would have the same lives
 
 SHOP, BLOG, NESTED = (identify(path) for path in ("/code/shop", "/code/blog", "/code/shop/nested"))
 PROJECTS = (SHOP, BLOG, NESTED)
@@ -319,14 +321,16 @@ def store() -> SqlStore:
     return open_store(":memory:")
 
 
+@pytest.fixture(scope="module")
+def postgres(databases: Databases) -> Generator[SqlStore]:
+    made = open_store(databases.create())
+    yield made
+    made.close()
+
+
 @pytest.mark.proof
 @pytest.mark.parametrize("part", range(PARTS))
-@settings(
-    max_examples=EXAMPLES // PARTS,
-    deadline=None,
-    database=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@settings(max_examples=EXAMPLES // PARTS, database=None)
 @given(life=lives, asked_from=workspaces)
 def test_no_tool_of_another_project_appears_in_any_list_count_context_explanation_or_diagnosis(
     store: SqlStore,
@@ -334,6 +338,17 @@ def test_no_tool_of_another_project_appears_in_any_list_count_context_explanatio
     life: list[Step],
     asked_from: int,
 ) -> None:
+    check_isolation(store, life, asked_from)
+
+
+@needs_postgres
+@settings(max_examples=EXAMPLES // 4, database=None)
+@given(life=lives, asked_from=workspaces)
+def test_nor_does_it_in_postgresql(postgres: SqlStore, life: list[Step], asked_from: int) -> None:
+    check_isolation(postgres, life, asked_from)
+
+
+def check_isolation(store: SqlStore, life: list[Step], asked_from: int) -> None:
     machine = Machine(store)
     for step in life:
         machine.live(step)

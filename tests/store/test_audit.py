@@ -33,8 +33,8 @@ ENTRY = AuditEntry(5, "", CLIENT, None, None, "mcp__git__log", "visible", None, 
 
 
 @pytest.fixture
-def store() -> Iterator[SqlStore]:
-    made = open_store(":memory:")
+def store(store_place: str) -> Iterator[SqlStore]:
+    made = open_store(store_place)
     save(made, GIT)
     yield made
     made.close()

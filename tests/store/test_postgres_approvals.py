@@ -2,14 +2,11 @@
 
 import subprocess
 import sys
-from collections.abc import Generator
-
-import pytest
 
 from remit.decision.projects import Workspace, identify
 from remit.policy.approvals import Approval, Binding
 from remit.store.open_store import open_store
-from support.postgres import Databases, needs_postgres, postgres_databases
+from support.postgres import Databases, needs_postgres
 
 TRIES = 200
 PROJECT = identify("/code/shop")
@@ -28,12 +25,6 @@ for number in sys.stdin:
 """
 
 pytestmark = needs_postgres
-
-
-@pytest.fixture(scope="module")
-def databases() -> Generator[Databases]:
-    with postgres_databases() as made:
-        yield made
 
 
 def test_two_nodes_that_race_for_approvals_spend_each_once(databases: Databases) -> None:

@@ -1,5 +1,6 @@
 """Scope by authority, in every order of arrival, and uses that are counted exactly."""
 
+from collections.abc import Generator
 from dataclasses import replace
 from itertools import permutations
 
@@ -24,8 +25,8 @@ APPROVED = ClientSettings(is_headless=True)
 class Book:
     """A store with a clock, and one verb for each way to learn of a tool."""
 
-    def __init__(self) -> None:
-        self.store = open_store(":memory:")
+    def __init__(self, place: str) -> None:
+        self.store = open_store(place)
         self.time = 0
         self.scanned: set[Workspace] = set()
 
@@ -92,8 +93,10 @@ class Book:
 
 
 @pytest.fixture
-def book() -> Book:
-    return Book()
+def book(store_place: str) -> Generator[Book]:
+    made = Book(store_place)
+    yield made
+    made.store.close()
 
 
 def test_the_first_use_counts_one(book: Book) -> None:

@@ -149,13 +149,13 @@ def serve(listener: socket.socket) -> None:
     forks = list[_Fork]()
     while True:
         watched = {descriptor: fork for fork in forks for descriptor in fork.watched}
-        ready, _, _ = select.select([0, listener, *watched], [], [], _time_left(forks))
+        ready, _, _ = select.select([0, listener.fileno(), *watched], [], [], _time_left(forks))
         for descriptor in ready:
             if descriptor in watched:
                 watched[descriptor].hear(descriptor)
         forks = [fork for fork in forks if fork.is_running()]
         ours = [listener.fileno(), output, *(descriptor for fork in forks for descriptor in fork.watched)]
-        if listener in ready:
+        if listener.fileno() in ready:
             forks.append(_launch(listener, ours))
         if 0 in ready:
             if not (line := _read_line(lambda: os.read(0, 65_536))):

@@ -21,7 +21,7 @@ _COMMANDS = (
     ("why", "Bash"),
     ("install", "claude-code", "--yes"),
 )
-_REQUESTS = (
+_REQUESTS: tuple[tuple[str, dict[str, object]], ...] = (
     (
         "initialize",
         {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}},

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -11,16 +10,10 @@ import pytest
 from remit.store.sqlite_database import SCHEMA_VERSION
 from support.databases import run_sql
 from support.filled_stores import content_of, fill_every_table
-from support.postgres import Databases, binaries, needs_postgres, postgres_databases
+from support.postgres import Databases, binaries, needs_postgres
 from support.sandbox import Sandbox
 
 PASSWORD = "pa55phrase"  # noqa: S105 - the server trusts everyone
-
-
-@pytest.fixture(scope="module")
-def databases() -> Generator[Databases]:
-    with postgres_databases() as found:
-        yield found
 
 
 def secretly(address: str) -> str:

@@ -1,7 +1,6 @@
 """Tokens in the store that several nodes share."""
 
 import time
-from collections.abc import Generator
 from threading import Event
 from typing import Any
 
@@ -11,17 +10,11 @@ from remit.decision.projects import identify
 from remit.errors import TokenError
 from remit.gateway.access.stored_tokens import StoredTokens
 from remit.gateway.access.token_grants import find_grant
-from support.postgres import Databases, needs_postgres, postgres_databases
+from support.postgres import Databases, needs_postgres
 from support.sandbox import Sandbox
 
 pytestmark = needs_postgres
 SHOP = identify("/code/shop")
-
-
-@pytest.fixture(scope="module")
-def databases() -> Generator[Databases]:
-    with postgres_databases() as made:
-        yield made
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Values that PostgreSQL cannot index or store harm no others."""
 
 import random
-from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +13,10 @@ from remit.memory.results import SaveStatus
 from remit.store.open_store import open_store
 from support.databases import Locked
 from support.memory_calls import decide, one, pattern, recalled, start
-from support.postgres import STANDING_IN, Databases, needs_postgres, postgres_databases
+from support.postgres import STANDING_IN, Databases, needs_postgres
 from support.sandbox import Sandbox
 
 pytestmark = needs_postgres
-
-
-@pytest.fixture(scope="module")
-def databases() -> Generator[Databases]:
-    with postgres_databases() as made:
-        yield made
 
 
 @pytest.fixture(autouse=True)
