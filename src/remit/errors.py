@@ -10,6 +10,7 @@ RemitError
 ├── BadVariableError          an environment variable is invalid
 ├── ConditionError            a condition is invalid
 ├── EmbeddingError            texts cannot be embedded
+├── IdentityError             the identity provider cannot be used now
 ├── InstallError              Remit cannot be installed in a client or removed from it
 │   ├── FileChangeError       a client's file cannot be changed safely
 │   ├── InstallRecordError    the install record that a process was started with cannot be used
@@ -95,6 +96,10 @@ class ConditionError(RemitError):
 
 class EmbeddingError(RemitError):
     """Texts cannot be embedded."""
+
+
+class IdentityError(RemitError):
+    """The identity provider cannot be used now, so an access token cannot be checked."""
 
 
 class InstallError(RemitError):

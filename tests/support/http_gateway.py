@@ -9,6 +9,8 @@ import anyio
 import httpx2
 
 from remit.decision.projects import Project, identify
+from remit.gateway.access.access_settings import AccessSettings
+from remit.gateway.access.authenticator import Authenticator
 from remit.gateway.access.token_grants import Grant
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.requests.call_metrics import CallMetrics
@@ -48,6 +50,7 @@ ACCEPT = {"accept": "application/json, text/event-stream"}
 async def gateway(
     *,
     grants: Sequence[Grant] = (),
+    access: Callable[[], AccessSettings] = AccessSettings,
     projects: Sequence[Project] = (SHOP, BLOG),
     endpoint: Callable[[], StubEndpoint] = StubEndpoint,
     hosts: HostCheck | None = None,
@@ -80,7 +83,9 @@ async def gateway(
             EndpointSpec("/code/shop/web"),
             SHOP,
             hosts or HostCheck("127.0.0.1", origins=origins),
-            lambda: grants,
+            Authenticator(
+                lambda: grants, access, tasks, is_private=(hosts or HostCheck("127.0.0.1")).is_private
+            ),
             lambda: projects,
             push,
             operations,

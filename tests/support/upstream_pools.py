@@ -97,6 +97,7 @@ class RecordingCaller:
     session: str = "one"
     principal: str | None = None
     bound_projects: frozenset[str] | None = None
+    may_call: bool = True
     capabilities: Mapping[str, Any] = field(default_factory=dict[str, Any])
     takes_input_required: bool = False
     log_level: str | None = None

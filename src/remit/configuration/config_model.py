@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
+from remit.configuration.access_model import UNLIMITED, AccessRule, CallLimits, IdentityProvider
 from remit.configuration.detector_kinds import Detector
 from remit.decision.definitions.project_lock import ProjectLock
 from remit.decision.projects import Workspace
@@ -197,6 +198,9 @@ class ConfigurationContent(NamedTuple):
     names_store: bool = False  # whether it says where the store is; its address is never kept
     retention: RetentionOptions = RetentionOptions()  # only of a user's or an administrator's file
     changes: str | None = None  # which changed definitions are accepted
+    identity: IdentityProvider | None = None  # whose access tokens a gateway accepts
+    access: tuple[AccessRule, ...] = ()
+    limits: CallLimits = UNLIMITED  # per principal
     lock: ProjectLock | None = None  # only of a lock
 
 

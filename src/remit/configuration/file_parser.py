@@ -4,6 +4,7 @@ import os
 import re
 from typing import Literal
 
+from remit.configuration.access_tables import ACCESS_SECTIONS, read_access, read_identity, read_limits
 from remit.configuration.config_model import (
     ANY_PROJECT,
     AccessLists,
@@ -71,6 +72,7 @@ _SECTIONS = (
     KEY,
     PASSWORD_FILE,
     *_TABLES,
+    *ACCESS_SECTIONS,
 )
 _SERVER_OPTIONS = ("prefix", "sessions", "inherit_env", "deadline")
 _PROJECTS = f'for example `["~/code/shop"]`, or `["{ANY_PROJECT}"]` for all projects'
@@ -117,6 +119,9 @@ def read(content: object) -> tuple[ConfigurationContent, list[ConfigurationMista
         names_store=_names_store(top),
         retention=_retention(top.table("retention")),
         changes=_changes(top.table("trust")),
+        identity=read_identity(top),
+        access=read_access(top),
+        limits=read_limits(top),
     )
     return found, mistakes
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import TypeVar
 
+from remit.configuration.access_model import CallLimits
 from remit.configuration.builtin_states import BUILTIN
 from remit.configuration.config_model import (
     KEY_SEPARATOR,
@@ -74,6 +75,12 @@ def combine(loaded: Sequence[LoadedFile], trusted: Trusted) -> Configuration:
         rooms=tuple((each.file, entry) for each in loaded for entry in each.content.rooms),
         namespaces=tuple(entry for each in loaded for entry in each.content.namespaces),
         filters=_filters(loaded),
+        identity=_last(each.content.identity for each in loaded if each.file.layer not in OF_A_PROJECT),
+        access=tuple(
+            rule for each in loaded if each.file.layer not in OF_A_PROJECT for rule in each.content.access
+        ),
+        limits=_limits(loaded),
+        is_complete=not any(each.is_unread for each in loaded if each.file.layer not in OF_A_PROJECT),
     )
 
 
@@ -219,6 +226,12 @@ def _filters(loaded: Iterable[LoadedFile]) -> tuple[str, ...]:
     """List the filter files; a filter is code, so a project cannot name one, even if it is trusted."""
     own = (each.content.filters for each in loaded if each.file.layer not in OF_A_PROJECT)
     return tuple(dict.fromkeys(path for files in own for path in files))
+
+
+def _limits(loaded: Iterable[LoadedFile]) -> CallLimits:
+    """Merge the limits key by key; the administrator's win."""
+    own = [each.content.limits for each in loaded if each.file.layer not in OF_A_PROJECT]
+    return CallLimits(*(_last(getattr(each, key) for each in own) for key in CallLimits._fields))
 
 
 def may_present(strategy: str | None, file: ConfigurationFile) -> bool:

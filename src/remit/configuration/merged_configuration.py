@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from remit.configuration.access_model import UNLIMITED, AccessRule, CallLimits, IdentityProvider
 from remit.configuration.config_model import (
     AccessLists,
     ConfigurationFile,
@@ -124,6 +125,10 @@ class Configuration(NamedTuple):
     rooms: tuple[tuple[ConfigurationFile, Room], ...] = ()
     namespaces: tuple[Namespace, ...] = ()
     filters: tuple[str, ...] = ()  # files of the user and the administrator
+    identity: IdentityProvider | None = None  # whose access tokens a gateway accepts
+    access: tuple[AccessRule, ...] = ()
+    limits: CallLimits = UNLIMITED  # per principal
+    is_complete: bool = True  # whether the files of the user and the administrator could be read
 
     @property
     def has_conditions(self) -> bool:

@@ -62,6 +62,11 @@ def violations(loaded: Iterable[LoadedFile]) -> Iterator[tuple[ConfigurationFile
         if each.file.layer in OF_A_PROJECT and each.content.retention != RetentionOptions():
             message, hint = "a project cannot set how long records are kept", "set it in the machine's file"
             yield each.file, ConfigurationMistake(("retention",), message, hint)
+        content = each.content
+        given = {"identity": content.identity, "access": content.access, "limits": any(content.limits)}
+        for key in (key for key, value in given.items() if value and each.file.layer in OF_A_PROJECT):
+            message, hint = "a project cannot choose who uses the gateway", "set it in your own `remit.toml`"
+            yield each.file, ConfigurationMistake((key,), message, hint)
 
 
 def _of(loaded: Sequence[LoadedFile], *layers: ConfigurationLayer) -> Iterator[LoadedFile]:

@@ -59,6 +59,21 @@ class TableFields:
         """Read each value of this table as a table."""
         return [(key, self.table(key)) for key in self._table]
 
+    def rows(self, name: str) -> "list[TableFields]":
+        """Read a list of tables, numbered from 1; empty if missing."""
+        value = self._table.get(name, [])
+        if not isinstance(value, list):
+            self.note(name, f"expected tables, each as `[[{name}]]`, found {kind(value)}")
+            return []
+        items = cast("list[object]", value)
+        if len(items) > _MOST_ITEMS:
+            self.note(name, f"{len(items):,} items; at most {_MOST_ITEMS:,} are read")
+            return []
+        return [
+            TableFields(item, (*self.path, name, str(at)), self._mistakes)
+            for at, item in enumerate(items, start=1)
+        ]
+
     def names(self) -> list[str]:
         """List all keys."""
         return list(self._table)

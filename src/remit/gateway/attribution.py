@@ -77,6 +77,11 @@ class AttributedCaller:
         return self._caller.bound_projects
 
     @property
+    def may_call(self) -> bool:
+        """Whether the caller's role allows calls."""
+        return self._caller.may_call
+
+    @property
     def capabilities(self) -> Mapping[str, Any]:
         """The caller's capabilities."""
         return self._caller.capabilities

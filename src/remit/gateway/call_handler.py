@@ -64,6 +64,12 @@ class UnservedToolError(JsonRpcError):
 
 
 _Refused = tuple[Answer, AuditOutcome]
+READS_ONLY = Decision(
+    verdict=Verdict.HIDDEN,
+    gate=Gate.POLICY,
+    reason="the role `reader` can list and search tools, but not call them",
+    unlock="an administrator of the gateway can give the role `user`",
+)
 OWN = Decision(verdict=Verdict.VISIBLE, gate=None, reason="Remit's own", unlock=None)
 
 
@@ -117,6 +123,9 @@ class CallHandler:
         if self._recorder.is_full:
             return refusals.failure(_SPOOL_FULL)
         record = self._begun(asked, caller)
+        if not caller.may_call:
+            self._note(record, name, READS_ONLY, None, AuditOutcome.REFUSED, None)
+            return refusals.refusal(name, READS_ONLY)
         catalog, target = await self._resolve(name)
         refused = None
         if target is not None and target.decision.gate is not Gate.SCOPE:
@@ -161,6 +170,8 @@ class CallHandler:
         record, outcome = self._begun(asked, caller), AuditOutcome.CANCELLED
         answer: Answer = {}
         try:
+            if own is OwnTool.REPORT and not caller.may_call:
+                return (answer := refusals.refusal(own, READS_ONLY))
             if own is OwnTool.READ:
                 answer = await self._results.read(asked, caller)
             else:

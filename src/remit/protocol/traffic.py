@@ -47,6 +47,16 @@ class TokenBucket:
         self._counted_at = now
         return max(0.0, -self._tokens / self._per_second)
 
+    def try_take(self, now: float) -> float:
+        """Take one token if there is one, and return 0; otherwise the seconds until there is one."""
+        gained = max(0.0, now - self._counted_at) * self._per_second
+        self._tokens = min(self._burst, self._tokens + gained)
+        self._counted_at = now
+        if self._tokens < 1:
+            return (1 - self._tokens) / self._per_second
+        self._tokens -= 1
+        return 0.0
+
     def spend(self, tokens: float, *, debt: float) -> None:
         """Take more tokens for what was just done, as long as no more than `debt` are owed."""
         self._tokens = min(self._tokens, max(self._tokens - tokens, -debt))

@@ -30,6 +30,9 @@ class RequestContext(Protocol):
     def bound_projects(self) -> frozenset[str] | None: ...  # projects whose memory it may read; None: any
 
     @property
+    def may_call(self) -> bool: ...  # whether its role allows calls
+
+    @property
     def capabilities(self) -> Mapping[str, Any]: ...  # of the client: sampling, elicitation, roots
 
     @property

@@ -1,7 +1,8 @@
 """What a principal may reach, and in which role."""
 
 from remit.decision.projects import identify
-from remit.gateway.access.principals import Membership, Principal, Role
+from remit.decision.roles import Role
+from remit.gateway.access.principals import Membership, Principal
 
 SHOP, BLOG, HOME = identify("/code/shop"), identify("/code/blog"), identify("/home/ada")
 
@@ -12,16 +13,6 @@ def member(role: Role, *projects: str) -> Membership:
 
 def principal(*memberships: Membership, agents: tuple[str, ...] = ()) -> Principal:
     return Principal(name="ada", memberships=memberships, agents=agents)
-
-
-def test_each_role_includes_those_before_it() -> None:
-    assert [role for role in Role if Role.APPROVER.includes(role)] == [
-        Role.READER,
-        Role.USER,
-        Role.APPROVER,
-    ]
-    assert not Role.READER.includes(Role.USER)
-    assert all(map(Role.ADMIN.includes, Role))
 
 
 def test_a_principal_has_its_strongest_role_in_a_project() -> None:

@@ -1,7 +1,8 @@
 """What the bearer of a token may reach."""
 
 from remit.decision.projects import identify
-from remit.gateway.access.principals import Membership, Principal, Role
+from remit.decision.roles import Role
+from remit.gateway.access.principals import Membership, Principal
 from remit.gateway.access.token_grants import Grant, digest, find_grant
 
 SHOP = identify("/code/shop")

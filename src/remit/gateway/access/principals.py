@@ -1,25 +1,9 @@
 """Principals: who calls a gateway, and the role that each has in a project."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 from remit.decision.projects import Project
-
-
-class Role(StrEnum):
-    """What a principal may do in a project; each role includes those before it."""
-
-    READER = "reader"  # list and search tools
-    USER = "user"  # call them
-    APPROVER = "approver"  # answer the approvals of the project
-    ADMIN = "admin"  # change its policy
-
-    def includes(self, other: "Role") -> bool:
-        """Check whether the role may do all that another may."""
-        return _ORDER[self] >= _ORDER[other]
-
-
-_ORDER = {role: rank for rank, role in enumerate(Role)}
+from remit.decision.roles import Role
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +46,7 @@ class Principal:
     def role_in(self, project: Project) -> Role | None:
         """Return its strongest role in a project; None: the project does not exist for it."""
         held = [membership.role for membership in self.memberships if membership.reaches(project)]
-        return max(held, key=_ORDER.__getitem__, default=None)
+        return max(held, key=lambda role: role.rank, default=None)
 
     def default_project(self, usual: Project) -> Project:
         """Return the project for a URL that names none: its own if it has exactly one."""

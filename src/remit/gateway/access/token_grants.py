@@ -8,7 +8,8 @@ from hmac import compare_digest
 from typing import Protocol
 
 from remit.decision.projects import Project
-from remit.gateway.access.principals import Membership, Principal, Role
+from remit.decision.roles import Role
+from remit.gateway.access.principals import Membership, Principal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,6 @@
 """Serves clients up to 2025-11-25, which open a session with `initialize` and answer server requests."""
 
+from remit.decision.roles import Role
 from remit.gateway.eras.downstream_era import EndpointContext
 from remit.gateway.requests.client_request import ClientRequest
 from remit.gateway.requests.pending_elicitations import Work
@@ -37,6 +38,7 @@ class SessionDownstream:
             capabilities=session.capabilities,
             log_level=session.log_level,
             bound_projects=request.bound_projects,
+            may_call=request.role.includes(Role.USER),
         )
 
     async def run(

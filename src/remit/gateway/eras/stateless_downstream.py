@@ -1,5 +1,6 @@
 """Serves clients of 2026-07-28: each request is self-contained, and answers may ask for input."""
 
+from remit.decision.roles import Role
 from remit.gateway.eras.downstream_era import SERVER_INFO, EndpointContext
 from remit.gateway.requests.client_request import ClientRequest
 from remit.gateway.requests.pending_elicitations import Work
@@ -41,6 +42,7 @@ class StatelessDownstream:
             capabilities=as_object(meta.get(CAPABILITIES_KEY)),
             log_level=level if isinstance(level, str) else None,
             bound_projects=request.bound_projects,
+            may_call=request.role.includes(Role.USER),
             roots=endpoint.roots,
         )
 

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from remit.decision.roles import Role
+from remit.gateway.access.call_limits import CallLimiter
 from remit.gateway.requests.request_contexts import NO_CAPABILITIES, Channel, Notify
 from remit.gateway.requests.subscribers import Subscriber
 from remit.protocol.era import Era
@@ -42,3 +44,5 @@ class ClientRequest(NamedTuple):
     principal: str | None = None
     place: str = "stdio"  # requests without a session share upstream sessions per place
     bound_projects: frozenset[str] | None = None  # projects whose memory it may read; None: any
+    role: Role = Role.ADMIN  # in the endpoint's project
+    limiter: CallLimiter | None = None  # of its principal

@@ -4,8 +4,8 @@ It passes the endpoint's answers on unchanged: it neither validates them again n
 """
 
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
 from time import perf_counter
 from typing import Any, cast
@@ -13,6 +13,7 @@ from typing import Any, cast
 import anyio
 from anyio.abc import TaskGroup
 
+from remit.decision.roles import Role
 from remit.errors import RemitError
 from remit.gateway.eras.downstream_era import DownstreamEra, EndpointContext
 from remit.gateway.eras.session_downstream import SessionDownstream
@@ -31,6 +32,7 @@ from remit.gateway.requests.pending_elicitations import PendingElicitations
 from remit.gateway.requests.request_contexts import ClosedRequestContext, Notify
 from remit.gateway.requests.subscribers import Subscriber, Subscribers, notification
 from remit.gateway.transports.list_encoding import EncodedLists
+from remit.presentation.refusals import failure
 from remit.protocol.constants import ENVELOPE_KEYS, SUBSCRIPTION_KEY
 from remit.protocol.era import Era
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
@@ -205,7 +207,7 @@ class Dispatcher:
         return {name: self._lists.encode(name, listing)}
 
     async def _call(self, request: ClientRequest, params: Params) -> Answer:
-        answer = await self._run(request, params, lambda caller: self._count_call(params, caller))
+        answer = await self._run(request, params, lambda caller: self._limit_call(request, params, caller))
         if request.session is not None and not answer.get("isError"):
             self._promote(params, request.session)
         return answer
@@ -220,6 +222,14 @@ class Dispatcher:
             session.promoted[name] = None
             if session.subscriber is not None:
                 session.subscriber.notify(EndpointChange(ListKind.TOOLS))
+
+    async def _limit_call(self, request: ClientRequest, params: Params, caller: RequestContext) -> Answer:
+        if request.limiter is None:
+            return await self._count_call(params, caller)
+        with request.limiter.call() as over:
+            if over is not None:  # for the model: clients end a session on other errors
+                return failure(f"Too many calls: {over.reason}.\nNext step: {over.next_step}.")
+            return await self._count_call(params, caller)
 
     async def _count_call(self, params: Params, caller: RequestContext) -> Answer:
         started, failed = perf_counter(), True
@@ -240,10 +250,16 @@ class Dispatcher:
 
     async def _forward_interactive(self, request: ClientRequest, params: Params) -> Answer:
         method = request.method
-        return await self._run(request, params, lambda caller: self._endpoint.pass_on(method, params, caller))
+        _require_user(request)
+        with _limited(request):
+            return await self._run(
+                request, params, lambda caller: self._endpoint.pass_on(method, params, caller)
+            )
 
     async def _forward(self, request: ClientRequest, params: Params) -> Answer:
-        return await self._endpoint.pass_on(request.method, params, self._context(request))
+        _require_user(request)
+        with _limited(request):
+            return await self._endpoint.pass_on(request.method, params, self._context(request))
 
     async def _subscribe(self, request: ClientRequest, params: Params) -> Answer:
         answer = await self._forward(request, params)
@@ -259,7 +275,7 @@ class Dispatcher:
     async def _set_level(self, request: ClientRequest, params: Params) -> Answer:
         if request.session is not None:
             request.session.log_level = params["level"]
-        return await self._forward(request, params)
+        return await self._forward(request, params) if request.role.includes(Role.USER) else {}
 
     async def _listen(self, request: ClientRequest, params: Params) -> Answer:
         """Serve a change stream: send an acknowledgment, then each change."""
@@ -292,7 +308,7 @@ class Dispatcher:
         """Subscribe to resources and return those that exist."""
         found: set[str] = set()
         wanted = cast(list[object], uris) if isinstance(uris, list) else []
-        for uri in (each for each in wanted if isinstance(each, str)):
+        for uri in (each for each in wanted if isinstance(each, str) and caller.may_call):
             try:
                 await self._endpoint.pass_on("resources/subscribe", {"uri": uri}, caller)
                 found.add(uri)
@@ -323,6 +339,35 @@ async def open_dispatcher(
             yield dispatcher
         finally:
             tasks.cancel_scope.cancel()
+
+
+def _require_user(request: ClientRequest) -> None:
+    """Refuse to ask servers for readers.
+
+    Raises:
+        JsonRpcError: the caller is a reader.
+    """
+    if not request.role.includes(Role.USER):
+        raise JsonRpcError(
+            ErrorCode.INVALID_REQUEST, f"the role `{request.role}` can list, but not use `{request.method}`"
+        )
+
+
+@contextmanager
+def _limited(request: ClientRequest) -> Generator[None]:
+    """Count a request to a server as a call.
+
+    Raises:
+        JsonRpcError: the principal makes too many.
+    """
+    if request.limiter is None:
+        yield
+        return
+    with request.limiter.call() as over:
+        if over is not None:
+            told = f"Too many calls: {over.reason}; {over.next_step}"
+            raise JsonRpcError(ErrorCode.INVALID_REQUEST, told)
+        yield
 
 
 def _roots(directory: str) -> Answer:

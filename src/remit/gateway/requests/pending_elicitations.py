@@ -94,6 +94,7 @@ class _PausedCall:
         self.session = caller.session
         self.principal = caller.principal
         self.bound_projects = caller.bound_projects
+        self.may_call = caller.may_call
         self.capabilities = caller.capabilities
         self.log_level = caller.log_level
         self._roots = caller.roots

@@ -49,10 +49,12 @@ class SessionRequestContext:
         capabilities: Mapping[str, Any],
         log_level: str | None,
         bound_projects: frozenset[str] | None,
+        may_call: bool = True,
     ) -> None:
         self._channel = channel
         self._notify_later = notify_later
         self.bound_projects = bound_projects
+        self.may_call = may_call
         self.session = session
         self.principal = principal
         self.capabilities = capabilities
@@ -95,10 +97,12 @@ class StatelessRequestContext:
         capabilities: Mapping[str, Any],
         log_level: str | None,
         bound_projects: frozenset[str] | None,
+        may_call: bool = True,
         roots: Answer,
     ) -> None:
         self._channel = channel
         self.bound_projects = bound_projects
+        self.may_call = may_call
         self.can_answer = "elicitation" in capabilities or "sampling" in capabilities
         self.session = session
         self.principal = principal
@@ -134,6 +138,7 @@ class ClosedRequestContext:
 
     takes_input_required = False
     bound_projects: frozenset[str] | None = frozenset()
+    may_call = True
     capabilities = NO_CAPABILITIES
     log_level = None
 
@@ -162,6 +167,7 @@ class RelayRequestContext:
     takes_input_required = False
     principal = None
     bound_projects: frozenset[str] | None = frozenset()
+    may_call = True
     capabilities = RELAYED
     log_level = None
 

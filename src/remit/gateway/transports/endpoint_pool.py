@@ -1,6 +1,7 @@
 """Opens endpoints on first use, and closes idle ones to make room."""
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 
@@ -16,6 +17,7 @@ from remit.gateway.transports.list_splicing import ListSplicer
 from remit.gateway.transports.sdk_server import SdkServer
 
 MAX_ENDPOINTS = 64
+MAX_SHARE = 0.5  # of them, for one principal
 MAX_SESSIONS = 1000  # per endpoint
 IDLE = 1800.0  # seconds after which an unused session ends
 MAX_BODY = 4 * 2**20
@@ -29,8 +31,9 @@ Open = Callable[[EndpointSpec], AbstractAsyncContextManager[Endpoint]]
 class OpenEndpoint:
     """An open endpoint."""
 
-    def __init__(self, spec: EndpointSpec, dispatcher: Dispatcher) -> None:
+    def __init__(self, spec: EndpointSpec, dispatcher: Dispatcher, opener: str | None) -> None:
         self.spec = spec
+        self.opener = opener  # the principal
         self.dispatcher = dispatcher
         self.over = anyio.Event()
         self._sessions = StreamableHTTPSessionManager(
@@ -76,8 +79,10 @@ class EndpointPool:
     def __iter__(self) -> Iterator[OpenEndpoint]:
         return iter(list(self._served.values()))
 
-    async def at(self, spec: EndpointSpec) -> OpenEndpoint:
-        """Return an endpoint; open it on first use.
+    async def at(
+        self, spec: EndpointSpec, opener: str | None = None, *, most: int | None = None
+    ) -> OpenEndpoint:
+        """Return an endpoint; open it on first use, as one of at most so many of its principal.
 
         Raises:
             RemitError: the endpoint does not exist, or there is no room for it.
@@ -88,8 +93,8 @@ class EndpointPool:
         try:
             async with lock:
                 if (served := self._served.get(spec)) is None:
-                    self._make_room()
-                    served = await self._tasks.start(self._hold, spec)
+                    self._make_room(opener, most)
+                    served = await self._tasks.start(self._hold, spec, opener)
                 return served
         finally:
             if not lock.statistics().tasks_waiting:
@@ -105,24 +110,35 @@ class EndpointPool:
         for served in self:
             served.over.set()
 
-    def _make_room(self) -> None:
-        if len(self._served) < self._max_endpoints:
-            return
-        idle = [served for served in self._served.values() if served.is_idle]
+    def _make_room(self, opener: str | None, most: int | None) -> None:
+        """Close an idle endpoint if there are too many: of this principal, or of the one with the most."""
+        if most is None:
+            most = self._max_endpoints if opener is None else max(1, int(self._max_endpoints * MAX_SHARE))
+        counts = Counter(served.opener for served in self._served.values())
+        if opener is not None and counts[opener] >= most:
+            self._close_one([each for each in self if each.opener == opener], f"{most} of your endpoints")
+        elif len(self._served) >= self._max_endpoints:
+            self._close_one([*self], f"{self._max_endpoints} endpoints")
+
+    def _close_one(self, served: list[OpenEndpoint], which: str) -> None:
+        counts = Counter(each.opener for each in served)
+        idle = [each for each in served if each.is_idle]
         if not idle:
-            raise ServingError(f"{self._max_endpoints} endpoints are in use, which is the maximum")
-        longest = min(idle, key=lambda served: served.last_used)
+            raise ServingError(f"{which} are in use, which is the maximum")
+        longest = min(idle, key=lambda each: (-counts[each.opener], each.last_used))
         del self._served[longest.spec]
         longest.over.set()
 
-    async def _hold(self, spec: EndpointSpec, *, task_status: TaskStatus[OpenEndpoint]) -> None:
+    async def _hold(
+        self, spec: EndpointSpec, opener: str | None, *, task_status: TaskStatus[OpenEndpoint]
+    ) -> None:
         has_started = False
         try:
             async with (
                 open_dispatcher(self._open(spec), spec) as dispatcher,
                 anyio.create_task_group() as own,
             ):
-                served = OpenEndpoint(spec, dispatcher)
+                served = OpenEndpoint(spec, dispatcher, opener)
                 await own.start(served.run)
                 self._served[spec] = served
                 has_started = True

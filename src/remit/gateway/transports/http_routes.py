@@ -18,10 +18,14 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from remit.configuration.access_model import IdentityProvider
 from remit.decision.projects import Project, called
+from remit.decision.roles import Role
 from remit.errors import RemitError, ServingError, StoreError, TokenError
-from remit.gateway.access.principals import Principal, Role
-from remit.gateway.access.token_grants import Grant, find_grant
+from remit.gateway.access.authenticator import Authenticator, Refused
+from remit.gateway.access.call_limits import CallLimiters
+from remit.gateway.access.principals import Principal
+from remit.gateway.access.resource_metadata import challenge, is_metadata, metadata
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.transports.endpoint_pool import EndpointPool
 from remit.gateway.transports.host_check import HostCheck
@@ -34,7 +38,6 @@ _logger = logging.getLogger(__name__)
 _PATH = re.compile(
     r"(?:/p/(?P<project>[^/]+))?(?P<agents>(?:/a/[^/]+)*)(?:/rooms/(?P<room>[^/]+))?/(?P<what>mcp|state)"
 )
-_BEARER = re.compile(r"(?i)bearer +(\S+)\s*")
 
 Push = Callable[[str, Mapping[str, object]], None]
 
@@ -45,7 +48,7 @@ class GatewaySite(NamedTuple):
     default: EndpointSpec
     project: Project  # of the default endpoint
     hosts: HostCheck
-    grants: Callable[[], Sequence[Grant]]
+    authenticator: Authenticator
     projects: Callable[[], Sequence[Project]]  # all known projects
     push: Push  # stores the states that an application reports for a directory
     operations: Operations
@@ -65,7 +68,8 @@ class GatewayApp:
     def __init__(self, site: GatewaySite, endpoints: EndpointPool) -> None:
         self._site = site
         self._endpoints = endpoints
-        self._wants_tokens = not site.hosts.is_private
+        self._authenticator = site.authenticator
+        self._limiters = CallLimiters(anyio.current_time)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
@@ -91,12 +95,13 @@ class GatewayApp:
             return self._site.operations.health()
         if scope["path"] == "/ready":
             return self._site.operations.ready()
-        grants = self._site.grants()
-        principal = _principal(headers.get("authorization"), grants)
         is_push = scope["path"].endswith("/state")
-        self._wants_tokens |= bool(grants)  # stays set: revoking the last token must not open the gateway
-        if principal is None and (is_push or self._wants_tokens):
-            return _unauthorized(has_tried="authorization" in headers)
+        principal = await self._authenticator.identify(headers.get("authorization"), is_needed=is_push)
+        settings, origin = self._authenticator.settings, f"{scope['scheme']}://{headers['host']}"
+        if settings.identity is not None and is_metadata(scope["path"]):
+            return JSONResponse(metadata(settings.identity, origin))
+        if isinstance(principal, Refused):
+            return _unidentified(principal, settings.identity, origin)
         if scope["path"] == "/metrics" and (
             principal is None or principal.is_unbound
         ):  # it counts every project
@@ -105,15 +110,22 @@ class GatewayApp:
         if route is None:
             return _refusal(404, "there is no such endpoint")
         scope["remit.principal"], scope["remit.role"] = principal, route.role
+        scope["remit.limiter"] = None
         if principal is not None:
+            scope["remit.limiter"] = self._limiters.of(principal.name, settings.limits)
             scope["user"] = _user(principal)  # the SDK binds sessions to it
         if route.is_state:
             return await self._push(route.spec.directory, Request(scope, receive))
         return await self._serve(route.spec, scope, receive, send)
 
     async def _serve(self, spec: EndpointSpec, scope: Scope, receive: Receive, send: Send) -> Response | None:
+        principal: Principal | None = scope["remit.principal"]
+        opener, most = (
+            None if principal is None else principal.name,
+            self._authenticator.settings.limits.endpoints,
+        )
         try:
-            served = await self._endpoints.at(spec)
+            served = await self._endpoints.at(spec, opener, most=most)
         except (ServingError, StoreError) as error:
             return _refusal(503, str(error))
         except RemitError as error:  # an unknown agent or room of a granted project
@@ -189,12 +201,6 @@ async def _body(request: Request, most: int) -> bytes | None:
     return bytes(body)
 
 
-def _principal(authorization: str | None, grants: Sequence[Grant]) -> Principal | None:
-    found = None if authorization is None else _BEARER.fullmatch(authorization)
-    grant = None if found is None else find_grant(found[1], grants)
-    return None if grant is None else grant.principal
-
-
 def _role(principal: Principal | None, project: Project) -> Role | None:
     """Return the role in a project; without a principal, it is that of this machine's user."""
     return Role.ADMIN if principal is None else principal.role_in(project)
@@ -215,10 +221,14 @@ def _user(principal: Principal) -> AuthenticatedUser:
     return AuthenticatedUser(AccessToken(token="", client_id=principal.name, scopes=[]))
 
 
-def _unauthorized(*, has_tried: bool) -> Response:
-    error = ' error="invalid_token"' if has_tried else ""
-    response = _refusal(401, "a token is needed: `Authorization: Bearer ...`, made by `remit token add`")
-    response.headers["WWW-Authenticate"] = f'Bearer realm="remit"{"," if error else ""}{error}'
+def _unidentified(refused: Refused, identity: IdentityProvider | None, origin: str) -> Response:
+    response = _refusal(refused.status, refused.words)
+    if refused.status == 401:
+        response.headers["WWW-Authenticate"] = challenge(
+            identity, origin, is_invalid=refused.is_invalid_token
+        )
+    if refused.status == 503:
+        response.headers["Retry-After"] = "30"
     return response
 
 

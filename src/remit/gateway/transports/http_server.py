@@ -13,6 +13,8 @@ from starlette.types import ASGIApp
 
 from remit.decision.projects import Project
 from remit.errors import ServingError, StoreUnavailableError, StoreUnreachableError
+from remit.gateway.access.access_settings import AccessSettings, with_projects
+from remit.gateway.access.authenticator import Authenticator, describe_callers
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.transports.endpoint_pool import EndpointPool
 from remit.gateway.transports.host_check import HostCheck, is_loopback
@@ -70,14 +72,14 @@ def _serve(
     say: Print,
 ) -> int:
     tokens.follow()
-    if not hosts.is_private and not tokens.grants():
+    projects = _Projects(openers, spec.directory)
+    project, access = projects.at(spec.directory), projects.access()
+    if not hosts.is_private and not tokens.grants() and access.identity is None:
         reached = next(name for name in (address.host, *allowed.hosts) if not is_loopback(name.lower()))
         raise ServingError(
             f"{reached} can be reached from other machines, but no token exists",
             hint="create one with `remit token add NAME`, or listen on 127.0.0.1 without --allow-host",
         )
-    projects = _Projects(openers)
-    project = projects.at(spec.directory)
     address = Address(address.host, listener.getsockname()[1])
 
     async def work(stopping: anyio.Event) -> None:
@@ -94,8 +96,9 @@ def _serve(
                 upstreams.statuses,
             )
             operations = Operations(state)
+            authenticator = Authenticator(tokens.grants, projects.access, tasks, is_private=hosts.is_private)
             site = GatewaySite(
-                spec, project, hosts, tokens.grants, projects.known, projects.push_states, operations
+                spec, project, hosts, authenticator, projects.known, projects.push_states, operations
             )
             app = allow_origins(GatewayApp(site, endpoints), allowed.origins)
             try:
@@ -103,6 +106,7 @@ def _serve(
                 if await _unless(stopping, partial(endpoints.at, spec)):
                     tasks.start_soon(monitor.run)
                     say(f"serving {describe_endpoint(spec)} on {address.url('/mcp')}")
+                    say(f"callers: {describe_callers(access, len(tokens.grants()))}")
                     await _unless(stopping, partial(serve_http, app, endpoints, listener, operations))
             finally:
                 tasks.cancel_scope.cancel()
@@ -173,10 +177,12 @@ def allow_origins(app: ASGIApp, origins: Collection[str]) -> ASGIApp:
 
 
 class _Projects:
-    """The projects in the registry, and the states that applications push for them."""
+    """The projects in the registry, the access to them, and the states that applications push for them."""
 
-    def __init__(self, openers: GatewayOpeners) -> None:
+    def __init__(self, openers: GatewayOpeners, directory: str) -> None:
         self._open_registry = openers.registry
+        self._directory = directory
+        self._access = AccessSettings(is_complete=False)
         self._known: Sequence[Project] = ()
         self._read_at = -_PROJECTS_SECONDS
 
@@ -192,6 +198,18 @@ class _Projects:
                 self._known = registry.projects.all()
             self._read_at = time.monotonic()
         return self._known
+
+    def access(self) -> AccessSettings:
+        """Read who may use the gateway; without the store, as last known."""
+        with suppress(StoreUnavailableError), self._open_registry() as registry:
+            found = registry.configuration.current(registry.at(self._directory).workspace).configuration
+            self._access = AccessSettings(
+                identity=found.identity,
+                memberships=with_projects(found.access, registry.projects.all()),
+                limits=found.limits,
+                is_complete=found.is_complete,
+            )
+        return self._access
 
     def push_states(self, directory: str, states: Mapping[str, object]) -> None:
         """Store states that an application reports."""

@@ -13,6 +13,8 @@ from mcp.shared.dispatcher import DispatchContext
 from mcp.shared.exceptions import MCPError
 from mcp_types.methods import validate_client_request
 
+from remit.decision.roles import Role
+from remit.gateway.access.call_limits import CallLimiter
 from remit.gateway.access.principals import Principal
 from remit.gateway.eras.downstream_era import SERVER_INFO
 from remit.gateway.requests.client_request import ClientRequest, ClientSession
@@ -133,6 +135,7 @@ def _request(ctx: SdkContext) -> ClientRequest:
         _name(principal),
         f"principal:{_name(principal) or ''}",
         _bound_projects(principal),
+        *_rights(ctx),
     )
 
 
@@ -148,6 +151,12 @@ def _check(ctx: SdkContext) -> None:
 
 def _principal(ctx: SdkContext) -> Principal | None:
     return None if ctx.request is None else ctx.request.scope.get("remit.principal")
+
+
+def _rights(ctx: SdkContext) -> tuple[Role, CallLimiter | None]:
+    if ctx.request is None:
+        return Role.ADMIN, None
+    return ctx.request.scope["remit.role"], ctx.request.scope["remit.limiter"]
 
 
 def _name(principal: Principal | None) -> str | None:

@@ -1,0 +1,109 @@
+"""Checks access tokens of an identity provider: signature, issuer, audience and time."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+import jwt
+
+from remit.configuration.access_model import IdentityProvider
+from remit.gateway.access.issuer_keys import IssuerKeys, Key
+
+LEEWAY = 30  # seconds by which clocks may differ
+_MAX_GROUPS = 1000
+_LONGEST_NAME = 200
+_ALGORITHMS: Mapping[object, Sequence[str]] = {  # asymmetric alone: a public key is no shared secret
+    "RSA": ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
+    "EC": ("ES256", "ES384", "ES512"),
+    "OKP": ("EdDSA",),
+}
+_TYPES = ("jwt", "at+jwt", "application/at+jwt")
+_REQUIRED = ("exp", "iss", "aud")
+
+
+class Claims(NamedTuple):
+    """What a checked access token says."""
+
+    name: str
+    groups: tuple[str, ...]
+
+
+class InvalidToken(NamedTuple):
+    """Why an access token is not accepted."""
+
+    reason: str
+
+
+async def check_token(token: str, keys: IssuerKeys) -> Claims | InvalidToken:
+    """Check an access token.
+
+    Raises:
+        IdentityError: its key is not known, and the issuer does not answer.
+    """
+    try:
+        header = jwt.get_unverified_header(token)
+    except jwt.PyJWTError:
+        return InvalidToken("it is not a JSON Web Token")
+    algorithm, kid = header.get("alg"), header.get("kid")
+    if str(header.get("typ", "jwt")).lower() not in _TYPES:
+        return InvalidToken("it is not an access token")
+    if not any(algorithm in each for each in _ALGORITHMS.values()):
+        return InvalidToken("its algorithm is not accepted")
+    if kid is not None and not isinstance(kid, str):
+        return InvalidToken("its key id is not text")
+    known = [key for key in await keys.find(kid) if _is_for(key, str(algorithm))]
+    if len(known) != 1:
+        return InvalidToken("its key is not known")
+    return _claims(token, known[0], str(algorithm), keys.identity)
+
+
+def _is_for(key: Key, algorithm: str) -> bool:
+    """Check that a key is made for an algorithm, so nobody can choose another for it."""
+    is_suited = algorithm in _ALGORITHMS.get(key.get("kty"), ())
+    return is_suited and key.get("alg", algorithm) == algorithm and key.get("use", "sig") == "sig"
+
+
+def _claims(token: str, key: Key, algorithm: str, identity: IdentityProvider) -> Claims | InvalidToken:
+    try:
+        found = jwt.decode(
+            token,
+            jwt.PyJWK(dict(key), algorithm),
+            algorithms=[algorithm],
+            audience=identity.audience,
+            issuer=identity.issuer,
+            leeway=LEEWAY,
+            options={"require": [*_REQUIRED], "enforce_minimum_key_length": True},
+        )
+    except jwt.PyJWTError as error:
+        return InvalidToken(_reason(error))
+    name = found.get(identity.name_claim)
+    if not isinstance(name, str) or not name or len(name) > _LONGEST_NAME or not name.isprintable():
+        return InvalidToken(f"it has no usable `{identity.name_claim}`")
+    return Claims(name, _groups(found, identity.groups_claim))
+
+
+_REASONS: Mapping[type[jwt.PyJWTError], str] = {
+    jwt.ExpiredSignatureError: "it has expired",
+    jwt.ImmatureSignatureError: "it is not valid yet",
+    jwt.InvalidAudienceError: "it is for another audience",
+    jwt.InvalidIssuerError: "it is from another issuer",
+    jwt.MissingRequiredClaimError: "a required claim is missing",
+    jwt.InvalidSignatureError: "its signature is wrong",
+}
+
+
+def _reason(error: jwt.PyJWTError) -> str:
+    """Say why a token is not accepted, without the library's words, which may repeat the token."""
+    return next((words for kind, words in _REASONS.items() if isinstance(error, kind)), "it is invalid")
+
+
+def _groups(claims: Mapping[str, Any], claim: str) -> tuple[str, ...]:
+    """Read the groups; a claim with dots may be a path, as in `realm_access.roles`."""
+    found: object = claims.get(claim)
+    if claim not in claims:
+        found = claims
+        for part in claim.split("."):
+            found = cast("Mapping[str, object]", found).get(part) if isinstance(found, dict) else None
+    if isinstance(found, str):
+        return (found,)
+    listed = cast("list[object]", found)[:_MAX_GROUPS] if isinstance(found, list) else []
+    return tuple(each for each in listed if isinstance(each, str))

@@ -1,0 +1,120 @@
+"""Finds the principal of a request: by a token of Remit's own, or by an access token of an issuer."""
+
+import logging
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import anyio
+from anyio.abc import TaskGroup
+
+from remit.configuration.access_model import IdentityProvider
+from remit.errors import IdentityError
+from remit.gateway.access.access_settings import AccessSettings
+from remit.gateway.access.issuer_keys import Fetch, IssuerKeys
+from remit.gateway.access.principals import Principal
+from remit.gateway.access.token_grants import Grant, find_grant
+
+_BEARER = re.compile(r"(?i)bearer +(\S+)\s*")
+_SETTINGS_SECONDS = 2.0  # lifetime of the settings
+
+_logger = logging.getLogger(__name__)
+
+
+class Refused(NamedTuple):
+    """Why a request has no principal, and the status of the answer."""
+
+    status: int
+    words: str
+    is_invalid_token: bool = False
+
+
+class Authenticator:
+    """Knows the tokens and the identity provider of a gateway."""
+
+    def __init__(
+        self,
+        grants: Callable[[], Sequence[Grant]],
+        settings: Callable[[], AccessSettings],  # reads files and the store
+        tasks: TaskGroup,
+        *,
+        is_private: bool,  # only this machine reaches the gateway
+        fetch: Fetch | None = None,
+    ) -> None:
+        self._grants = grants
+        self._read_settings = settings
+        self._tasks = tasks
+        self._fetch = fetch
+        self._wants_credentials = not is_private
+        self._keys: IssuerKeys | None = None
+        self._reading = anyio.Lock()
+        self._read_at = -_SETTINGS_SECONDS
+        self.settings = AccessSettings(is_complete=False)
+
+    async def identify(self, authorization: str | None, *, is_needed: bool) -> Principal | Refused | None:
+        """Return the principal of an `Authorization` header; None where everyone is accepted.
+
+        Raises:
+            TokenError: the tokens cannot be read.
+        """
+        await self._refresh()
+        grants = self._grants()
+        # Stays set: revoking the last token must not open the gateway.
+        self._wants_credentials |= bool(grants) or self.settings.wants_credentials
+        found = None if authorization is None else _BEARER.fullmatch(authorization)
+        grant = None if found is None else find_grant(found[1], grants)
+        if grant is not None:
+            return grant.principal
+        identity = self.settings.identity
+        if found is not None and identity is not None and found[1].count(".") == 2:
+            return await self._by_access_token(found[1], identity)
+        if is_needed or self._wants_credentials:
+            return Refused(401, _needed(identity), authorization is not None)
+        return None
+
+    async def _by_access_token(self, token: str, identity: IdentityProvider) -> Principal | Refused:
+        from remit.gateway.access.access_tokens import InvalidToken, check_token  # loads cryptography
+
+        try:
+            claims = await check_token(token, self._keys_of(identity))
+        except IdentityError as error:
+            _logger.error("%s", error)
+            return Refused(503, "the gateway cannot check access tokens now; try again in a minute")
+        if isinstance(claims, InvalidToken):
+            return Refused(401, f"the access token is not accepted: {claims.reason}", is_invalid_token=True)
+        principal = self.settings.principal(identity, claims.name, claims.groups)
+        if not principal.memberships:
+            return Refused(403, "you have no role in any project; ask an administrator of the gateway")
+        return principal
+
+    def _keys_of(self, identity: IdentityProvider) -> IssuerKeys:
+        if self._keys is None or self._keys.identity != identity:
+            self._keys = IssuerKeys(identity, self._tasks, fetch=self._fetch)
+        return self._keys
+
+    async def _refresh(self) -> None:
+        """Read the settings again once they are two seconds old."""
+        if anyio.current_time() - self._read_at < _SETTINGS_SECONDS:
+            return
+        async with self._reading:
+            if anyio.current_time() - self._read_at >= _SETTINGS_SECONDS:
+                self.settings = await anyio.to_thread.run_sync(self._read_settings)
+                self._read_at = anyio.current_time()
+
+
+def _needed(identity: IdentityProvider | None) -> str:
+    own = "`Authorization: Bearer ...`, made by `remit token add`"
+    if identity is None:
+        return f"a token is needed: {own}"
+    return f"an access token of {identity.issuer} is needed, or a token: {own}"
+
+
+def describe_callers(settings: AccessSettings, tokens: int) -> str:
+    """Say how callers are known."""
+    known = [f"{tokens} token{'s' if tokens > 1 else ''}"] if tokens else []
+    if settings.identity is not None:
+        count = len(settings.memberships)
+        known.append(f"access tokens of {settings.identity.issuer} ({count} access rule{'s' * (count != 1)})")
+    if known:
+        return ", ".join(known)
+    return "everyone on this machine" if settings.is_complete else "nobody: a configuration file is invalid"
