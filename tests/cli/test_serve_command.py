@@ -183,6 +183,19 @@ def test_an_application_pushes_its_states_to_it(sandbox: Sandbox) -> None:
     assert [item["value"] for item in states if item["name"] == "cart-open"] == [True]
 
 
+def test_with_an_issuer_it_wants_an_access_token_and_says_where_to_get_one(sandbox: Sandbox) -> None:
+    project = shop(sandbox)
+    rule = '[[access]]\ngroup = "devs"\nrole = "user"\nprojects = ["*"]\n'
+    issuer = '[identity]\nissuer = "https://login.example.com"\naudience = "remit"\n'
+    sandbox.write(sandbox.home / ".config/remit/remit.toml", issuer + rule)
+    with serving(sandbox, project) as url, httpx2.Client() as client:
+        refused = client.post(url, json={})
+        assert refused.status_code == 401
+        assert "an access token of https://login.example.com is needed" in refused.text
+        told = client.get(url.replace("/mcp", "/.well-known/oauth-protected-resource")).json()
+        assert told["resource"] == url.removesuffix("/mcp")
+
+
 def test_for_other_machines_it_wants_a_token_first(sandbox: Sandbox) -> None:
     done = sandbox.remit("serve", "--http", "0.0.0.0:0", cwd=shop(sandbox))
     assert done.returncode == 2

@@ -854,3 +854,43 @@ async def test_a_configuration_that_cannot_be_used_is_named_in_the_log(
         assert await names(served) == []
     [warned] = [record.getMessage() for record in caplog.records if str(path) in record.getMessage()]
     assert "`blok` is not a known key" in warned
+
+
+async def test_a_reader_lists_and_searches_and_is_told_why_it_cannot_call(
+    sandbox: Sandbox, shop: Path, links: FakeLinks
+) -> None:
+    reader = FakeCaller(principal="oidc:ada", may_call=False)
+    async with endpoint(sandbox, links, shop) as served:
+        assert "git__status" in await names(served)
+        found = await call(served, "discover_tools", {"query": "git status"}, reader)
+        assert not found.get("isError")
+        through = {"name": "git__status", "arguments": {}}
+        for name, arguments in (("git__status", {}), ("call_tool", through), ("nobody__do", {})):
+            answer = await call(served, name, arguments, reader)
+            assert answer["isError"]
+            assert "the role `reader` can list and search tools, but not call them" in told(answer)
+            assert "Ask the user" in told(answer)
+        assert (await call(served, "report_available_tools", {"tools": []}, reader))["isError"]
+        assert not links.asked
+        assert not (await call(served, "git__status", {}, FakeCaller())).get("isError")
+    with sandbox.registry() as registry:
+        audit = registry.audit.find(CallQuery(), registry.at(str(shop))).entries
+    refused = [(entry.principal, entry.gate, entry.outcome) for entry in audit if entry.tool == "git__status"]
+    assert refused == [("oidc:ada", "policy", "refused")] * 2
+
+
+async def test_a_person_who_is_no_approver_is_not_asked_to_approve_their_own_call(
+    sandbox: Sandbox, shop: Path, links: FakeLinks
+) -> None:
+    sandbox.write(shop / "remit.toml", '[tools."mcp__git__push"]\napproval = true\n')
+    can_ask = {"elicitation": {}}
+    user = FakeCaller(principal="oidc:ada", may_approve=False, capabilities=can_ask, answer=YES)
+    approver = FakeCaller(principal="oidc:grace", capabilities=can_ask, answer=YES)
+    async with endpoint(sandbox, links, shop) as served:
+        await names(served)
+        assert "approval_required" in told(await call(served, "git__push", {}, user))
+        assert not user.questions
+        assert told(await call(served, "git__push", {}, approver)) == "git did push"
+    with sandbox.registry() as registry:
+        (waiting,) = registry.approvals.waiting(registry.at(str(shop)))
+    assert "oidc:ada" in waiting.binding.principal

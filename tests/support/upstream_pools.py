@@ -98,6 +98,7 @@ class RecordingCaller:
     principal: str | None = None
     bound_projects: frozenset[str] | None = None
     may_call: bool = True
+    may_approve: bool = True
     capabilities: Mapping[str, Any] = field(default_factory=dict[str, Any])
     takes_input_required: bool = False
     log_level: str | None = None

@@ -16,6 +16,7 @@ from remit.bootstrap_gateway import open_tokens
 from remit.cli import render
 from remit.cli.approvals.person_check import require_person
 from remit.cli.options import JSON, NOTHING_DONE
+from remit.decision.roles import Role
 
 if TYPE_CHECKING:
     from remit.cli.json_output import Shape
@@ -45,7 +46,14 @@ def token() -> None:
     multiple=True,
     help="Limit the token to this agent; may be repeated. Default: any agent, and the main session.",
 )
-def add_token(name: str, *, projects: tuple[str, ...], agents: tuple[str, ...]) -> None:
+@click.option(
+    "--role",
+    type=click.Choice([*Role]),
+    default=Role.USER,
+    show_default=True,
+    help="What its bearer may do in these projects: list (reader), call (user), approve, or change policy.",
+)
+def add_token(name: str, *, projects: tuple[str, ...], agents: tuple[str, ...], role: str) -> None:
     """Create a token and print it, once.
 
     Once a token exists, `remit serve --http` requires one from every client. Only its hash is stored.
@@ -56,7 +64,8 @@ def add_token(name: str, *, projects: tuple[str, ...], agents: tuple[str, ...]) 
     with open_registry() as registry:
         found = dict.fromkeys(registry.at(directory).workspace.project for directory in projects)
     with closing(open_tokens()) as tokens:
-        made = tokens.add(name, projects=[*found], agents=agents, at=time.time_ns() // 1_000_000)
+        at = time.time_ns() // 1_000_000
+        made = tokens.add(name, projects=[*found], agents=agents, role=Role(role), at=at)
     render.out(made)
 
 
@@ -69,7 +78,7 @@ def list_tokens(*, as_json: bool) -> None:
     if as_json:
         render.data({"tokens": [_shape(grant) for grant in grants]})
     elif grants:
-        render.table("", ("token", "projects", "agents", "made"), [_cells(grant) for grant in grants])
+        render.table("", ("token", "role", "projects", "agents", "made"), [_cells(grant) for grant in grants])
     else:
         render.out("No tokens: a gateway started now accepts everyone on this machine.")
 
@@ -92,11 +101,12 @@ def _shape(grant: Grant) -> Shape:
         "name": grant.name,
         "projects": [project._asdict() for project in grant.projects],
         "agents": [*grant.agents],
+        "role": grant.role,
         "created_at": grant.created_at,
     }
 
 
-def _cells(grant: Grant) -> tuple[str, str, str, str]:
+def _cells(grant: Grant) -> tuple[str, ...]:
     made = datetime.fromtimestamp(grant.created_at / 1000, tz=UTC).date().isoformat()
     projects = ", ".join(project.path for project in grant.projects) or "all"
-    return grant.name, projects, ", ".join(grant.agents) or "all", made
+    return grant.name, grant.role, projects, ", ".join(grant.agents) or "all", made

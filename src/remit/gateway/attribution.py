@@ -82,6 +82,11 @@ class AttributedCaller:
         return self._caller.may_call
 
     @property
+    def may_approve(self) -> bool:
+        """Whether the caller's person may approve calls."""
+        return self._caller.may_approve
+
+    @property
     def capabilities(self) -> Mapping[str, Any]:
         """The caller's capabilities."""
         return self._caller.capabilities

@@ -217,7 +217,8 @@ class CallHandler:
     async def _unapproved(self, target: CallTarget, asked: Params, caller: RequestContext) -> _Refused | None:
         name, beside = target.served, target.has_output_schema
         permit = await self._worker.run(_permit, target, asked, caller.principal)
-        if permit.is_pending and permit.approval is not None and can_elicit(caller.capabilities):
+        is_asked = caller.may_approve and can_elicit(caller.capabilities)
+        if permit.is_pending and permit.approval is not None and is_asked:
             word = await ask_user(name, permit.approval, caller.send_request)
             permit = await self._worker.run(_settle, target, asked, caller.principal, permit, word)
         if permit.is_allowed:
@@ -324,7 +325,7 @@ def _permit(inventory: Inventory, target: CallTarget, asked: Params, principal: 
         target.tool.name,
         arguments,
         target.context,
-        principal=whoever if principal is None else f"{whoever}, by the token `{principal}`",
+        principal=whoever if principal is None else f"{whoever}, by `{principal}`",
         call_id=_call_id(asked),
         row=target.tool.key,
     )

@@ -105,7 +105,8 @@ async def call_memory(
     bound = reachable if caller.bound_projects is None else caller.bound_projects
     answer = await tools.call(name, arguments, bound_projects=bound)
     id = as_object(as_object(answer["structuredContent"]).get("context")).get("approval_id")
-    if id is None or caller.bound_projects is not None or not can_elicit(caller.capabilities):
+    is_asked = caller.may_approve and can_elicit(caller.capabilities)
+    if id is None or caller.bound_projects is not None or not is_asked:
         return answer
     waiting = await tools.waiting(id)
     word = None if waiting is None else await ask_user(name, waiting, caller.send_request)

@@ -33,6 +33,9 @@ class RequestContext(Protocol):
     def may_call(self) -> bool: ...  # whether its role allows calls
 
     @property
+    def may_approve(self) -> bool: ...  # whether its person may approve calls
+
+    @property
     def capabilities(self) -> Mapping[str, Any]: ...  # of the client: sampling, elicitation, roots
 
     @property

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from remit.decision.projects import identify
+from remit.decision.roles import Role
 from remit.errors import TokenError
 from remit.gateway.access.stored_tokens import StoredTokens
 from remit.gateway.access.token_grants import find_grant
@@ -34,11 +35,12 @@ def test_a_token_of_one_node_counts_at_another_until_it_is_revoked_within_a_seco
     one, two = opened(address), opened(address)
     two.follow()
     assert two.grants() == []
-    token = one.add("ci", projects=[SHOP], agents=["reviewer"], at=5)
+    token = one.add("ci", projects=[SHOP], agents=["reviewer"], role=Role.READER, at=5)
     until = time.monotonic() + 1
     while (found := find_grant(token, two.grants())) is None:
         assert time.monotonic() < until
     assert (found.name, found.projects, found.agents, found.created_at) == ("ci", (SHOP,), ("reviewer",), 5)
+    assert found.role is Role.READER
     assert token not in str(found)
     assert one.revoke("ci")
     until = time.monotonic() + 1

@@ -18,6 +18,7 @@ class AccessSettings:
 
     identity: IdentityProvider | None = None
     memberships: tuple[tuple[AccessRule, Membership], ...] = ()
+    unknown: tuple[str, ...] = ()  # projects of rules that are not known
     limits: CallLimits = UNLIMITED
     is_complete: bool = True  # False: a file was never valid, so what it requires is unknown
 
@@ -43,6 +44,12 @@ def with_projects(
 ) -> tuple[tuple[AccessRule, Membership], ...]:
     """Find the projects that rules name; one that is not known is left out until it is."""
     return tuple((rule, Membership(role=rule.role, projects=_projects(rule, projects))) for rule in rules)
+
+
+def unknown_projects(rules: Iterable[AccessRule], projects: Sequence[Project]) -> tuple[str, ...]:
+    """List the projects of rules that are not known."""
+    named = dict.fromkeys(name for rule in rules for name in rule.projects if name != ANY_PROJECT)
+    return tuple(name for name in named if find_project(name, projects) is None)
 
 
 def find_project(name: str, projects: Iterable[Project]) -> Project | None:

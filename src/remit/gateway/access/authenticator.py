@@ -9,7 +9,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from remit.configuration.access_model import IdentityProvider
-from remit.errors import IdentityError
+from remit.errors import IdentityError, RemitError
 from remit.gateway.access.access_settings import AccessSettings
 from remit.gateway.access.issuer_keys import Fetch, IssuerKeys
 from remit.gateway.access.principals import Principal
@@ -17,6 +17,7 @@ from remit.gateway.access.token_grants import Grant, find_grant
 
 _BEARER = re.compile(r"(?i)bearer +(\S+)\s*")
 _SETTINGS_SECONDS = 2.0  # lifetime of the settings
+_PATIENCE = 1.0  # seconds to wait for new ones
 
 _logger = logging.getLogger(__name__)
 
@@ -47,8 +48,9 @@ class Authenticator:
         self._fetch = fetch
         self._wants_credentials = not is_private
         self._keys: IssuerKeys | None = None
-        self._reading = anyio.Lock()
-        self._read_at = -_SETTINGS_SECONDS
+        self._reading: anyio.Event | None = None  # set at the end of the read in progress
+        self._read_at: float | None = None
+        self._is_late = False
         self.settings = AccessSettings(is_complete=False)
 
     async def identify(self, authorization: str | None, *, is_needed: bool) -> Principal | Refused | None:
@@ -93,13 +95,27 @@ class Authenticator:
         return self._keys
 
     async def _refresh(self) -> None:
-        """Read the settings again once they are two seconds old."""
-        if anyio.current_time() - self._read_at < _SETTINGS_SECONDS:
+        """Read the settings again once they are two seconds old; while the store hangs, use the last ones."""
+        if self._read_at is not None and anyio.current_time() - self._read_at < _SETTINGS_SECONDS:
             return
-        async with self._reading:
-            if anyio.current_time() - self._read_at >= _SETTINGS_SECONDS:
-                self.settings = await anyio.to_thread.run_sync(self._read_settings)
-                self._read_at = anyio.current_time()
+        if self._reading is None:
+            self._reading = anyio.Event()
+            self._tasks.start_soon(self._read, self._reading)
+        if self._read_at is None:
+            await self._reading.wait()
+        elif not self._is_late:
+            with anyio.move_on_after(_PATIENCE) as patience:
+                await self._reading.wait()
+            self._is_late = patience.cancelled_caught
+
+    async def _read(self, is_over: anyio.Event) -> None:
+        try:
+            self.settings = await anyio.to_thread.run_sync(self._read_settings)
+        except RemitError as error:
+            _logger.error("who may use the gateway cannot be read: %s", error)
+        finally:
+            self._read_at, self._reading, self._is_late = anyio.current_time(), None, False
+            is_over.set()
 
 
 def _needed(identity: IdentityProvider | None) -> str:

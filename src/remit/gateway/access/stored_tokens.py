@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from remit.decision.projects import Project
+from remit.decision.roles import Role
 from remit.errors import StoreError, TokenError
 from remit.gateway.access.token_grants import Grant, digest, new_token
 
@@ -24,9 +25,9 @@ class TokenRows(Protocol):
 
     def known_revision(self) -> int | None: ...  # the same; None: the database has to be asked
 
-    def all(self) -> Sequence[tuple[Any, ...]]: ...  # name, hash, projects, agents, time
+    def all(self) -> Sequence[tuple[Any, ...]]: ...  # name, hash, projects, agents, time, role
 
-    def add(self, name: str, digest: str, *, projects: str, agents: str, at: int) -> bool: ...
+    def add(self, name: str, digest: str, *, projects: str, agents: str, role: str, at: int) -> bool: ...
 
     def revoke(self, name: str) -> bool: ...
 
@@ -77,7 +78,15 @@ class StoredTokens:
         finally:
             self._reading.release()
 
-    def add(self, name: str, *, projects: Sequence[Project], agents: Sequence[str], at: int) -> str:
+    def add(
+        self,
+        name: str,
+        *,
+        projects: Sequence[Project],
+        agents: Sequence[str],
+        role: Role = Role.USER,
+        at: int,
+    ) -> str:
         """Create a token and return it; only its hash is stored.
 
         Raises:
@@ -90,6 +99,7 @@ class StoredTokens:
             digest(token),
             projects=json.dumps([project._asdict() for project in projects]),
             agents=json.dumps([*agents]),
+            role=role,
             at=at,
         )
         if not added:
@@ -109,12 +119,13 @@ class StoredTokens:
         return self._rows.revoke(name)
 
 
-def _grant(name: str, digest: str, projects: str, agents: str, created_at: int) -> Grant:
+def _grant(name: str, digest: str, projects: str, agents: str, created_at: int, role: str) -> Grant:
     found: list[dict[str, Any]] = json.loads(projects)
     return Grant(
         name=name,
         digest=digest,
         projects=tuple(Project(**each) for each in found),
         agents=tuple(json.loads(agents)),
+        role=Role(role),
         created_at=created_at,
     )

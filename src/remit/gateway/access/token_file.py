@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 from remit.decision.projects import Project
+from remit.decision.roles import Role
 from remit.errors import TokenError
 from remit.files import private_files
 from remit.files.file_lock import file_lock
@@ -49,7 +50,15 @@ class TokenFile:
             ) from error
         return self._read[1]
 
-    def add(self, name: str, *, projects: Sequence[Project], agents: Sequence[str], at: int) -> str:
+    def add(
+        self,
+        name: str,
+        *,
+        projects: Sequence[Project],
+        agents: Sequence[str],
+        role: Role = Role.USER,
+        at: int,
+    ) -> str:
         """Create a token and return it; only its hash is stored.
 
         Raises:
@@ -57,7 +66,12 @@ class TokenFile:
         """
         token = new_token()
         made = Grant(
-            name=name, digest=digest(token), projects=tuple(projects), agents=tuple(agents), created_at=at
+            name=name,
+            digest=digest(token),
+            projects=tuple(projects),
+            agents=tuple(agents),
+            role=role,
+            created_at=at,
         )
         with self._changing() as grants:
             if any(grant.name == name for grant in grants):
@@ -96,6 +110,7 @@ class TokenFile:
                 "sha256": grant.digest,
                 "projects": [project._asdict() for project in grant.projects],
                 "agents": grant.agents,
+                "role": grant.role,
                 "created_at": grant.created_at,
             }
             for grant in grants
@@ -109,6 +124,7 @@ def _grant(item: Any) -> Grant:
         digest=str(item["sha256"]),
         projects=tuple(Project(str(each["path"]), str(each["hash"])) for each in _list(item["projects"])),
         agents=tuple(map(str, _list(item["agents"]))),
+        role=Role(item.get("role", Role.USER)),  # older files have none
         created_at=int(item["created_at"]),
     )
 

@@ -39,7 +39,15 @@ class Tokens(Protocol):
 
     def grants(self) -> Sequence[Grant]: ...
 
-    def add(self, name: str, *, projects: Sequence[Project], agents: Sequence[str], at: int) -> str: ...
+    def add(
+        self,
+        name: str,
+        *,
+        projects: Sequence[Project],
+        agents: Sequence[str],
+        role: Role = Role.USER,
+        at: int,
+    ) -> str: ...
 
     def revoke(self, name: str) -> bool: ...
 

@@ -39,6 +39,7 @@ class SessionDownstream:
             log_level=session.log_level,
             bound_projects=request.bound_projects,
             may_call=request.role.includes(Role.USER),
+            may_approve=request.may_approve,
         )
 
     async def run(

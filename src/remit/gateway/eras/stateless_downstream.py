@@ -43,6 +43,7 @@ class StatelessDownstream:
             log_level=level if isinstance(level, str) else None,
             bound_projects=request.bound_projects,
             may_call=request.role.includes(Role.USER),
+            may_approve=request.may_approve,
             roots=endpoint.roots,
         )
 

@@ -46,3 +46,4 @@ class ClientRequest(NamedTuple):
     bound_projects: frozenset[str] | None = None  # projects whose memory it may read; None: any
     role: Role = Role.ADMIN  # in the endpoint's project
     limiter: CallLimiter | None = None  # of its principal
+    may_approve: bool = True  # whether its person may approve calls

@@ -95,6 +95,7 @@ class _PausedCall:
         self.principal = caller.principal
         self.bound_projects = caller.bound_projects
         self.may_call = caller.may_call
+        self.may_approve = caller.may_approve
         self.capabilities = caller.capabilities
         self.log_level = caller.log_level
         self._roots = caller.roots

@@ -50,11 +50,13 @@ class SessionRequestContext:
         log_level: str | None,
         bound_projects: frozenset[str] | None,
         may_call: bool = True,
+        may_approve: bool = True,
     ) -> None:
         self._channel = channel
         self._notify_later = notify_later
         self.bound_projects = bound_projects
         self.may_call = may_call
+        self.may_approve = may_approve
         self.session = session
         self.principal = principal
         self.capabilities = capabilities
@@ -98,11 +100,13 @@ class StatelessRequestContext:
         log_level: str | None,
         bound_projects: frozenset[str] | None,
         may_call: bool = True,
+        may_approve: bool = True,
         roots: Answer,
     ) -> None:
         self._channel = channel
         self.bound_projects = bound_projects
         self.may_call = may_call
+        self.may_approve = may_approve
         self.can_answer = "elicitation" in capabilities or "sampling" in capabilities
         self.session = session
         self.principal = principal
@@ -139,6 +143,7 @@ class ClosedRequestContext:
     takes_input_required = False
     bound_projects: frozenset[str] | None = frozenset()
     may_call = True
+    may_approve = False
     capabilities = NO_CAPABILITIES
     log_level = None
 
@@ -168,6 +173,7 @@ class RelayRequestContext:
     principal = None
     bound_projects: frozenset[str] | None = frozenset()
     may_call = True
+    may_approve = False
     capabilities = RELAYED
     log_level = None
 

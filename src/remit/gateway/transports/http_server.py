@@ -13,7 +13,7 @@ from starlette.types import ASGIApp
 
 from remit.decision.projects import Project
 from remit.errors import ServingError, StoreUnavailableError, StoreUnreachableError
-from remit.gateway.access.access_settings import AccessSettings, with_projects
+from remit.gateway.access.access_settings import AccessSettings, unknown_projects, with_projects
 from remit.gateway.access.authenticator import Authenticator, describe_callers
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.transports.endpoint_pool import EndpointPool
@@ -107,6 +107,8 @@ def _serve(
                     tasks.start_soon(monitor.run)
                     say(f"serving {describe_endpoint(spec)} on {address.url('/mcp')}")
                     say(f"callers: {describe_callers(access, len(tokens.grants()))}")
+                    for name in access.unknown:
+                        say(f"warning: `access` names the project `{name}`, which is not known yet")
                     await _unless(stopping, partial(serve_http, app, endpoints, listener, operations))
             finally:
                 tasks.cancel_scope.cancel()
@@ -203,9 +205,11 @@ class _Projects:
         """Read who may use the gateway; without the store, as last known."""
         with suppress(StoreUnavailableError), self._open_registry() as registry:
             found = registry.configuration.current(registry.at(self._directory).workspace).configuration
+            known = registry.projects.all()
             self._access = AccessSettings(
                 identity=found.identity,
-                memberships=with_projects(found.access, registry.projects.all()),
+                memberships=with_projects(found.access, known),
+                unknown=unknown_projects(found.access, known),
                 limits=found.limits,
                 is_complete=found.is_complete,
             )

@@ -153,10 +153,16 @@ def _principal(ctx: SdkContext) -> Principal | None:
     return None if ctx.request is None else ctx.request.scope.get("remit.principal")
 
 
-def _rights(ctx: SdkContext) -> tuple[Role, CallLimiter | None]:
+def _rights(ctx: SdkContext) -> tuple[Role, CallLimiter | None, bool]:
+    """Return the role, the limiter, and whether the person at the client may approve calls.
+
+    The bearer of a token may, because whoever made it runs the gateway. Of an issuer's people, approvers may.
+    """
     if ctx.request is None:
-        return Role.ADMIN, None
-    return ctx.request.scope["remit.role"], ctx.request.scope["remit.limiter"]
+        return Role.ADMIN, None, True
+    role, principal = ctx.request.scope["remit.role"], _principal(ctx)
+    is_asked = principal is None or principal.issuer is None or role.includes(Role.APPROVER)
+    return role, ctx.request.scope["remit.limiter"], is_asked
 
 
 def _name(principal: Principal | None) -> str | None:

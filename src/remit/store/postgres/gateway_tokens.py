@@ -28,13 +28,13 @@ class SqlTokens:
         return self._database.known_revision_of("tokens")
 
     def all(self) -> list[Row]:
-        """List name, hash, projects, agents and time of every token."""
+        """List name, hash, projects, agents, time and role of every token."""
         return self._database.rows("tokens")
 
-    def add(self, name: str, digest: str, *, projects: str, agents: str, at: int) -> bool:
+    def add(self, name: str, digest: str, *, projects: str, agents: str, role: str, at: int) -> bool:
         """Add a token; False if its name is taken."""
-        values = {"name": name, "digest": digest, "projects": projects, "agents": agents, "at": at}
-        return bool(self._database.rows("add_token", **values))
+        given = {"projects": projects, "agents": agents, "role": role, "at": at}
+        return bool(self._database.rows("add_token", name=name, digest=digest, **given))
 
     def revoke(self, name: str) -> bool:
         """Remove a token; False if there is none of this name."""
