@@ -864,8 +864,8 @@ async def test_a_reader_lists_and_searches_and_is_told_why_it_cannot_call(
         assert "git__status" in await names(served)
         found = await call(served, "discover_tools", {"query": "git status"}, reader)
         assert not found.get("isError")
-        through = {"name": "git__status", "arguments": {}}
-        for name, arguments in (("git__status", {}), ("call_tool", through), ("nobody__do", {})):
+        through: dict[str, object] = {"name": "git__status", "arguments": {}}
+        for name, arguments in (("git__status", None), ("call_tool", through), ("nobody__do", None)):
             answer = await call(served, name, arguments, reader)
             assert answer["isError"]
             assert "the role `reader` can list and search tools, but not call them" in told(answer)
@@ -883,7 +883,7 @@ async def test_a_person_who_is_no_approver_is_not_asked_to_approve_their_own_cal
     sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
     sandbox.write(shop / "remit.toml", '[tools."mcp__git__push"]\napproval = true\n')
-    can_ask = {"elicitation": {}}
+    can_ask: dict[str, object] = {"elicitation": {}}
     user = FakeCaller(principal="oidc:ada", may_approve=False, capabilities=can_ask, answer=YES)
     approver = FakeCaller(principal="oidc:grace", capabilities=can_ask, answer=YES)
     async with endpoint(sandbox, links, shop) as served:

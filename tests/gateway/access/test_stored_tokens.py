@@ -106,9 +106,9 @@ class HangingRows:
         if self.reads > 1:
             self.hangs.set()
             self.goes_on.wait()
-        return [(f"token {self.reads}", "", "[]", "[]", 1)]
+        return [(f"token {self.reads}", "", "[]", "[]", 1, "user")]
 
-    def add(self, name: str, digest: str, *, projects: str, agents: str, at: int) -> bool:
+    def add(self, name: str, digest: str, *, projects: str, agents: str, role: str, at: int) -> bool:
         raise NotImplementedError
 
     def revoke(self, name: str) -> bool:

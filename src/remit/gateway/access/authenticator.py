@@ -41,11 +41,13 @@ class Authenticator:
         *,
         is_private: bool,  # only this machine reaches the gateway
         fetch: Fetch | None = None,
+        clock: Callable[[], float] = anyio.current_time,
     ) -> None:
         self._grants = grants
         self._read_settings = settings
         self._tasks = tasks
         self._fetch = fetch
+        self._clock = clock
         self._wants_credentials = not is_private
         self._keys: IssuerKeys | None = None
         self._reading: anyio.Event | None = None  # set at the end of the read in progress
@@ -96,7 +98,7 @@ class Authenticator:
 
     async def _refresh(self) -> None:
         """Read the settings again once they are two seconds old; while the store hangs, use the last ones."""
-        if self._read_at is not None and anyio.current_time() - self._read_at < _SETTINGS_SECONDS:
+        if self._read_at is not None and self._clock() - self._read_at < _SETTINGS_SECONDS:
             return
         if self._reading is None:
             self._reading = anyio.Event()
@@ -114,7 +116,7 @@ class Authenticator:
         except RemitError as error:
             _logger.error("who may use the gateway cannot be read: %s", error)
         finally:
-            self._read_at, self._reading, self._is_late = anyio.current_time(), None, False
+            self._read_at, self._reading, self._is_late = self._clock(), None, False
             is_over.set()
 
 
@@ -133,4 +135,8 @@ def describe_callers(settings: AccessSettings, tokens: int) -> str:
         known.append(f"access tokens of {settings.identity.issuer} ({count} access rule{'s' * (count != 1)})")
     if known:
         return ", ".join(known)
-    return "everyone on this machine" if settings.is_complete else "nobody: a configuration file is invalid"
+    return (
+        "everyone on this machine"
+        if settings.is_complete
+        else "none accepted: a configuration file is invalid"
+    )
