@@ -1,25 +1,21 @@
 """Three gateways on one PostgreSQL behind HAProxy: nodes are killed, the database too, and no write is lost.
 
-`make test-team` runs 6 clients for 12 seconds. `make prove-team` runs 200 for a minute.
+`make test-team` runs 6 clients for 12 seconds. `make prove-team` runs 200 for a minute, then some with the
+application's filters off, where row-level security alone keeps the teams apart.
 """
 
 import asyncio
 import json
 import os
-import shutil
 import signal
-import subprocess
-import sys
-import tempfile
 import time
 from collections import Counter
-from collections.abc import Generator
-from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import httpx2
+import psycopg
 import pytest
 
 from remit.errors import StoreUnavailableError
@@ -28,56 +24,19 @@ from remit.gateway.endpoint import STORE_DOWN
 from remit.search.evaluation import percentile
 from remit.store.open_store import open_store
 from support.downstream import NEW, OLD, Downstream
-from support.postgres import PostgresServer, needs_postgres
-from support.processes import ServedProject
+from support.haproxy import HAPROXY
+from support.memory_calls import decision
+from support.postgres import needs_postgres
+from support.team_nodes import EDITED, NODE, NODES, TEAMS, Team, team_nodes
 
 CLIENTS = int(os.environ.get("REMIT_TEAM_CLIENTS", "0"))
 SECONDS = float(os.environ.get("REMIT_TEAM_SECONDS", "12"))
-NODES = 3
+RESULTS = os.environ.get("REMIT_TEAM_RESULTS")
 OUTAGE = 2.0  # seconds without the database
 NOTICED = 1.0  # seconds after which the proxy no longer uses a node that was killed
-HAPROXY = shutil.which("haproxy")
-SERVER = """
-import json, sys
-TOOLS = [{"name": name, "description": "Say a text again.", "inputSchema": {"type": "object"}} for name in ("echo", "guarded")]
-for line in sys.stdin:
-    asked = json.loads(line)
-    if asked["method"] == "initialize":
-        result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
-    elif asked["method"] == "tools/list":
-        result = {"tools": TOOLS}
-    elif asked["method"] == "tools/call":
-        text = asked["params"]["arguments"]["text"]
-        if asked["params"]["name"] == "guarded":
-            with open(sys.argv[1], "a") as log:
-                log.write(text + "\\n")
-        result = {"content": [{"type": "text", "text": text}]}
-    else:
-        result = {}
-    if "id" in asked:
-        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
-"""  # noqa: E501
-PROXY = """
-defaults
-  mode http
-  timeout connect 2s
-  timeout client 1h
-  timeout server 1h
-  option redispatch
-  retries 3
-  retry-on conn-failure empty-response
-frontend all
-  bind 127.0.0.1:{port}
-  default_backend gateways
-backend gateways
-  option httpchk
-  http-check send meth GET uri /ready hdr Host 127.0.0.1
-  default-server check inter 250ms fall 2 rise 1
-  stick-table type string len 64 size 1m expire 1h
-  stick store-response res.hdr(mcp-session-id)
-  stick match req.hdr(mcp-session-id)
-{servers}
-"""
+UNSTORED = 5.0  # seconds of calls that a node may not have stored when it was killed, under this load
+PATIENCE = 120.0  # seconds for a request on busy cores: a slow answer is no failure
+KNOWN = 30.0  # seconds after which all nodes must follow an edit of the policy, on busy cores
 
 pytestmark = [
     pytest.mark.skipif(not CLIENTS, reason="`make test-team` and `make prove-team` run it"),
@@ -87,106 +46,42 @@ pytestmark = [
 
 
 @dataclass
-class Team:
-    """The nodes, the proxy and the database, and what clients found."""
+class Found:
+    """What clients found."""
 
-    place: ServedProject
-    database: PostgresServer
-    ports: list[int]
-    proxy: str
-    log: Path
-    nodes: dict[int, "subprocess.Popen[bytes]"] = field(default_factory=dict[int, Any])
     began: float = 0.0
-    kills: list[float] = field(default_factory=list[float])
-    down: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
     counts: Counter[str] = field(default_factory=Counter[str])
     times: list[float] = field(default_factory=list[float])
+    edits: list[float] = field(default_factory=list[float])  # seconds until all nodes followed
     wrong: list[str] = field(default_factory=list[str])
     unexplained: list[str] = field(default_factory=list[str])
+    answered: list[tuple[float, str]] = field(default_factory=list[tuple[float, str]])  # calls: when, and node
     approved: dict[str, bool] = field(default_factory=dict[str, bool])  # whether every answer arrived
+    remembered: set[str] = field(default_factory=set[str])  # titles
 
-    def start(self, node: int) -> None:
-        """Start a node, as on a machine of its own."""
-        data = self.place.root / f"data-{node}"
-        own = {"REMIT_HOME": str(data), "REMIT_STORE": self.database.address()}
-        command = [sys.executable, "-m", "remit", "serve", "--project", str(self.place.project)]
-        with (self.place.root / f"node-{node}.log").open("ab") as log:
-            self.nodes[node] = subprocess.Popen(
-                [*command, "--http", f"127.0.0.1:{self.ports[node]}"],
-                env={**self.place.environment, **own},
-                cwd=self.place.project,
-                stderr=log,
-            )
-
-    async def ready(self, node: int) -> None:
-        """Wait for a node; one that ended is started again, as a supervisor would: it needs the database."""
-        async with httpx2.AsyncClient() as http:
-            while True:
-                with suppress(httpx2.HTTPError):
-                    found = await http.get(f"http://127.0.0.1:{self.ports[node]}/ready", timeout=2)
-                    if found.status_code == 200:
-                        return
-                if self.nodes[node].poll() is not None:
-                    self.start(node)
-                await asyncio.sleep(0.05)
-
-    def is_explained(self, began: float) -> bool:
-        """Whether a request that failed now may have been in flight on a node when it was killed."""
-        return any(began < at + NOTICED and at <= time.monotonic() for at in self.kills)
-
-    def was_down(self, began: float) -> bool:
-        """Whether a request that is answered now may have needed the database while it was down."""
-        return any(start < time.monotonic() and began < end + 2 for start, end in self.down)
-
-
-def free_ports(count: int) -> list[int]:
-    import socket
-
-    with ExitStack() as opened:
-        found = [opened.enter_context(socket.socket()) for _ in range(count)]
-        for each in found:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in found]
-
-
-@contextmanager
-def team(root: Path) -> Generator[Team]:
-    folder = Path(tempfile.mkdtemp(prefix="remit-postgres-"))
-    database = PostgresServer(folder)
-    proxy_port, *ports = free_ports(NODES + 1)
-    made = Team(ServedProject(root), database, ports, f"http://127.0.0.1:{proxy_port}", root / "spent")
-    made.log.touch()
-    made.place.declare(
-        {"echo": [sys.executable, "-c", SERVER, str(made.log)]},
-        'strategy = "flat"\n[tools."echo__guarded"]\napproval = true\n',
-    )
-    servers = "\n".join(f"  server node{at} 127.0.0.1:{port}" for at, port in enumerate(ports))
-    (root / "haproxy.cfg").write_text(PROXY.format(port=proxy_port, servers=servers), "utf-8")
-    assert HAPROXY is not None
-    proxy = None
-    try:
-        database.start()
-        for node in range(NODES):
-            made.start(node)
-            asyncio.run(made.ready(node))
-        proxy = subprocess.Popen([HAPROXY, "-db", "-q", "-f", str(root / "haproxy.cfg")])
-        time.sleep(1)
-        yield made
-    finally:
-        for process in (*made.nodes.values(), *([proxy] if proxy else [])):
-            process.kill()
-            process.wait()
-        database.kill()
-        shutil.rmtree(folder, ignore_errors=True)
+    def note(self, text: str) -> str:
+        return f"{time.monotonic() - self.began:.1f} s: {text[:900]}"
 
 
 class Client:
-    """A client that connects again when its session is gone, as a host application does."""
+    """A client of one team that connects again when its session is gone, as a host application does."""
 
-    def __init__(self, team: Team, number: int) -> None:
-        self.team, self.number, self.turn = team, number, 0
-        self.http = httpx2.AsyncClient(base_url=team.proxy, timeout=60)
+    def __init__(self, team: Team, found: Found, number: int) -> None:
+        self.team, self.found, self.number, self.turn = team, found, number, 0
+        self.name, self.other = TEAMS[number // 2 % 2], TEAMS[1 - number // 2 % 2]
+        self.memory = memory_id(team, self.name)
+        self.node = ""
+        self.http = httpx2.AsyncClient(
+            base_url=team.proxy,
+            timeout=PATIENCE,
+            headers={"Authorization": f"Bearer {team.tokens[self.name]}"},
+            event_hooks={"response": [self._answered_by]},
+            verify=False,  # noqa: S501 - the loopback, without TLS
+        )
         self.link: Downstream | None = None
+
+    async def _answered_by(self, response: httpx2.Response) -> None:
+        self.node = response.headers.get(NODE, "")
 
     async def ask(self, method: str, **params: Any) -> dict[str, Any] | None:
         """Send a request; None if it failed."""
@@ -200,125 +95,185 @@ class Client:
                 answer = await self.link.ask(method, **params)
             except (httpx2.HTTPError, json.JSONDecodeError, KeyError) as error:
                 self.link = None
-                self.team.counts["failed"] += 1
-                if not self.team.is_explained(began):
-                    self.team.unexplained.append(
-                        f"{time.monotonic() - self.team.began:.1f} s: {method}: {error!r}"
-                    )
+                if self.team.may_be_lost(began, time.monotonic(), NOTICED):
+                    self.found.counts["failed with a killed node"] += 1
+                else:
+                    self.found.unexplained.append(self.found.note(f"{method}: {error!r}"))
                 return None
             if answer.get("error", {}).get("message") == "Session not found":
                 self.link = None
-                self.team.counts["reconnected"] += 1
+                self.found.counts["reconnected"] += 1
                 continue
-            self.team.times.append(time.monotonic() - began)
+            self.found.times.append(time.monotonic() - began)
             return answer
+        self.found.unexplained.append(self.found.note(f"{method}: no session lasts"))
         return None
 
     async def call(self, name: str, **arguments: Any) -> dict[str, Any] | None:
         began = time.monotonic()
         answer = await self.ask("tools/call", name=name, arguments=arguments)
-        is_down = answer is not None and answer.get("error", {}).get("message") == STORE_DOWN
-        if is_down and name == "discover_tools" and self.team.was_down(began):
-            self.team.counts["searches refused without the database"] += 1  # this node never searched before
-            return None
-        if answer is not None and "result" not in answer:
-            self.team.wrong.append(f"{name}: {answer}")
-            return None
-        return None if answer is None else answer["result"]
+        if answer is None or "result" in answer:
+            return None if answer is None else answer["result"]
+        if answer["error"].get("message") == STORE_DOWN and self.team.was_down(began, time.monotonic()):
+            self.found.counts["refused without the database"] += 1
+        else:
+            self.found.wrong.append(self.found.note(f"{name}: {answer}"))
+        return None
 
     async def work(self, until: float) -> None:
         try:
             while time.monotonic() < until:
                 self.turn += 1
                 await self.echo()
-                if self.turn % 5 == 0:
-                    await self.list()
-                if self.turn % 7 == 0:
-                    await self.discover()
-                if self.turn % 10 == 0:
-                    await self.spend()
+                for every, step in STEPS.items():
+                    if (self.turn + self.number) % every == 0:
+                        await step(self)
         finally:
             await self.http.aclose()
 
     async def echo(self) -> None:
         text = f"{self.number}-{self.turn}"
-        answer = await self.call("echo__echo", text=text)
+        answer = await self.call(f"{self.name}__echo", text=text)
         if answer is not None:
-            self.team.counts["calls"] += 1
-            if answer["content"][0]["text"] != text:
-                self.team.wrong.append(f"echo {text}: {answer}")
+            self.expect(answer["content"][0]["text"] == f"{self.name}: {text}", "calls", answer)
+            self.found.answered.append((time.monotonic(), self.node))
 
     async def list(self) -> None:
         answer = await self.ask("tools/list")
         if answer is not None:
-            self.team.counts["lists"] += 1
             names = {tool["name"] for tool in answer.get("result", {}).get("tools", ())}
-            if not names >= {"echo__echo", "echo__guarded"}:
-                self.team.wrong.append(f"list: {answer}")
+            own = {f"{self.name}__{tool}" for tool in ("echo", "guarded", "private")}
+            self.expect(own <= names and self.other not in str(names), "lists", answer)
 
     async def discover(self) -> None:
-        answer = await self.call("discover_tools", query="say a text again")
+        """Look for a tool that both teams have, in the words of the other team."""
+        answer = await self.call("discover_tools", query=f"private of team {self.other}")
         if answer is not None:
-            self.team.counts["discoveries"] += 1
-            if "echo__echo" not in answer["content"][0]["text"]:
-                self.team.wrong.append(f"discover: {answer}")
+            text = answer["content"][0]["text"]
+            is_own = f"{self.name}__" in text and f"{self.other}__" not in text
+            self.expect(is_own, "discoveries", answer)
+
+    async def reach(self) -> None:
+        """Call a tool of the other team, which must not exist."""
+        answer = await self.ask("tools/call", name=f"{self.other}__private", arguments={"text": "x"})
+        if answer is not None:
+            said = answer.get("error", {}).get("message", "")
+            self.expect(said.startswith("Unknown tool"), "calls across teams refused", answer)
+
+    async def remember(self) -> None:
+        """Save a decision, and search the memory for those of both teams."""
+        title, began = f"plan {self.number}-{self.turn} of {self.name}", time.monotonic()
+        given = {"decision": decision(title), "project_id": self.memory}
+        answer = await self.call("remit-memory__save_decision", **given)
+        if answer is not None:
+            said = json.loads(answer["content"][0]["text"])
+            is_kept = said.get("status") in KEPT
+            if is_kept:
+                self.found.remembered.add(title)
+            self.expect(is_kept or self.team.was_down(began, time.monotonic()), "memory writes", answer)
+        began = time.monotonic()
+        for id in (self.memory, memory_id(self.team, self.other)):
+            answer = await self.call("remit-memory__memory_surface", query="plan", project_id=id)
+            if answer is not None:
+                text = answer["content"][0]["text"]
+                is_apart = f"of {self.other}" not in text
+                is_found = id != self.memory or f"of {self.name}" in text
+                is_found |= self.team.was_down(began, time.monotonic()) or not self.found.remembered
+                self.expect(is_apart and is_found, "memory searches", answer)
 
     async def spend(self) -> None:
         """Request approval, answer it as a person would, and try to spend it twice at once."""
-        text, began = f"guarded-{self.number}-{self.turn}", time.monotonic()
-        asked = await self.call("echo__guarded", text=text)
+        name, text, began = f"{self.name}__guarded", f"guarded-{self.number}-{self.turn}", time.monotonic()
+        asked = await self.call(name, text=text)
         if asked is None:
             return
         id: str | None = asked.get("structuredContent", {}).get("approval")
         if id is None:
-            self.team.counts["refused without the database"] += 1
-            if not self.team.was_down(began) or "cannot be checked now" not in asked["content"][0]["text"]:
-                self.team.wrong.append(f"approval: {asked}")
+            is_down = self.team.was_down(began, time.monotonic())
+            is_refused = is_down and "cannot be checked now" in asked["content"][0]["text"]
+            self.expect(is_refused, "approvals refused without the database", asked)
             return
         try:
-            is_answered = await asyncio.to_thread(approve, self.team, id)
+            is_answered = await asyncio.to_thread(approve, self.team, self.name, id)
         except StoreUnavailableError:
             return  # not acknowledged
-        if not is_answered:
-            self.team.wrong.append(f"lost approval {id}")
-            return
-        self.team.counts["approvals"] += 1
-        self.team.approved[text] = True
-        other = Client(self.team, self.number + 1)  # of the other era
+        self.expect(is_answered, "approvals", f"lost approval {id}")
+        self.found.approved[text] = True
+        other = Client(self.team, self.found, self.number ^ 1)  # of the other era
         try:
-            for _ in range(50):
-                found = await asyncio.gather(
-                    self.call("echo__guarded", text=text), other.call("echo__guarded", text=text)
-                )
+            end = time.monotonic() + PATIENCE
+            while time.monotonic() < end:
+                found = await asyncio.gather(self.call(name, text=text), other.call(name, text=text))
                 if None in found:
-                    self.team.approved[text] = False  # an answer may be lost with its node
+                    self.found.approved[text] = False  # an answer may be lost with its node
                     return
-                texts = [each["content"][0]["text"] for each in found if each is not None]
-                if text in texts:
+                if f"{self.name}: {text}" in [each["content"][0]["text"] for each in found if each]:
                     return
                 await asyncio.sleep(0.2)  # the database is down
-            self.team.wrong.append(f"never spent: {text}")
+            self.found.wrong.append(self.found.note(f"never spent: {text}"))
         finally:
             await other.http.aclose()
 
+    def expect(self, is_right: bool, kind: str, answer: object) -> None:
+        self.found.counts[kind] += 1
+        if not is_right:
+            self.found.wrong.append(self.found.note(f"{kind}, {self.name}: {answer}"))
 
-def approve(team: Team, id: str) -> bool:
+
+STEPS = {5: Client.list, 7: Client.discover, 9: Client.reach, 10: Client.spend, 11: Client.remember}
+KEPT = ("created", "saved", "queued", "deferred", "ok", "success")
+
+
+def memory_id(team: Team, name: str) -> str:
+    project = locate(str(team.project(name))).project
+    return f"{name}-{project.hash[:8]}"
+
+
+def approve(team: Team, name: str, id: str) -> bool:
     store = open_store(team.database.address())
     try:
         at = time.time_ns() // 1_000_000
-        return store.approvals.answer(id, locate(str(team.place.project)), at, is_approved=True) is not None
+        return store.approvals.answer(id, locate(str(team.project(name))), at, is_approved=True) is not None
     finally:
         store.close()
 
 
-async def disturb(team: Team, began: float) -> None:
+async def edit(team: Team, found: Found, until: float) -> None:
+    """Hide and show a tool, and wait each time until every node follows."""
+    is_hidden = False
+    while time.monotonic() < until:
+        is_hidden = not is_hidden
+        team.edit_policy(hide=is_hidden)
+        start = time.monotonic()
+        for node in range(NODES):
+            while await shows_edited(team, node) == is_hidden:
+                if time.monotonic() > start + KNOWN + OUTAGE:
+                    found.wrong.append(found.note(f"node {node} does not follow the policy"))
+                    break
+                await asyncio.sleep(0.05)
+        found.edits.append(time.monotonic() - start)
+        await asyncio.sleep(0.5)
+
+
+async def shows_edited(team: Team, node: int) -> bool | None:
+    """Return whether a node lists the tool; None if it does not answer."""
+    headers = {"Authorization": f"Bearer {team.tokens[TEAMS[0]]}"}
+    url = f"http://127.0.0.1:{team.ports[node]}"
+    async with httpx2.AsyncClient(base_url=url, timeout=PATIENCE, headers=headers, verify=False) as http:  # noqa: S501
+        try:
+            return f"{TEAMS[0]}__{EDITED}" in await Downstream(http, NEW, "/mcp", {}).tools()
+        except (httpx2.HTTPError, json.JSONDecodeError, KeyError):
+            return None
+
+
+async def disturb(team: Team, began: float, seconds: float) -> None:
     """Kill a node and start it again, kill the database, and end a node properly."""
 
     async def at(part: float) -> None:
-        await asyncio.sleep(max(0.0, began + part * SECONDS - time.monotonic()))
+        await asyncio.sleep(max(0.0, began + part * seconds - time.monotonic()))
 
     await at(0.2)
-    team.kills.append(time.monotonic())
+    team.kills.append((time.monotonic(), 1))
     team.nodes[1].send_signal(signal.SIGKILL)
     await asyncio.to_thread(team.nodes[1].wait)
     team.start(1)
@@ -335,47 +290,84 @@ async def disturb(team: Team, began: float) -> None:
     team.start(2)
 
 
-async def run(team: Team) -> None:
-    began = team.began = time.monotonic()
-    clients = [Client(team, number).work(began + SECONDS) for number in range(CLIENTS)]
-    await asyncio.gather(disturb(team, began), *clients)
+async def run(team: Team, found: Found, clients: int, seconds: float) -> None:
+    began = found.began = time.monotonic()
+    until = began + seconds
+    work = [Client(team, found, number).work(until) for number in range(clients)]
+    await asyncio.gather(disturb(team, began, seconds), edit(team, found, until), *work)
     for node in range(NODES):
-        await asyncio.wait_for(team.ready(node), 60)
-
-
-async def recorded(team: Team) -> int:
-    """Wait until no calls wait in a spool, and count the recorded ones."""
-    import psycopg
-
+        await asyncio.wait_for(team.ready(node), PATIENCE)
+        for number in (0, 2):  # a memory that waits on disk is written at the next call
+            last = Client(team, found, number)
+            last.http.base_url = httpx2.URL(f"http://127.0.0.1:{team.ports[node]}")
+            await last.call("remit-memory__memory_surface", query="plan", project_id=last.memory)
+            await last.http.aclose()
     spools = [team.place.root / f"data-{node}/call-spool" for node in range(NODES)]
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE
     while any(path.is_dir() and any(path.glob("*.json")) for path in spools):
         assert time.monotonic() < end, "calls stay in a spool"
         await asyncio.sleep(0.1)
-    await asyncio.sleep(1)  # the last batches
+    for node in range(NODES):  # a node that ends properly stores what it still has
+        team.nodes[node].send_signal(signal.SIGTERM)
+    for node in range(NODES):
+        await asyncio.to_thread(team.nodes[node].wait)
+
+
+def stored(team: Team) -> tuple[int, set[str]]:
+    """Count the recorded calls of `echo`, and list the titles of all decisions."""
     with psycopg.connect(team.database.address()) as connection:
-        found = connection.execute(
-            "select count(*) from remit.audit where tool = 'mcp__echo__echo' and outcome = 'done'"
+        calls = connection.execute(
+            "select count(*) from remit.audit where tool like '%%\\_\\_echo' and outcome = 'done'"
         ).fetchall()
-    return found[0][0]
+        names = connection.execute("select name from remit.memory_nodes where kind = 'decision'").fetchall()
+    return calls[0][0], {name for (name,) in names}
 
 
-def test_a_team_loses_no_write_and_spends_no_approval_twice(tmp_path: Path, capsys: Any) -> None:
-    with team(tmp_path.resolve()) as made:
-        asyncio.run(run(made))
-        kept = asyncio.run(recorded(made))
+def unstored(team: Team, found: Found) -> int:
+    """Count the answered calls that a killed node may not have stored yet."""
+    return sum(
+        node == f"node{killed}" and at - UNSTORED <= when <= at
+        for when, node in found.answered
+        for at, killed in team.kills
+    )
+
+
+@pytest.mark.parametrize("has_filters", [True, False], ids=["whole", "row-level-security-alone"])
+def test_a_team_loses_no_write_and_sees_no_other_team(tmp_path: Path, capsys: Any, has_filters: bool) -> None:
+    clients, seconds = (CLIENTS, SECONDS) if has_filters else (min(CLIENTS, 40), min(SECONDS, 20.0))
+    with team_nodes(tmp_path.resolve(), has_filters=has_filters) as made:
+        found = Found()
+        asyncio.run(run(made, found, clients, seconds))
+        calls, titles = stored(made)
         spent = Counter(made.log.read_text("utf-8").split())
-        lost = [text for text, is_certain in made.approved.items() if is_certain and spent[text] != 1]
-        twice = [text for text, count in spent.items() if count > 1]
-        times = sorted(1000 * each for each in made.times)
-        with capsys.disabled():
-            print(  # noqa: T201 - the figures are what this is run for
-                f"\n{CLIENTS} clients, {SECONDS:g} s: {dict(made.counts)}; wrong answers {len(made.wrong)}, "
-                f"failures without a killed node {len(made.unexplained)}, "
-                f"acknowledged approvals lost {len(lost)}, spent twice {len(twice)}, "
-                f"calls recorded {kept} of {made.counts['calls']}; "
-                f"p50 {percentile(times, 0.5):.0f} ms, p99 {percentile(times, 0.99):.0f} ms"
-            )
-    assert made.wrong[:5] == []
-    assert made.unexplained[:5] == []
-    assert (lost, twice) == ([], [])
+    times = sorted(1000 * each for each in found.times)
+    figures = {
+        "filters": has_filters,
+        "clients": clients,
+        "seconds": seconds,
+        **found.counts,
+        "policy edits": len(found.edits),
+        "slowest policy edit, s": round(max(found.edits, default=0), 2),
+        "wrong answers": len(found.wrong),
+        "failures that nothing explains": len(found.unexplained),
+        "memory writes lost": len(found.remembered - titles),
+        "approvals lost": sum(
+            is_certain and spent[text] != 1 for text, is_certain in found.approved.items()
+        ),
+        "approvals spent twice": sum(count > 1 for count in spent.values()),
+        "call records missing": max(0, found.counts["calls"] - calls),
+        "of them at most by the killed node": unstored(made, found),
+        "p50 ms": round(percentile(times, 0.5)),
+        "p99 ms": round(percentile(times, 0.99)),
+    }
+    with capsys.disabled():
+        print(f"\n{json.dumps(figures)}")  # noqa: T201 - the figures are what this is run for
+    if RESULTS:
+        kept: dict[str, Any] = json.loads(Path(RESULTS).read_text()) if Path(RESULTS).exists() else {}
+        kept["whole" if has_filters else "row-level security alone"] = figures
+        Path(RESULTS).write_text(json.dumps(kept, indent=2) + "\n", "utf-8")
+    assert found.wrong[:5] == []
+    assert found.unexplained[:5] == []
+    assert figures["memory writes lost"] == 0
+    assert (figures["approvals lost"], figures["approvals spent twice"]) == (0, 0)
+    assert figures["call records missing"] <= figures["of them at most by the killed node"]

@@ -66,7 +66,7 @@ class PostgresServer:
             entry = pwd.getpwnam(self._user)
             os.chown(folder, entry.pw_uid, entry.pw_gid)
         self._programs = found if self._can_run(found) else self._copied(found)
-        self.port = _free_port()
+        self.port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
         self._run(
             "initdb", "--auth=trust", "--no-sync", "--username=postgres", "-E", "UTF8", "-D", str(self._data)
@@ -171,6 +171,13 @@ class Databases:
     def create_empty(self) -> str:
         return self.server.create_database()
 
+    def analyze(self, address: str) -> None:
+        """Gather the planner's statistics, as a running server does by itself."""
+        import psycopg  # not installed everywhere
+
+        with psycopg.connect(address, autocommit=True) as connection:
+            connection.execute("vacuum analyze")
+
     def drop(self, address: str) -> None:
         self._connection.execute(f"drop database {address.rpartition('/')[2]} with (force)")
 
@@ -217,6 +224,15 @@ class UnfilteredQueries(NamedQueries):
         return query if self.mark(name) else _OF_PROJECT.sub("true", _SCOPE_RULE.sub("true", query))
 
 
+def serve_without_filters() -> None:
+    """Run Remit's command with such queries: row-level security alone holds."""
+    from remit.__main__ import main
+    from remit.store.postgres import postgres_database  # its driver is not installed everywhere
+
+    postgres_database.QUERIES = UnfilteredQueries(postgres_database.FOLDERS, postgres_database.translate)
+    raise SystemExit(main())
+
+
 @contextmanager
 def stores_in_postgres(*, without_filters: bool = False) -> Generator[None]:
     """Open a database of PostgreSQL wherever a test opens a path: the same one for the same path.
@@ -243,7 +259,8 @@ def stores_in_postgres(*, without_filters: bool = False) -> Generator[None]:
         yield
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Find a port that nobody listens on."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return found.getsockname()[1]
