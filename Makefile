@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE  # compiling the tests again takes every worker 15 s
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help run install setup test cover attack test-clients test-servers test-servers-slice test-frameworks test-frameworks-slice test-postgres test-web test-web-slice conformance test-checker check check-deploy prove prove-conditions prove-gateway prove-team test-team bench bench-gateway bench-install bench-search bench-team-search bench-tokens fit-inspection docs site smoke constraints schema clean
+.PHONY: help run install setup test cover attack test-clients test-servers test-servers-slice test-frameworks test-frameworks-slice test-postgres test-web test-web-slice conformance test-checker check check-deploy prove prove-conditions prove-gateway prove-team prove-postgres test-team bench bench-gateway bench-install bench-search bench-team bench-team-search bench-tokens fit-inspection docs site smoke constraints schema clean
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -59,8 +59,9 @@ SCRATCH := $(shell test "$$(df -Pk /dev/shm 2>/dev/null | awk 'END { print $$4 }
 test: $(VENV)/.test sandbox ## Run all tests, with a bounded slice of each proof
 	$(SCRATCH) $(BIN)/python -m pytest --numprocesses 3 --ignore tests/browser --ignore tests/real_clients --ignore tests/servers --ignore tests/frameworks
 
+PROOFS_ON_BOTH := tests/proofs/test_isolation.py tests/proofs/test_search_isolation.py tests/proofs/test_concurrency.py tests/proofs/test_memory.py
 ON_BOTH := tests/store tests/memory tests/search tests/catalog tests/scanning tests/trust tests/policy tests/usage tests/sessions tests/states tests/test_registry.py \
-	tests/proofs/test_isolation.py tests/proofs/test_search_isolation.py tests/proofs/test_memory.py
+	$(PROOFS_ON_BOTH)
 
 test-postgres: $(VENV)/.test ## Run the tests of store, registry, memory and isolation on a real PostgreSQL, and those of isolation with row-level security alone
 	REMIT_TEST_STORE=postgres $(BIN)/python -m pytest --numprocesses 2 $(ON_BOTH)
@@ -187,8 +188,15 @@ check: $(VENV)/.check ## Run the linters, the type checker and the architecture'
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
+EXAMPLES ?= 2000
+KILLS ?= 100
+
 prove: $(VENV)/.test ## Run the proofs in full: 100,000 layouts, 10,000 damaged files, 1,000 kills, 200 of memory
 	REMIT_PROOF_EXAMPLES=100000 REMIT_PROOF_KILLS=1000 $(BIN)/python -m pytest --numprocesses 2 -m proof
+
+prove-postgres: $(VENV)/.test ## Run the proofs of isolation, kills and memory on a real PostgreSQL, and those of isolation with row-level security alone: EXAMPLES layouts, KILLS kills
+	REMIT_PROOF_EXAMPLES=$(EXAMPLES) REMIT_PROOF_KILLS=$(KILLS) REMIT_TEST_STORE=postgres $(BIN)/python -m pytest --numprocesses 2 -m proof $(PROOFS_ON_BOTH)
+	REMIT_PROOF_EXAMPLES=$(EXAMPLES) REMIT_TEST_STORE=postgres-without-filters $(BIN)/python -m pytest --numprocesses 2 -m proof tests/proofs/test_isolation.py
 
 CONDITIONS ?= 1000000
 
@@ -201,7 +209,7 @@ test-team: $(VENV)/.test $(VENV)/.haproxy ## Run three gateways on one PostgreSQ
 	REMIT_TEAM_CLIENTS=6 REMIT_TEAM_SECONDS=12 $(TEAM)
 
 prove-team: $(VENV)/.test $(VENV)/.haproxy ## Do so with 200 clients for a minute
-	REMIT_TEAM_CLIENTS=200 REMIT_TEAM_SECONDS=60 $(TEAM)
+	REMIT_TEAM_CLIENTS=200 REMIT_TEAM_SECONDS=60 REMIT_TEAM_RESULTS=bench/results/prove_team.json $(TEAM)
 
 $(VENV)/.haproxy: $(VENV)/.installed
 	@command -v haproxy >/dev/null || { test "$$(id -u)" = 0 && apt-get install --quiet=2 --yes haproxy >/dev/null; } \
@@ -250,6 +258,18 @@ bench-gateway: $(VENV)/.test $(GATEWAY_PEERS)/.installed ## Measure the gateway 
 $(GATEWAY_PEERS)/.installed: Makefile
 	$(PYTHON) -m venv $(GATEWAY_PEERS)
 	$(GATEWAY_PEERS)/bin/python -m pip install --quiet --disable-pip-version-check fastmcp==4.1.2
+	@touch $@
+
+TEAM_PEERS := build/team-peers
+ARTIFACTS ?= 100000
+
+bench-team: $(VENV)/.test $(VENV)/.haproxy $(TEAM_PEERS)/.installed ## Measure gateways on PostgreSQL beside SQLite and ContextForge, with ARTIFACTS artifacts of memory (1000000 takes longer)
+	PYTHONPATH=tests:tests/support/servers OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/team.py $(TEAM_PEERS) --artifacts $(ARTIFACTS) $(if $(ONLY),--only $(ONLY))
+	$(TEAM_PEERS)/bin/python bench/team_plot.py bench/results/team.json docs/images/team-growth.png
+
+$(TEAM_PEERS)/.installed: Makefile
+	$(PYTHON) -m venv $(TEAM_PEERS)
+	$(TEAM_PEERS)/bin/python -m pip install --quiet --disable-pip-version-check mcp-contextforge-gateway==1.0.7.post20260921 "psycopg[binary]==3.3.8" matplotlib==3.11.2
 	@touch $@
 
 TOKENIZERS := build/tokenizers

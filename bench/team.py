@@ -1,4 +1,4 @@
-"""Measures gateways on PostgreSQL beside one on SQLite and beside ContextForge: `team.py PEERS [--artifacts N]`.
+"""Measures gateways on PostgreSQL beside SQLite and ContextForge: `team.py PEERS [--artifacts N]`.
 
 One run, the same server behind all of them. Gateways that are compared are open at once and asked in turn, so
 a slow moment of the machine is everyone's. PEERS is an environment with ContextForge, which speaks the older
@@ -25,7 +25,7 @@ from gateway_client import NEW, OLD, Client, Web
 from search_figures import latency, machine
 from support.haproxy import haproxy
 from support.postgres import Databases, postgres_databases
-from support.processes import ServedProject, listening, server_command
+from support.processes import Listener, ServedProject, listening, server_command
 from team_fill import memory_growth, spread_over_projects
 from team_peer import context_forge
 
@@ -35,7 +35,13 @@ STORED = 100_000  # tools of all projects
 NODES = (1, 2, 4)
 CLIENTS, REQUESTS = 8, 400
 WORDS = "the same again"
-QUERIES = ("delete an old record", "archive a build", "list open invoices", "send a message", "find a customer")
+QUERIES = (
+    "delete an old record",
+    "archive a build",
+    "list open invoices",
+    "send a message",
+    "find a customer",
+)
 Figures = dict[str, Any]
 
 
@@ -53,7 +59,7 @@ class StoredProject(ServedProject):
 
     def run(self, *words: str) -> None:
         command = [sys.executable, "-m", "remit", *words]
-        subprocess.run(command, env=super().environment, check=True, capture_output=True)
+        subprocess.run(command, env=super().environment, check=True, stdout=subprocess.DEVNULL)
 
 
 def main() -> None:
@@ -113,6 +119,8 @@ class Bench:
             on_postgres = self.copied(place)
             opened["postgres"] = stack.enter_context(on_postgres.serving())
             clients = {name: Client(Web(each.port), OLD) for name, each in opened.items()}
+            for name, each in opened.items():
+                settle(clients[name], each)
             limits = dict.fromkeys(clients, 1_000)
             figures: Figures = {}
             if with_peer:
@@ -141,6 +149,8 @@ class Bench:
                 )
                 for home in (self.new_folder("node") for _ in range(count))
             ]
+            for each in opened:
+                settle(Client(Web(each.port), NEW), each)
             port = stack.enter_context(haproxy(self.new_folder("proxy"), [each.port for each in opened]))
             figures: Figures = {"nodes": count}
             for name, make in (("list", listed), ("echo", echo), ("discover", discovery)):
@@ -150,7 +160,7 @@ class Bench:
     @contextmanager
     def server(self, count: int) -> Generator[str]:
         file = self.new_folder("server") / "tools.json"
-        file.write_text(json.dumps(tools(count)), "utf-8")
+        file.write_text(json.dumps(tools(count - 1)), "utf-8")
         with listening(server_command("echo.py", "http", str(file))) as listener:
             yield f"{listener.url}/mcp"
 
@@ -186,7 +196,8 @@ def echo(one: Client) -> Step:
     """Call a tool by the name that a gateway gives it."""
     names = [tool["name"] for tool in one.tools() if tool["name"].endswith("echo")]
     said = {"name": names[0] if names else "bench__echo", "arguments": {"text": WORDS}}
-    assert one.result("tools/call", said)["content"][0]["text"] == WORDS
+    answer = one.result("tools/call", said)
+    assert answer["content"][0]["text"] == WORDS, answer
     return lambda: one.request("tools/call", said)
 
 
@@ -211,6 +222,20 @@ def in_turn(kind: str, steps: Mapping[str, Step], rounds: int, limits: Mapping[s
     return {f"{kind}, {name}": latency(each) for name, each in taken.items()}
 
 
+def settle(one: Client, node: Listener) -> None:
+    """Let a gateway do what it does once: list its tools, index their words and vectors."""
+    one.request("tools/list")
+    try:
+        discovery(one)()
+    except ConnectionError as error:
+        raise ConnectionError(f"{error}: {''.join(node.said[-5:])}") from None
+    while True:
+        before = processor_ms([node.pid])
+        time.sleep(0.5)
+        if processor_ms([node.pid]) - before < 20:
+            return
+
+
 def together(port: int, make: Callable[[Client], Step], nodes: list[int]) -> Figures:
     """Let several clients ask at once, and take the processor time of nodes and database."""
     steps = [make(Client(Web(port), NEW)) for _ in range(CLIENTS)]
@@ -223,13 +248,16 @@ def together(port: int, make: Callable[[Client], Step], nodes: list[int]) -> Fig
             taken.append(1000 * (time.perf_counter() - start))
 
     threads = [threading.Thread(target=work, args=(step,)) for step in steps]
-    before, start = (processor_ms(nodes), processor_ms(databases_of(nodes))), time.perf_counter()
+    for each in steps:
+        each()
+    before, start = (processor_ms(nodes), processor_ms(database_processes())), time.perf_counter()
     for each in threads:
         each.start()
     for each in threads:
         each.join()
     seconds = time.perf_counter() - start
-    of_nodes, of_database = processor_ms(nodes) - before[0], processor_ms(databases_of(nodes)) - before[1]
+    of_nodes = processor_ms(nodes) - before[0]
+    of_database = processor_ms(database_processes()) - before[1]
     return {
         "node_cpu_ms": round(of_nodes / len(taken), 3),
         "database_cpu_ms": round(of_database / len(taken), 3),
@@ -238,13 +266,14 @@ def together(port: int, make: Callable[[Client], Step], nodes: list[int]) -> Fig
     }
 
 
-def databases_of(_nodes: list[int]) -> list[int]:
+def database_processes() -> list[int]:
     """List the processes of the database that this program started."""
-    return [pid for pid in processes() if b"postgres: " in command_of(pid) or b"/postgres\0" in command_of(pid)]
+    commands = {pid: command_of(pid) for pid in descendants()}
+    return [pid for pid, words in commands.items() if b"postgres: " in words or b"/postgres\0" in words]
 
 
-def processes() -> list[int]:
-    """List all descendants of this process."""
+def descendants() -> list[int]:
+    """List all processes that this one started, and those that they started."""
     parents: dict[int, int] = {}
     for entry in os.scandir("/proc"):
         if entry.name.isdecimal():
@@ -268,13 +297,14 @@ def command_of(pid: int) -> bytes:
 
 
 def processor_ms(pids: list[int]) -> float:
+    """Sum up the processor time of processes and of their children that ended."""
     tick, total = os.sysconf("SC_CLK_TCK"), 0
     for pid in pids:
         try:
             words = Path(f"/proc/{pid}/stat").read_text("ascii", "replace").rpartition(")")[2].split()
         except OSError:
             continue
-        total += int(words[11]) + int(words[12])
+        total += sum(map(int, words[11:15]))
     return 1000 * total / tick
 
 

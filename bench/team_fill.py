@@ -1,4 +1,4 @@
-"""Fills stores with more than one team has, by SQL: rows that the store made itself, copied to other projects."""
+"""Fills stores for many projects by SQL: rows that the store made itself, copied to other projects."""
 
 import time
 from pathlib import Path
@@ -23,12 +23,14 @@ OF_A_PROJECT = 1_000  # artifacts
 QUERIES = 60
 _FIRST = 1_000_000  # ids of copies begin here
 _COPIED = (  # a copy has the ids of its original plus the shift
-    "insert into memory_nodes (id, key, kind, project, home, home_kind, name, body, subject, fingerprint, content,"
-    " status, dated_at, created_at, updated_at) overriding system value"
-    " select id + {shift}, key || '-' || {shift}, kind, project || '-' || {shift}, home + {shift}, home_kind, name,"
-    " body, subject, fingerprint, content, status, dated_at, created_at, updated_at from template_nodes",
+    "insert into memory_nodes (id, key, kind, project, home, home_kind, name, body, subject, fingerprint,"
+    " content, status, dated_at, created_at, updated_at) overriding system value"
+    " select id + {shift}, key || '-' || {shift}, kind, project || '-' || {shift}, home + {shift},"
+    " home_kind, name, body, subject, fingerprint, content, status, dated_at, created_at, updated_at"
+    " from template_nodes",
     "insert into memory_texts select node_id + {shift}, home + {shift}, size from template_texts",
-    "insert into memory_terms select home + {shift}, term, node_id + {shift}, weight, size from template_terms",
+    "insert into memory_terms"
+    " select home + {shift}, term, node_id + {shift}, weight, size from template_terms",
     "insert into memory_vectors (node_id, home, kind, vector)"
     " select node_id + {shift}, home + {shift}, kind, vector from template_vectors",
 )
@@ -43,8 +45,10 @@ _TEMPLATES = (
 def spread_over_projects(database: Path, count: int, projects: int) -> None:
     """Declare tools for other projects, until there are so many: copies of those that the store has."""
     connection: Any = apsw.Connection(str(database))
-    known = [
-        name for _, name, *_ in connection.execute("pragma table_info(tools)") if name not in ("id", "server_id")
+    known: list[str] = [
+        name
+        for _, name, *_ in connection.execute("pragma table_info(tools)")
+        if name not in ("id", "server_id")
     ]
     ((have, server),) = connection.execute(
         "select count(*), min(server_id) from tools where kind = 'mcp_tool'"
@@ -67,7 +71,8 @@ def spread_over_projects(database: Path, count: int, projects: int) -> None:
             )
             connection.execute(
                 f"insert into tools (server_id, {columns}) select last_insert_rowid(), {taken} from ("  # noqa: S608
-                "select * from tools where kind = 'mcp_tool' and server_id = :server limit :each offset :skip)",
+                "select * from tools where kind = 'mcp_tool' and server_id = :server "
+                "limit :each offset :skip)",
                 at,
             )
     connection.close()

@@ -89,17 +89,27 @@ def _wait(process: "subprocess.Popen[bytes]", port: int, log: Path) -> None:
     end = time.monotonic() + _SECONDS
     while True:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5):  # noqa: S310
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5):
                 return
         except OSError:
-            assert process.poll() is None and time.monotonic() < end, log.read_text("utf-8")[-2_000:]
+            is_starting = process.poll() is None and time.monotonic() < end
+            assert is_starting, log.read_text("utf-8")[-2_000:]
             time.sleep(0.2)
 
 
 def _token(peers: Path, environment: Mapping[str, str]) -> str:
     command = [str(peers / "bin/python"), "-m", "mcpgateway.utils.create_jwt_token"]
     made = subprocess.run(
-        [*command, "--username", _ADMIN, "--admin", "--exp", "600", "--secret", environment["JWT_SECRET_KEY"]],
+        [
+            *command,
+            "--username",
+            _ADMIN,
+            "--admin",
+            "--exp",
+            "600",
+            "--secret",
+            environment["JWT_SECRET_KEY"],
+        ],
         env=dict(environment),
         cwd=environment["HOME"],
         capture_output=True,
@@ -111,7 +121,7 @@ def _token(peers: Path, environment: Mapping[str, str]) -> str:
 
 def _register(port: int, token: str, server: str) -> None:
     said = {"name": "bench", "url": server, "transport": "STREAMABLEHTTP", "visibility": "public"}
-    request = urllib.request.Request(  # noqa: S310
+    request = urllib.request.Request(
         f"http://127.0.0.1:{port}/gateways",
         json.dumps(said).encode(),
         {"Content-Type": "application/json", "Authorization": f"Bearer {token}"},

@@ -13,7 +13,11 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 COLORS = {"sqlite": "#7aa874", "postgres": "#0b6e4f", "ContextForge": "#7a7a7a"}
-SIZES = {"500 tools": "500", "10000 tools": "10,000", "100000 tools of 1000 projects": "100,000 of\n1,000 projects"}
+SIZES = {
+    "500 tools": "500",
+    "10000 tools": "10,000",
+    "100000 tools of 1000 projects": "100,000 of\n1,000 projects",
+}
 
 
 def main() -> None:

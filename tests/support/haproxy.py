@@ -62,5 +62,6 @@ def _wait(process: "subprocess.Popen[bytes]", port: int) -> None:
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/ready", timeout=5):
                 return
         except OSError:
-            assert process.poll() is None and time.monotonic() < end, "HAProxy does not answer"
+            is_starting = process.poll() is None and time.monotonic() < end
+            assert is_starting, "HAProxy does not answer"
             time.sleep(0.05)

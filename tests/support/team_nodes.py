@@ -66,7 +66,7 @@ class Team:
 
     async def ready(self, node: int) -> None:
         """Wait for a node; one that ended is started again, as a supervisor would: it needs the database."""
-        async with httpx2.AsyncClient(verify=False) as http:  # noqa: S501 - the loopback, without TLS
+        async with httpx2.AsyncClient(verify=False) as http:
             while True:
                 with suppress(httpx2.HTTPError):
                     found = await http.get(f"http://127.0.0.1:{self.ports[node]}/ready", timeout=5)
@@ -80,7 +80,12 @@ class Team:
         """Run a command as the administrator."""
         command = [sys.executable, "-m", "remit", *words]
         return subprocess.run(
-            command, env=self.environment(0), cwd=self.place.project, check=True, capture_output=True, text=True
+            command,
+            env=self.environment(0),
+            cwd=self.place.project,
+            check=True,
+            capture_output=True,
+            text=True,
         ).stdout
 
     def edit_policy(self, *, hide: bool) -> None:
@@ -117,7 +122,9 @@ def team_nodes(root: Path, *, has_filters: bool) -> Generator[Team]:
         stack.callback(_end, made)
         for team in TEAMS:
             made.run("scan", "--connect", "--project", str(made.project(team)))
-            made.tokens[team] = made.run("token", "add", team, "--project", str(made.project(team))).split()[-1]
+            made.tokens[team] = made.run("token", "add", team, "--project", str(made.project(team))).split()[
+                -1
+            ]
         for node in range(NODES):
             made.start(node)
         for node in range(NODES):
@@ -140,5 +147,3 @@ def _end(team: Team) -> None:
     for process in team.nodes.values():
         process.kill()
         process.wait()
-
-

@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Any
 
 NAMES = ("echo", "guarded", "edited", "private")
-HELLO = {
+HELLO: dict[str, Any] = {
     "protocolVersion": "2025-11-25",
     "capabilities": {"tools": {}},
     "serverInfo": {"name": "team", "version": "1"},
@@ -27,7 +27,8 @@ class TeamHandler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self._send(405, b"")
 
-    do_DELETE = do_GET
+    def do_DELETE(self) -> None:
+        self._send(405, b"")
 
     def do_POST(self) -> None:
         asked: dict[str, Any] = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -35,7 +36,9 @@ class TeamHandler(BaseHTTPRequestHandler):
             self._send(202, b"")
             return
         answer = self._answer(asked["method"], asked.get("params", {}))
-        found = {"result": answer} if answer is not None else {"error": {"code": -32601, "message": "unknown"}}
+        found = (
+            {"result": answer} if answer is not None else {"error": {"code": -32601, "message": "unknown"}}
+        )
         self._send(200, json.dumps({"jsonrpc": "2.0", "id": asked["id"], **found}).encode())
 
     def _answer(self, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
@@ -80,5 +83,5 @@ class TeamServer(ThreadingHTTPServer):
 
 if __name__ == "__main__":
     server = TeamServer(("127.0.0.1", 0), TeamHandler)
-    print(server.server_address[1], flush=True)
+    print(server.server_address[1], flush=True)  # noqa: T201 - how its port is found
     server.serve_forever()

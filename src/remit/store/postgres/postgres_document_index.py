@@ -60,7 +60,7 @@ class PostgresDocumentIndex:
     @cached_property
     def _known(self) -> _Known:
         """The documents of the workspace, after those without terms got them."""
-        add_missing(self._database, "documents_without_terms", "add_document_terms", "document", self._terms)
+        add_missing(self._database, "documents_without_terms", "add_document_terms", self._terms)
         found = self._database.rows("documents_in_scope", **self._scope)
         sizes: dict[int, int] = {id: size or 0 for id, size in found}
         return _Known(sizes, as_array(sizes), max(sum(sizes.values()) / max(len(sizes), 1), 1e-9))

@@ -33,7 +33,7 @@ class PostgresMemoryIndex:
 
     def add_words(self) -> None:
         """Add new and changed artifacts to the word index."""
-        add_missing(self._database, "memory_without_terms", "memory_add_terms", "node", self._terms)
+        add_missing(self._database, "memory_without_terms", "memory_add_terms", self._terms)
         self._is_complete = True
 
     def hits(

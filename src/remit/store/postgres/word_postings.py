@@ -6,28 +6,36 @@ that FTS5 would find, with their weights, and its queries compute the same BM25.
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 from remit.search.word_tokenizer import TextTerms
 from remit.store.database import Database
 
-_BATCH = 500  # texts
+_BATCH = 500  # texts, in one statement
 
 
 def add_missing(
-    database: Database, missing: str, add: str, key: str, terms: Callable[[tuple[str, ...]], TextTerms]
+    database: Database, missing: str, add: str, terms: Callable[[tuple[str, ...]], TextTerms]
 ) -> None:
     """Add the texts that a query returns, in batches; what another process adds meanwhile is skipped."""
     while True:
         with database.transaction():
             found = database.rows(missing, most=_BATCH)
-            database.run_each(add, [{key: id, **_posting(terms(tuple(texts)))} for id, *texts in found])
+            if found:
+                database.run(add, **_postings({id: terms(tuple(texts)) for id, *texts in found}))
         if len(found) < _BATCH:
             return
 
 
-def _posting(terms: TextTerms) -> dict[str, Any]:
-    return {"size": terms.size, **weighted(terms.weights)}
+def _postings(found: Mapping[int, TextTerms]) -> dict[str, str]:
+    """Write texts, the number of their terms, and all terms as the parameters of one statement."""
+    rows = [(id, term, weight) for id, each in found.items() for term, weight in each.weights.items()]
+    return {
+        "texts": as_array(found),
+        "sizes": as_array(each.size for each in found.values()),
+        "owners": as_array(id for id, _, _ in rows),
+        "terms": as_json(term for _, term, _ in rows),
+        "weights": as_array(weight for _, _, weight in rows),
+    }
 
 
 def weighted(weights: Mapping[str, float]) -> dict[str, str]:
@@ -40,6 +48,6 @@ def as_json(values: Iterable[object]) -> str:
     return json.dumps(list(values))
 
 
-def as_array(ids: Iterable[int]) -> str:
-    """Write ids as an array, which PostgreSQL reads faster than JSON."""
-    return f"{{{','.join(map(str, ids))}}}"
+def as_array(numbers: Iterable[float]) -> str:
+    """Write numbers as an array, which PostgreSQL reads faster than JSON."""
+    return f"{{{','.join(map(str, numbers))}}}"

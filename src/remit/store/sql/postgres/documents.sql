@@ -15,13 +15,17 @@ for update skip locked
 
 -- name: add_document_terms (every project)
 with indexed as (
-    update documents set size = cast(:size as integer) where id = cast(:document as bigint) and size is null returning id, size
+    update documents d set size = g.size
+    from unnest(cast(:texts as bigint[]), cast(:sizes as integer[])) as g (id, size)
+    where d.id = g.id and d.size is null
+    returning d.id, d.size
 )
 insert into document_terms (term, document_id, weight, size)
 select t.term, i.id, t.weight, i.size
-from indexed i, unnest(
-    array(select value from json_each(:terms)), array(select cast(value as real) from json_each(:weights))
-) as t (term, weight)
+from unnest(
+    cast(:owners as bigint[]), array(select jsonb_array_elements_text(cast(:terms as jsonb))), cast(:weights as real[])
+) as t (id, term, weight)
+join indexed i using (id)
 
 -- name: documents_by_words
 with asked as (

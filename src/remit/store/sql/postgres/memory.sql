@@ -15,18 +15,25 @@ limit :most
 for update of w skip locked
 
 -- name: memory_add_terms (every project)
-with queued as (
-    delete from memory_without_terms where node_id = cast(:node as bigint) returning node_id
+with given as (
+    select * from unnest(cast(:texts as bigint[]), cast(:sizes as integer[])) as g (id, size)
+), queued as (
+    delete from memory_without_terms where node_id in (select id from given) returning node_id
 ), indexed as (
     insert into memory_texts (node_id, home, size)
-    select n.id, n.home, cast(:size as integer) from memory_nodes n join queued q on q.node_id = n.id where n.is_shown
+    select n.id, n.home, g.size
+    from memory_nodes n
+    join queued q on q.node_id = n.id
+    join given g on g.id = n.id
+    where n.is_shown
     returning node_id, home, size
 )
 insert into memory_terms (home, term, node_id, weight, size)
 select i.home, t.term, i.node_id, t.weight, i.size
-from indexed i, unnest(
-    array(select value from json_each(:terms)), array(select cast(value as real) from json_each(:weights))
-) as t (term, weight)
+from unnest(
+    cast(:owners as bigint[]), array(select jsonb_array_elements_text(cast(:terms as jsonb))), cast(:weights as real[])
+) as t (id, term, weight)
+join indexed i on i.node_id = t.id
 
 -- name: memory_term_counts
 select a.value, (
