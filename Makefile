@@ -240,12 +240,7 @@ $(PEERS)/.installed: bench/peers.txt
 
 fit-inspection: $(VENV)/.installed ## Fit the inspection's sentence model, and once without each set for `make bench`; needs scikit-learn and DATA
 	mkdir -p build/inspection
-	cd training && $(abspath $(BIN))/python inspection_model.py $(DATA) --without definitions --fold 0 --to ../build/inspection/definitions.txt
-	cd training && $(abspath $(BIN))/python inspection_model.py $(DATA) --without late_definitions --fold 1 --to ../build/inspection/late_definitions.txt
-	cd training && $(abspath $(BIN))/python inspection_model.py $(DATA) --without mcpproxy --fold 2 --to ../build/inspection/mcpproxy.txt
-	cd training && $(abspath $(BIN))/python inspection_model.py $(DATA) --without third_definitions --fold 0 --to ../build/inspection/third_definitions.txt
-	cd training && $(abspath $(BIN))/python inspection_model.py $(DATA) --without fourth_definitions --fold 1 --to ../build/inspection/fourth_definitions.txt
-	cd training && $(abspath $(BIN))/python inspection_model.py $(DATA)
+	cd training && $(abspath $(BIN))/python inspection_model.py $(DATA) --each ../build/inspection
 
 bench-install: $(VENV)/.installed build/clients/.installed $(SERVERS)/.all ## Measure what tools cost in Claude Code's requests: its search off, on, and Remit
 	$(BIN)/python bench/install_tokens.py $(CLIENT_BIN)/claude $(SERVERS)

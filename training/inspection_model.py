@@ -1,16 +1,16 @@
-"""Fits the sentence model of an inspection: `inspection_model.py DATA [--without SET] [--fold N]`.
+"""Fits the sentence model of an inspection: `inspection_model.py DATA [--each FOLDER]`.
 
 Attacks and harmless sentences come from `inspection_corpus` (ours), from our sets in `tests/inspection`, and
 from `DATA/tool-attacks/mcpproxy.jsonl` (smart-mcp-proxy/mcpproxy-go, MIT); harmless ones also from
-`DATA/tool-retrieval/train` (MIT and Apache-2.0) and the tools of `DATA/real-mcp-tools`. `--without` leaves
-a set out, and `--fold` a third of the real servers, to measure on them. Needs numpy, scipy and scikit-learn.
+`DATA/tool-retrieval/train` (MIT and Apache-2.0) and the tools of `DATA/real-mcp-tools`. `--each` also fits it
+without each set and a third of the real servers, to measure on them. Needs numpy, scipy and scikit-learn.
 """
 
 import argparse
 import json
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,6 +31,7 @@ from remit.inspection.surroundings import Surroundings
 from remit.inspection.tool_mentions import InspectedDefinition
 
 ROOT = Path(__file__).parent.parent
+WEIGHTS = ROOT / "src/remit/inspection/data/sentence_weights.txt"
 TRAIN = ("toucan-smithery-tools", "docker-mcp-registry-tools", "composio-mock-tools", "bfcl-v4",
          "stabletoolbench", "toolalpaca", "traject-bench", "metatool")  # fmt: skip
 SAID = frozenset(  # kinds of attacks that are sentences
@@ -46,7 +47,16 @@ SAID = frozenset(  # kinds of attacks that are sentences
         "shadowing",
     ]
 )
+OWN = (
+    "definitions",
+    "late_definitions",
+    "third_definitions",
+    "fourth_definitions",
+)  # the fifth is for measuring only
 FOLDS = 3
+LEFT_OUT = {
+    name: at % FOLDS for at, name in enumerate(("definitions", "late_definitions", "mcpproxy", *OWN[2:]))
+}
 ROUNDS, STRENGTH, SEED = 3, 0.05, 11
 HARD, EASY = (
     4.0,
@@ -131,29 +141,39 @@ def fold_of(server: str, servers: Sequence[str]) -> int:
     return shuffled.index(server) % FOLDS
 
 
-def examples(data: Path, without: str | None, fold: int | None) -> Iterator[Example]:
+class Source(NamedTuple):
+    """Where examples come from, as far as they can be left out."""
+
+    examples: list[Example]
+    name: str | None = None  # of a set
+    fold: int | None = None  # of a real server
+
+
+def sources(data: Path) -> Iterator[Source]:
     pools = [read(data / f"tool-retrieval/train/{name}/tools.jsonl", name) for name in TRAIN]
     for pool in pools:
-        yield from harmless_tools(pool)
+        yield Source(list(harmless_tools(pool)))
     some = random.Random(SEED).sample(pools[0], 3000)
     purposes = [
         home_of(InspectedDefinition(definition=tool, others=Surroundings.of([tool]))).purpose for tool in some
     ]
-    yield from written(Names.of(data), purposes)
+    yield Source(list(written(Names.of(data), purposes)))
     real = {path.stem: path for path in sorted((data / "real-mcp-tools").glob("*.json"))}
     for name, path in real.items():
-        if fold is None or fold_of(name, list(real)) != fold:
-            yield from harmless_tools(read(path, name), REAL)
+        yield Source(list(harmless_tools(read(path, name), REAL)), fold=fold_of(name, list(real)))
     for name, path in sets(data).items():
-        if name != without:
-            yield from labeled(path)
+        yield Source(list(labeled(path)), name)
+
+
+def left(found: Iterable[Source], without: str, fold: int) -> Iterator[Example]:
+    """The examples without a set and a third of the real servers."""
+    for source in found:
+        if source.name != without and source.fold != fold:
+            yield from source.examples
 
 
 def sets(data: Path) -> dict[str, Path]:
-    own = {
-        name: ROOT / f"tests/inspection/{name}.jsonl"
-        for name in ("definitions", "late_definitions", "third_definitions", "fourth_definitions")
-    }
+    own = {name: ROOT / f"tests/inspection/{name}.jsonl" for name in OWN}
     return own | {"mcpproxy": data / "tool-attacks/mcpproxy.jsonl"}
 
 
@@ -188,16 +208,21 @@ def fit(found: Iterable[Example]) -> dict[str, int]:
     return {"": round(100 * float(model.intercept_[0])), **kept}
 
 
+def write(fitted: Mapping[str, int], path: Path) -> None:
+    text = "".join(f"{each}\t{weight}\n" for each, weight in fitted.items())
+    path.write_text(text, encoding="utf-8")
+    print(f"{path.name}: {len(fitted)} weights", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
-    parser.add_argument("--without")
-    parser.add_argument("--fold", type=int)
-    parser.add_argument("--to", type=Path, default=ROOT / "src/remit/inspection/data/sentence_weights.txt")
+    parser.add_argument("--each", type=Path, help="also fit without each set, for `bench/inspection.py`")
     options = parser.parse_args()
-    fitted = fit(examples(options.data, options.without, options.fold))
-    options.to.write_text("".join(f"{each}\t{weight}\n" for each, weight in fitted.items()), encoding="utf-8")
-    print(f"{len(fitted)} weights")
+    found = list(sources(options.data))
+    write(fit(each for source in found for each in source.examples), WEIGHTS)
+    for name, fold in LEFT_OUT.items() if options.each else ():
+        write(fit(left(found, name, fold)), options.each / f"{name}.txt")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from remit.decision.tools import Definition
 from remit.inspection.inspection_findings import InspectionFinding, Suspicion, finding
@@ -62,12 +63,23 @@ def out_of_scope_parameters(definition: Definition) -> Iterator[InspectionFindin
 
 
 def _reason(parameter: ToolParameter, purpose: str) -> str | None:
-    name = plain_name(parameter.name)
-    if not _MODEL_WORDS.search(purpose):
-        if _ABOUT_MODEL.search(name):
-            return "asks about the model"
-        if _ABOUT_CONVERSATION.search(name):
-            return "asks for the conversation"
-    if _SECRET.search(name) and not _SECRET_WORDS.search(purpose):
-        return "asks for a secret"
-    return "asks for private data" if _ASKS.search(parameter.description) else None
+    reason, words = _named(parameter.name)
+    if words is not None and not words.search(purpose):
+        return reason
+    return "asks for private data" if _asks(parameter.description) else None
+
+
+@lru_cache(maxsize=1 << 12)  # the tools of a server repeat their parameters
+def _named(name: str) -> tuple[str, re.Pattern[str] | None]:
+    """Return what a parameter's name asks for, and the words of tools that have a use for it."""
+    plain = plain_name(name)
+    if _ABOUT_MODEL.search(plain):
+        return "asks about the model", _MODEL_WORDS
+    if _ABOUT_CONVERSATION.search(plain):
+        return "asks for the conversation", _MODEL_WORDS
+    return ("asks for a secret", _SECRET_WORDS) if _SECRET.search(plain) else ("", None)
+
+
+@lru_cache(maxsize=1 << 12)
+def _asks(description: str) -> bool:
+    return _ASKS.search(description) is not None
