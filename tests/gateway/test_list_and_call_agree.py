@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,7 +27,7 @@ from support.builders import servers
 from support.gateway_fakes import YES, FakeCaller, FakeLinks, call, endpoint, names, offered
 from support.sandbox import Sandbox
 
-EXAMPLES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "1000")) // 100
+EXAMPLES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "500")) // 100
 TOOLS = {"git": ("log", "push", "delete_branch"), "web": ("fetch", "post")}
 SERVED = [f"{server}__{tool}" for server, tools in TOOLS.items() for tool in tools]
 PATTERNS = st.sampled_from([*SERVED, "mcp__git__*", "mcp__web__*", "*", "mcp__*__p*"])
@@ -63,6 +64,7 @@ def _settings(draw: st.DrawFn) -> Setting:
     return Setting("\n".join(lines), opening, draw(st.lists(st.booleans(), min_size=1, max_size=3)))
 
 
+@pytest.mark.proof
 @given(_settings())
 @settings(max_examples=EXAMPLES, deadline=None)
 def test_what_is_shown_can_be_called_and_what_cannot_be_called_is_shown_nowhere(setting: Setting) -> None:
@@ -142,6 +144,7 @@ _SCOPES = ("global", "local", "project")
 _HELD = st.builds(Held, st.sampled_from(_SCOPES), st.booleans(), st.booleans())
 
 
+@pytest.mark.proof
 @given(st.fixed_dictionaries(dict.fromkeys(("wiki", "till", "scale"), _HELD)), st.booleans())
 @settings(max_examples=EXAMPLES, deadline=None)
 def test_after_an_install_lists_explanations_and_the_session_context_tell_of_what_the_gateway_serves(
