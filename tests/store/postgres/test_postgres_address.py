@@ -88,6 +88,7 @@ def test_an_installed_process_ignores_the_variables_of_a_repository() -> None:
     )
 
 
+@pytest.mark.sqlite_only  # the stand-in opens its databases with the driver
 def test_a_missing_driver_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(StoreUnavailableError, match="psycopg is not installed") as raised:

@@ -13,6 +13,7 @@ from remit.errors import StoreTooNewError, StoreUnavailableError
 from remit.store.maintenance.table_access import BATCH, Row, columns_of, storable
 from remit.store.maintenance.table_model import Table, tables
 from remit.store.postgres import postgres_schema
+from remit.store.postgres.answering_connection import AnsweringConnection
 from remit.store.postgres.postgres_address import connection_parameters, shown
 
 _COPYING = 0x636F7079  # an advisory lock of whoever copies into the store
@@ -82,14 +83,14 @@ class PostgresAccess:
         self.connection.execute(f"delete from {table.name} where {condition}".encode())  # noqa: S608 - from the schema
 
 
-def connect(address: str) -> "psycopg.Connection[Any]":
+def connect(address: str) -> AnsweringConnection:
     """Connect as the user of an address, without taking a role.
 
     Raises:
         StoreUnavailableError: that is not possible.
     """
     try:
-        found: psycopg.Connection[Any] = psycopg.connect(
+        found = AnsweringConnection.connect(
             make_conninfo("", **connection_parameters(address)), autocommit=True
         )
         found.execute(sql.SQL("set search_path to {}, public").format(sql.Identifier(postgres_schema.SCHEMA)))
