@@ -20,6 +20,7 @@ from remit.decision.projects import runs_headless
 from remit.errors import ServingError
 from remit.files.checkout import locate
 from remit.gateway.ports import EndpointSpec
+from remit.gateway.telemetry.otel_setup import start_tracing
 from remit.gateway.transports.host_check import origin
 from remit.install.ground import OPTION, Ground, nesting_mark, read_ground
 from remit.settings import DEPTH
@@ -151,6 +152,8 @@ def serve(
     if memory and (address or agent or room or strategy or mode):
         raise click.UsageError("--memory serves only memory on stdio: omit the other options")
     _start_log(as_json=log_json, verbose=verbose)
+    if installed is None:  # a repository may choose the variables of an installed gateway
+        start_tracing(os.environ, _say)
     # On HTTP, these variables belong to no client.
     is_headless = address is None and runs_headless(os.environ)
     directory = os.path.abspath(project)

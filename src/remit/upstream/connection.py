@@ -13,6 +13,7 @@ from anyio.abc import TaskGroup
 from remit.protocol.constants import ENVELOPE_KEYS
 from remit.protocol.era import Era
 from remit.protocol.json_rpc import Answer, Params, as_object
+from remit.protocol.tracing import Switch, TracedRequest, with_trace
 from remit.upstream.eras.upstream_era import HandshakeResult, UpstreamEra
 from remit.upstream.messaging.demultiplexer import Demultiplexer, OnNotification
 from remit.upstream.messaging.handshake import UPSTREAM_ERAS, negotiate
@@ -103,6 +104,17 @@ class Connection:
             UnreachableError: it cannot be reached.
         """
         pending = pending or self.new_request(caller)
+        if Switch.active is None:
+            return await self._request(pending, method, params, time_limit)
+        traced = TracedRequest(method, params or {}, pending.id, version=self.handshake.version)
+        with Switch.active.calling(traced) as span:
+            answer = await self._request(pending, method, params, time_limit)
+            span.answered(answer)
+        return answer
+
+    async def _request(
+        self, pending: PendingRequest, method: str, params: Params | None, time_limit: float | None
+    ) -> Answer:
         message = self._message(pending, method, dict(params or {}))
         try:
             with pending.within(time_limit):
@@ -158,6 +170,7 @@ class Connection:
         pending.progress_token = meta.pop("progressToken", None)
         if pending.progress_token is not None:
             meta["progressToken"] = pending.id
+        with_trace(meta)
         meta.update(self.era.envelope(self.handshake, self._client, pending.caller))
         if meta:
             params["_meta"] = meta

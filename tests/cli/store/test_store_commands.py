@@ -31,8 +31,8 @@ def test_a_store_is_set_up_filled_checked_and_used(sandbox: Sandbox, databases: 
     again = sandbox.remit("store", "init", secretly(address), "--json")
     assert json.loads(again.stdout) == {
         "place": place,
-        "before": 1,
-        "schema": 1,
+        "before": 2,
+        "schema": 2,
         "role": "remit_runtime",
         "user": None,
     }
@@ -45,8 +45,8 @@ def test_a_store_is_set_up_filled_checked_and_used(sandbox: Sandbox, databases: 
     refused = sandbox.remit(*words)
     assert (refused.returncode, "is not empty" in refused.stderr) == (2, True)
     sandbox.variables["REMIT_STORE"] = secretly(address)
-    assert sandbox.remit("store", "migrate").stdout == f"{place} has schema 1.\n"
-    assert json.loads(sandbox.remit("store", "migrate", "--json").stdout) == {"place": place, "schema": 1}
+    assert sandbox.remit("store", "migrate").stdout == f"{place} has schema 2.\n"
+    assert json.loads(sandbox.remit("store", "migrate", "--json").stdout) == {"place": place, "schema": 2}
     checked = sandbox.remit("store", "check")
     assert checked.returncode == 0, checked.stdout
     assert "ok     row-level security: enabled and forced on" in checked.stdout

@@ -47,3 +47,4 @@ class ClientRequest(NamedTuple):
     role: Role = Role.ADMIN  # in the endpoint's project
     limiter: CallLimiter | None = None  # of its principal
     may_approve: bool = True  # whether its person may approve calls
+    trace_headers: Mapping[str, str] = {}  # the trace context in the headers of HTTP

@@ -6,6 +6,7 @@ It passes the endpoint's answers on unchanged: it neither validates them again n
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from hashlib import sha256
 from pathlib import Path
 from time import perf_counter
 from typing import Any, cast
@@ -36,6 +37,7 @@ from remit.presentation.refusals import failure
 from remit.protocol.constants import ENVELOPE_KEYS, SUBSCRIPTION_KEY
 from remit.protocol.era import Era
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
+from remit.protocol.tracing import Switch, TracedRequest
 from remit.protocol.traffic import CallStatistics
 from remit.upstream.ports import RequestContext
 
@@ -124,6 +126,18 @@ class Dispatcher:
         Raises:
             JsonRpcError: the answer is an error.
         """
+        if Switch.active is None:
+            return await self._answer(request)
+        session = request.session and sha256(request.session.name.encode("utf-8", "replace")).hexdigest()[:16]
+        traced = TracedRequest(
+            request.method, request.params, request.id, session, carrier=request.trace_headers
+        )
+        with Switch.active.serving(traced) as span:
+            answer = await self._answer(request)
+            span.answered(answer)
+        return answer
+
+    async def _answer(self, request: ClientRequest) -> Answer:
         era = DOWNSTREAM_ERAS[request.era]
         try:
             answer = await self._handlers[request.method](request, _without_envelope(request.params))

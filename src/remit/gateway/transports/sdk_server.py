@@ -3,6 +3,7 @@
 A middleware answers requests, so the SDK does not validate answers and drop unknown members.
 """
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 import mcp_types as types
@@ -25,6 +26,7 @@ from remit.memory.scope_gate import memory_id
 from remit.protocol.constants import LIST_METHODS
 from remit.protocol.era import Era
 from remit.protocol.json_rpc import Answer, JsonRpcError, Params, as_object
+from remit.protocol.tracing import TRACE_KEYS, Switch
 
 SdkContext = ServerRequestContext[Any, Any]
 
@@ -136,7 +138,12 @@ def _request(ctx: SdkContext) -> ClientRequest:
         f"principal:{_name(principal) or ''}",
         _bound_projects(principal),
         *_rights(ctx),
+        {} if Switch.active is None or ctx.request is None else _trace_headers(ctx.request.headers),
     )
+
+
+def _trace_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    return {key: headers[key] for key in TRACE_KEYS if key in headers}
 
 
 def _check(ctx: SdkContext) -> None:

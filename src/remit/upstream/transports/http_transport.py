@@ -15,6 +15,7 @@ from remit.protocol import header_parameters
 from remit.protocol.constants import VERSION_KEY
 from remit.protocol.header_parameters import HeaderMap, header_map, header_text
 from remit.protocol.json_rpc import as_object
+from remit.protocol.tracing import trace_headers
 from remit.upstream.eras.upstream_era import HandshakeResult
 from remit.upstream.messaging.messages import (
     MAX_MESSAGE,
@@ -210,6 +211,7 @@ class HttpTransport:
             own[_SESSION] = self._session
         if self._handshake is not None:
             own[_VERSION] = self._handshake.version
+        own.update(trace_headers())
         own.update(headers or {})
         try:
             async with send_within_origin(self._client, method, self._url, content, own) as response:
