@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from functools import cache
 from typing import Any, cast
@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from remit.configuration.access_model import IdentityProvider
 from remit.errors import IdentityError
@@ -87,8 +87,10 @@ class LocalIssuer:
 
 
 @asynccontextmanager
-async def served_issuer() -> AsyncGenerator[LocalIssuer]:
-    """Serve an issuer on loopback."""
+async def served_issuer(
+    front: Callable[[LocalIssuer], ASGIApp] = lambda issuer: issuer,
+) -> AsyncGenerator[LocalIssuer]:
+    """Serve an issuer on loopback, perhaps behind an application of its own."""
     listener = bind_socket(Address("127.0.0.1", 0))
     made = LocalIssuer(f"http://127.0.0.1:{listener.getsockname()[1]}")
 
@@ -98,7 +100,7 @@ async def served_issuer() -> AsyncGenerator[LocalIssuer]:
     async with anyio.create_task_group() as tasks:
 
         async def serve() -> None:
-            await serve_until_cancelled(made, listener, on_stop=nothing, grace=1)
+            await serve_until_cancelled(front(made), listener, on_stop=nothing, grace=1)
 
         tasks.start_soon(serve)
         try:

@@ -48,6 +48,13 @@ def test_a_token_may_be_for_several_audiences_of_which_one_is_ours() -> None:
     assert checked(LocalIssuer().token(aud=["https://other.example.com", AUDIENCE])) == Claims("ada", ())
 
 
+def test_a_slash_at_the_end_of_an_address_makes_no_other_audience() -> None:
+    assert checked(LocalIssuer().token(aud=f"{AUDIENCE}/")) == Claims("ada", ())
+    assert checked(LocalIssuer().token(), audience=(f"{AUDIENCE}/",)) == Claims("ada", ())
+    found = checked(LocalIssuer().token(aud="remit/"), audience=("remit",))
+    assert found == InvalidToken("it is for another audience")
+
+
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [

@@ -68,7 +68,7 @@ def _claims(token: str, key: Key, algorithm: str, identity: IdentityProvider) ->
             token,
             jwt.PyJWK(dict(key), algorithm),
             algorithms=[algorithm],
-            audience=identity.audience,
+            audience=_audiences(identity),
             issuer=identity.issuer,
             leeway=LEEWAY,
             options={"require": [*_REQUIRED], "enforce_minimum_key_length": True},
@@ -79,6 +79,17 @@ def _claims(token: str, key: Key, algorithm: str, identity: IdentityProvider) ->
     if not isinstance(name, str) or not name or len(name) > _LONGEST_NAME or not name.isprintable():
         return InvalidToken(f"it has no usable `{identity.name_claim}`")
     return Claims(name, _groups(found, identity.groups_claim))
+
+
+def _audiences(identity: IdentityProvider) -> list[str]:
+    """List the audiences; clients write an address with and without a slash at its end."""
+    return [form for each in identity.audience for form in (each, *_other_form(each))]
+
+
+def _other_form(audience: str) -> Sequence[str]:
+    if not audience.startswith(("https://", "http://")):
+        return ()
+    return (audience.removesuffix("/") if audience.endswith("/") else f"{audience}/",)
 
 
 _REASONS: Mapping[type[jwt.PyJWTError], str] = {
