@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Mapping
+from typing import Any
 
 import anyio
 import pytest
@@ -93,11 +94,15 @@ async def test_a_cancelled_request_is_cancelled_at_the_server(era: str) -> None:
     server, caller = upstream(two_era_launch(era)), RecordingCaller()
     async with open_pool() as made:
         await made.request(server, "tools/call", tool("echo"), caller)
-        with anyio.move_on_after(0.1):
-            await made.request(server, "tools/call", tool("hang"), caller)
-        heard = json.loads(text_of(await made.request(server, "tools/call", tool("heard"), caller)))["heard"]
-    (cancelled,) = [message for message in heard if message["method"] == "notifications/cancelled"]
-    assert isinstance(cancelled["params"]["requestId"], int)
+        patience, cancelled = 0.1, list[Any]()
+        while not cancelled:  # where it was not even sent in that time, there is nothing to cancel
+            with anyio.move_on_after(patience):
+                await made.request(server, "tools/call", tool("hang"), caller)
+            answer = await made.request(server, "tools/call", tool("heard"), caller)
+            heard = json.loads(text_of(answer))["heard"]
+            cancelled = [message for message in heard if message["method"] == "notifications/cancelled"]
+            patience *= 2
+    assert [type(message["params"]["requestId"]) for message in cancelled] == [int]
 
 
 @eras
@@ -419,20 +424,26 @@ async def test_a_caller_waits_when_all_sessions_are_in_use(monkeypatch: pytest.M
 
 async def test_questions_of_a_cancelled_request_are_cancelled() -> None:
     server = upstream(two_era_launch("old"))
-    was_cancelled = anyio.Event()
+    is_asked, was_cancelled, scope = anyio.Event(), anyio.Event(), anyio.CancelScope()
 
     async def forever(_: str, __: Params) -> Answer:
+        is_asked.set()
         try:
             await anyio.sleep_forever()
         finally:
             was_cancelled.set()
         raise AssertionError
 
-    async with open_pool() as made:
-        caller = RecordingCaller(answer=forever)
-        with anyio.move_on_after(1):
+    async def ask() -> None:
+        with scope:
             await made.request(server, "tools/call", tool("ask", method="elicitation/create"), caller)
+
+    async with open_pool() as made, anyio.create_task_group() as tasks:
+        caller = RecordingCaller(answer=forever)
+        tasks.start_soon(ask)
         with anyio.fail_after(30):
+            await is_asked.wait()
+            scope.cancel()
             await was_cancelled.wait()
         await made.request(server, "tools/call", tool("echo"), caller)
 

@@ -178,9 +178,9 @@ def test_a_hostile_pattern_reads_no_directory_twice(shop: Path) -> None:
     for _ in range(60):
         deep = deep / "a"
     deep.mkdir(parents=True)
-    start = time.perf_counter()
-    assert truth(Detector(GLOB, glob="**/a/" * 30 + "*b", timeout=5), shop) is False
-    assert time.perf_counter() - start < 2
+    start = time.process_time()
+    assert truth(Detector(GLOB, glob="**/a/" * 30 + "*b", timeout=60), shop) is False
+    assert time.process_time() - start < 2
 
 
 def test_a_pattern_below_a_link_out_of_the_project_cannot_be_told(shop: Path) -> None:
