@@ -196,6 +196,14 @@ def test_with_an_issuer_it_wants_an_access_token_and_says_where_to_get_one(sandb
         assert told["resource"] == url.removesuffix("/mcp")
 
 
+def test_a_token_has_the_role_that_it_was_made_with(sandbox: Sandbox) -> None:
+    sandbox.remit("token", "add", "viewer", "--role", "reader")
+    sandbox.remit("token", "add", "ci")
+    listed = json.loads(sandbox.remit("token", "list", "--json").stdout)["tokens"]
+    assert [(item["name"], item["role"]) for item in listed] == [("viewer", "reader"), ("ci", "user")]
+    assert sandbox.remit("token", "add", "x", "--role", "king").returncode == 2
+
+
 def test_for_other_machines_it_wants_a_token_first(sandbox: Sandbox) -> None:
     done = sandbox.remit("serve", "--http", "0.0.0.0:0", cwd=shop(sandbox))
     assert done.returncode == 2

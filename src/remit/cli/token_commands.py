@@ -48,8 +48,8 @@ def token() -> None:
 )
 @click.option(
     "--role",
-    type=click.Choice([*Role]),
-    default=Role.USER,
+    type=click.Choice([role.value for role in Role]),
+    default=Role.USER.value,
     show_default=True,
     help="What its bearer may do in these projects: list (reader), call (user), approve, or change policy.",
 )
@@ -80,7 +80,9 @@ def list_tokens(*, as_json: bool) -> None:
     elif grants:
         render.table("", ("token", "role", "projects", "agents", "made"), [_cells(grant) for grant in grants])
     else:
-        render.out("No tokens: a gateway started now accepts everyone on this machine.")
+        render.out(
+            "No tokens: without an identity provider, a gateway started now accepts everyone on this machine."
+        )
 
 
 @token.command("revoke")
