@@ -1,7 +1,7 @@
 """Puts together what talks to servers and clients: the gateway, the upstreams, and the sign-in to them."""
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, closing, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from remit.gateway.requests.call_metrics import CallMetrics
     from remit.gateway.transports.lifecycle import GatewayOpeners
     from remit.gateway.transports.operations import StoreHealth
+    from remit.gateway.transports.session_seal import SessionSeal
     from remit.gateway.transports.status_files import StatusFiles
     from remit.scanning.ports import Upstreams
     from remit.upstream.launch.launch_resources import LaunchResources
@@ -39,6 +40,7 @@ def gateway_openers() -> "GatewayOpeners":
         upstream_pool=open_upstream_pool,
         endpoint=partial(open_endpoint, calls=calls),
         tokens=open_tokens,
+        session_seal=open_session_seal,
         status_files=open_status_files,
         calls=calls,
         store_health=_store_health,
@@ -108,6 +110,24 @@ def open_tokens() -> "Tokens":
     from remit.gateway.access.token_file import TokenFile
 
     return TokenFile(data_directory(machine))
+
+
+@contextmanager
+def open_session_seal() -> "Generator[SessionSeal | None]":
+    """Open what seals sessions, so that they can move between gateways of a shared store; None without one.
+
+    Raises:
+        StoreError: the shared store cannot be used.
+    """
+    place = store_place(this_machine()).place
+    if not settings.is_address(place):
+        yield None
+        return
+    from remit.gateway.transports.session_seal import SessionSeal
+    from remit.store.postgres.session_key_store import SqlSessionKeys
+
+    with closing(SessionSeal(SqlSessionKeys(place), now)) as seal:
+        yield seal
 
 
 def open_status_files() -> "StatusFiles":

@@ -130,6 +130,9 @@ class FakeLinks:
     async def drop(self, keys: frozenset[Key]) -> None:
         self.dropped.append(keys)
 
+    def has_own(self, session: str) -> bool:  # noqa: ARG002
+        return False
+
     async def leave(self, session: str) -> None:
         self.left.append(session)
 

@@ -19,6 +19,7 @@ from remit.gateway.transports.host_check import HostCheck
 from remit.gateway.transports.http_routes import GatewayApp, GatewaySite
 from remit.gateway.transports.http_server import allow_origins, serve_http
 from remit.gateway.transports.operations import GatewayState, Operations, StoreHealth
+from remit.gateway.transports.session_seal import SessionSeal
 from remit.gateway.transports.socket_server import Address, bind_socket
 from support.stub_endpoint import StubEndpoint, opened
 
@@ -56,6 +57,7 @@ async def gateway(
     hosts: HostCheck | None = None,
     origins: Sequence[str] = (),
     max_endpoints: int = 64,
+    seal: SessionSeal | None = None,
     store: StoreHealth = StoreHealth(),  # noqa: B008 - a value
 ) -> AsyncGenerator[Gateway]:
     listener = bind_socket(Address("127.0.0.1", 0))
@@ -78,7 +80,7 @@ async def gateway(
                 list,
             )
         )
-        made = Gateway(url, EndpointPool(opening, tasks, max_endpoints=max_endpoints))
+        made = Gateway(url, EndpointPool(opening, tasks, max_endpoints=max_endpoints, seal=seal))
         site = GatewaySite(
             EndpointSpec("/code/shop/web"),
             SHOP,

@@ -59,6 +59,7 @@ class StubEndpoint:
         self._hearers: set[MemoryObjectSendStream[EndpointChange]] = set()
         self.subscribed: list[str] = []
         self.left: list[str] = []
+        self.bound: set[str] = set()  # sessions with a server of their own
 
     @property
     def tool_counts(self) -> ToolCounts:
@@ -117,6 +118,9 @@ class StubEndpoint:
 
     def changes(self) -> AbstractAsyncContextManager[AsyncIterator[EndpointChange]]:
         return self._heard()
+
+    def is_bound(self, session: str) -> bool:
+        return session in self.bound
 
     async def leave(self, session: str) -> None:
         self._note(f"left {session}")

@@ -199,6 +199,10 @@ class LiveEndpoint:
         """Listen for changes from now on."""
         return self._feed.listen()
 
+    def is_bound(self, session: str) -> bool:
+        """Return whether a caller's session has upstream sessions of its own."""
+        return self._pool.has_own(session)
+
     async def leave(self, session: str) -> None:
         """Release what belongs to a caller's session: upstream sessions and kept results."""
         await self._pool.leave(session)

@@ -115,6 +115,10 @@ class Endpoint(Protocol):
 
     def changes(self) -> AbstractAsyncContextManager[AsyncIterator[EndpointChange]]: ...
 
+    def is_bound(self, session: str) -> bool:
+        """Return whether a caller's session has upstream sessions of its own."""
+        ...
+
     async def leave(self, session: str) -> None:
         """Release the upstream sessions that belong to a caller's session, which is over."""
         ...

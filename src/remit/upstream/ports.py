@@ -175,6 +175,10 @@ class UpstreamPool(Protocol):
         """End the sessions of upstreams that are no longer available, or whose entry changed."""
         ...
 
+    def has_own(self, session: str) -> bool:
+        """Return whether a caller's session has upstream sessions that belong to it alone."""
+        ...
+
     async def leave(self, session: str) -> None:
         """End the upstream sessions that belong to a caller's session alone."""
         ...

@@ -63,6 +63,10 @@ class Supervisor:
             session = next((each for each in self._sessions.values() if each.is_open), None)
         return session if session is not None and session.is_open else None
 
+    def has_own(self, session: str) -> bool:
+        """Return whether a caller's session has a session of its own, whose server may remember something."""
+        return any(key.session == session and each.is_open for key, each in self._sessions.items())
+
     async def take(self, caller: RequestContext | None) -> UpstreamSession:
         """Return or start the session for a caller, which must give it back after use.
 

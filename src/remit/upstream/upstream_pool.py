@@ -106,6 +106,10 @@ class LiveUpstreamPool:
         dropped = [self._supervisors.pop(key) for key in keys if key in self._supervisors]
         await _end(dropped, lambda _: True)
 
+    def has_own(self, session: str) -> bool:
+        """Return whether a caller's session has upstream sessions that belong to it alone."""
+        return any(each.has_own(session) for each in self._supervisors.values())
+
     async def leave(self, session: str) -> None:
         """End the upstream sessions that belong to a caller's session alone."""
         await _end([*self._supervisors.values()], lambda key: key.session == session)

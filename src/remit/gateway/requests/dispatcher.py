@@ -154,6 +154,11 @@ class Dispatcher:
         """Count a new session."""
         self.sessions += 1
 
+    def is_bound(self, session: ClientSession) -> bool:
+        """Return whether a session has more here than its state: subscriptions, or a server of its own."""
+        has_uris = session.subscriber is not None and bool(session.subscriber.uris)
+        return has_uris or self._endpoint.is_bound(session.name)
+
     def start_notifying(self, session: ClientSession, notify: Notify) -> None:
         """Start notifying a session of changes."""
         session.notify = notify

@@ -1,20 +1,26 @@
 """Opens endpoints on first use, and closes idle ones to make room."""
 
+import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from remit.errors import ServingError
 from remit.gateway.ports import Endpoint, EndpointSpec
 from remit.gateway.requests.dispatcher import Dispatcher, open_dispatcher
 from remit.gateway.transports.list_splicing import ListSplicer
+from remit.gateway.transports.portable_sessions import PortableSessions
 from remit.gateway.transports.sdk_server import SdkServer
+
+if TYPE_CHECKING:
+    from remit.gateway.transports.session_seal import SessionSeal
 
 MAX_ENDPOINTS = 64
 MAX_SHARE = 0.5  # of them, for one principal
@@ -31,17 +37,27 @@ Open = Callable[[EndpointSpec], AbstractAsyncContextManager[Endpoint]]
 class OpenEndpoint:
     """An open endpoint."""
 
-    def __init__(self, spec: EndpointSpec, dispatcher: Dispatcher, opener: str | None) -> None:
+    def __init__(
+        self,
+        spec: EndpointSpec,
+        dispatcher: Dispatcher,
+        opener: str | None,
+        seal: "SessionSeal | None" = None,
+    ) -> None:
         self.spec = spec
         self.opener = opener  # the principal
         self.dispatcher = dispatcher
         self.over = anyio.Event()
+        server = SdkServer(dispatcher)
         self._sessions = StreamableHTTPSessionManager(
-            SdkServer(dispatcher),
+            server,
             session_idle_timeout=IDLE,
             max_sessions=MAX_SESSIONS,
             max_request_body_size=MAX_BODY,
         )
+        self._app: ASGIApp = self._sessions.handle_request
+        if seal is not None:
+            self._app = server.sessions = PortableSessions(self._app, seal, json.dumps(spec), MAX_BODY)
         self._requests = 0
         self.last_used = 0.0
 
@@ -60,7 +76,7 @@ class OpenEndpoint:
         """Answer one HTTP request."""
         self._requests += 1
         try:
-            await self._sessions.handle_request(scope, receive, ListSplicer(scope, send))
+            await self._app(scope, receive, ListSplicer(scope, send))
         finally:
             self._requests -= 1
             self.last_used = anyio.current_time()
@@ -69,8 +85,16 @@ class OpenEndpoint:
 class EndpointPool:
     """All open endpoints."""
 
-    def __init__(self, open_endpoint: Open, tasks: TaskGroup, *, max_endpoints: int = MAX_ENDPOINTS) -> None:
+    def __init__(
+        self,
+        open_endpoint: Open,
+        tasks: TaskGroup,
+        *,
+        max_endpoints: int = MAX_ENDPOINTS,
+        seal: "SessionSeal | None" = None,
+    ) -> None:
         self._open = open_endpoint
+        self._seal = seal
         self._tasks = tasks
         self._max_endpoints = max_endpoints
         self._served: dict[EndpointSpec, OpenEndpoint] = {}
@@ -138,7 +162,7 @@ class EndpointPool:
                 open_dispatcher(self._open(spec), spec) as dispatcher,
                 anyio.create_task_group() as own,
             ):
-                served = OpenEndpoint(spec, dispatcher, opener)
+                served = OpenEndpoint(spec, dispatcher, opener, self._seal)
                 await own.start(served.run)
                 self._served[spec] = served
                 has_started = True

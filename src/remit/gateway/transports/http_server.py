@@ -26,6 +26,7 @@ from remit.gateway.transports.store_wait import wait_for_store
 
 if TYPE_CHECKING:
     from remit.gateway.access.token_grants import Tokens
+    from remit.gateway.transports.session_seal import SessionSeal
 
 _EXPOSED_HEADERS = ("Mcp-Session-Id", "WWW-Authenticate")  # readable by web pages
 
@@ -53,8 +54,8 @@ def serve(
     with bind_socket(address) as listener:
         while True:
             try:
-                with closing(openers.tokens()) as tokens:
-                    return _serve(spec, address, allowed, openers, tokens, hosts, listener, say)
+                with closing(openers.tokens()) as tokens, openers.session_seal() as seal:
+                    return _serve(spec, address, allowed, openers, tokens, seal, hosts, listener, say)
             except StoreUnreachableError as error:
                 say(f"waiting for the store: {error}")
                 if code := run_until_stopped(partial(wait_for_store, openers, hosts, listener)):
@@ -67,6 +68,7 @@ def _serve(
     allowed: AllowedOrigins,
     openers: GatewayOpeners,
     tokens: "Tokens",
+    seal: "SessionSeal | None",
     hosts: HostCheck,
     listener: socket.socket,
     say: Print,
@@ -84,7 +86,7 @@ def _serve(
 
     async def work(stopping: anyio.Event) -> None:
         async with openers.upstream_pool() as upstreams, anyio.create_task_group() as tasks:
-            endpoints = EndpointPool(lambda wanted: openers.endpoint(wanted, upstreams), tasks)
+            endpoints = EndpointPool(lambda wanted: openers.endpoint(wanted, upstreams), tasks, seal=seal)
             monitor = openers.status_monitor(
                 lambda: [(each.spec, each.dispatcher) for each in endpoints], upstreams, address.url("/mcp")
             )

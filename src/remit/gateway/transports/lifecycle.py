@@ -4,7 +4,7 @@ import signal
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import anyio
@@ -21,6 +21,7 @@ from remit.upstream.ports import UpstreamPool
 
 if TYPE_CHECKING:  # loaded where they are opened
     from remit.gateway.access.token_grants import Tokens
+    from remit.gateway.transports.session_seal import SessionSeal
     from remit.memory.project_memory import Memory
     from remit.registry import Registry
 
@@ -38,6 +39,7 @@ class GatewayOpeners(NamedTuple):
     upstream_pool: Callable[[], AbstractAsyncContextManager[UpstreamPool]]
     endpoint: Callable[[EndpointSpec, UpstreamPool], AbstractAsyncContextManager[Endpoint]]
     tokens: "Callable[[], Tokens]"
+    session_seal: "Callable[[], AbstractContextManager[SessionSeal | None]]"  # of sessions that move
     status_files: Callable[[], StatusFiles]
     calls: CallMetrics  # of this process
     store_health: Callable[[], StoreHealth]

@@ -100,6 +100,10 @@ class MemoryEndpoint:
         """Listen for changes; there are none."""
         return _silence()
 
+    def is_bound(self, session: str) -> bool:  # noqa: ARG002 - no session is
+        """Return that a session may move: it has no state here."""
+        return False
+
     async def leave(self, session: str) -> None:
         """Do nothing: sessions have no state."""
 

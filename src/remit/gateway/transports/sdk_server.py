@@ -4,7 +4,7 @@ A middleware answers requests, so the SDK does not validate answers and drop unk
 """
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import mcp_types as types
 from mcp.server.connection import Connection
@@ -30,7 +30,16 @@ from remit.protocol.tracing import TRACE_KEYS, Switch
 
 SdkContext = ServerRequestContext[Any, Any]
 
+SESSION = "remit.session"  # the name of a new session, in the scope of its request
 _STATE = "remit"  # our key in the state of the SDK's connection
+
+
+class SessionFollower(Protocol):
+    """Follows the sessions of an endpoint."""
+
+    async def bind(self, inner: str) -> None: ...  # it cannot move to another node
+
+    def forget(self, inner: str) -> None: ...  # it is over
 
 
 class SdkServer(Server[Any]):
@@ -45,6 +54,7 @@ class SdkServer(Server[Any]):
         )
         self.middleware = [self._answer]  # without the SDK's tracing, which nothing collects here
         self._dispatcher = dispatcher
+        self.sessions: SessionFollower | None = None
 
     def create_initialization_options(self, *_: Any, **__: Any) -> Any:
         """Create the answer to `initialize`."""
@@ -64,7 +74,9 @@ class SdkServer(Server[Any]):
             return await call_next(ctx)
         _check(ctx)
         try:
-            answer = await self._dispatcher.answer(_request(ctx))
+            request = _request(ctx)
+            answer = await self._dispatcher.answer(request)
+            await self._note_bound(request, connection_of(ctx).session_id)
         except JsonRpcError as error:
             raise MCPError(error.code, encodable(str(error)), encodable(error.data)) from None
         if ctx.method not in LIST_METHODS:
@@ -75,7 +87,8 @@ class SdkServer(Server[Any]):
         answer = await call_next(ctx)
         connection = connection_of(ctx)
         capabilities = as_object((ctx.params or {}).get("capabilities"))
-        session = ClientSession(f"http:{connection.session_id}", _name(_principal(ctx)), capabilities)
+        name = None if ctx.request is None else ctx.request.scope.get(SESSION)
+        session = ClientSession(f"http:{name or connection.session_id}", _name(_principal(ctx)), capabilities)
         if _STATE not in connection.state:
             self._dispatcher.open_session()
             connection.exit_stack.push_async_callback(self._close_session, connection)
@@ -94,7 +107,16 @@ class SdkServer(Server[Any]):
         return answer
 
     async def _close_session(self, connection: Connection) -> None:
+        if self.sessions is not None and connection.session_id is not None:
+            self.sessions.forget(connection.session_id)
         await self._dispatcher.close_session(connection.state[_STATE])
+
+    async def _note_bound(self, request: ClientRequest, id: str | None) -> None:
+        """Note a session that has more than its state at this node."""
+        session, sessions = request.session, self.sessions
+        if sessions is None or session is None or id is None or not self._dispatcher.is_bound(session):
+            return
+        await sessions.bind(id)
 
 
 class _Channel:

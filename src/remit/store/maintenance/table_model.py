@@ -26,6 +26,8 @@ REBUILT = {  # and who makes them again
     "memory_vectors": "the next search of memory",
     "memory_codes": "the next search of memory",
     "revisions": "triggers",
+    "session_keys": "the next session of a gateway",
+    "bound_sessions": "gateways",
 }
 OUTLIVING = ("audit", "audit_anchors")  # stay in PostgreSQL when their project is forgotten
 # Rows that others of the same table refer to come first.

@@ -1,0 +1,155 @@
+"""Session ids that carry their session: sealed with a key that all gateways of a store share.
+
+An id is bound to its endpoint and its principal, so it is worth nothing to anyone else.
+"""
+
+import base64
+import json
+import os
+import threading
+import time
+import zlib
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from typing import Any, NamedTuple, Protocol
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from remit.protocol.json_rpc import as_object
+
+LIFETIME = 7 * 24 * 3_600_000  # milliseconds in which a session can move
+ROTATION = 24 * 3_600_000  # milliseconds for which a key seals
+LONGEST = 1_000  # characters of an id
+_LONGEST_PARAMETERS = 8_000  # bytes
+_LONGEST_NAME = 64
+_MARK = "r1."
+_NONCE = 12  # bytes
+_KEY, _KEY_ID = 32, 6  # bytes
+_REREAD = 5.0  # seconds between two looks for a key that is not known
+
+
+class SessionRows(Protocol):
+    """The keys and the bound sessions in a store."""
+
+    def close(self) -> None: ...
+
+    def all_keys(self) -> list[tuple[Any, ...]]: ...  # id, key, time; newest first
+
+    def add_key(self, id: str, key: str, *, at: int, since: int) -> None: ...
+
+    def drop(self, *, before: int) -> None: ...
+
+    def bind(self, digest: str, at: int) -> None: ...
+
+    def is_bound(self, digest: str) -> bool: ...
+
+
+class SealedSession(NamedTuple):
+    """What another node needs to go on with a session."""
+
+    name: str
+    opened_at: int  # Unix milliseconds
+    parameters: Mapping[str, Any]  # of `initialize`
+
+
+class SessionSeal:
+    """Seals sessions into ids, and opens the ids of other nodes; its methods may wait for the store."""
+
+    def __init__(self, rows: SessionRows, now: Callable[[], int]) -> None:
+        self._rows = rows
+        self._now = now
+        self._lock = threading.Lock()
+        self._keys: dict[str, tuple[bytes, int]] = {}  # key and time, by id, newest first
+        self._read_at = -_REREAD
+
+    def close(self) -> None:
+        """Close the store."""
+        self._rows.close()
+
+    def seal(self, parameters: Mapping[str, Any], holder: str) -> tuple[str, SealedSession] | None:
+        """Return the id of a new session; None if it is too long, or there is no key.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+        session = SealedSession(os.urandom(16).hex(), self._now(), _essential(parameters))
+        written = json.dumps(session, separators=(",", ":")).encode()
+        found = self._current()
+        if found is None or len(written) > _LONGEST_PARAMETERS:
+            return None
+        key_id, key = found
+        head = bytes.fromhex(key_id) + os.urandom(_NONCE)
+        sealed = AESGCM(key).encrypt(head[_KEY_ID:], zlib.compress(written), holder.encode())
+        id = _MARK + base64.urlsafe_b64encode(head + sealed).decode().rstrip("=")
+        return (id, session) if len(id) <= LONGEST else None
+
+    def open(self, id: str, holder: str) -> SealedSession | None:
+        """Return the session of an id; None if it is invalid, expired, or of someone else.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+        if not id.startswith(_MARK) or len(id) > LONGEST:
+            return None
+        try:
+            raw = base64.b64decode(id[len(_MARK) :] + "===", altchars="-_", validate=False)
+            key = self._key(raw[:_KEY_ID].hex())
+            if key is None:
+                return None
+            nonce, sealed = raw[_KEY_ID : _KEY_ID + _NONCE], raw[_KEY_ID + _NONCE :]
+            found = AESGCM(key).decrypt(nonce, sealed, holder.encode())
+        except (InvalidTag, ValueError):
+            return None
+        session = SealedSession(*json.loads(zlib.decompress(found)))
+        return session if self._now() < session.opened_at + LIFETIME else None
+
+    def bind(self, id: str) -> None:
+        """Note that the session of an id cannot move.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+        self._rows.bind(digest(id), self._now())
+
+    def is_bound(self, id: str) -> bool:
+        """Return whether the session of an id cannot move.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+        return self._rows.is_bound(digest(id))
+
+    def _current(self) -> tuple[str, bytes] | None:
+        """Return the newest key; make one if it is too old."""
+        with self._lock:
+            now = self._now()
+            if not any(made > now - ROTATION for _, made in self._keys.values()):
+                made = os.urandom(_KEY_ID).hex(), os.urandom(_KEY).hex()
+                self._rows.add_key(*made, at=now, since=now - ROTATION)
+                self._rows.drop(before=now - LIFETIME - ROTATION)
+                self._read()
+            return next(((id, key) for id, (key, _) in self._keys.items()), None)
+
+    def _key(self, id: str) -> bytes | None:
+        with self._lock:
+            if id not in self._keys and time.monotonic() - self._read_at > _REREAD:
+                self._read()
+            return self._keys[id][0] if id in self._keys else None
+
+    def _read(self) -> None:
+        self._read_at = time.monotonic()
+        self._keys = {id: (bytes.fromhex(key), made) for id, key, made in self._rows.all_keys()}
+
+
+def digest(id: str) -> str:
+    """Return what is stored about an id, which lets nobody use it."""
+    return sha256(id.encode("utf-8", "replace")).hexdigest()
+
+
+def _essential(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out what only describes the client, such as its icons."""
+    kept = {name: parameters[name] for name in ("protocolVersion", "capabilities") if name in parameters}
+    client = as_object(parameters.get("clientInfo"))
+    named = {name: str(client[name])[:_LONGEST_NAME] for name in ("name", "version") if name in client}
+    return {**kept, "clientInfo": named}
