@@ -1,13 +1,14 @@
 """Puts together what talks to servers and clients: the gateway, the upstreams, and the sign-in to them."""
 
-from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, closing, contextmanager
-from functools import partial
+import os
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import ExitStack, asynccontextmanager, closing, contextmanager
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from remit import settings
 from remit.bootstrap import data_directory, now, open_memory, open_notifier, open_registry
-from remit.configuration.store_place import store_place
+from remit.configuration.store_place import key_file, store_place
 from remit.files.bounded_reader import this_machine
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from remit.gateway.transports.session_seal import SessionSeal
     from remit.gateway.transports.status_files import StatusFiles
     from remit.scanning.ports import Upstreams
+    from remit.upstream.credentials.credential_keys import KeyFile
+    from remit.upstream.credentials.credential_model import CredentialRows
+    from remit.upstream.credentials.principal_credentials import PrincipalCredentials
     from remit.upstream.launch.launch_resources import LaunchResources
     from remit.upstream.oauth.server_login import ServerLogin
     from remit.upstream.ports import ServerLists, UpstreamPool
@@ -83,8 +87,16 @@ async def open_upstream_pool() -> "AsyncGenerator[UpstreamPool]":
     """Open a pool that forwards requests to servers; they stop when the block ends."""
     from remit.upstream.upstream_pool import open_upstream_pool
 
-    async with open_upstream_pool(_launch_resources()) as upstreams:
-        yield upstreams
+    with ExitStack() as opened:
+
+        @cache
+        def credentials() -> "PrincipalCredentials":
+            found = opened.enter_context(closing(open_credentials()))
+            found.follow()
+            return found
+
+        async with open_upstream_pool(_launch_resources(credentials)) as upstreams:
+            yield upstreams
 
 
 def open_upstreams() -> "Upstreams":
@@ -130,6 +142,50 @@ def open_session_seal() -> "Generator[SessionSeal | None]":
         yield seal
 
 
+def open_credentials() -> "PrincipalCredentials":
+    """Open the credentials of principals: in the shared store, or in a file of this machine.
+
+    Raises:
+        BadFileError: a configuration file names no usable file of keys.
+    """
+    from remit.upstream.credentials.credential_file import CredentialFile
+    from remit.upstream.credentials.principal_credentials import PrincipalCredentials
+
+    machine = this_machine()
+    place = store_place(machine).place
+    if not settings.is_address(place):
+        return PrincipalCredentials(lambda: CredentialFile(data_directory(machine)), open_key_file())
+
+    def open_rows() -> "CredentialRows":
+        from remit.store.postgres.upstream_credentials import SqlCredentials
+
+        return SqlCredentials(place)
+
+    return PrincipalCredentials(open_rows, open_key_file())
+
+
+def open_key_file() -> "KeyFile":
+    """Open the keys that encrypt credentials.
+
+    A machine's own store has a file of keys by default. Several nodes share a key, so theirs is configured.
+
+    Raises:
+        BadFileError: a configuration file names no usable file of keys.
+    """
+    from remit.upstream.credentials.credential_keys import KeyFile
+
+    machine = this_machine()
+    configured = key_file(machine)
+    if configured is not None or settings.is_address(store_place(machine).place):
+        return KeyFile(configured)
+    return KeyFile(os.path.join(data_directory(machine), "credentials.key"), is_default=True)
+
+
+def _key_file(machine: "Machine") -> list[str]:
+    found = key_file(machine)
+    return [] if found is None else [found]
+
+
 def open_status_files() -> "StatusFiles":
     """Open the files in which gateways publish their status."""
     from remit.gateway.transports.status_files import StatusFiles
@@ -150,7 +206,7 @@ def _store_health() -> "StoreHealth":
     return StoreHealth() if listener is None else StoreHealth(not listener.is_down, listener.seconds)
 
 
-def _launch_resources() -> "LaunchResources":
+def _launch_resources(credentials: "Callable[[], PrincipalCredentials] | None" = None) -> "LaunchResources":
     from remit import __version__
     from remit.configuration.file_paths import machine_path
     from remit.upstream.launch.launch_resources import LaunchResources
@@ -163,13 +219,14 @@ def _launch_resources() -> "LaunchResources":
         client={"name": "remit", "version": __version__},
         watchdog=Watchdog(),
         remote=lambda: _open_remote(data_directory(machine)),
-        own=(data_directory(machine), machine_path(machine)),
+        credentials=credentials,
+        own=(data_directory(machine), machine_path(machine), *_key_file(machine)),
     )
 
 
 def _of_servers(machine: "Machine") -> dict[str, str]:
     """Return the variables that servers may have: none of Remit's own secrets."""
-    secrets = {settings.KEY, settings.STORE}
+    secrets = {settings.KEY, settings.STORE, settings.STORE_KEY_FILE}
     if settings.is_address(store_place(machine).place):
         secrets.update(settings.STORE_SECRETS)
     return {name: value for name, value in machine.variables.items() if name not in secrets}

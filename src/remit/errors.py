@@ -9,6 +9,7 @@ RemitError
 ├── BadFileError              the content of a file is invalid
 ├── BadVariableError          an environment variable is invalid
 ├── ConditionError            a condition is invalid
+├── CredentialError           a credential for a server cannot be stored, found or decrypted
 ├── EmbeddingError            texts cannot be embedded
 ├── IdentityError             the identity provider cannot be used now
 ├── InstallError              Remit cannot be installed in a client or removed from it
@@ -33,6 +34,7 @@ RemitError
 ├── UnknownRoomError          the room is not declared
 ├── UnknownServerError        the server is not known here
 ├── UpstreamError             a server is unreachable or violates the protocol
+│   └── NotSignedInError      the caller has no credential for the server
 └── StoreError
     ├── StoreUnavailableError   the database cannot be opened, read or written
     │   ├── StoreTimeoutError   a query took too long
@@ -92,6 +94,10 @@ class ConditionError(RemitError):
         super().__init__(message, hint=hint)
         self.line = line
         self.column = column
+
+
+class CredentialError(RemitError):
+    """A credential for a server cannot be stored, found or decrypted."""
 
 
 class EmbeddingError(RemitError):
@@ -214,6 +220,10 @@ class UpstreamError(RemitError):
         super().__init__(message, hint=hint)
         self.next_step = next_step
         self.output = output
+
+
+class NotSignedInError(UpstreamError):
+    """The caller has no credential of its own for a server that needs one."""
 
 
 class StoreError(RemitError):

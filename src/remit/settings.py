@@ -14,6 +14,7 @@ DEPTH = "REMIT_DEPTH"  # set for all that Remit starts, so a nested `remit serve
 NESTED = f"1-{os.urandom(8).hex()}"  # its value, unless an install record gives another one
 DATABASE = "remit.db"
 STORE = "REMIT_STORE"  # names a PostgreSQL database
+STORE_KEY_FILE = "REMIT_STORE_KEY_FILE"  # has the keys that encrypt credentials
 STORE_SECRETS = ("PGPASSWORD", "PGPASSFILE", "PGSERVICE", "PGSERVICEFILE")  # lead to its password
 _SCHEMES = ("postgresql://", "postgres://")
 # Names of the variables of libpq that an installed process may use; others may be a repository's.

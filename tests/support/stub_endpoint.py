@@ -76,6 +76,8 @@ class StubEndpoint:
     def withheld(self, capabilities: Mapping[str, Any]) -> frozenset[str]:  # noqa: ARG002
         return frozenset()
 
+    def meet(self, principal: str | None) -> None: ...
+
     def list_for_all(self) -> None:
         pass
 

@@ -59,6 +59,10 @@ COMMANDS = {  # in the order of the help and the reference: location and summary
     "inspect": ("inspect_command.inspect_definitions", "Find tool definitions that steer the model."),
     "audit": ("listing.audit_command.audit", "Check and export the log of calls."),
     "token": ("token_commands.token", "Manage gateway tokens."),
+    "credential": (
+        "credentials.credential_commands.credential",
+        "Manage the credentials of gateway users for servers.",
+    ),
     "store": ("store.store_commands.store", "Set up, copy, check and prune the store."),
     "names": ("names_commands.names", "Show or generate the tool names of a program's commands."),
     "eval": ("eval_command.evaluate", "Measure how good and how fast search is."),
@@ -78,7 +82,7 @@ GROUPS = {  # headings of the help
     "Run": ("serve", "approve", "demo"),
     "Advanced": (
         *("context", "suggest", "memory", "inspect", "audit"),
-        *("token", "store", "names", "eval", "forget"),
+        *("token", "credential", "store", "names", "eval", "forget"),
     ),
 }
 HIDDEN = ("hook", "state")  # for programs, and the former name of `states`

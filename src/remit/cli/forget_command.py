@@ -1,8 +1,11 @@
 """`remit forget`: erases everything stored about a project."""
 
+from contextlib import closing
+
 import click
 
 from remit.bootstrap import open_registry
+from remit.bootstrap_gateway import open_credentials
 from remit.cli import render
 from remit.cli.approvals.person_check import require_person
 from remit.cli.onboarding import leftovers
@@ -24,5 +27,7 @@ def forget(project: str, *, yes: bool) -> None:
         path = render.printable(found.path)
         confirm(f"Delete everything Remit stored about {path}?", yes=yes)
         registry.projects.forget(found)
+    with closing(open_credentials()) as credentials:
+        credentials.forget(found.hash)
     render.out(f"forgot {path}")
     leftovers.show(leftovers.of_projects([found.path]))

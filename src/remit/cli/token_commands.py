@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from remit.bootstrap import open_registry
-from remit.bootstrap_gateway import open_tokens
+from remit.bootstrap_gateway import open_credentials, open_tokens
 from remit.cli import render
 from remit.cli.approvals.person_check import require_person
 from remit.cli.options import JSON, NOTHING_DONE
@@ -92,10 +92,14 @@ def revoke_token(name: str) -> None:
     require_person("revoke a token")
     with closing(open_tokens()) as tokens:
         is_revoked = tokens.revoke(name)
+    with closing(open_credentials()) as credentials:  # the next token of this name may be someone else's
+        removed = credentials.remove(name)
     if not is_revoked:
         sys.stderr.write(f"error: there is no token `{render.printable(name)}`\n")
         sys.exit(NOTHING_DONE)
     render.out(f"revoked {render.printable(name)}")
+    if removed:
+        render.out(f"removed its credentials for servers: {removed}")
 
 
 def _shape(grant: Grant) -> Shape:

@@ -31,6 +31,8 @@ OF_A_PROJECT = frozenset(
 )  # in the repository, so others may edit them
 
 
+PRINCIPAL = "principal"
+CREDENTIALS = ("machine", PRINCIPAL)  # whose credentials a server is used with
 ANY_PROJECT = "*"  # in the `projects` of a table
 
 
@@ -106,6 +108,7 @@ class ServerOptions(NamedTuple):
     sessions: str | None = None
     inherit_env: bool | tuple[str, ...] | None = None
     deadline: float | None = None  # seconds per request
+    credentials: str | None = None  # whose it is used with
 
 
 class SandboxOptions(NamedTuple):

@@ -7,6 +7,7 @@ from typing import Literal
 from remit.configuration.access_tables import ACCESS_SECTIONS, read_access, read_identity, read_limits
 from remit.configuration.config_model import (
     ANY_PROJECT,
+    CREDENTIALS,
     AccessLists,
     ConfigurationContent,
     ConfigurationMistake,
@@ -25,7 +26,13 @@ from remit.configuration.config_model import (
 )
 from remit.configuration.detector_kinds import TRAITS, DetectorKind
 from remit.configuration.detector_tables import is_showable, read_detector
-from remit.configuration.store_place import KEY, PASSWORD_FILE, address_problem, password_file_problem
+from remit.configuration.store_place import (
+    KEY,
+    KEY_FILE,
+    PASSWORD_FILE,
+    address_problem,
+    path_problem,
+)
 from remit.configuration.table_fields import TableFields, listed
 from remit.decision.definitions.definition_changes import ChangePolicy
 from remit.decision.tool_names import GATEWAY_TOOLS
@@ -71,10 +78,11 @@ _SECTIONS = (
     "block",
     KEY,
     PASSWORD_FILE,
+    KEY_FILE,
     *_TABLES,
     *ACCESS_SECTIONS,
 )
-_SERVER_OPTIONS = ("prefix", "sessions", "inherit_env", "deadline")
+_SERVER_OPTIONS = ("prefix", "sessions", "inherit_env", "deadline", "credentials")
 _PROJECTS = f'for example `["~/code/shop"]`, or `["{ANY_PROJECT}"]` for all projects'
 _SANDBOX_EXAMPLE = 'for example `{ network = false, read = ["."], write = ["out"] }`'
 _STATE = ("kind", "description", "implies", "on", "off")
@@ -127,7 +135,7 @@ def read(content: object) -> tuple[ConfigurationContent, list[ConfigurationMista
 
 
 def _names_store(top: TableFields) -> bool:
-    checks = {KEY: address_problem, PASSWORD_FILE: password_file_problem}
+    checks = {KEY: address_problem, PASSWORD_FILE: path_problem, KEY_FILE: path_problem}
     given = top.given(checks)
     for key in given:
         problem = checks[key](top.text(key))
@@ -275,6 +283,7 @@ def _server_options(fields: TableFields) -> ServerOptions:
         sessions=fields.one_of("sessions", SESSIONS),
         inherit_env=inherited("inherit_env"),
         deadline=fields.seconds("deadline", 0.0, _LONGEST_CALL) or None,
+        credentials=fields.one_of("credentials", CREDENTIALS),
     )
 
 

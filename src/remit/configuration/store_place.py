@@ -11,13 +11,16 @@ from typing import NamedTuple, cast
 from remit.configuration.file_paths import machine_paths
 from remit.errors import BadFileError, BadVariableError
 from remit.files.bounded_reader import FileError, Machine, read_text
-from remit.settings import DATABASE, STORE, data_directory, is_address
+from remit.settings import DATABASE, STORE, STORE_KEY_FILE, data_directory, is_address
 
 KEY = "store"
 PASSWORD_FILE = "store_password_file"  # noqa: S105 - the name of a setting
+KEY_FILE = "store_key_file"
 _LIMIT = 2**20  # bytes of a file
 _MENTIONED = re.compile(r"""^[ \t]*["']?store""", re.MULTILINE)
-_LINE = re.compile(r"""^[ \t]*(store|store_password_file)[ \t]*=[ \t]*["']([^"'\\\n]+)["']""", re.MULTILINE)
+_LINE = re.compile(
+    r"""^[ \t]*(store|store_password_file|store_key_file)[ \t]*=[ \t]*["']([^"'\\\n]+)["']""", re.MULTILINE
+)
 _SOME_ADDRESS, _NO_ADDRESS = "postgresql://", "-"
 _EXAMPLE = f'write it as `{KEY} = "postgresql://USER@HOST/DATABASE"`'
 
@@ -53,8 +56,8 @@ def address_problem(address: object) -> str:
     return "" if is_text and is_address(address) else "expected the address of a PostgreSQL database"
 
 
-def password_file_problem(path: object) -> str:
-    """Say why a value cannot be the path of a file with a password; empty if it can."""
+def path_problem(path: object) -> str:
+    """Say why a value cannot be the path of a file with a password or a key; empty if it can."""
     is_path = isinstance(path, str) and (os.path.isabs(path) or path.startswith("~/"))
     return "" if is_path else "expected an absolute path"
 
@@ -67,6 +70,30 @@ def without_address(content: object) -> object:
     if not isinstance(known.get(KEY), str):
         return known
     return {**known, KEY: _NO_ADDRESS if address_problem(known[KEY]) else _SOME_ADDRESS}
+
+
+def key_file(machine: Machine) -> str | None:
+    """Find the file of the keys that encrypt credentials: as for the store, the administrator's file wins.
+
+    Raises:
+        BadFileError: a file names something else than an absolute path.
+    """
+    own, managed = machine_paths(machine)
+    in_variable = machine.variables.get(STORE_KEY_FILE) or None
+    return _key_in_file(managed, machine) or in_variable or _key_in_file(own, machine)
+
+
+def _key_in_file(path: str, machine: Machine) -> str | None:
+    given = _content(path).get(KEY_FILE)
+    if given is None:
+        return None
+    if problem := path_problem(given):
+        raise BadFileError(f"`{KEY_FILE}` in {path}: {problem}")
+    return _full_path(str(given), machine)
+
+
+def _full_path(path: str, machine: Machine) -> str:
+    return machine.home + path[1:] if path.startswith("~") else path
 
 
 def _in_variable(variables: Mapping[str, str]) -> StorePlace | None:
@@ -82,19 +109,13 @@ def _in_variable(variables: Mapping[str, str]) -> StorePlace | None:
 
 def _in_file(path: str, machine: Machine) -> StorePlace | None:
     """Read the store from a file; one that cannot be read counts as any invalid file does."""
-    try:
-        text = None if path == os.devnull else read_text(path, limit=_LIMIT)
-    except FileError:
-        return None
-    if text is None or not _MENTIONED.search(text):
-        return None
-    content = _settings(text)
+    content = _content(path)
     if KEY not in content:
         return None
     address, password = content[KEY], content.get(PASSWORD_FILE)
     for key, problem in (
         (KEY, address_problem(address)),
-        (PASSWORD_FILE, "" if password is None else password_file_problem(password)),
+        (PASSWORD_FILE, "" if password is None else path_problem(password)),
     ):
         if problem:
             raise BadFileError(f"`{key}` in {path}: {problem}", hint=_EXAMPLE if key == KEY else None)
@@ -102,9 +123,18 @@ def _in_file(path: str, machine: Machine) -> StorePlace | None:
     if password is not None:
         from urllib.parse import quote  # few stores need it
 
-        full = machine.home + str(password)[1:] if str(password).startswith("~") else str(password)
+        full = _full_path(str(password), machine)
         given += f"{'&' if '?' in given else '?'}password_file={quote(full)}"
     return StorePlace(given, path)
+
+
+def _content(path: str) -> dict[str, object]:
+    """Read the settings of the store from a file; empty if it has none."""
+    try:
+        text = None if path == os.devnull else read_text(path, limit=_LIMIT)
+    except FileError:
+        return {}
+    return _settings(text) if text is not None and _MENTIONED.search(text) else {}
 
 
 def _settings(text: str) -> dict[str, object]:

@@ -9,7 +9,7 @@ from remit.decision.client_reports import stored_call_id
 from remit.decision.decide import UNKNOWN, Decision, Verdict
 from remit.decision.gates import Gate, NextStep
 from remit.decision.tool_names import REMIT, storable
-from remit.errors import StoreUnavailableError, UpstreamError
+from remit.errors import NotSignedInError, StoreUnavailableError, UpstreamError
 from remit.gateway.attribution import request_attributed
 from remit.gateway.call_recorder import CallRecorder, CompletedCall
 from remit.gateway.current_lists import CurrentLists
@@ -149,7 +149,7 @@ class CallHandler:
         try:
             is_listed = await self._refresher.list_first(target.upstream, catalog, caller)
         except UpstreamError as error:
-            return _Relisted(catalog, target, (refusals.unreachable(error), AuditOutcome.UNREACHABLE))
+            return _Relisted(catalog, target, (refusals.unreachable(error), _unreached(error)))
         if self._refresher.offers.lacks(target.upstream.key, caller.capabilities, target.own_name):
             return _Relisted(catalog, None)
         if not is_listed:
@@ -254,7 +254,7 @@ class CallHandler:
             outcome = AuditOutcome.ERROR
             raise
         except UpstreamError as error:
-            outcome, answer = AuditOutcome.UNREACHABLE, refusals.unreachable(error)
+            outcome, answer = _unreached(error), refusals.unreachable(error)
         finally:
             self._note(record, target.tool.name, target.decision, target, outcome, returned or answer)
         if outcome is AuditOutcome.DONE and catalog.advances(target.tool):
@@ -348,6 +348,11 @@ def _settle(
     return inventory.registry.approvals.settle(
         permit, target.context, approve=word, permit_again=permit_again
     )
+
+
+def _unreached(error: UpstreamError) -> AuditOutcome:
+    is_refused = isinstance(error, NotSignedInError)
+    return AuditOutcome.REFUSED if is_refused else AuditOutcome.UNREACHABLE
 
 
 def _outcome(answer: Answer) -> AuditOutcome:

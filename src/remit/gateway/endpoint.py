@@ -157,6 +157,10 @@ class LiveEndpoint:
         """Return the names of tools that are not for sessions with these capabilities."""
         return self._lists.last.withheld(capabilities, self._refresher.offers)
 
+    def meet(self, principal: str | None) -> None:
+        """Note who asks for lists: some servers can only be listed with a caller's credential."""
+        self._refresher.meet(principal, self._lists.last)
+
     def list_for_all(self) -> None:
         """List what servers offer to any client, because the list is for all."""
         self._refresher.list_for_all()

@@ -8,7 +8,7 @@ import anyio.abc
 
 from remit.decision.declarations import Key
 from remit.decision.tool_names import REMIT
-from remit.errors import RemitError, StoreUnavailableError, UpstreamError
+from remit.errors import NotSignedInError, RemitError, StoreUnavailableError, UpstreamError
 from remit.gateway.change_tracker import ChangeSignal
 from remit.gateway.endpoint_catalog import EndpointCatalog
 from remit.gateway.inventory import Inventory
@@ -27,6 +27,7 @@ FIRST_LIST = 1.5  # seconds that a first list waits for servers; clients give up
 _FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0  # seconds before a failed server is asked again
 _BURST, _PER_SECOND = 20.0, 0.5  # tokens of a server's bucket, and how fast it refills
 _PER_WORK = 20.0  # tokens for a second of work, so a server that always announces long lists gets 2.5 %
+_MOST_MET = 64  # principals whose credentials are tried to list a server
 _log = logging.getLogger("remit.gateway")
 
 
@@ -63,6 +64,8 @@ class InventoryRefresher:
         self._has_idled.set()
         self.offers = SessionOffers()
         self._lists_for_all = False
+        self._met: list[str] = []  # principals, latest first
+        self._listed: set[Key] = set()  # servers that were listed with the credential of a principal
         self._asked_for_all: set[tuple[Key, str | None]] = set()  # with the digests of their entries
 
     def list_for_all(self) -> None:
@@ -74,6 +77,16 @@ class InventoryRefresher:
         if not self._lists_for_all:
             self._lists_for_all = True
             for key in self._askable & self._followed_up:
+                self.ask(key)
+
+    def meet(self, principal: str | None, lists: PublishedLists) -> None:
+        """Note who asks, so that servers which need a caller's own credential can be listed with it."""
+        if principal is None or principal in self._met:
+            return
+        self._met = [principal, *self._met[: _MOST_MET - 1]]
+        for key in lists.servers():
+            if lists.catalog.upstreams[key].is_per_principal and key not in self._listed:
+                self._patient_until = anyio.current_time() + FIRST_LIST
                 self.ask(key)
 
     def consider(self, lists: PublishedLists) -> None:
@@ -116,6 +129,7 @@ class InventoryRefresher:
         found = await self._pool.list_first(upstream, caller)
         if found is None:
             return False
+        found = _of_principal(found, upstream, caller)
         offer = await self._keeper.read(self.offers.combined(upstream.key, found), upstream)
         self._warn_of(offer, upstream)
         try:
@@ -174,7 +188,10 @@ class InventoryRefresher:
         source = self._memory if upstream.source == REMIT else self._pool
         found = ServerLists()
         try:
-            if source is self._pool and self._asks_for_all(key, catalog):
+            if upstream.is_per_principal:
+                found = await self._offered_to_someone(upstream)
+                self._listed.add(key)
+            elif source is self._pool and self._asks_for_all(key, catalog):
                 found = await self._offered_to_all(upstream)
             else:
                 found = await source.list_all(upstream, parts=PARTS)
@@ -188,7 +205,7 @@ class InventoryRefresher:
             self._warned.pop(key, None)
             self._warn_of(offer, upstream)
         try:
-            await self._keeper.keep(offer, key, catalog)
+            await self._keeper.keep(_kept_part(offer, upstream), key, catalog)
             found.note_kept()
         except RemitError as error:
             _log.warning("could not store the tools of %s: %s", upstream.label, error)
@@ -202,11 +219,29 @@ class InventoryRefresher:
         self._asked_for_all.add(mark)
         return True
 
-    async def _offered_to_all(self, upstream: Upstream) -> ServerLists:
+    async def _offered_to_someone(self, upstream: Upstream) -> ServerLists:
+        """List the tools of a server with the credential of the latest principal that has one.
+
+        Its resources and prompts may be that principal's own, so they are not asked for.
+
+        Raises:
+            UpstreamError: no principal that was here is signed in to it, or it cannot be reached.
+        """
+        for principal in self._met:
+            try:
+                return await self._offered_to_all(upstream, principal, frozenset({"tools"}))
+            except NotSignedInError:
+                continue
+        raise NotSignedInError(f"`{upstream.label}` is listed once a caller is signed in to it")
+
+    async def _offered_to_all(
+        self, upstream: Upstream, principal: str | None = None, parts: frozenset[str] = PARTS
+    ) -> ServerLists:
         """List what a server offers to a client with all capabilities, in a session that ends at once."""
-        context = RelayRequestContext(f"lists of {upstream.label}")
+        context = RelayRequestContext(f"lists of {upstream.label}", principal)
         try:
-            return await self._pool.list_all(upstream, parts=PARTS, caller=context)
+            found = await self._pool.list_all(upstream, parts=parts, caller=context)
+            return _of_principal(found, upstream, context)
         finally:
             await self._pool.leave(context.session)
 
@@ -234,6 +269,18 @@ class InventoryRefresher:
         self._resting.discard(key)
         if key in self._askable:
             self.ask(key)
+
+
+def _of_principal(found: ServerLists, upstream: Upstream, caller: RequestContext) -> ServerLists:
+    """Keep apart what principals are offered, so that the list of one removes no tool of another."""
+    if not upstream.is_per_principal:
+        return found
+    return found._replace(offered_to=f"{caller.principal} {found.offered_to}")
+
+
+def _kept_part(offer: Offer, upstream: Upstream) -> Offer:
+    """Leave out what may belong to the principal whose credential was used."""
+    return replace(offer, extras=None) if upstream.is_per_principal else offer
 
 
 def _is_as_known(offer: Offer, catalog: EndpointCatalog) -> bool:

@@ -95,6 +95,10 @@ class Endpoint(Protocol):
         """Return the names of tools that are not for sessions with these capabilities."""
         ...
 
+    def meet(self, principal: str | None) -> None:
+        """Note who asks for lists: some servers can only be listed with a caller's credential."""
+        ...
+
     def list_for_all(self) -> None:
         """List what servers offer to any client, because the list is for all."""
         ...

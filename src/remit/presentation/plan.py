@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from remit.configuration.config_model import (
     OF_A_PROJECT,
+    PRINCIPAL,
     ConfigurationFile,
     PresentationOptions,
     Room,
@@ -180,7 +181,9 @@ def _of_projects(options: ServerOptions, projects: Iterable[str]) -> ServerOptio
     if any(projects):
         return options
     return options._replace(
-        prefix=options.prefix or None, inherit_env=False if options.inherit_env is False else None
+        prefix=options.prefix or None,
+        inherit_env=False if options.inherit_env is False else None,
+        credentials=options.credentials if options.credentials == PRINCIPAL else None,
     )
 
 

@@ -51,6 +51,20 @@ def missing(names: Sequence[str], upstream: Upstream) -> Failure:
     )
 
 
+def not_signed_in(upstream: Upstream, principal: str | None) -> Failure:
+    """Describe that a caller has no credential for a server that needs the caller's own."""
+    if principal is None:
+        return Failure(
+            reason="is used with the credential of its caller, and this caller has no name",
+            hint="connect through `remit serve --http` with a token, which names the caller",
+        )
+    return Failure(
+        reason="needs your own credential, and you are not signed in to it",
+        hint=f"run `{credential_command(upstream, principal)}`",
+        next_step=f"ask the user to sign in to `{upstream.label}`, then call it again",
+    )
+
+
 def secrets_of(expanded: Expanded, launch: Launch, environment: Mapping[str, str]) -> Iterator[str]:
     """Yield the secrets: expanded values, and those in the entry and the environment."""
     yield from expanded.values
@@ -155,6 +169,8 @@ def _lost(error: LostError, record: ProcessRecord, upstream: Upstream) -> tuple[
 
 def _refusal_hint(error: RefusedError, upstream: Upstream) -> str:
     status = error.status
+    if upstream.is_per_principal and (error.scope is not None or status in (401, 403)):
+        return f"set another credential: `{credential_command(upstream, 'NAME')}`"
     if error.scope is not None:
         return f"run `{_login(upstream)} --scope {shlex.quote(error.scope)}`"
     if status == 401:
@@ -168,9 +184,16 @@ def _login(upstream: Upstream) -> str:
     return shlex.join(("remit", "login", upstream.label))  # others choose the label
 
 
+def credential_command(upstream: Upstream, principal: str) -> str:
+    """Return the command that sets a credential for a server."""
+    return shlex.join(("remit", "credential", "set", upstream.label, "--for", principal))
+
+
 def _next_step(error: BaseException, upstream: Upstream) -> str | None:
     """Return what a model can do: have the user sign in, or wait."""
     if isinstance(error, RefusedError) and (error.scope is not None or error.status in (401, 403)):
+        if upstream.is_per_principal:
+            return f"ask the user for a new credential for `{upstream.label}`, then call it again"
         return f"ask the user to sign in with `{_login(upstream)}`, then call it again"
     return WAIT if isinstance(error, TimeoutError | LostError) else None
 

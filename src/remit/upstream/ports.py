@@ -5,7 +5,7 @@ edge.
 """
 
 import json
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
 from types import MappingProxyType
@@ -85,6 +85,30 @@ class UpstreamStatus(NamedTuple):
     protocol_version: str | None = None
     restarts: int = 0  # after a failure
     output: Sequence[str] = ()  # the last lines of stderr, without secrets
+
+
+_HEALTHIEST = (Health.UP, Health.STARTING, Health.IDLE, Health.DOWN, Health.BROKEN)
+
+
+def merged_statuses(statuses: Iterable[UpstreamStatus]) -> list[UpstreamStatus]:
+    """Report each upstream once, though several principals have sessions of their own with it."""
+    found: dict[Key, UpstreamStatus] = {}
+    for status in statuses:
+        before = found.get(status.key)
+        found[status.key] = status if before is None else _merged(before, status)
+    return list(found.values())
+
+
+def _merged(one: UpstreamStatus, other: UpstreamStatus) -> UpstreamStatus:
+    best = min(one, other, key=lambda each: _HEALTHIEST.index(each.health))
+    return best._replace(
+        sessions=one.sessions + other.sessions,
+        calls=one.calls + other.calls,
+        errors=one.errors + other.errors,
+        p50_ms=max(filter(None, (one.p50_ms, other.p50_ms)), default=None),  # of the slowest principal
+        p95_ms=max(filter(None, (one.p95_ms, other.p95_ms)), default=None),
+        restarts=one.restarts + other.restarts,
+    )
 
 
 class ServerLists(NamedTuple):

@@ -12,6 +12,7 @@ from remit.protocol.json_rpc import Params
 from remit.protocol.traffic import CallStatistics
 from remit.upstream.circuit_breaker import CircuitBreaker
 from remit.upstream.connect import HandshakeRequest
+from remit.upstream.credentials.credential_model import Credential
 from remit.upstream.failures import WAIT
 from remit.upstream.launch.launch_resources import LaunchResources
 from remit.upstream.messaging.demultiplexer import OnNotification
@@ -35,8 +36,10 @@ class Supervisor:
         tasks: TaskGroup,
         on_notification: OnNotification,
         idle: float,
+        credential: Credential | None = None,
     ) -> None:
         self.upstream = upstream
+        self.credential = credential  # of the one principal that all its sessions belong to
         self.statistics = CallStatistics()
         self._resources = resources
         self._tasks = tasks
@@ -55,6 +58,11 @@ class Supervisor:
         self._restarts = 0
         self._last_output: Sequence[str] = ()  # of the session that ended last
         self._lost_subscriptions: dict[SessionKey, set[str]] = {}
+
+    @property
+    def is_unused(self) -> bool:
+        """Whether it has no session."""
+        return not self._sessions
 
     def open_session(self, caller: RequestContext | None) -> UpstreamSession | None:
         """Return the open session for a caller, if there is one."""
@@ -194,7 +202,7 @@ class Supervisor:
         request = HandshakeRequest(self._resources.client, dict(capabilities), self._era)
         self._restarts += self._was_lost
         self._was_lost = False
-        session = self._sessions[key] = UpstreamSession(self.upstream, key, request)
+        session = self._sessions[key] = UpstreamSession(self.upstream, key, request, self.credential)
         self._tasks.start_soon(self._run, session)
         return session
 

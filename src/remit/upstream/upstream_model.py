@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from remit.configuration.config_model import ServerOptions
+from remit.configuration.config_model import PRINCIPAL, ServerOptions
 from remit.decision.declarations import Declaration, Key
 from remit.decision.launch import Launch
 from remit.decision.tool_names import tool_name
@@ -39,6 +39,8 @@ class Upstream:
     # Variables: all, the minimum, or the minimum and these. A project's server gets the minimum by default,
     # and so does a sandboxed one.
     inherits: bool | tuple[str, ...] = True
+    project: str | None = None  # the hash of the project that declares it
+    is_per_principal: bool = False  # used with the credential of its caller, and with no other
 
     @property
     def launch(self) -> Launch:
@@ -59,6 +61,7 @@ def upstream(declaration: Declaration, permit: StartPermit, *, deadline: float) 
         permit=permit,
         plugin=declaration.plugin,
         source=declaration.source,
+        project=declaration.project_hash,
         deadline=deadline,
         inherits=not (permit.is_projects or permit.sandbox is not None),
     )
@@ -66,10 +69,14 @@ def upstream(declaration: Declaration, permit: StartPermit, *, deadline: float) 
 
 def with_options(made: Upstream, options: ServerOptions) -> Upstream:
     """Apply the options of Remit's configuration to an upstream."""
+    is_per_principal = options.credentials == PRINCIPAL
+    # The user's variables may contain credentials of the machine.
+    inherits = made.inherits and not is_per_principal
     return replace(
         made,
+        is_per_principal=is_per_principal,
         sharing=None if options.sessions is None else Sharing(options.sessions),
-        inherits=made.inherits if options.inherit_env is None else options.inherit_env,
+        inherits=inherits if options.inherit_env is None else options.inherit_env,
         patience=options.deadline or PATIENCE,
     )
 

@@ -13,15 +13,24 @@ from remit.errors import UpstreamError
 from remit.protocol.broadcast import Broadcaster
 from remit.protocol.json_rpc import Answer, JsonRpcError, Params
 from remit.upstream.connect import silence_http_loggers
+from remit.upstream.credentials.caller_credential import find_credential
+from remit.upstream.credentials.credential_model import Credential
 from remit.upstream.launch.launch_resources import LaunchResources
 from remit.upstream.messaging.forwarding import FAULTS, forward, list_parts
 from remit.upstream.messaging.input_bridge import complete_input, is_input_required
 from remit.upstream.messaging.messages import ProtocolError, SessionExpiredError
-from remit.upstream.ports import RequestContext, ServerLists, UpstreamNotification, UpstreamStatus
+from remit.upstream.ports import (
+    RequestContext,
+    ServerLists,
+    UpstreamNotification,
+    UpstreamStatus,
+    merged_statuses,
+)
 from remit.upstream.supervisor import Supervisor
 from remit.upstream.upstream_model import Failure, Upstream
 from remit.upstream.upstream_session import IDLE, SessionKey, UpstreamSession
 
+MAX_SUPERVISORS = 2_000
 T = TypeVar("T")
 
 
@@ -33,7 +42,7 @@ class LiveUpstreamPool:
         self._tasks = tasks
         self._idle = idle
         self._broadcaster = Broadcaster[UpstreamNotification](_coalescing_key)
-        self._supervisors: dict[Key, Supervisor] = {}
+        self._supervisors: dict[tuple[Key, str], Supervisor] = {}  # with the principal, if it needs one
 
     async def request(
         self, upstream: Upstream, method: str, params: Params, caller: RequestContext
@@ -44,7 +53,7 @@ class LiveUpstreamPool:
             JsonRpcError: the upstream answers with an error.
             UpstreamError: it cannot be reached, or violates the protocol.
         """
-        supervisor = self._supervisor(upstream)
+        supervisor = await self._supervisor(upstream, caller)
         began = time.perf_counter()
         failed = True
         try:
@@ -68,7 +77,7 @@ class LiveUpstreamPool:
         Raises:
             UpstreamError: the upstream cannot be reached, or violates the protocol.
         """
-        supervisor = self._supervisor(upstream)
+        supervisor = await self._supervisor(upstream, caller)
 
         async def work(session: UpstreamSession) -> ServerLists:
             return await _listed(supervisor, session, parts)
@@ -81,7 +90,7 @@ class LiveUpstreamPool:
         Raises:
             UpstreamError: the upstream cannot be reached, or violates the protocol.
         """
-        supervisor = self._supervisor(upstream)
+        supervisor = await self._supervisor(upstream, caller)
         session = supervisor.open_session(caller)
         if session is not None and session.lists_stored_tools:
             return None
@@ -98,12 +107,12 @@ class LiveUpstreamPool:
         return self._broadcaster.listen()
 
     def statuses(self) -> list[UpstreamStatus]:
-        """Report the status of each upstream used so far."""
-        return [supervisor.status() for supervisor in self._supervisors.values()]
+        """Report the status of each upstream used so far; those of several principals are one."""
+        return merged_statuses(supervisor.status() for supervisor in self._supervisors.values())
 
     async def drop(self, keys: frozenset[Key]) -> None:
         """End the sessions of upstreams that are no longer available, or whose entry changed."""
-        dropped = [self._supervisors.pop(key) for key in keys if key in self._supervisors]
+        dropped = [self._supervisors.pop(each) for each in list(self._supervisors) if each[0] in keys]
         await _end(dropped, lambda _: True)
 
     def has_own(self, session: str) -> bool:
@@ -114,18 +123,42 @@ class LiveUpstreamPool:
         """End the upstream sessions that belong to a caller's session alone."""
         await _end([*self._supervisors.values()], lambda key: key.session == session)
 
-    def _supervisor(self, upstream: Upstream) -> Supervisor:
-        known = self._supervisors.get(upstream.key)
-        if known is not None and (known.upstream is upstream or known.upstream == upstream):
+    async def _supervisor(self, upstream: Upstream, caller: RequestContext | None) -> Supervisor:
+        """Return the supervisor of a server, which principals with credentials of their own do not share."""
+        if not upstream.is_per_principal:
+            return self._supervise(upstream, "", None)
+        principal = None if caller is None else caller.principal
+        try:
+            credential = await find_credential(self._resources, upstream, principal)
+        except UpstreamError:
+            known = self._supervisors.pop((upstream.key, principal or ""), None)
+            if known is not None:
+                self._tasks.start_soon(known.end)
+            raise
+        self._make_room()
+        return self._supervise(upstream, principal or "", credential)
+
+    def _make_room(self) -> None:
+        """Forget principals that are not connected, once there are many."""
+        if len(self._supervisors) >= MAX_SUPERVISORS:
+            unused = [
+                each for each, supervisor in self._supervisors.items() if each[1] and supervisor.is_unused
+            ]
+            for each in unused:
+                del self._supervisors[each]
+
+    def _supervise(self, upstream: Upstream, principal: str, credential: Credential | None) -> Supervisor:
+        known = self._supervisors.get((upstream.key, principal))
+        if known is not None and _is_current(known, upstream, credential):
             return known
-        if known is not None:  # its entry changed
+        if known is not None:  # its entry or the credential changed
             self._tasks.start_soon(known.end)
 
         def on_notification(method: str, params: Params) -> None:
             self._broadcaster.publish(UpstreamNotification(upstream.key, method, params))
 
-        found = Supervisor(upstream, self._resources, self._tasks, on_notification, self._idle)
-        self._supervisors[upstream.key] = found
+        found = Supervisor(upstream, self._resources, self._tasks, on_notification, self._idle, credential)
+        self._supervisors[upstream.key, principal] = found
         return found
 
     async def _forward(
@@ -187,6 +220,11 @@ async def _listed(supervisor: Supervisor, session: UpstreamSession, parts: froze
         raise supervisor.error(session.explain(error)) from None
     capabilities = session.key.capabilities
     return lists._replace(offered_to=capabilities, note_kept=lambda: session.note_kept(announced))
+
+
+def _is_current(known: Supervisor, upstream: Upstream, credential: Credential | None) -> bool:
+    is_same = known.upstream is upstream or known.upstream == upstream
+    return is_same and known.credential == credential
 
 
 def _coalescing_key(notification: UpstreamNotification) -> Hashable:

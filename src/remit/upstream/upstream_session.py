@@ -8,6 +8,7 @@ import anyio
 from remit.protocol.json_rpc import Params
 from remit.upstream.connect import HandshakeRequest, connect
 from remit.upstream.connection import Connection
+from remit.upstream.credentials.credential_model import Credential
 from remit.upstream.failures import explain, last_output
 from remit.upstream.launch.launch_resources import LaunchResources
 from remit.upstream.launch.ready_server import NotReadyError
@@ -31,8 +32,15 @@ class SessionKey(NamedTuple):
 class UpstreamSession:
     """A connection that its callers share."""
 
-    def __init__(self, upstream: Upstream, key: SessionKey, request: HandshakeRequest) -> None:
+    def __init__(
+        self,
+        upstream: Upstream,
+        key: SessionKey,
+        request: HandshakeRequest,
+        credential: Credential | None = None,
+    ) -> None:
         self._upstream = upstream
+        self._credential = credential
         self._request = request
         self._scope = anyio.CancelScope()
         self._record = ProcessRecord()
@@ -128,7 +136,7 @@ class UpstreamSession:
     async def _live(self, resources: LaunchResources, on_notification: OnNotification, idle: float) -> None:
         upstream = self._upstream
         try:
-            ready = resources.ready(upstream)
+            ready = resources.ready(upstream, self._credential)
         except NotReadyError as error:
             self.failure = error.failure
             raise LostError from None
@@ -145,7 +153,8 @@ class UpstreamSession:
             raise connection.demultiplexer.fault
 
     async def _keep(self, connection: Connection, idle: float) -> None:
-        if not connection.keeps_state:  # all callers share it, and it announces changes
+        # All callers share one that keeps no state, and it announces changes.
+        if not connection.keeps_state and not self._upstream.is_per_principal:
             idle = float("inf")
         while connection.demultiplexer.fault is None:
             rest = self.used_at + idle - anyio.current_time() if self.is_idle else idle

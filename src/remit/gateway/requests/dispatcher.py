@@ -204,6 +204,7 @@ class Dispatcher:
 
     async def _list_tools(self, request: ClientRequest, params: Params) -> Answer:
         session = request.session
+        self._endpoint.meet(request.principal)
         if session is None:  # the list must not depend on the client
             self._endpoint.list_for_all()
             return self._list("tools", await self._endpoint.tools(params))

@@ -170,15 +170,15 @@ class RelayRequestContext:
     """
 
     takes_input_required = False
-    principal = None
     bound_projects: frozenset[str] | None = frozenset()
     may_call = True
     may_approve = False
     capabilities = RELAYED
     log_level = None
 
-    def __init__(self, session: str) -> None:
+    def __init__(self, session: str, principal: str | None = None) -> None:
         self.session = session
+        self.principal = principal  # whose credential the server is asked with, if it needs one
 
     async def send_request(self, method: str, params: Params) -> Answer:  # noqa: ARG002 - part of the interface
         """Refuse: no client asked.

@@ -53,6 +53,9 @@ class MemoryEndpoint:
         """Return no names: all tools are for all clients."""
         return frozenset()
 
+    def meet(self, principal: str | None) -> None:
+        """Do nothing: no server needs a credential."""
+
     def list_for_all(self) -> None:
         """Do nothing: all tools are for all clients."""
 

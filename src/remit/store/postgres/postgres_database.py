@@ -308,6 +308,8 @@ def _settings(query: str, values: Mapping[str, Value]) -> dict[str, str]:
         wanted["remit.memory" if is_memory else "remit.project"] = (
             f"p:{project}" if is_memory else str(project)
         )
+    if values.get("principal") is not None and query.endswith("_credential"):
+        wanted["remit.principal"] = str(values["principal"])
     if values.get("reach") is not None:
         wanted["remit.reach"] = str(values["reach"])
     return wanted

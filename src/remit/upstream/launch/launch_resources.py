@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from remit.decision.launch import Transport
 from remit.protocol.json_rpc import Params
 from remit.upstream.connect import open_stdio_transport
+from remit.upstream.credentials.credential_model import Credential
 from remit.upstream.launch.ready_server import ReadyServer, make_ready
 from remit.upstream.transports.message_transport import TransportFactory
 from remit.upstream.transports.process import ProcessRecord
@@ -15,6 +16,7 @@ from remit.upstream.transports.watchdog import Watchdog
 from remit.upstream.upstream_model import Upstream
 
 if TYPE_CHECKING:  # it imports an HTTP client, which most servers do not need
+    from remit.upstream.credentials.principal_credentials import PrincipalCredentials
     from remit.upstream.transports.remote import RemoteConnector
 
 
@@ -27,15 +29,18 @@ class LaunchResources:
     client: Params  # Remit's `clientInfo`
     watchdog: Watchdog
     remote: "Callable[[], RemoteConnector]"  # loaded on first use
+    credentials: "Callable[[], PrincipalCredentials] | None" = (
+        None  # opened on first use; None: nobody has any
+    )
     own: Sequence[str] = ()  # Remit's own directories, which no sandbox shows
 
-    def ready(self, upstream: Upstream) -> ReadyServer:
+    def ready(self, upstream: Upstream, credential: Credential | None = None) -> ReadyServer:
         """Spend the permit of a server.
 
         Raises:
-            NotReadyError: the server has no permit, its sandbox is not possible, or variables are missing.
+            NotReadyError: a permit, a credential or variables are missing, or its sandbox is not possible.
         """
-        return make_ready(upstream, self.variables, self.home, self.own)
+        return make_ready(upstream, self.variables, self.home, self.own, credential)
 
     def open_transport(
         self, ready: ReadyServer, record: ProcessRecord

@@ -6,19 +6,21 @@ Processes, connections, header commands and sign-ins all take a `ReadyServer`, a
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from remit.decision.launch import Launch
 from remit.trust.server_sandbox import SandboxError
-from remit.upstream.failures import missing, secrets_of
+from remit.trust.start_permit import StartPermit
+from remit.upstream.credentials.credential_model import Credential
+from remit.upstream.failures import missing, not_signed_in, secrets_of
 from remit.upstream.launch.bubblewrap import SandboxBuilder, SandboxedCommand
 from remit.upstream.launch.server_environment import environment, users_variables
-from remit.upstream.launch.variable_expansion import Expanded, expand
+from remit.upstream.launch.variable_expansion import CREDENTIAL, Expanded, expand
 from remit.upstream.upstream_model import Failure, Upstream
 
 
 class NotReadyError(Exception):
-    """A server cannot be started: it has no permit, no sandbox is possible, or variables are missing."""
+    """A server cannot be started: a permit, a credential, a sandbox or variables are missing."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.reason)
@@ -51,18 +53,29 @@ class ReadyServer:
 
 
 def make_ready(
-    upstream: Upstream, variables: Mapping[str, str], home: str, own: Sequence[str] = ()
+    upstream: Upstream,
+    variables: Mapping[str, str],
+    home: str,
+    own: Sequence[str] = (),
+    credential: Credential | None = None,
 ) -> ReadyServer:
     """Expand exactly what the permit of a server contains; no sandbox shows Remit's `own` directories.
 
+    A server that is used with the credential of its caller is never ready without one.
+
     Raises:
-        NotReadyError: the server has no permit, its sandbox is not possible, or variables are missing.
+        NotReadyError: a permit, a credential or variables are missing, or its sandbox is not possible.
     """
     permit = upstream.permit
     if permit is None:
         raise NotReadyError(Failure(reason="may not be started", hint="`remit trust` shows why"))
     variables = variables if permit.is_projects else users_variables(variables)
-    expanded = expand(permit.launch, variables, workspace=permit.directory, home=home)
+    if not upstream.is_per_principal:
+        expanded = expand(permit.launch, variables, workspace=permit.directory, home=home)
+    elif credential is None:
+        raise NotReadyError(not_signed_in(upstream, None))
+    else:
+        expanded = _with_credential(permit, variables, home, credential.value)
     if expanded.missing:
         raise NotReadyError(missing(expanded.missing, upstream))
     within = expanded.launch.cwd
@@ -79,6 +92,37 @@ def make_ready(
             reason = f"cannot be started in its sandbox: {error.reason}"
             raise NotReadyError(Failure(reason=reason, hint=error.hint)) from None
     return ReadyServer(upstream=upstream, expanded=expanded, place=place, environment=given, sandbox=sandbox)
+
+
+def _with_credential(
+    permit: StartPermit, variables: Mapping[str, str], home: str, credential: str
+) -> Expanded:
+    """Expand a launch with the caller's credential, and with nothing that could stand for the machine's.
+
+    Raises:
+        NotReadyError: the entry does not say where the credential belongs, or exposes it.
+    """
+    launch = permit.launch
+    if launch.headers_helper is not None:
+        reason = "has a `headersHelper`, which would send the same credential for everyone"
+        raise NotReadyError(Failure(reason=reason, hint="remove it from the entry"))
+    expanded = expand(launch, variables, workspace=permit.directory, home=home, credential=credential)
+    if CREDENTIAL in expanded.missing:
+        reason = "has `${credential}` in its command or URL, which others can read"
+        raise NotReadyError(Failure(reason=reason, hint="move it to `env` or `headers` of the entry"))
+    if credential in expanded.values:
+        return expanded
+    if not launch.is_remote:
+        reason = "does not say where the credential of its caller belongs"
+        raise NotReadyError(Failure(reason=reason, hint="write `${credential}` into `env` of its entry"))
+    headers = {
+        name: value for name, value in expanded.launch.headers.items() if name.lower() != "authorization"
+    }
+    return replace(
+        expanded,
+        launch=replace(expanded.launch, headers={**headers, "Authorization": f"Bearer {credential}"}),
+        values=expanded.values | {credential},
+    )
 
 
 def _sandboxed(

@@ -20,6 +20,7 @@ class Expanded:
     values: frozenset[str]  # the inserted values, which must never be shown
 
 
+CREDENTIAL = "credential"  # `${credential}` stands for the caller's own
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _PATTERNS = {
     VariableSyntax.BRACES: rf"\$\{{({_NAME})\}}",
@@ -35,19 +36,27 @@ _PATTERNS = {
 }
 
 
-def expand(launch: Launch, variables: Mapping[str, str], *, workspace: str, home: str) -> Expanded:
-    """Expand a launch as its client does in a workspace."""
+def expand(
+    launch: Launch, variables: Mapping[str, str], *, workspace: str, home: str, credential: str | None = None
+) -> Expanded:
+    """Expand a launch as its client does in a workspace.
+
+    With a credential, `${credential}` stands for it in `env` and `headers`. Elsewhere, others could read it:
+    command lines and URLs are shown and logged.
+    """
     text = _text(launch, variables, workspace, home)
+    private = text if credential is None else text.knowing(CREDENTIAL, credential)
     done = replace(
         launch,
         command=text.fill(launch.command),
         args=tuple(map(text.fill, launch.args)),
-        env={name: text.fill(value) for name, value in launch.env.items()},
+        env={name: private.fill(value) for name, value in launch.env.items()},
         cwd=None if launch.cwd is None else text.fill(launch.cwd),
         url=text.fill(launch.url),
-        headers={name: text.fill(value) for name, value in launch.headers.items()},
+        headers={name: private.fill(value) for name, value in launch.headers.items()},
     )
-    return Expanded(launch=done, missing=tuple(dict.fromkeys(text.missing)), values=frozenset(text.values))
+    missing = tuple(dict.fromkeys((*text.missing, *private.missing)))
+    return Expanded(launch=done, missing=missing, values=frozenset(text.values | private.values))
 
 
 def unset(written: str, launch: Launch, variables: Collection[str]) -> list[str]:
@@ -77,14 +86,25 @@ class _Text:
     """Fills texts, and records missing variables and inserted values."""
 
     def __init__(
-        self, syntaxes: tuple[VariableSyntax, ...], variables: Mapping[str, str], places: Mapping[str, str]
+        self,
+        syntaxes: tuple[VariableSyntax, ...],
+        variables: Mapping[str, str],
+        places: Mapping[str, str],
+        always: str = r"(?!)",  # a pattern besides those of the client
     ) -> None:
+        self._syntaxes = syntaxes
         self._variables = variables
         self._places = places
         # One pattern for all syntaxes, so inserted values are never expanded again.
-        self._pattern = re.compile("|".join(f"(?:{_PATTERNS[syntax]})" for syntax in syntaxes) or r"(?!)")
+        patterns = (always, *(_PATTERNS[syntax] for syntax in syntaxes))
+        self._pattern = re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
         self.missing: list[str] = []
         self.values: set[str] = set()
+
+    def knowing(self, name: str, value: str) -> "_Text":
+        """Return one that also knows `${name}`, whatever the syntax of the client."""
+        known = {**self._variables, name: value}
+        return _Text(self._syntaxes, known, self._places, always=rf"\$\{{({name})\}}")
 
     def fill(self, text: str) -> str:
         """Insert variables; unknown ones stay as written."""

@@ -19,6 +19,7 @@ from pydantic import AnyUrl, PrivateAttr
 from remit.decision.launch import Launch, Transport
 from remit.errors import SignInError
 from remit.protocol.era import Era
+from remit.upstream.failures import credential_command
 from remit.upstream.launch.ready_server import NotReadyError, ReadyServer, make_ready
 from remit.upstream.messaging.messages import ProtocolError, UnreachableError, encode
 from remit.upstream.oauth.callback_page import LOOPBACK, CallbackPage, serve_callback_page
@@ -60,6 +61,11 @@ def ready_remote(upstream: Upstream, variables: Mapping[str, str], home: str) ->
         raise SignInError(
             f"`{upstream.label}` is not a remote server, so it needs no sign-in",
             hint=f"add its credentials to its entry in {upstream.source}",
+        )
+    if upstream.is_per_principal:
+        raise SignInError(
+            f"`{upstream.label}` is used with the credential of each caller, not with this machine's",
+            hint=f"run `{credential_command(upstream, 'NAME')}`",
         )
     try:
         return make_ready(upstream, variables, home)

@@ -41,7 +41,7 @@ class RemoteConnector:
         if launch.headers_helper is not None:
             headers.update(await run_headers_helper(ready))
         url = parse_url(launch.url)
-        async with open_http_client(headers, await self._auth(launch.url, headers)) as client:
+        async with open_http_client(headers, await self._auth(ready, headers)) as client:
             if launch.transport is Transport.SSE:
                 async with open_event_stream(client, url) as response:
 
@@ -59,7 +59,10 @@ class RemoteConnector:
 
                 yield make_http
 
-    async def _auth(self, url: str, headers: Mapping[str, str]) -> BearerAuth | None:
+    async def _auth(self, ready: ReadyServer, headers: Mapping[str, str]) -> BearerAuth | None:
+        if ready.upstream.is_per_principal:  # the stored tokens are the machine's
+            return None
+        url = ready.launch.url
         if any(name.lower() == "authorization" for name in headers):  # the entry authenticates itself
             return None
         token = await run_sync(self._tokens.load, url)

@@ -1,0 +1,133 @@
+"""Finds, sets and re-encrypts the credentials that principals have for upstream servers."""
+
+from collections.abc import Callable, Sequence
+from threading import Lock
+
+from remit.errors import CredentialError
+from remit.upstream.credentials.credential_keys import KeyFile, seal, unseal
+from remit.upstream.credentials.credential_model import (
+    Credential,
+    CredentialPlace,
+    CredentialRows,
+    SealedCredential,
+    check_value,
+    place_of,
+)
+from remit.upstream.upstream_model import Upstream
+
+_MOST_KEPT = 10_000
+
+
+class PrincipalCredentials:
+    """The credentials in a store, opened on first use; threads may share it."""
+
+    def __init__(self, open_rows: Callable[[], CredentialRows], keys: KeyFile) -> None:
+        self._open_rows = open_rows
+        self._keys = keys
+        self._rows: CredentialRows | None = None
+        self._follows = False
+        self._lock = Lock()
+        self._revision: object = None
+        self._kept: dict[CredentialPlace, Credential | None] = {}  # of this revision
+
+    def close(self) -> None:
+        """Close the store, if it was opened."""
+        with self._lock:
+            if self._rows is not None:
+                self._rows.close()
+            self._rows, self._kept = None, {}
+
+    def follow(self) -> None:
+        """Notice changes without asking the store each time, until closed."""
+        self._follows = True
+
+    def find(self, upstream: Upstream, principal: str) -> Credential | None:
+        """Return the credential of a principal for a server; None if there is none.
+
+        Raises:
+            CredentialError: it was set for another address or command, or cannot be decrypted.
+            StoreError: the store cannot be used.
+        """
+        place = place_of(upstream, principal)
+        with self._lock:
+            rows = self._opened()
+            revision = rows.revision()
+            if revision != self._revision or len(self._kept) > _MOST_KEPT:
+                self._revision, self._kept = revision, {}
+            if place not in self._kept:
+                self._kept[place] = self._read(rows, place)
+            return self._kept[place]
+
+    def all(self) -> Sequence[SealedCredential]:
+        """List the credentials, encrypted.
+
+        Raises:
+            CredentialError: they cannot be read.
+            StoreError: the store cannot be used.
+        """
+        with self._lock:
+            return self._opened().all()
+
+    def set(self, upstream: Upstream, principal: str, value: str, at: int) -> None:
+        """Store a credential for a server, replacing an earlier one.
+
+        Raises:
+            CredentialError: it cannot be sent or encrypted.
+            StoreError: the store cannot be used.
+        """
+        sealed = seal(check_value(value), place_of(upstream, principal), self._keys.encrypting(), at)
+        with self._lock:
+            self._opened().save(sealed)
+
+    def remove(self, principal: str, server: str | None = None) -> int:
+        """Remove the credentials of a principal, for one server or for all; return how many.
+
+        Raises:
+            CredentialError: they cannot be read or written.
+            StoreError: the store cannot be used.
+        """
+        with self._lock:
+            return self._opened().remove(principal, server)
+
+    def forget(self, project: str) -> None:
+        """Remove the credentials for servers of a project, by its hash.
+
+        Raises:
+            CredentialError: they cannot be read or written.
+            StoreError: the store cannot be used.
+        """
+        with self._lock:
+            self._opened().forget(project)
+
+    def rekey(self) -> int:
+        """Encrypt all credentials with the first key of the file; return how many had another one.
+
+        Raises:
+            CredentialError: a credential cannot be decrypted; those before it are done.
+            StoreError: the store cannot be used.
+        """
+        keys, done = self._keys.keys(), 0
+        with self._lock:
+            rows = self._opened()
+            for each in rows.all():
+                if each.key_id != keys[0].id:
+                    done += rows.reseal(each, seal(unseal(each, keys), each.place, keys[0], each.created_at))
+        return done
+
+    def _opened(self) -> CredentialRows:
+        if self._rows is None:
+            self._rows = self._open_rows()
+            if self._follows:
+                self._rows.follow()
+        return self._rows
+
+    def _read(self, rows: CredentialRows, place: CredentialPlace) -> Credential | None:
+        found = rows.find(place.principal, place.server, place.project)
+        if found is None:
+            return None
+        if found.place.target != place.target:
+            raise CredentialError(
+                f"the credential was set for another address or command of `{place.server}`",
+                hint="check the server's entry, then set the credential again",
+            )
+        return Credential(value=unseal(found, self._keys.keys()))
