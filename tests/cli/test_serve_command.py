@@ -2,13 +2,10 @@
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +16,9 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from support.forked_commands import fork_server
 from support.processes import SERVERS
 from support.sandbox import Sandbox
+from support.served_gateway import serving
 
 REMIT = [sys.executable, "-m", "remit"]
 
@@ -32,24 +29,6 @@ def shop(sandbox: Sandbox) -> Path:
     echo = {"command": sys.executable, "args": [str(SERVERS / "two_era_server.py"), "old"]}
     sandbox.write(sandbox.home / ".claude.json", {"mcpServers": {"echo": echo}, "projects": {}})
     return project
-
-
-@contextmanager
-def serving(sandbox: Sandbox, project: Path, *options: str) -> Generator[str]:
-    """Serve on HTTP, on a port that is free; gives the URL."""
-    command = fork_server().command("remit", "serve", "--http", "127.0.0.1:0", *options)
-    with subprocess.Popen(
-        command, cwd=project, env=sandbox.environment, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stderr is not None
-        line = process.stderr.readline()
-        found = re.search(r"http://\S+", line)
-        assert found, line + process.stderr.read()
-        try:
-            yield found[0]
-        finally:
-            process.terminate()
-            process.communicate(timeout=60)
 
 
 def text_of(result: object) -> str:

@@ -21,6 +21,7 @@ from remit.decision.scopes import Scope
 from remit.protocol.json_rpc import Answer, JsonRpcError, Params
 from remit.trust.server_sandbox import ServerSandboxes
 from remit.trust.start_permit import StartPermit, permit_start
+from remit.upstream.credentials.principal_credentials import PrincipalCredentials
 from remit.upstream.launch.launch_resources import LaunchResources
 from remit.upstream.oauth.token_store import FileTokenStore, TokenStore
 from remit.upstream.transports.remote import RemoteConnector
@@ -64,7 +65,10 @@ def upstream(launch: Launch, label: str = "speaking", *, directory: str = "/", *
 
 
 def launch_resources(
-    variables: Mapping[str, str], home: str = "/", tokens: TokenStore | None = None
+    variables: Mapping[str, str],
+    home: str = "/",
+    tokens: TokenStore | None = None,
+    credentials: PrincipalCredentials | None = None,
 ) -> LaunchResources:
     client = {"name": "remit", "version": "0"}
     stored = tokens or FileTokenStore("/nowhere")
@@ -74,15 +78,21 @@ def launch_resources(
         client=client,
         watchdog=Watchdog(),
         remote=lambda: RemoteConnector(stored),
+        credentials=None if credentials is None else lambda: credentials,
     )
 
 
 @asynccontextmanager
 async def open_pool(
-    variables: Mapping[str, str] | None = None, *, idle: float = 3_600, tokens: TokenStore | None = None
+    variables: Mapping[str, str] | None = None,
+    *,
+    idle: float = 3_600,
+    tokens: TokenStore | None = None,
+    credentials: PrincipalCredentials | None = None,
 ) -> AsyncGenerator[LiveUpstreamPool]:
     known = {"PATH": os.environ["PATH"], **(variables or {})}
-    async with open_upstream_pool(launch_resources(known, tokens=tokens), idle=idle) as pool:
+    resources = launch_resources(known, tokens=tokens, credentials=credentials)
+    async with open_upstream_pool(resources, idle=idle) as pool:
         yield pool
 
 

@@ -253,8 +253,8 @@ class InventoryRefresher:
         self._unusable[upstream.key] = unusable
 
     def _warn(self, key: Key, upstream: Upstream, error: UpstreamError) -> None:
-        """Log why a server does not answer, once per reason."""
-        if self._warned.get(key) != str(error):
+        """Log why a server does not answer, once per reason; callers learn by themselves who must sign in."""
+        if not isinstance(error, NotSignedInError) and self._warned.get(key) != str(error):
             self._warned[key] = str(error)
             _log.warning("could not list the tools of %s: %s", upstream.label, error)
 

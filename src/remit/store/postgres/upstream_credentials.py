@@ -1,5 +1,6 @@
 """Stores encrypted credentials of principals for upstream servers."""
 
+from base64 import b64decode, b64encode
 from typing import Any
 
 from remit.store.open_store import PATIENCE
@@ -40,7 +41,7 @@ class SqlCredentials:
 
     def reseal(self, before: SealedCredential, after: SealedCredential) -> bool:
         """Replace a credential by itself under another key; False if it changed meanwhile."""
-        values = {**_values(after), "sealed_before": before.sealed}
+        values = {**_values(after), "sealed_before": _text(before)}
         return bool(self._database.rows("reseal_credential", **values))
 
     def remove(self, principal: str, server: str | None) -> int:
@@ -52,12 +53,16 @@ class SqlCredentials:
         self._database.run("forget_credentials", of_project=project)
 
 
+def _text(credential: SealedCredential) -> str:
+    return b64encode(credential.sealed).decode()
+
+
 def _values(credential: SealedCredential) -> dict[str, Any]:
     place = credential.place
     return {
         **place._asdict(),
         "key_id": credential.key_id,
-        "sealed": credential.sealed,
+        "sealed": _text(credential),
         "at": credential.created_at,
     }
 
@@ -68,8 +73,8 @@ def _credential(
     target: str,
     project: str | None,
     key_id: str,
-    sealed: bytes,
+    sealed: str,
     created_at: int,
 ) -> SealedCredential:
     place = CredentialPlace(principal, server, target, project)
-    return SealedCredential(place, key_id, bytes(sealed), created_at)
+    return SealedCredential(place, key_id, b64decode(sealed), created_at)

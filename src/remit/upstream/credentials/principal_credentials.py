@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from threading import Lock
 
-from remit.errors import CredentialError
+from remit.errors import CredentialError, StoreUnavailableError
 from remit.upstream.credentials.credential_keys import KeyFile, seal, unseal
 from remit.upstream.credentials.credential_model import (
     Credential,
@@ -44,6 +44,8 @@ class PrincipalCredentials:
     def find(self, upstream: Upstream, principal: str) -> Credential | None:
         """Return the credential of a principal for a server; None if there is none.
 
+        Without the store, one that was used before still counts.
+
         Raises:
             CredentialError: it was set for another address or command, or cannot be decrypted.
             StoreError: the store cannot be used.
@@ -51,7 +53,12 @@ class PrincipalCredentials:
         place = place_of(upstream, principal)
         with self._lock:
             rows = self._opened()
-            revision = rows.revision()
+            try:
+                revision = rows.revision()
+            except StoreUnavailableError:
+                if place not in self._kept:
+                    raise
+                revision = self._revision
             if revision != self._revision or len(self._kept) > _MOST_KEPT:
                 self._revision, self._kept = revision, {}
             if place not in self._kept:

@@ -5,7 +5,7 @@ create table credentials (
     target text collate "C" not null, -- a digest of its URL or command
     project_hash text collate "C", -- of the project that declares the server
     key_id text collate "C" not null,
-    sealed bytea not null,
+    sealed text collate "C" not null, -- as base64
     created_at bigint not null,
     unique nulls not distinct (principal, server, project_hash)
 );
