@@ -668,6 +668,10 @@ def test_install_says_which_variables_it_does_not_record(ada: Ada) -> None:
         (["uninstall", "claude-code", "--yes"], "uninstall Remit"),
         (["forget", ".", "--yes"], "delete what is stored, with trust and accepted definitions"),
         (["token", "add", "x"], "create a token"),
+        (["credential", "set", "git", "--for", "x"], "set a credential"),
+        (["credential", "remove", "--for", "x"], "remove a credential"),
+        (["credential", "new-key"], "create a key"),
+        (["credential", "rekey"], "re-encrypt credentials"),
     ],
 )
 def test_an_agent_cannot_take_protection_away_in_passing(ada: Ada, words: list[str], act: str) -> None:

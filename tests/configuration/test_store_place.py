@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.configuration.store_place import store_place
+from remit.configuration.store_place import key_file, store_place
 from remit.errors import BadFileError, BadVariableError
 from remit.files.bounded_reader import Machine
 from support.sandbox import Sandbox
@@ -128,3 +128,13 @@ def test_an_invalid_store_is_a_mistake_in_the_file(sandbox: Sandbox, text: str) 
     found = registry.configuration.problems(registry.at(str(sandbox.project("shop"))).workspace)
     assert "expected" in json.dumps(found)
     registry.close()
+
+
+def test_the_key_file_is_named_as_the_store_is(tmp_path: Path) -> None:
+    assert key_file(machine(tmp_path)) is None
+    own(tmp_path, 'store_key_file = "~/remit.key"\n')
+    assert key_file(machine(tmp_path)) == str(tmp_path / "remit.key")
+    assert key_file(machine(tmp_path, REMIT_STORE_KEY_FILE="/run/key")) == "/run/key"
+    own(tmp_path, 'store_key_file = "remit.key"\n')
+    with pytest.raises(BadFileError, match=r"`store_key_file` in .*: expected an absolute path"):
+        key_file(machine(tmp_path))

@@ -189,3 +189,12 @@ def test_a_client_that_searches_by_itself_gets_remits_extra_tools_only_if_a_file
     assert planned().lists_extras
     assert not planned(chosen=searching).lists_extras
     assert planned((MACHINE, {"own_tools": ["why_tool"]}), chosen=searching).lists_extras
+
+
+def test_a_rule_about_credentials_also_holds_for_a_projects_server_of_that_name() -> None:
+    """It only narrows: without it, the server could be used with the machine's."""
+    plan = planned((MACHINE, {"servers": {"git": {"credentials": "principal"}}}))
+    assert plan.run("git", None, is_projects=True).credentials == "principal"
+    plan = planned((MACHINE, {"servers": {"git": {"credentials": "machine"}}}))
+    assert plan.run("git", None, is_projects=True).credentials is None
+    assert plan.run("git", None, is_projects=False).credentials == "machine"
