@@ -92,11 +92,11 @@ def revoke_token(name: str) -> None:
     require_person("revoke a token")
     with closing(open_tokens()) as tokens:
         is_revoked = tokens.revoke(name)
-    with closing(open_credentials()) as credentials:  # the next token of this name may be someone else's
-        removed = credentials.remove(name)
     if not is_revoked:
         sys.stderr.write(f"error: there is no token `{render.printable(name)}`\n")
         sys.exit(NOTHING_DONE)
+    with closing(open_credentials()) as credentials:  # the next token of this name may be someone else's
+        removed = credentials.remove(name)
     render.out(f"revoked {render.printable(name)}")
     if removed:
         render.out(f"removed its credentials for servers: {removed}")
