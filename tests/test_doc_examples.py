@@ -19,6 +19,7 @@ UNREAL = re.compile(r"[|…<>\[\]]|\.\.\.")  # stands for a choice or for someth
 NOT_RUN = {  # what they would do to this machine, or what they need of it
     "--watch": "runs until it is stopped",
     "approve": "asks about a call that waits",
+    "credential": "has tests of its own, and reads what a person types",
     "eval": "reads a folder of tools of the reader's own",
     "install": "has tests of its own, with the real clients",
     "login": "signs in to a server",
