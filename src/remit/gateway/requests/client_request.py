@@ -7,8 +7,9 @@ from remit.decision.roles import Role
 from remit.gateway.access.call_limits import CallLimiter
 from remit.gateway.requests.request_contexts import NO_CAPABILITIES, Channel, Notify
 from remit.gateway.requests.subscribers import Subscriber
+from remit.protocol.constants import ENVELOPE_KEYS
 from remit.protocol.era import Era
-from remit.protocol.json_rpc import Params
+from remit.protocol.json_rpc import Params, as_object
 
 
 class ClientSession:
@@ -48,3 +49,13 @@ class ClientRequest(NamedTuple):
     limiter: CallLimiter | None = None  # of its principal
     may_approve: bool = True  # whether its person may approve calls
     trace_headers: Mapping[str, str] = {}  # the trace context in the headers of HTTP
+
+
+def without_envelope(params: Params) -> Params:
+    """Remove the `_meta` members that are meant for Remit."""
+    meta = as_object(params.get("_meta"))
+    if ENVELOPE_KEYS.isdisjoint(meta):
+        return params
+    kept = {name: value for name, value in meta.items() if name not in ENVELOPE_KEYS}
+    rest = {name: value for name, value in params.items() if name != "_meta"}
+    return {**rest, "_meta": kept} if kept else rest

@@ -28,13 +28,13 @@ from remit.gateway.ports import (
     SessionView,
     ToolCounts,
 )
-from remit.gateway.requests.client_request import ClientRequest, ClientSession
+from remit.gateway.requests.client_request import ClientRequest, ClientSession, without_envelope
 from remit.gateway.requests.pending_elicitations import PendingElicitations
 from remit.gateway.requests.request_contexts import ClosedRequestContext, Notify
 from remit.gateway.requests.subscribers import Subscriber, Subscribers, notification
 from remit.gateway.transports.list_encoding import EncodedLists
 from remit.presentation.refusals import failure
-from remit.protocol.constants import ENVELOPE_KEYS, SUBSCRIPTION_KEY
+from remit.protocol.constants import SUBSCRIPTION_KEY
 from remit.protocol.era import Era
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
 from remit.protocol.tracing import Switch, TracedRequest
@@ -140,7 +140,7 @@ class Dispatcher:
     async def _answer(self, request: ClientRequest) -> Answer:
         era = DOWNSTREAM_ERAS[request.era]
         try:
-            answer = await self._handlers[request.method](request, _without_envelope(request.params))
+            answer = await self._handlers[request.method](request, without_envelope(request.params))
         except JsonRpcError as error:
             raise JsonRpcError(era.error_code(error.code), str(error), error.data) from None
         except RemitError as error:
@@ -393,13 +393,3 @@ def _limited(request: ClientRequest) -> Generator[None]:
 def _roots(directory: str) -> Answer:
     path = Path(directory)
     return {"roots": [{"uri": path.as_uri(), "name": path.name}]}
-
-
-def _without_envelope(params: Params) -> Params:
-    """Remove the `_meta` members that are meant for Remit."""
-    meta = as_object(params.get("_meta"))
-    if ENVELOPE_KEYS.isdisjoint(meta):
-        return params
-    kept = {name: value for name, value in meta.items() if name not in ENVELOPE_KEYS}
-    rest = {name: value for name, value in params.items() if name != "_meta"}
-    return {**rest, "_meta": kept} if kept else rest
