@@ -8,7 +8,7 @@ import pytest
 
 from remit.bootstrap import open_notifier
 from remit.decision.projects import identify
-from remit.errors import StoreError
+from remit.errors import StoreError, StoreUnreachableError
 from remit.gateway.endpoint import LiveEndpoint
 from remit.gateway.open_endpoint import EndpointResources, serve_endpoint
 from remit.gateway.ports import EndpointSpec
@@ -16,6 +16,7 @@ from remit.gateway.requests.call_metrics import CallMetrics
 from remit.memory.project_memory import Memory
 from remit.memory.scope_gate import TOOLS, memory_id
 from remit.policy.audit import CallQuery
+from remit.presentation.refusals import STORE_DOWN
 from remit.protocol.json_rpc import Answer, JsonRpcError
 from remit.upstream.offer_reader import read_offer
 from remit.upstream.ports import ServerLists
@@ -283,14 +284,21 @@ async def test_calls_of_it_are_counted_and_kept_in_the_audit(
         assert uses["mcp__remit-memory__save_session"] == 1
 
 
+@pytest.mark.parametrize(
+    ("error", "told_to_the_model"),
+    [
+        (StoreError("the disk is full"), "the disk is full"),
+        (StoreUnreachableError("PostgreSQL at db.internal cannot be reached"), STORE_DOWN),
+    ],
+)
 async def test_a_memory_that_cannot_be_opened_is_told_and_the_gateway_goes_on(
-    sandbox: Sandbox, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks, error: StoreError, told_to_the_model: str
 ) -> None:
-    reasons = ["the disk is full"]
+    reasons = [error]
 
     def open_memory(directory: str) -> Memory:
         if reasons:
-            raise StoreError(reasons.pop())
+            raise reasons.pop()
         return sandbox.memory_of(directory)
 
     means = EndpointResources(
@@ -305,7 +313,7 @@ async def test_a_memory_that_cannot_be_opened_is_told_and_the_gateway_goes_on(
     async with serve_endpoint(EndpointSpec(str(shop)), links, means) as served:
         refused = await save(served, shop)
         assert refused["structuredContent"]["code"] == "GRAPH_UNHEALTHY"
-        assert refused["structuredContent"]["message"] == "the disk is full"
+        assert refused["structuredContent"]["message"] == told_to_the_model
         assert told(await call(served, "git__log")) == "git did log"
         assert (await save(served, shop))["structuredContent"]["status"] == "saved"
 

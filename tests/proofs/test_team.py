@@ -20,7 +20,7 @@ import pytest
 
 from remit.errors import StoreUnavailableError
 from remit.files.checkout import locate
-from remit.gateway.endpoint import STORE_DOWN
+from remit.presentation.refusals import STORE_DOWN
 from remit.search.evaluation import percentile
 from remit.store.open_store import open_store
 from support.downstream import NEW, OLD, Downstream

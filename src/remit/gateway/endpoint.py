@@ -22,7 +22,7 @@ from remit.gateway.resource_routing import ResourceRouter
 from remit.memory.memory_server import instructions as about_memory
 from remit.presentation.app_metadata import is_for_model
 from remit.presentation.instructions import instructions
-from remit.presentation.refusals import failure
+from remit.presentation.refusals import STORE_DOWN, failure
 from remit.presentation.remit_tools import DEFINITIONS, OwnTool
 from remit.presentation.served_names import prefix
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
@@ -31,7 +31,6 @@ from remit.upstream.ports import RequestContext, UpstreamPool
 
 SCOPES = "remit/scopes"  # the extension that lists scopes, if the strategy has them
 SCOPE = "remit/scope"  # a key of `_meta`; `scope` among the parameters works too
-STORE_DOWN = "Remit's store cannot be used now; try again in a minute"
 _LIST_CHANGED = "/list_changed"
 _UPDATED = "notifications/resources/updated"
 _log = logging.getLogger("remit.gateway")

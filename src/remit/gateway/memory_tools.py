@@ -1,6 +1,7 @@
 """The memory tools as raw protocol messages, served along with other tools or alone."""
 
 import json
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from types import MappingProxyType
@@ -16,6 +17,7 @@ from remit.errors import (
     ScopeError,
     StoreError,
     StoreRefusedError,
+    StoreUnreachableError,
     UnknownArtifactError,
 )
 from remit.memory.memory_server import tool_definitions
@@ -23,6 +25,7 @@ from remit.memory.results import BatchSaveResult, SaveStatus
 from remit.memory.scope_gate import MAX_ID, TOOLS
 from remit.memory.value_checks import MAX_TEXT
 from remit.policy.approvals import Approval
+from remit.presentation.refusals import STORE_DOWN
 from remit.protocol.json_rpc import as_object
 from remit.text.foreign import clean_values
 
@@ -31,6 +34,7 @@ if TYPE_CHECKING:  # loaded when memory is first called
 
 Raw = dict[str, Any]
 Result = TypeVar("Result")
+_log = logging.getLogger(__name__)
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _REFUSED = frozenset({SaveStatus.BLOCKED_SCOPE, SaveStatus.FAILED})
 _FAILED_READS = frozenset({"failed", "timed_out"})
@@ -89,6 +93,7 @@ def _answer(memory: "Memory", name: str, arguments: Mapping[str, Any], bound: fr
     except RemitError as error:
         return result(_with_example(problem(error, as_object(arguments)), name), is_error=True)
     except Exception as error:  # an unexpected error must not stop the server
+        _log.exception("the memory tool %s failed", name)
         return result(_unexpected(error), is_error=True)
     found: Raw = asdict(made)  # pyright: ignore[reportArgumentType] - every tool returns a dataclass
     content: Raw = clean_values(found, MAX_TEXT)  # an import or another agent may have written it
@@ -107,7 +112,11 @@ def problem(error: RemitError, arguments: Mapping[str, Any] = _NOTHING) -> Raw:
     if isinstance(error, NotApprovedError):
         context["approval_id"] = error.approval_id
     code = next(code for sort, code in _CODES.items() if isinstance(error, sort))
-    return {"error": True, "code": code, "message": str(error), "context": context, "next_step": error.hint}
+    message, hint = str(error), error.hint
+    if isinstance(error, StoreUnreachableError):  # its address and how to repair it are for people
+        _log.warning("a memory tool needs the store: %s", error)
+        message, hint = STORE_DOWN, None
+    return {"error": True, "code": code, "message": message, "context": context, "next_step": hint}
 
 
 def _with_example(problem: Raw, tool: str) -> Raw:

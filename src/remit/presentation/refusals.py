@@ -19,6 +19,7 @@ META = "remit/refusal"
 APPROVAL_REQUIRED = "approval_required"
 DENIED = "denied"
 REFUSED = "refused"
+STORE_DOWN = "Remit's store cannot be used now; try again in a minute"
 _AFTER_A_NO = "Do not call it again unless the user asks for it."
 _LONGEST_REASON = 1_000  # characters
 _LONGEST_LINE = 300  # characters of what a server wrote

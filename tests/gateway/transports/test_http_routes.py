@@ -11,10 +11,11 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from remit.decision.projects import identify
-from remit.errors import AgentError
+from remit.errors import AgentError, StoreUnreachableError
 from remit.gateway.access.token_grants import Grant, digest
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.transports.host_check import HostCheck
+from remit.presentation.refusals import STORE_DOWN
 from support.http_gateway import ACCEPT, BLOG, SHOP, Gateway, gateway
 from support.stub_endpoint import StubEndpoint
 
@@ -369,6 +370,18 @@ def test_an_endpoint_that_cannot_be_opened_says_why_and_can_be_tried_again() -> 
         assert first.status_code == 404
         assert "known is `reviewer`" in first.text
         assert (await served.post("/a/x/mcp", HELLO)).status_code == 200
+
+    at(work, endpoint=endpoint)
+
+
+def test_an_endpoint_without_its_store_does_not_name_it() -> None:
+    def endpoint() -> StubEndpoint:
+        raise StoreUnreachableError("PostgreSQL at db.internal:5432 cannot be reached")
+
+    async def work(served: Gateway) -> None:
+        refused = await served.post("/mcp", HELLO)
+        assert refused.status_code == 503
+        assert refused.json()["error"]["message"] == STORE_DOWN
 
     at(work, endpoint=endpoint)
 

@@ -30,6 +30,7 @@ from remit.gateway.ports import EndpointSpec
 from remit.gateway.transports.endpoint_pool import EndpointPool
 from remit.gateway.transports.host_check import HostCheck
 from remit.gateway.transports.operations import Operations
+from remit.presentation.refusals import STORE_DOWN
 from remit.protocol.json_rpc import ErrorCode
 
 MAX_STATE_BYTES = 2**18
@@ -126,8 +127,11 @@ class GatewayApp:
         )
         try:
             served = await self._endpoints.at(spec, opener, most=most)
-        except (ServingError, StoreError) as error:
+        except ServingError as error:
             return _refusal(503, str(error))
+        except StoreError as error:  # its place and how to repair it are for people
+            _logger.warning("an endpoint cannot be opened: %s", error)
+            return _refusal(503, STORE_DOWN)
         except RemitError as error:  # an unknown agent or room of a granted project
             return _refusal(404, f"{error}; {error.hint}" if error.hint else str(error))
         await served.answer(scope, receive, send)
