@@ -7,10 +7,13 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from remit import settings
 from remit.configuration.store_place import StorePlace, store_place
+from remit.decision.projects import TEAM
+from remit.errors import TeamError
 from remit.files.bounded_reader import Machine, this_machine
 from remit.search.engine import SearchEngine
 
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
     from remit.states.state_service import StateService
     from remit.store.binary_vector_search import SignIndex
     from remit.store.ports import Clock, Store
+    from remit.store.postgres.team_store import SqlTeams
+    from remit.store.sql_store import SqlStore
     from remit.store.store_facts import StoreFacts
 
 
@@ -45,8 +50,20 @@ def open_registry() -> "Registry":
 
     machine = this_machine()
     store = open_store(store_place(machine).place)
-    engine = SearchEngine(machine.variables)
-    return Registry(store, ClientFiles(machine), open_states(store, machine), engine, now)
+    engine, teams = SearchEngine(machine.variables), teams_of(store)
+    return Registry(
+        store, ClientFiles(machine, teams=teams), open_states(store, machine, teams=teams), engine, now
+    )
+
+
+def teams_of(store: "SqlStore") -> "SqlTeams | None":
+    """Return the teams of a store that is shared; an SQLite file has none."""
+    if not settings.is_address(store.database.place):
+        return None
+    from remit.store.postgres.postgres_database import PostgresDatabase
+    from remit.store.postgres.team_store import SqlTeams
+
+    return SqlTeams(store.database) if isinstance(store.database, PostgresDatabase) else None
 
 
 def open_memory(directory: str = ".") -> "Memory":
@@ -57,12 +74,42 @@ def open_memory(directory: str = ".") -> "Memory":
         NoSuchDirectoryError: the directory does not exist.
         StoreError: the database cannot be used.
     """
-    from remit.files.checkout import locate
-
     machine = this_machine()
-    workspace = locate(directory)
+    workspace = _locate(directory, machine)
     place, queue = store_place(machine).place, os.path.join(data_directory(machine), MEMORY_QUEUE)
     return memory_at(place, queue, SearchEngine(machine.variables), workspace, now)
+
+
+def _locate(directory: str, machine: Machine) -> "Workspace":
+    """Find the workspace of a directory, or of a team's project."""
+    from remit.files.checkout import locate
+
+    place = store_place(machine).place
+    if not directory.startswith(TEAM) or not settings.is_address(place):
+        return locate(directory)
+    with closing(open_teams(place)) as teams:
+        return teams.locate(directory)
+
+
+def open_teams(place: str) -> "SqlTeams":
+    """Open the teams of a shared store.
+
+    Raises:
+        StoreError: the database cannot be used.
+        TeamError: the store is not shared.
+    """
+    if not settings.is_address(place):
+        raise TeamError(
+            "teams need a shared store in PostgreSQL, and this one is an SQLite file",
+            hint="set `store` in remit.toml or REMIT_STORE, see `remit store init --help`",
+        )
+    from remit.store.open_store import PATIENCE, require_driver
+
+    require_driver()
+    from remit.store.postgres.postgres_database import PostgresDatabase
+    from remit.store.postgres.team_store import SqlTeams
+
+    return SqlTeams(PostgresDatabase(place, patience=PATIENCE))
 
 
 def memory_at(
@@ -93,6 +140,7 @@ def open_states(
     machine: Machine,
     clock: "Clock | None" = None,
     now_ns: "Callable[[], int]" = time.time_ns,
+    teams: "SqlTeams | None" = None,
 ) -> "StateService":
     """Open the service for states and for Remit's own configuration."""
     from remit.configuration.configuration_service import ConfigurationService
@@ -101,7 +149,7 @@ def open_states(
     from remit.states.state_service import StateService
 
     clock = clock or now
-    configuration = ConfigurationService(store.states, TomlFiles(machine, now_ns=now_ns), clock)
+    configuration = ConfigurationService(store.states, TomlFiles(machine, now_ns=now_ns, teams=teams), clock)
     detectors = LocalDetectors(machine, now_ns=now_ns)
 
     def searches(client: str | None) -> bool:

@@ -25,6 +25,7 @@ RemitError
 ├── StateError                a state, or a value for it, is invalid
 │   └── UnknownStateError     the state is not declared
 ├── ServingError              the gateway cannot start, or cannot serve another endpoint
+├── TeamError                 a team, its project or its server does not exist or is invalid
 ├── TokenError                a token cannot be created, or the tokens cannot be read
 ├── ToolError                 a tool is invalid or failed
 │   ├── ArgumentsError        a tool does not accept the arguments of a call
@@ -165,6 +166,10 @@ class StateError(RemitError):
 
 class ServingError(RemitError):
     """The gateway cannot start, or cannot serve another endpoint."""
+
+
+class TeamError(RemitError):
+    """A team, its project or its server does not exist or is invalid."""
 
 
 class TokenError(RemitError):

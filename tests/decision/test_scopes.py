@@ -1,7 +1,8 @@
 import pytest
 
-from remit.decision.projects import Workspace
-from remit.decision.scopes import Scope, ancestors, in_scope, is_at_or_below
+from remit.decision.kinds import Kind
+from remit.decision.projects import Project, Workspace, team_workspace
+from remit.decision.scopes import Scope, ancestors, in_scope, is_at_or_below, strength
 from support.builders import BLOG, SHOP
 
 HERE = SHOP.project.hash
@@ -46,6 +47,30 @@ def test_a_plugin_row_is_in_scope_everywhere_or_in_its_project() -> None:
     assert in_scope(Scope.PLUGIN, None, None, SHOP)
     assert in_scope(Scope.PLUGIN, HERE, None, SHOP)
     assert not in_scope(Scope.PLUGIN, ELSEWHERE, None, SHOP)
+
+
+PAYMENTS, SEARCH = Project("team:payments", "a" * 16), Project("team:search", "b" * 16)
+API = team_workspace(Project("team:payments/api", "c" * 16), PAYMENTS)
+
+
+def test_a_team_row_is_in_scope_in_the_projects_of_its_team_only() -> None:
+    web = team_workspace(Project("team:payments/web", "d" * 16), PAYMENTS)
+    index = team_workspace(Project("team:search/index", "e" * 16), SEARCH)
+    assert in_scope(Scope.TEAM, PAYMENTS.hash, None, API)
+    assert in_scope(Scope.TEAM, PAYMENTS.hash, None, web)
+    assert not in_scope(Scope.TEAM, PAYMENTS.hash, None, index)
+    assert not in_scope(Scope.TEAM, PAYMENTS.hash, None, SHOP)
+    assert not in_scope(Scope.TEAM, None, None, SHOP)
+
+
+def test_the_servers_of_a_team_are_stronger_than_global_ones_and_weaker_than_those_of_the_project() -> None:
+    scopes = sorted(Scope, key=lambda scope: strength(Kind.MCP_SERVER, scope, None))
+    assert scopes.index(Scope.PROJECT) + 1 == scopes.index(Scope.TEAM) == scopes.index(Scope.GLOBAL) - 1
+
+
+def test_the_project_of_a_team_is_called_by_its_name() -> None:
+    assert API.project.short_name == "api"
+    assert (API.project.is_of_team, PAYMENTS.is_of_team, SHOP.project.is_of_team) == (True, False, False)
 
 
 def test_a_directory_whose_name_starts_alike_is_not_above() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from remit.decision.projects import Project, identify
+from remit.decision.projects import Project, Workspace, identify, team_workspace
 from remit.memory.scope_gate import (
     GATE,
     TOOLS,
@@ -110,6 +110,12 @@ def test_a_memory_is_named_after_its_folder_and_hash(path: str, id: str) -> None
 
 def test_an_agent_reaches_the_memory_of_its_project_and_the_shared_ones() -> None:
     here = identify("/code/shop")
-    assert reachable_memories(here, ()) == {memory_id(here)}
-    assert reachable_memories(here, ("team",)) == {memory_id(here), "team"}
-    assert reachable_memories(here, ("team", "*")) is None
+    shop = Workspace(here.path, here.path, here)
+    assert reachable_memories(shop, ()) == {memory_id(here)}
+    assert reachable_memories(shop, ("all",)) == {memory_id(here), "all"}
+    assert reachable_memories(shop, ("all", "*")) is None
+
+
+def test_an_agent_in_a_project_of_a_team_also_reaches_the_memory_of_the_team() -> None:
+    api, team = Project("team:payments/api", "0123456789abcdef"), Project("team:payments", "fedcba9876543210")
+    assert reachable_memories(team_workspace(api, team), ()) == {"api-01234567", "team-payments-fedcba98"}

@@ -213,7 +213,9 @@ def open_everywhere(patch: pytest.MonkeyPatch, address: str) -> None:
 
 
 _SCOPE_RULE = re.compile(r"\(t\.scope in \(.*?or t\.project_hash = %\(project\)s\)\)\)", re.S)
-_OF_PROJECT = re.compile(r"\b(?:\w+\.)?(?:project_hash|project) = %\(project\)s")
+_OF_PROJECT = re.compile(
+    r"\b(?:\w+\.)?(?:(?:project_hash|project) = %\(project\)s|(?:team_id|id) = %\(team\)s)"
+)
 
 
 class UnfilteredQueries(NamedQueries):

@@ -15,12 +15,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from remit.bootstrap import MEMORY_QUEUE, memory_at, open_states
+from remit.bootstrap import MEMORY_QUEUE, memory_at, open_states, teams_of
 from remit.cli.app import main
 from remit.configuration.config_model import ConfigurationLayer
 from remit.configuration.editable_file import EditableFile
 from remit.configuration.file_paths import editable_path
-from remit.decision.projects import Workspace
+from remit.decision.projects import TEAM, Workspace
 from remit.files.bounded_reader import Machine
 from remit.files.checkout import locate
 from remit.hooks.guarded_answer import BUSY, LATE
@@ -103,9 +103,10 @@ class Sandbox:
         self._bring_database()
         machine = self._machine()
         store = open_store(str(self.database))
-        states = open_states(store, machine, self._tick, self.now_ns)
-        engine = SearchEngine(self.variables)
-        return Registry(store, self.client_files(), states, engine, self._tick)
+        teams = teams_of(store)
+        states = open_states(store, machine, self._tick, self.now_ns, teams)
+        files = ClientFiles(machine, now_ns=self.now_ns, teams=teams)
+        return Registry(store, files, states, SearchEngine(self.variables), self._tick)
 
     def client_files(self) -> ClientFiles:
         """Return the clients' files on this machine."""
@@ -126,7 +127,8 @@ class Sandbox:
     def memory_of(self, directory: str) -> Memory:
         """Open the memory of the project that contains a directory."""
         self._bring_database()
-        workspace = locate(directory)
+        with self.registry() as registry:  # a team's project is not a directory
+            workspace = registry.at(directory).workspace if directory.startswith(TEAM) else locate(directory)
         queue = str(self.database.parent / MEMORY_QUEUE)
         return memory_at(str(self.database), queue, SearchEngine(self.variables), workspace, self._tick)
 

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from remit.decision.client_reports import CallOutcome
-from remit.decision.projects import Workspace, identify
+from remit.decision.projects import Workspace, identify, team_workspace
 from remit.policy.audit import AuditEntry, CallQuery
 from remit.usage.call_batch import CallBatch, read_batch
 from support.sandbox import Sandbox
@@ -21,6 +21,14 @@ def test_a_batch_is_read_as_it_was_written() -> None:
     entry = AuditEntry(5, "", "claude-code", None, None, "Bash", "visible", None, "done", 7, 2, 3)
     batch = CallBatch("id", 1, "claude-code", SHOP, [(("Bash", None), CallOutcome(call_id="c"))], [entry])
     assert read_batch(json.loads(json.dumps(batch.as_json()))) == batch
+
+
+def test_a_batch_of_a_teams_project_is_read_with_its_team_and_an_older_one_without() -> None:
+    api = team_workspace(identify("team:payments/api"), identify("team:payments"))
+    batch = CallBatch("id", 1, "claude-code", api, [], [])
+    written = json.loads(json.dumps(batch.as_json()))
+    assert read_batch(written).workspace.team == api.team
+    assert read_batch({**written, "workspace": written["workspace"][:3]}).workspace.team is None
 
 
 def test_audit_entries_are_divided_from_uses_first() -> None:

@@ -63,6 +63,7 @@ COMMANDS = {  # in the order of the help and the reference: location and summary
         "credentials.credential_commands.credential",
         "Manage the credentials of gateway users for servers.",
     ),
+    "team": ("team.team_commands.team", "Manage teams: their projects, servers and rules."),
     "store": ("store.store_commands.store", "Set up, copy, check and prune the store."),
     "names": ("names_commands.names", "Show or generate the tool names of a program's commands."),
     "eval": ("eval_command.evaluate", "Measure how good and how fast search is."),
@@ -82,7 +83,7 @@ GROUPS = {  # headings of the help
     "Run": ("serve", "approve", "demo"),
     "Advanced": (
         *("context", "suggest", "memory", "inspect", "audit"),
-        *("token", "credential", "store", "names", "eval", "forget"),
+        *("token", "credential", "team", "store", "names", "eval", "forget"),
     ),
 }
 HIDDEN = ("hook", "state")  # for programs, and the former name of `states`

@@ -16,7 +16,7 @@ from remit.cli.options import PROJECT
 from remit.clients.project_variables import take_back
 from remit.configuration.config_model import Strategy
 from remit.decision.policy_rules import Mode
-from remit.decision.projects import runs_headless
+from remit.decision.projects import TEAM, runs_headless
 from remit.errors import ServingError
 from remit.files.checkout import locate
 from remit.gateway.ports import EndpointSpec
@@ -156,7 +156,7 @@ def serve(
         start_tracing(os.environ, _say)
     # On HTTP, these variables belong to no client.
     is_headless = address is None and runs_headless(os.environ)
-    directory = os.path.abspath(project)
+    directory = project if project.startswith(TEAM) else os.path.abspath(project)
     is_installed = installed is not None and address is None
     spec = EndpointSpec(directory, client, agent, room, strategy, mode, is_headless, parents, is_installed)
     # Imported late: no other command needs the server.

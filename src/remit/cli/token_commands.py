@@ -35,9 +35,10 @@ def token() -> None:
 @click.option(
     "--project",
     "projects",
-    metavar="DIR",
+    metavar="DIR_OR_NAME",
     multiple=True,
-    help="Limit the token to this project; may be repeated. Default: every project.",
+    help="Limit the token to this project, a directory or the name of a team's project; may be repeated. "
+    "Default: every project.",
 )
 @click.option(
     "--agent",
@@ -62,7 +63,7 @@ def add_token(name: str, *, projects: tuple[str, ...], agents: tuple[str, ...], 
     if not _NAME.fullmatch(name):
         raise click.UsageError("a token name may have up to 64 letters, digits and . _ @ -")
     with open_registry() as registry:
-        found = dict.fromkeys(registry.at(directory).workspace.project for directory in projects)
+        found = dict.fromkeys(registry.projects.named(each) for each in projects)
     with closing(open_tokens()) as tokens:
         at = time.time_ns() // 1_000_000
         made = tokens.add(name, projects=[*found], agents=agents, role=Role(role), at=at)

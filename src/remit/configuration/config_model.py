@@ -20,6 +20,7 @@ class ConfigurationLayer(StrEnum):
 
     BUILTIN = "builtin"
     MACHINE = "machine"  # the user's, for all projects
+    TEAM = "team"  # of the projects of a team, in a shared store
     LOCK = "lock"  # a project's lock
     PROJECT = "project"  # shared in the repository
     LOCAL = "local"  # the user's own, next to the shared file

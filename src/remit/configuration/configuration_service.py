@@ -7,23 +7,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.configuration import retention_settings
+from remit.configuration.checks.file_problems import file_parser, owner_of, problem_row, problems_in
 from remit.configuration.config_model import (
-    KEY_SEPARATOR,
     OF_A_PROJECT,
     ConfigurationContent,
     ConfigurationFile,
     ConfigurationLayer,
-    ConfigurationMistake,
     LoadedFile,
     StoredConfiguration,
     StoredFile,
-    TomlDocument,
-    key_path,
 )
 from remit.configuration.file_parser import read
 from remit.configuration.layers import Trusted, combine, meant_here
@@ -108,7 +105,7 @@ class ConfigurationService:
     def current(self, workspace: Workspace) -> CurrentConfiguration:
         """Return the merged configuration, reading changed files again."""
         files = self._files.files(workspace)
-        inputs = {file.path: self._files.fingerprint(file) for file in files}
+        inputs = {file.path: self._files.fingerprint(file, workspace) for file in files}
         current = self._current.get(workspace.dir)
         try:
             trusted = self._store.trusted_parts(workspace)
@@ -173,12 +170,12 @@ class ConfigurationService:
         files = self._files.files(workspace)
         file = next(each for each in files if each.layer is layer and each.dir in (None, workspace.checkout))
         document = parse_draft(text)
-        rows = self._problems_in(file, document)
+        rows = problems_in(file, document)
         loaded = {each.file.path: each for each in current.loaded}
         if not rows:
             content = read(document.content)[0]
             before = loaded[file.path].content if file.path in loaded else ConfigurationContent()
-            rows = [_problem_row(file, document.places, each) for each in forbidden_changes(content, before)]
+            rows = [problem_row(file, document.places, each) for each in forbidden_changes(content, before)]
             loaded[file.path] = self._meant(LoadedFile(file, content, document.places), workspace)
         if rows:
             return DraftConfiguration(file, None, [Problem(*row) for row in rows])
@@ -230,7 +227,7 @@ class ConfigurationService:
         configuration = combine(loaded, trusted)
         self._store.keep_configuration(
             {
-                file.path: (read_now[file.path], file.layer in OF_A_PROJECT)
+                file.path: (read_now[file.path], owner_of(file, workspace))
                 for file in files
                 if read_now[file.path] != before.get(file.path) and (inputs[file.path] or file.path in before)
             },
@@ -263,7 +260,7 @@ class ConfigurationService:
         empty = StoredFile(file.path, fingerprint, _NOTHING, _NOTHING, _FLAWLESS)
         if text is None:
             return empty
-        problems = self._problems_in(file, text)
+        problems = problems_in(file, text)
         if problems and file.layer is ConfigurationLayer.LOCK:  # its last valid version may be outdated
             return empty._replace(content=_UNREAD, problems=_with(problems, _LOCKED))
         if before is not None and before.fingerprint and before.content != _UNREAD:
@@ -275,16 +272,6 @@ class ConfigurationService:
             consequence = _NEVER if file.layer in OF_A_PROJECT else _ALL
             return empty._replace(content=_UNREAD, problems=_with(problems, consequence))
         return empty._replace(content=json.dumps(text.content), places=json.dumps(text.places))
-
-    def _problems_in(self, file: ConfigurationFile, text: TomlDocument) -> list[tuple[str, str, str]]:
-        if text.problem:
-            return [(file.path, text.place, text.problem)]
-        content, mistakes = _parser(file)(text.content)
-        if not mistakes and _has_logic(content):
-            from remit.configuration.condition_rules import mistakes_in  # most files have no conditions
-
-            mistakes = mistakes_in(content)
-        return [_problem_row(file, text.places, each) for each in mistakes]
 
     def _problems(
         self,
@@ -301,7 +288,7 @@ class ConfigurationService:
             found.extend(mistakes_of(configuration))
         places = {each.file.path: each.places for each in loaded}
         return [
-            _problem_row(file, places.get(file.path, {}), each)
+            problem_row(file, places.get(file.path, {}), each)
             for file, each in found
             if file.path not in broken
         ]
@@ -309,7 +296,7 @@ class ConfigurationService:
     def _reconsider(self, workspace: Workspace) -> None:
         """Update the stored problems after a change in trust."""
         files = self._files.files(workspace)
-        inputs = {file.path: self._files.fingerprint(file) for file in files}
+        inputs = {file.path: self._files.fingerprint(file, workspace) for file in files}
         self._current.pop(workspace.dir, None)
         self._read(files, inputs, self._store.trusted_parts(workspace), workspace)
 
@@ -340,19 +327,9 @@ class ConfigurationService:
 def _load_stored(file: ConfigurationFile, kept: StoredFile) -> LoadedFile:
     if kept.content == _UNREAD:
         return LoadedFile(file, ConfigurationContent(), is_unread=True)
-    content, mistakes = _parser(file)(json.loads(kept.content))
+    content, mistakes = file_parser(file)(json.loads(kept.content))
     places: dict[str, list[int]] = json.loads(kept.places)
     return LoadedFile(file, ConfigurationContent() if mistakes else content, places)
-
-
-def _parser(
-    file: ConfigurationFile,
-) -> Callable[[object], tuple[ConfigurationContent, list[ConfigurationMistake]]]:
-    if file.layer is not ConfigurationLayer.LOCK:
-        return read
-    from remit.configuration.lock_file import read_lock  # most projects have no lock
-
-    return lambda content: read_lock(content) if content else (ConfigurationContent(), [])
 
 
 def _broken(files: Iterable[StoredFile]) -> frozenset[str]:
@@ -363,12 +340,6 @@ def _with(problems: Iterable[tuple[str, str, str]], consequence: str) -> str:
     return json.dumps([(source, place, f"{reason}; {consequence}") for source, place, reason in problems])
 
 
-def _has_logic(content: ConfigurationContent) -> bool:
-    return any(entry.implies for entry in content.states) or any(
-        entry.has_condition for entry in content.tools
-    )
-
-
 def remarks_about(
     current: CurrentConfiguration, tools: Iterable[Tool], memory_tools: Sequence[str]
 ) -> Iterator[ConfigurationFinding]:
@@ -377,24 +348,5 @@ def remarks_about(
 
     places = {each.file.path: each.places for each in current.loaded}
     for severity, file, mistake in remarks(current.loaded, tools, memory_tools):
-        row = _problem_row(file, places.get(file.path, {}), mistake)
+        row = problem_row(file, places.get(file.path, {}), mistake)
         yield ConfigurationFinding(severity, Problem(*row))
-
-
-def _problem_row(
-    file: ConfigurationFile, places: Mapping[str, Sequence[int]], mistake: ConfigurationMistake
-) -> tuple[str, str, str]:
-    """Format a mistake as a problem with position, keys, message and hint."""
-    path = mistake.path
-    while path and KEY_SEPARATOR.join(path) not in places:
-        path = path[:-1]
-    place = ""
-    if path:
-        line, column, inner_line, inner_column = places[KEY_SEPARATOR.join(path)]
-        if mistake.line and path == mistake.path:
-            column = mistake.column if mistake.line > 1 else inner_column + mistake.column - 1
-            line = inner_line + mistake.line - 1
-        place = f"line {line} column {column}"
-    keys = key_path(mistake.path)
-    hint = f" ({mistake.hint})" if mistake.hint else ""
-    return file.path, place, f"{keys}: {mistake.message}{hint}" if keys else f"{mistake.message}{hint}"

@@ -52,6 +52,10 @@ def machine_paths(machine: Machine) -> tuple[str, str]:
 def _all(workspace: Workspace, machine: Machine) -> Iterator[Found]:
     own, managed = machine_paths(machine)
     yield "machine", own, None
+    if workspace.team is not None:  # its projects have no files
+        yield "team", f"{workspace.team.path}/{SHARED}", None
+        yield "managed", managed, None
+        return
     yield "lock", os.path.join(workspace.checkout, LOCK), workspace.checkout
     for dir in reversed(ancestors(workspace.dir, up_to=workspace.checkout)):
         yield "project", os.path.join(dir, SHARED), dir

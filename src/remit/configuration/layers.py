@@ -159,6 +159,7 @@ class _Layers:
             ConfigurationLayer.LOCAL,
             ConfigurationLayer.PROJECT,
             ConfigurationLayer.MACHINE,
+            ConfigurationLayer.TEAM,
             None,
         ):
             try:

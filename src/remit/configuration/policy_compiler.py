@@ -46,6 +46,7 @@ from remit.decision.tool_names import MCP, MEMORY_SERVER, normalise
 
 _STRENGTHS = {
     ConfigurationLayer.MACHINE: RuleStrength.MACHINE,
+    ConfigurationLayer.TEAM: RuleStrength.MACHINE,
     ConfigurationLayer.MANAGED: RuleStrength.MANAGED,
 }
 _ANY = glob("*")
@@ -72,7 +73,7 @@ def compile_policy(loaded: Sequence[LoadedFile], trusted: Trusted) -> CompiledPo
         safety_rules=[item for each in loaded for item in _safety_rules(each, granted)],
         annotation_trust=[item for each in loaded for item in _annotation_trust(each)],
         ask_from=min(((LEVELS[word], origin) for word, origin in asked), default=None),
-        mode=_mode(loaded, ConfigurationLayer.MACHINE),
+        mode=_mode(loaded, ConfigurationLayer.MACHINE, ConfigurationLayer.TEAM),
         fixed_mode=_mode(loaded, ConfigurationLayer.MANAGED),
         changes=_changes(loaded),
         unread=ConfigLocation(unread[-1].path, "") if unread else None,
@@ -113,8 +114,8 @@ def _setting(loaded: LoadedFile, key: str) -> tuple[str, ConfigLocation]:
     return getattr(loaded.content, key), _origin(loaded, (key,))
 
 
-def _mode(loaded: Sequence[LoadedFile], layer: ConfigurationLayer) -> ModeSetting | None:
-    found = [_setting(each, "mode") for each in loaded if each.file.layer is layer and each.content.mode]
+def _mode(loaded: Sequence[LoadedFile], *layers: ConfigurationLayer) -> ModeSetting | None:
+    found = [_setting(each, "mode") for each in loaded if each.file.layer in layers and each.content.mode]
     return ModeSetting(Mode(found[-1][0]), found[-1][1]) if found else None
 
 

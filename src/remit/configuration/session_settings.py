@@ -33,7 +33,7 @@ def session_settings(loaded: Sequence[LoadedFile]) -> SessionSettings:
     """Merge the files: the machine's, reductions by the project, and the administrator's."""
     told = SessionSettings()
     for each in (
-        *_of(loaded, ConfigurationLayer.MACHINE),
+        *_of(loaded, ConfigurationLayer.MACHINE, ConfigurationLayer.TEAM),
         *_of(loaded, *OF_A_PROJECT),
         *_of(loaded, ConfigurationLayer.MANAGED),
     ):

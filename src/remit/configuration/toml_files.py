@@ -3,7 +3,8 @@
 import os
 import time
 from collections.abc import Callable, Sequence
-from typing import cast
+from hashlib import sha256
+from typing import Protocol, cast
 
 from remit.configuration.config_model import (
     ANY_PROJECT,
@@ -23,12 +24,25 @@ _PROJECT_LIMIT = 2**18  # bytes of a project's file
 _PROJECT_RULES = 1_000  # tables and list items in all sections of a project's file
 
 
+class TeamPolicies(Protocol):
+    """The rules of teams, in a shared store."""
+
+    def policy(self, workspace: Workspace) -> str: ...  # of its team; empty: none
+
+
 class TomlFiles:
     """The configuration files on this machine."""
 
-    def __init__(self, machine: Machine, *, now_ns: Callable[[], int] = time.time_ns) -> None:
+    def __init__(
+        self,
+        machine: Machine,
+        *,
+        now_ns: Callable[[], int] = time.time_ns,
+        teams: TeamPolicies | None = None,
+    ) -> None:
         self._machine = machine
         self._now_ns = now_ns
+        self._teams = teams  # None: the store is not shared
 
     def files(self, workspace: Workspace) -> list[ConfigurationFile]:
         """List the files of a workspace, weakest first."""
@@ -45,8 +59,11 @@ class TomlFiles:
         named = os.path.realpath(home + path[1:] if path.startswith("~") else path)
         return named in (workspace.checkout, workspace.project.path)
 
-    def fingerprint(self, file: ConfigurationFile) -> str:
+    def fingerprint(self, file: ConfigurationFile, workspace: Workspace) -> str:
         """Return the fingerprint of a file's current content."""
+        if file.layer is ConfigurationLayer.TEAM:
+            text = self._team_text(workspace)
+            return sha256(text.encode()).hexdigest() if text else ""
         return fingerprint(file.path, self._machine, now_ns=self._now_ns())
 
     def read(self, file: ConfigurationFile, workspace: Workspace) -> TomlDocument | None:
@@ -54,6 +71,9 @@ class TomlFiles:
         if file.path == os.devnull:  # `REMIT_CONFIG=/dev/null` means no file
             return None
         try:
+            if file.layer is ConfigurationLayer.TEAM:
+                text = self._team_text(workspace)
+                return parse_policy(text) if text else None
             within = () if file.dir is None else (workspace.checkout,)
             is_ruling = bool(within) and file.layer is not ConfigurationLayer.LOCK
             text = read_text(file.path, limit=_PROJECT_LIMIT if is_ruling else _LIMIT, within=within)
@@ -66,6 +86,20 @@ class TomlFiles:
             return TomlDocument(content, positions(text), may_grow=may_grow)
         except FileError as error:
             return TomlDocument(problem=error.reason, place=error.place)
+
+    def _team_text(self, workspace: Workspace) -> str:
+        return "" if self._teams is None else self._teams.policy(workspace)
+
+
+def parse_policy(text: str) -> TomlDocument:
+    """Parse the rules of a team.
+
+    Raises:
+        FileError: the text is too long, or is not TOML.
+    """
+    if len(text.encode()) > _LIMIT:
+        raise FileError(f"larger than {_LIMIT:,} bytes")
+    return TomlDocument(without_address(parse_toml(text)), positions(text))
 
 
 def _require_few(content: object) -> None:

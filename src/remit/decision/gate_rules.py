@@ -46,6 +46,7 @@ _IN_SCOPE = {
     Scope.DYNAMIC: GateResult(True, "dynamic: given to the client when it is started"),
     Scope.LOCAL: GateResult(True, "local: yours, in this project"),
     Scope.PROJECT: GateResult(True, "project: shared by the files of this directory or one above it"),
+    Scope.TEAM: GateResult(True, "team: shared by the projects of this team"),
     Scope.GLOBAL: GateResult(True, "global: applies in all your projects"),
     Scope.PLUGIN: GateResult(True, "plugin: installed for this project or everywhere"),
 }

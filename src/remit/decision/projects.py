@@ -8,16 +8,28 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import NamedTuple
 
+TEAM = "team:"  # starts the path of a team and of its projects; directories have absolute paths
+
 
 class Project(NamedTuple):
-    """The identity of a repository: the canonical root of its main checkout."""
+    """The identity of a repository: the canonical root of its main checkout.
+
+    A project of a team has a random hash and no directory; its path is `team:TEAM/NAME`.
+    """
 
     path: str
     hash: str
 
     @property
+    def is_of_team(self) -> bool:
+        """Whether an administrator created it for a team."""
+        return self.path.startswith(TEAM) and "/" in self.path
+
+    @property
     def short_name(self) -> str:
-        """The name used in URLs: the directory name with a part of the hash."""
+        """The name used in URLs: the directory name with a part of the hash, or a team project's name."""
+        if self.is_of_team:
+            return self.path.partition("/")[2]
         folder = self.path.replace("\\", "/").rstrip("/").rpartition("/")[2]
         plain = "".join(
             sign if sign.isascii() and (sign.isalnum() or sign in "._-") else "-" for sign in folder
@@ -31,6 +43,12 @@ class Workspace(NamedTuple):
     dir: str
     checkout: str  # root of the checkout that contains `dir`; a linked worktree has its own
     project: Project
+    team: Project | None = None  # the team of a team's project: its path is `team:TEAM`
+
+
+def team_workspace(project: Project, team: Project) -> Workspace:
+    """Return the workspace of a team's project, which has no files."""
+    return Workspace(dir=project.path, checkout=project.path, project=project, team=team)
 
 
 def identify(path: str) -> Project:

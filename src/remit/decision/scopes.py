@@ -17,12 +17,13 @@ class Scope(StrEnum):
     DYNAMIC = "dynamic"  # passed to the client at launch, for one session
     LOCAL = "local"
     PROJECT = "project"
+    TEAM = "team"  # shared by the projects of a team, in a shared store
     GLOBAL = "global"
     PLUGIN = "plugin"
 
 
 PRECEDENCE: dict[Kind, tuple[Scope, ...]] = {  # strongest first
-    Kind.MCP_SERVER: (Scope.MANAGED, Scope.DYNAMIC, Scope.LOCAL, Scope.PROJECT, Scope.GLOBAL),
+    Kind.MCP_SERVER: (Scope.MANAGED, Scope.DYNAMIC, Scope.LOCAL, Scope.PROJECT, Scope.TEAM, Scope.GLOBAL),
     Kind.SKILL: (Scope.MANAGED, Scope.GLOBAL, Scope.PROJECT, Scope.PLUGIN),
     Kind.SLASH_COMMAND: (Scope.MANAGED, Scope.GLOBAL, Scope.PROJECT, Scope.PLUGIN),
     Kind.SUBAGENT: (Scope.MANAGED, Scope.PROJECT, Scope.GLOBAL, Scope.PLUGIN),
@@ -40,6 +41,8 @@ def in_scope(scope: Scope, project_hash: str | None, dir: str | None, workspace:
     """Return whether a row with this scope, project and directory applies to a workspace."""
     if scope in (Scope.GLOBAL, Scope.MANAGED):
         return True
+    if scope is Scope.TEAM:
+        return workspace.team is not None and project_hash == workspace.team.hash
     owned = project_hash == workspace.project.hash
     if scope is Scope.PLUGIN:
         return owned or project_hash is None

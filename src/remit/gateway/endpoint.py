@@ -72,9 +72,7 @@ class LiveEndpoint:
             if not _differs_from_lock(catalog.servers[key], catalog.extras[key].instructions, lock)
         }
         has_memory = any(catalog.servers[key].source == REMIT for key in keys)
-        memory = (
-            about_memory(catalog.context.workspace.project, prefix(MEMORY_SERVER)) if has_memory else None
-        )
+        memory = about_memory(catalog.context.workspace, prefix(MEMORY_SERVER)) if has_memory else None
         told = instructions(self._lists.last.presentation, said, memory)
         return "\n\n".join(filter(None, (self._warning, told))) or None
 

@@ -133,7 +133,7 @@ class Inventory:
     def reachable_memories(self) -> frozenset[str] | None:
         """Return the memories that the endpoint may use; None: all."""
         shared = self._current().configured.configuration.memory_projects
-        return reachable_memories(self._context.workspace.project, shared)
+        return reachable_memories(self._context.workspace, shared)
 
     def target(self, name: str) -> ResolvedCall:
         """Find the target of a call by name, with the current decision about it."""

@@ -22,7 +22,7 @@ from remit.errors import (
 )
 from remit.memory.memory_server import tool_definitions
 from remit.memory.results import BatchSaveResult, SaveStatus
-from remit.memory.scope_gate import MAX_ID, TOOLS
+from remit.memory.scope_gate import MAX_ID, TOOLS, team_memories
 from remit.memory.value_checks import MAX_TEXT
 from remit.policy.approvals import Approval
 from remit.presentation.refusals import STORE_DOWN
@@ -46,6 +46,11 @@ class MemoryTools:
     def __init__(self, memory: "Memory") -> None:
         self._memory = memory
         self._turn = anyio.Lock()
+
+    @property
+    def of_team(self) -> frozenset[str]:
+        """The memory that the projects of a team share; empty for other projects."""
+        return team_memories(self._memory.workspace)
 
     def tools(self) -> list[Raw]:
         """Return the tool definitions, always in the same order."""

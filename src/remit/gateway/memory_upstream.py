@@ -98,11 +98,12 @@ async def call_memory(
 ) -> Answer:
     """Call a tool; if it needs approval and the client supports elicitation, ask the user at once.
 
-    A caller whose token is bound to projects reaches the memories of these; any other reaches those that the
-    endpoint does. The former cannot approve writes that all projects see; `remit approve` can.
+    A caller whose token is bound to projects reaches the memories of these and, at the endpoint of a team's
+    project, that of the team; any other reaches those that the endpoint does. The former cannot approve
+    writes that all projects see; `remit approve` can.
     """
     arguments = params.get("arguments")
-    bound = reachable if caller.bound_projects is None else caller.bound_projects
+    bound = reachable if caller.bound_projects is None else caller.bound_projects | tools.of_team
     answer = await tools.call(name, arguments, bound_projects=bound)
     id = as_object(as_object(answer["structuredContent"]).get("context")).get("approval_id")
     is_asked = caller.may_approve and can_elicit(caller.capabilities)

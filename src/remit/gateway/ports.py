@@ -3,8 +3,10 @@
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from remit.decision.projects import TEAM
 from remit.protocol.json_rpc import Answer, Params
 from remit.upstream.ports import RequestContext
 
@@ -50,6 +52,13 @@ class EndpointSpec(NamedTuple):
     is_headless: bool = False  # the client that started it has no terminal for prompts
     parents: tuple[str, ...] = ()  # the agents above the agent, nearest first
     is_installed: bool = False  # by an entry of `remit install`
+
+    @property
+    def roots(self) -> Answer:
+        """The directory in protocol terms, for servers; a team's project has none."""
+        path = Path(self.directory)
+        is_teams = self.directory.startswith(TEAM)
+        return {"roots": [] if is_teams else [{"uri": path.as_uri(), "name": path.name}]}
 
 
 class ToolCounts(NamedTuple):

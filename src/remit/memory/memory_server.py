@@ -18,12 +18,12 @@ from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.problems import Problem
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import MEMORY_SERVER, REMIT, server_name, tool_name
-from remit.memory.scope_gate import memory_id
+from remit.memory.scope_gate import memory_id, team_memories
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from remit.decision.projects import Project
+    from remit.decision.projects import Workspace
     from remit.decision.tools import Definition
     from remit.upstream.upstream_model import Offer, Upstream
 
@@ -99,10 +99,11 @@ def tool_definitions() -> Mapping[str, dict[str, Any]]:
         return json.load(file)
 
 
-def instructions(project: Project, prefix: str = "") -> str:
+def instructions(workspace: Workspace, prefix: str = "") -> str:
     """Tell a model which tools to call first and last; `prefix` comes before each tool name."""
+    team = "".join(f"The memory of its team has the project_id `{id}`. " for id in team_memories(workspace))
     return (
-        f"The memory of the project here has the project_id `{memory_id(project)}`. "
+        f"The memory of the project here has the project_id `{memory_id(workspace.project)}`. {team}"
         f"Start with {prefix}retrieve_context; end with {prefix}save_session."
     )
 

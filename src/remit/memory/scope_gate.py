@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from remit.decision.projects import Project
+from remit.decision.projects import Project, Workspace
 
 MAX_ID = 200  # characters in a project id or the name of a focus area
 EVERY_MEMORY = "*"  # as a shared memory
@@ -171,9 +171,15 @@ def bootstrap_call(project_id: str, focus: str | None = None) -> str:
     return f"save_session({json.dumps(given, ensure_ascii=False)})"
 
 
-def reachable_memories(project: Project, shared: Collection[str]) -> frozenset[str] | None:
-    """Return the memories that an agent in a project may use: its own and the shared; None: all."""
-    return None if EVERY_MEMORY in shared else frozenset({memory_id(project), *shared})
+def reachable_memories(workspace: Workspace, shared: Collection[str]) -> frozenset[str] | None:
+    """Return the memories that an agent may use: the project's, its team's and the shared; None: all."""
+    own = memory_id(workspace.project)
+    return None if EVERY_MEMORY in shared else frozenset({own, *team_memories(workspace), *shared})
+
+
+def team_memories(workspace: Workspace) -> frozenset[str]:
+    """Return the memory that the projects of a team share; empty for the project of a directory."""
+    return frozenset() if workspace.team is None else frozenset({memory_id(workspace.team)})
 
 
 def memory_id(project: Project) -> str:

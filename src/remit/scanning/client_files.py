@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from remit.clients import CLIENTS, load
+from remit.decision.projects import TEAM
+from remit.errors import UnknownProjectError
 from remit.files.bounded_reader import FileError, Machine, are_unchanged, read_text
 from remit.files.checkout import locate
 from remit.files.file_stamps import FileStamps
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from remit.decision.declarations import ClientReading, Declaration, Key
     from remit.decision.launch import Launch
     from remit.decision.projects import View, Workspace
+    from remit.scanning.ports import Teams
     from remit.trust.server_sandbox import OpenedPaths, Sandbox
     from remit.upstream.launch.launch_facts import LaunchFacts
 
@@ -25,20 +28,27 @@ _LINES_LIMIT = 16 * 2**20  # bytes of a file in which a line is looked for
 
 
 class ClientFiles:
-    """Reads the files of every supported client."""
+    """Reads the files of every supported client; for a team's project, what the shared store declares."""
 
-    def __init__(self, machine: Machine, *, now_ns: Callable[[], int] = time.time_ns) -> None:
+    def __init__(
+        self, machine: Machine, *, now_ns: Callable[[], int] = time.time_ns, teams: Teams | None = None
+    ) -> None:
         self._machine = machine
         self._now_ns = now_ns
+        self._teams = teams  # None: the store is not shared
         self.home = machine.home
         self.clients: Sequence[str] = tuple(CLIENTS)
 
     def locate(self, directory: str) -> Workspace:
-        """Find the workspace of a directory."""
+        """Find the workspace of a directory, or of a team's project `team:TEAM/NAME`."""
+        if self._teams is not None and self._is_of_team(directory):
+            return self._teams.locate(directory)
         return locate(directory)
 
     def canonical(self, path: str) -> str:
         """Return a path as it was stored; it may no longer exist."""
+        if self._is_of_team(path):
+            return path
         return os.path.realpath(os.path.expanduser(path))
 
     def exists(self, path: str) -> bool:
@@ -47,14 +57,23 @@ class ClientFiles:
 
     def is_unchanged(self, inputs: Mapping[str, str]) -> bool:
         """Tell whether all inputs still have these fingerprints."""
+        of_teams = {name: seen for name, seen in inputs.items() if self._is_of_team(name)}
+        if of_teams:
+            return all(self._team_fingerprint(name) == seen for name, seen in of_teams.items())
         return are_unchanged(inputs, self._machine, now_ns=self._now_ns())
 
     def stamps(self, inputs: Iterable[str]) -> FileStamps:
         """Stamp files and variables, to check cheaply and often whether they changed."""
-        return FileStamps(inputs, self._machine, now_ns=self._now_ns())
+        # The revision of the store tells whether a team changed.
+        files = (name for name in inputs if not self._is_of_team(name))
+        return FileStamps(files, self._machine, now_ns=self._now_ns())
 
     def read(self, view: View) -> ClientReading:
         """Read one client's files for a workspace."""
+        if self._teams is not None and view.workspace.team is not None:
+            from remit.scanning.team_servers import read_team  # imported late: few workspaces are of teams
+
+            return read_team(view, self._teams.servers(view.workspace))
         from remit.clients.parsing.client_reader import read_client  # imported late: files rarely change
 
         return read_client(load(view.client), view, self._machine, now_ns=self._now_ns())
@@ -63,6 +82,8 @@ class ClientFiles:
         """Collect facts about this machine for a diagnosis, without starting anything."""
         from remit.upstream.launch.machine_facts import collect_launch_facts
 
+        if workspace.team is not None:  # its servers start there
+            workspace = workspace._replace(dir=self.home)
         return collect_launch_facts(declarations, workspace, self._machine)
 
     def examine_sandboxes(self, facts: LaunchFacts, sandboxes: Mapping[Key, Sandbox | None]) -> LaunchFacts:
@@ -107,6 +128,18 @@ class ClientFiles:
         # Without an install record, the client's module need not be loaded.
         has_record = any(map(self.exists, record_paths(client, self._machine)))
         return has_record and load(client).leaves_servers(self._machine)
+
+    def _is_of_team(self, name: str) -> bool:
+        return self._teams is not None and name.startswith(TEAM)
+
+    def _team_fingerprint(self, path: str) -> str | None:
+        from remit.scanning.team_servers import servers_fingerprint  # imported late, as above
+
+        try:
+            workspace = self.locate(path)
+        except UnknownProjectError:
+            return None
+        return None if self._teams is None else servers_fingerprint(self._teams.servers(workspace))
 
 
 def _toml_line(text: str, keys: Sequence[str]) -> int:

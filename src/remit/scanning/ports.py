@@ -48,6 +48,14 @@ class Sources(Protocol):
     def leaves_servers(self, client: str) -> bool: ...  # to Remit, which starts them instead
 
 
+class Teams(Protocol):
+    """The teams in a shared store."""
+
+    def locate(self, name: str) -> Workspace: ...  # of a team's project
+
+    def servers(self, workspace: Workspace) -> Mapping[str, str]: ...  # entries as JSON, by name
+
+
 class Notifier(Protocol):
     """Reports changes at paths quickly, on a best-effort basis: it may miss some."""
 

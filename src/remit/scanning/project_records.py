@@ -38,6 +38,16 @@ class ProjectRecords:
             )
         return found
 
+    def named(self, name: str) -> Project:
+        """Return the project of a team with this name, else the project of a directory.
+
+        Raises:
+            NoSuchDirectoryError: the directory does not exist.
+            UnknownProjectError: `team:TEAM/NAME` does not exist.
+        """
+        found = (each for each in self.all() if each.is_of_team and each.short_name == name)
+        return next(found, None) or self._sources.locate(name).project
+
     def all(self) -> Sequence[Project]:
         """List the projects."""
         return self._store.projects()

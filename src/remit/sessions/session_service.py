@@ -180,7 +180,7 @@ class SessionService:
         context, listed = self._list_tools(context)
         plan = self._states.plan(context)
         served, alone = self._gateway_view(listed, context).presentation, direct_tools(listed, context)
-        memory = about_memory(context.workspace.project, prefix(MEMORY_SERVER))
+        memory = about_memory(context.workspace, prefix(MEMORY_SERVER))
         is_limited = plan.strategy is Strategy.AUTO and served.is_partial and plan.lists_unused
         return RequestCost(
             definitions=sum(tool.tokens or 0 for tool in alone),

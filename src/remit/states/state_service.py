@@ -11,6 +11,7 @@ from remit.configuration.config_model import base_dirs
 from remit.configuration.detector_kinds import DetectorKind
 from remit.configuration.file_parser import LOCATION, WORKFLOW
 from remit.configuration.merged_configuration import state_unlock
+from remit.decision.projects import TEAM
 from remit.decision.requirements import Dependencies
 from remit.decision.state_snapshot import Snapshot
 from remit.errors import StateError, UnknownStateError
@@ -143,7 +144,8 @@ class StateService:
         """List the files and directories that the configuration and the states depend on."""
         workspace = context.workspace
         current = self.configuration.current(workspace)
-        yield from (*current.inputs, *current.configuration.filters)
+        yield from (name for name in current.inputs if not name.startswith(TEAM))
+        yield from current.configuration.filters
         look = self._detectors.look(workspace)
         for state in current.configuration.states.values():
             if state.entry.detector is not None:

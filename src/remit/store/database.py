@@ -66,7 +66,8 @@ class Database(Protocol):
 def scope_parameters(workspace: Workspace) -> dict[str, str]:
     """Return the parameters of the `in_scope` fragment."""
     reach = json.dumps(ancestors(workspace.dir))
-    return {"project": workspace.project.hash, "workspace": workspace.dir, "reach": reach}
+    team = "" if workspace.team is None else workspace.team.hash
+    return {"project": workspace.project.hash, "workspace": workspace.dir, "reach": reach, "team": team}
 
 
 def view_parameters(view: View) -> dict[str, str]:

@@ -90,7 +90,7 @@ class StateStore(Protocol):
 
     def keep_configuration(
         self,
-        files: Mapping[str, tuple[StoredFile, bool]],
+        files: Mapping[str, tuple[StoredFile, str | None]],
         came_to: StoredConfiguration,
         workspace: Workspace,
         at: int,

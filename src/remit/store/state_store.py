@@ -26,7 +26,8 @@ class SqlStates:
     def files(self, sources: Iterable[str], workspace: Workspace) -> dict[str, StoredFile]:
         """Return the stored configuration files, by path."""
         listed = json.dumps(list(sources))
-        found = self._database.rows("configuration_files", sources=listed, project=workspace.project.hash)
+        owners = {"project": workspace.project.hash, "team": workspace.team.hash if workspace.team else ""}
+        found = self._database.rows("configuration_files", sources=listed, **owners)
         return {row[0]: StoredFile(*row) for row in found}
 
     def configuration(self, workspace: Workspace) -> StoredConfiguration | None:
@@ -35,17 +36,16 @@ class SqlStates:
 
     def keep_configuration(
         self,
-        files: Mapping[str, tuple[StoredFile, bool]],
+        files: Mapping[str, tuple[StoredFile, str | None]],
         came_to: StoredConfiguration,
         workspace: Workspace,
         at: int,
     ) -> None:
-        """Store files, each with whether it belongs to the project, and their merged configuration."""
+        """Store files, each with the project or team that it belongs to, and their merged configuration."""
         project = workspace.project
         with self._database.transaction():
             self._see(workspace, at)
-            for kept, is_of_project in files.values():
-                owner = project.hash if is_of_project else None
+            for kept, owner in files.values():
                 self._database.run("keep_configuration_file", project_hash=owner, **kept._asdict())
             self._database.run(
                 "keep_configuration",

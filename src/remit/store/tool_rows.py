@@ -23,6 +23,7 @@ _WIDTH = {
     Scope.LOCAL: 2,
     Scope.DYNAMIC: 2,
     Scope.PLUGIN: 2,
+    Scope.TEAM: 2,
     Scope.GLOBAL: 3,
     Scope.MANAGED: 3,
 }

@@ -117,7 +117,7 @@ def permit_start(
     if is_projects and trusts.get(declaration.key) != launch.digest:
         return None
     is_everywhere = declaration.scope is Scope.PLUGIN and declaration.project_hash is None
-    is_everywhere |= declaration.scope in (Scope.GLOBAL, Scope.MANAGED)
+    is_everywhere |= declaration.scope in (Scope.GLOBAL, Scope.MANAGED, Scope.TEAM)
     return StartPermit(
         launch,
         home if is_everywhere else workspace.dir,

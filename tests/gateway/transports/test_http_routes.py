@@ -10,7 +10,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from remit.decision.projects import identify
+from remit.decision.projects import Project, identify
 from remit.errors import AgentError, StoreUnreachableError
 from remit.gateway.access.token_grants import Grant, digest
 from remit.gateway.ports import EndpointSpec
@@ -410,3 +410,18 @@ def test_a_stateless_client_gets_errors_in_its_own_form() -> None:
         assert response.json()["error"]["code"] == types.METHOD_NOT_FOUND
 
     at(work)
+
+
+def test_the_project_of_a_team_is_reached_by_its_name_until_it_is_removed() -> None:
+    api = Project("team:payments/api", "0123456789abcdef")
+    gone = Project("team:payments/gone", "fedcba9876543210")
+
+    async def work(served: Gateway) -> None:
+        for path in ("/p/api/mcp", f"/p/{api.hash}/mcp", "/mcp"):
+            assert (await served.post(path, HELLO, authorization=CI)).status_code == 200
+        assert served.opened == [EndpointSpec("team:payments/api")]
+        for path in ("/p/gone/mcp", "/p/api/mcp", "/mcp"):
+            refused = await served.post(path, HELLO, authorization="Bearer token_of_late")
+            assert refused.status_code == 404
+
+    at(work, grants=[holder("ci", projects=(api,)), holder("late", projects=(gone,))], projects=(SHOP, api))

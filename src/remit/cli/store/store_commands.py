@@ -139,9 +139,9 @@ def _copied(done: "CopyResult") -> dict[str, object]:
 def _reading(place: str) -> "AbstractContextManager[TableAccess]":
     if is_address(place):
         require_driver()
-        from remit.store.maintenance.postgres_access import read_postgres
+        from remit.store.maintenance.postgres_access import read_whole_postgres
 
-        return closing(read_postgres(place))
+        return closing(read_whole_postgres(place))
     from remit.store.maintenance.sqlite_access import read_sqlite
 
     return closing(read_sqlite(place))

@@ -7,7 +7,6 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from hashlib import sha256
-from pathlib import Path
 from time import perf_counter
 from typing import Any, cast
 
@@ -67,7 +66,7 @@ class Dispatcher:
         self._endpoint = endpoint
         self._tasks = tasks
         self._endpoint_context = EndpointContext(
-            roots=_roots(opening.directory),
+            roots=opening.roots,
             # Endpoints never share upstream sessions, even for the same client.
             place=str((opening.directory, opening.agent, opening.room)),
             pending=PendingElicitations(tasks),
@@ -388,8 +387,3 @@ def _limited(request: ClientRequest) -> Generator[None]:
             told = f"Too many calls: {over.reason}; {over.next_step}"
             raise JsonRpcError(ErrorCode.INVALID_REQUEST, told)
         yield
-
-
-def _roots(directory: str) -> Answer:
-    path = Path(directory)
-    return {"roots": [{"uri": path.as_uri(), "name": path.name}]}

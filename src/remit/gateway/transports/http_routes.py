@@ -166,11 +166,14 @@ class GatewayApp:
 
     async def _project(self, name: str | None, principal: Principal | None) -> Project | None:
         usual = self._site.project
-        if name is None:
-            return usual if principal is None else principal.default_project(usual)
+        default = usual if principal is None else principal.default_project(usual)
+        if name is None and not default.is_of_team:
+            return default
         own = () if principal is None else principal.projects or ()
         stored = await anyio.to_thread.run_sync(self._site.projects)
-        return called(name, {usual, *own, *stored})
+        found = default if name is None else called(name, {usual, *own, *stored})
+        # A directory stays one, but the project of a team can be removed while tokens name it.
+        return None if found is not None and found.is_of_team and found not in stored else found
 
     async def _push(self, directory: str, request: Request) -> Response:
         """Store the states that an application reports."""

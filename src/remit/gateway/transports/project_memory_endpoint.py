@@ -34,7 +34,7 @@ class MemoryEndpoint:
         self._find_reachable = find_reachable
         self._tools = MemoryTools(memory)
         self._listing = PublishedList(self._tools.tools(), "all")
-        self.instructions: str | None = instructions(memory.workspace.project)
+        self.instructions: str | None = instructions(memory.workspace)
 
     @property
     def tool_counts(self) -> ToolCounts:
@@ -132,7 +132,7 @@ def serve(directory: str, openers: GatewayOpeners, say: Print) -> int:
 
 def _reachable(registry: Registry, workspace: Workspace) -> frozenset[str] | None:
     shared = registry.configuration.current(workspace).configuration.memory_projects
-    return reachable_memories(workspace.project, shared)
+    return reachable_memories(workspace, shared)
 
 
 @asynccontextmanager

@@ -32,8 +32,9 @@ class LocalDetectors:
         self._loaded: dict[str, Detect] = {}
 
     def look(self, workspace: Workspace) -> "LocalLook":
-        """Start a look at a workspace."""
-        return LocalLook(workspace, self._machine, self._now_ns, self._seconds, self._loaded)
+        """Start a look at a workspace; nothing of this machine tells of a team's project."""
+        look = LocalLook if workspace.team is None else _TeamLook
+        return look(workspace, self._machine, self._now_ns, self._seconds, self._loaded)
 
 
 class LocalLook:
@@ -121,6 +122,22 @@ class LocalLook:
     def _shown(self, env: Sequence[str]) -> Sequence[tuple[str, str]]:
         given = [(name, self._machine.variables.get(name)) for name in env]
         return [(name, value) for name, value in given if value and not may_be_secret(value, name)]
+
+
+class _TeamLook(LocalLook):
+    """A look at a team's project, which has no files: its states are pushed, or unknown."""
+
+    def detect(self, detector: Detector, bases: Sequence[str]) -> Observation:  # noqa: ARG002
+        return Observation(None, "a team's project has no files: push this state")
+
+    def basis(self, detector: Detector, bases: Sequence[str]) -> str | None:  # noqa: ARG002
+        return None
+
+    def places(self, detector: Detector, bases: Sequence[str]) -> Iterator[str]:  # noqa: ARG002
+        return iter(())
+
+    def variables(self, env: Sequence[str]) -> Mapping[str, object]:  # noqa: ARG002
+        return {"git": {}, "env": {}}
 
 
 def _load(name: str) -> Detect:

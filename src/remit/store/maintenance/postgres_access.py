@@ -9,7 +9,7 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-from remit.errors import StoreTooNewError, StoreUnavailableError
+from remit.errors import StoreRefusedError, StoreTooNewError, StoreUnavailableError
 from remit.store.maintenance.table_access import BATCH, Row, columns_of, storable
 from remit.store.maintenance.table_model import Table, tables
 from remit.store.postgres import postgres_schema
@@ -118,6 +118,22 @@ def read_postgres(address: str) -> PostgresAccess:
         connection.close()
         raise
     return PostgresAccess(address, connection)
+
+
+def read_whole_postgres(address: str) -> PostgresAccess:
+    """Open a store to copy it.
+
+    Raises:
+        StoreError: it cannot be used, has the schema of another version, or has teams, which are not copied.
+    """
+    opened = read_postgres(address)
+    if opened.connection.execute("select exists (select 1 from teams)").fetchall() == [(True,)]:
+        opened.close()
+        raise StoreRefusedError(
+            f"`{opened.place}` has teams, which a copy would leave out",
+            hint="move it with `pg_dump` and `pg_restore`",
+        )
+    return opened
 
 
 def write_postgres(address: str) -> PostgresAccess:

@@ -4,6 +4,7 @@
 (t.scope in ('global', 'managed')
  or (t.scope in ('local', 'dynamic') and t.project_hash = :project)
  or (t.scope = 'project' and t.project_hash = :project and t.dir in (select value from json_each(:reach)))
+ or (t.scope = 'team' and t.project_hash = :team)
  or (t.scope = 'plugin' and (t.project_hash is null or t.project_hash = :project)))
 
 -- fragment: known_here

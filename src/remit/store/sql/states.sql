@@ -2,7 +2,7 @@
 
 -- name: configuration_files
 select source, fingerprint, content, places, problems from configuration_files
-where source in (select value from json_each(:sources)) and (project_hash is null or project_hash = :project)
+where source in (select value from json_each(:sources)) and (project_hash is null or project_hash = :project or project_hash = :team)
 
 -- name: keep_configuration_file (every project)
 insert into configuration_files (source, project_hash, fingerprint, content, places, problems)
