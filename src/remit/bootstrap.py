@@ -190,7 +190,7 @@ def read_retention() -> "Retention":
     Raises:
         BadFileError: a file has mistakes.
     """
-    from remit.configuration.retention_settings import machine_retention
+    from remit.configuration.machine_files import machine_retention
 
     return machine_retention(this_machine())
 

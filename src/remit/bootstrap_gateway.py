@@ -12,6 +12,7 @@ from remit.configuration.store_place import key_file, store_place
 from remit.files.bounded_reader import this_machine
 
 if TYPE_CHECKING:
+    from remit.configuration.machine_files import MachineFiles
     from remit.files.bounded_reader import Machine
     from remit.gateway.access.token_grants import Tokens
     from remit.gateway.ports import Endpoint, EndpointSpec
@@ -44,6 +45,7 @@ def gateway_openers() -> "GatewayOpeners":
         upstream_pool=open_upstream_pool,
         endpoint=partial(open_endpoint, calls=calls),
         tokens=open_tokens,
+        machine_files=open_machine_files,
         session_seal=open_session_seal,
         status_files=open_status_files,
         calls=calls,
@@ -184,6 +186,13 @@ def open_key_file() -> "KeyFile":
 def _key_file(machine: "Machine") -> list[str]:
     found = key_file(machine)
     return [] if found is None else [found]
+
+
+def open_machine_files() -> "MachineFiles":
+    """Open the user's and the administrator's file."""
+    from remit.configuration.machine_files import MachineFiles
+
+    return MachineFiles(this_machine())
 
 
 def open_status_files() -> "StatusFiles":

@@ -3,9 +3,11 @@
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +175,21 @@ def test_with_an_issuer_it_wants_an_access_token_and_says_where_to_get_one(sandb
         assert "an access token of https://login.example.com is needed" in refused.text
         told = client.get(url.replace("/mcp", "/.well-known/oauth-protected-resource")).json()
         assert told["resource"] == url.removesuffix("/mcp")
+
+
+def test_whoever_can_write_to_the_store_cannot_name_an_issuer(sandbox: Sandbox) -> None:
+    project, file = shop(sandbox), sandbox.home / ".config/remit/remit.toml"
+    issuer = '[identity]\nissuer = "https://login.example.com"\naudience = "remit"\n'
+    sandbox.write(file, issuer)
+    sandbox.remit("policy", "check", cwd=project)
+    with closing(sqlite3.connect(sandbox.database)) as store, store:
+        change = "update configuration_files set content = replace(content, 'login', 'evil')"
+        assert store.execute(change).rowcount == 1
+    sandbox.write(file, issuer + "[identity]")  # invalid: elsewhere, the last version in the store counts
+    with serving(sandbox, project) as url, httpx2.Client() as client:
+        refused = client.post(url, json={})
+        assert refused.status_code == 401
+        assert 'message":"a token is needed' in refused.text
 
 
 def test_a_token_has_the_role_that_it_was_made_with(sandbox: Sandbox) -> None:

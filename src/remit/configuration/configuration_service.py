@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.configuration import retention_settings
 from remit.configuration.checks.file_problems import file_parser, owner_of, problem_row, problems_in
 from remit.configuration.config_model import (
     OF_A_PROJECT,
@@ -24,6 +23,7 @@ from remit.configuration.config_model import (
 )
 from remit.configuration.file_parser import read
 from remit.configuration.layers import Trusted, combine, meant_here
+from remit.configuration.machine_files import merged_retention
 from remit.configuration.merged_configuration import Configuration, TrustRequest, state_unlock
 from remit.configuration.policy_compiler import CompiledPolicy, compile_policy
 from remit.configuration.session_settings import SessionSettings, violations
@@ -236,7 +236,7 @@ class ConfigurationService:
                 problems=self._problems(configuration, loaded, trusted, _broken(read_now.values())),
                 transitions=list(configuration.transitions),
                 observes=tell(loaded).observes,
-                retention=retention_settings.merged(loaded),
+                retention=merged_retention(loaded),
             ),
             workspace,
             self._clock(),

@@ -221,6 +221,37 @@ def test_too_many_calls_per_minute_are_refused_with_the_time_to_wait(mode: str) 
     at(work, limits=CallLimits(calls_per_minute=2), grants=(holder("ci"),))
 
 
+def test_one_stream_does_not_subscribe_to_more_than_the_limits_allow() -> None:
+    async def work(served: Gateway, issuer: LocalIssuer) -> None:
+        async with client(served, issuer.token("grace")) as grace:
+            uris = [f"note://{number}" for number in range(10)]
+            async with grace.listen(tools_list_changed=True, resource_subscriptions=uris) as heard:
+                assert heard.honored.resource_subscriptions == uris[:3]
+            assert (await grace.call_tool("echo", {"text": "hi"})).is_error
+
+    at(work, limits=CallLimits(calls_per_minute=3))
+
+
+def test_one_principal_does_not_take_all_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("remit.gateway.transports.endpoint_pool.MAX_SESSIONS", 4)
+
+    async def work(served: Gateway, issuer: LocalIssuer) -> None:
+        mine, other = bearer(issuer.token("grace")), bearer("token_of_ci")
+        opened = [await served.post("/mcp", HELLO, **mine) for _ in range(3)]
+        assert [each.status_code for each in opened] == [200, 200, 503]
+        assert "you have too many open sessions" in opened[2].text
+        assert (await served.post("/mcp", HELLO, **other)).status_code == 200
+        async with client(served, issuer.token("grace")) as stateless:
+            assert (await stateless.list_tools()).tools
+        async with httpx2.AsyncClient(headers=mine) as http:
+            over = {"mcp-session-id": opened[0].headers["mcp-session-id"]}
+            assert (await http.delete(f"{served.url}/mcp", headers=over)).status_code == 200
+        while (await served.post("/mcp", HELLO, **mine)).status_code == 503:
+            await anyio.lowlevel.checkpoint()  # the session winds down
+
+    at(work, grants=(holder("ci"),))
+
+
 def test_one_principal_does_not_take_all_endpoints() -> None:
     async def work(served: Gateway, issuer: LocalIssuer) -> None:
         for room in ("a", "b", "c"):

@@ -136,6 +136,8 @@ async def test_a_session_that_its_client_ended_is_over(address: str) -> None:
         assert (await client.delete(f"{two.url}/mcp", headers=headers)).status_code == 200
         assert (await post(two, id)).status_code == 404
         assert (await client.delete(f"{two.url}/mcp", headers=headers)).status_code == 404
+        for spelling in (f"{id}=", f"{id[:9]}!{id[9:]}", f"{id[:9]} {id[9:]}"):
+            assert (await post(two, spelling)).status_code == 404
 
 
 async def test_a_session_with_a_server_of_its_own_ends_at_another_node(address: str) -> None:

@@ -309,7 +309,9 @@ class Dispatcher:
         subscriber = Subscriber(self._tasks, send, parts=frozenset(parts.values()))
         self.subscribers.add(subscriber)
         try:
-            subscriber.uris.update(await self._subscribe_all(wanted.get("resourceSubscriptions"), caller))
+            subscriber.uris.update(
+                await self._subscribe_all(wanted.get("resourceSubscriptions"), request, caller)
+            )
             granted: dict[str, Any] = dict.fromkeys(parts, True)
             if subscriber.uris:
                 granted["resourceSubscriptions"] = sorted(subscriber.uris)
@@ -323,13 +325,14 @@ class Dispatcher:
                 await self._unsubscribe_all(orphaned, ClosedRequestContext(caller.session, caller.principal))
         return {"_meta": meta}
 
-    async def _subscribe_all(self, uris: object, caller: RequestContext) -> set[str]:
-        """Subscribe to resources and return those that exist."""
+    async def _subscribe_all(self, uris: object, request: ClientRequest, caller: RequestContext) -> set[str]:
+        """Subscribe to resources and return those that exist, up to the limits of the principal."""
         found: set[str] = set()
         wanted = cast(list[object], uris) if isinstance(uris, list) else []
         for uri in (each for each in wanted if isinstance(each, str) and caller.may_call):
             try:
-                await self._endpoint.pass_on("resources/subscribe", {"uri": uri}, caller)
+                with _limited(request):
+                    await self._endpoint.pass_on("resources/subscribe", {"uri": uri}, caller)
                 found.add(uri)
             except (JsonRpcError, RemitError) as error:
                 _logger.debug("`%s` could not be subscribed to: %s", uri, error)

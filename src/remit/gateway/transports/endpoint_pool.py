@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, authorization_context
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from remit.errors import ServingError
@@ -18,12 +23,13 @@ from remit.gateway.requests.dispatcher import Dispatcher, open_dispatcher
 from remit.gateway.transports.list_splicing import ListSplicer
 from remit.gateway.transports.portable_sessions import PortableSessions
 from remit.gateway.transports.sdk_server import SdkServer
+from remit.protocol.json_rpc import ErrorCode
 
 if TYPE_CHECKING:
     from remit.gateway.transports.session_seal import SessionSeal
 
 MAX_ENDPOINTS = 64
-MAX_SHARE = 0.5  # of them, for one principal
+MAX_SHARE = 0.5  # of endpoints, and of the sessions of each, for one principal
 MAX_SESSIONS = 1000  # per endpoint
 IDLE = 1800.0  # seconds after which an unused session ends
 MAX_BODY = 4 * 2**20
@@ -55,7 +61,7 @@ class OpenEndpoint:
             max_sessions=MAX_SESSIONS,
             max_request_body_size=MAX_BODY,
         )
-        self._app: ASGIApp = self._sessions.handle_request
+        self._app: ASGIApp = self._admit
         if seal is not None:
             self._app = server.sessions = PortableSessions(self._app, seal, json.dumps(spec), MAX_BODY)
         self._requests = 0
@@ -80,6 +86,28 @@ class OpenEndpoint:
         finally:
             self._requests -= 1
             self.last_used = anyio.current_time()
+
+    async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, unless it opens a session and its principal has too many."""
+        user = scope.get("user")
+        if isinstance(user, AuthenticatedUser) and _opens_session(Headers(scope=scope)):
+            # The SDK has no public access to the owners of sessions.
+            owners = self._sessions._session_owners.values()  # pyright: ignore[reportPrivateUsage]
+            whose = authorization_context(user)
+            if sum(owner == whose for owner in owners) >= MAX_SESSIONS * MAX_SHARE:
+                await _refusal("you have too many open sessions")(scope, receive, send)
+                return
+        await self._sessions.handle_request(scope, receive, send)
+
+
+def _opens_session(headers: Headers) -> bool:
+    version = headers.get(MCP_PROTOCOL_VERSION_HEADER)
+    return "mcp-session-id" not in headers and (version is None or version in HANDSHAKE_PROTOCOL_VERSIONS)
+
+
+def _refusal(words: str) -> Response:
+    error = {"code": ErrorCode.INTERNAL_ERROR, "message": words}
+    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, status_code=503)
 
 
 class EndpointPool:

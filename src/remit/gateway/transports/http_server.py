@@ -74,7 +74,7 @@ def _serve(
     say: Print,
 ) -> int:
     tokens.follow()
-    projects = _Projects(openers, spec.directory)
+    projects = _Projects(openers)
     project, access = projects.at(spec.directory), projects.access()
     if not hosts.is_private and not tokens.grants() and access.identity is None:
         reached = next(name for name in (address.host, *allowed.hosts) if not is_loopback(name.lower()))
@@ -183,10 +183,9 @@ def allow_origins(app: ASGIApp, origins: Collection[str]) -> ASGIApp:
 class _Projects:
     """The projects in the registry, the access to them, and the states that applications push for them."""
 
-    def __init__(self, openers: GatewayOpeners, directory: str) -> None:
+    def __init__(self, openers: GatewayOpeners) -> None:
         self._open_registry = openers.registry
-        self._directory = directory
-        self._access = AccessSettings(is_complete=False)
+        self._files = openers.machine_files()
         self._known: Sequence[Project] = ()
         self._read_at = -_PROJECTS_SECONDS
 
@@ -204,18 +203,18 @@ class _Projects:
         return self._known
 
     def access(self) -> AccessSettings:
-        """Read who may use the gateway; without the store, as last known."""
-        with suppress(StoreUnavailableError), self._open_registry() as registry:
-            found = registry.configuration.current(registry.at(self._directory).workspace).configuration
-            known = registry.projects.all()
-            self._access = AccessSettings(
-                identity=found.identity,
-                memberships=with_projects(found.access, known),
-                unknown=unknown_projects(found.access, known),
-                limits=found.limits,
-                is_complete=found.is_complete,
-            )
-        return self._access
+        """Read who may use the gateway.
+
+        Not from the store: whoever can write to it must not be able to appoint anybody.
+        """
+        found, known = self._files.current(), self.known()
+        return AccessSettings(
+            identity=found.identity,
+            memberships=with_projects(found.access, known),
+            unknown=unknown_projects(found.access, known),
+            limits=found.limits,
+            is_complete=found.is_complete,
+        )
 
     def push_states(self, directory: str, states: Mapping[str, object]) -> None:
         """Store states that an application reports."""

@@ -20,6 +20,7 @@ from remit.gateway.transports.status_monitor import StatusMonitor
 from remit.upstream.ports import UpstreamPool
 
 if TYPE_CHECKING:  # loaded where they are opened
+    from remit.configuration.machine_files import MachineFiles
     from remit.gateway.access.token_grants import Tokens
     from remit.gateway.transports.session_seal import SessionSeal
     from remit.memory.project_memory import Memory
@@ -39,6 +40,7 @@ class GatewayOpeners(NamedTuple):
     upstream_pool: Callable[[], AbstractAsyncContextManager[UpstreamPool]]
     endpoint: Callable[[EndpointSpec, UpstreamPool], AbstractAsyncContextManager[Endpoint]]
     tokens: "Callable[[], Tokens]"
+    machine_files: "Callable[[], MachineFiles]"  # which say who may use the gateway
     session_seal: "Callable[[], AbstractContextManager[SessionSeal | None]]"  # of sessions that move
     status_files: Callable[[], StatusFiles]
     calls: CallMetrics  # of this process
