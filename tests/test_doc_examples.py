@@ -18,6 +18,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 UNREAL = re.compile(r"[|…<>\[\]]|\.\.\.")  # stands for a choice or for something left out
 NOT_RUN = {  # what they would do to this machine, or what they need of it
     "--watch": "runs until it is stopped",
+    "api": "a team's project, which needs a real PostgreSQL",
     "approve": "asks about a call that waits",
     "credential": "has tests of its own, and reads what a person types",
     "eval": "reads a folder of tools of the reader's own",
@@ -26,6 +27,7 @@ NOT_RUN = {  # what they would do to this machine, or what they need of it
     "names": "generates files from a program of the reader's own",
     "serve": "runs until it is stopped",
     "store": "has tests of its own, with a real PostgreSQL",
+    "team": "has tests of its own, with a real PostgreSQL",
     "uninstall": "has tests of its own, with the real clients",
     "web": "runs until it is stopped",
 }

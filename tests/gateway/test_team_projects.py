@@ -1,6 +1,7 @@
 """Gateways on one store serve the projects of teams alike, and no team sees anything of another."""
 
 import json
+import os
 import re
 from contextlib import closing
 from pathlib import Path
@@ -26,6 +27,10 @@ from support.teams import add_teams, set_policy
 
 pytestmark = [pytest.mark.anyio, needs_postgres]
 
+needs_conditions = pytest.mark.skipif(
+    os.environ.get("REMIT_TEST_STORE") == "postgres-without-filters",
+    reason="writes of memory, and this comparison, need the conditions of queries",
+)
 SECONDS = 60  # a slow day is no failure: the polls are off, so only a notification can tell
 API, WEB, INDEX = (Path(f"{TEAM}{name}") for name in ("payments/api", "payments/web", "search/index"))
 
@@ -169,6 +174,7 @@ async def test_no_team_sees_anything_of_another(sandbox: Sandbox, links: FakeLin
         assert "till" not in json.dumps(found["structuredContent"]).replace("open the till drawer", "")
 
 
+@needs_conditions
 async def test_a_team_can_read_and_write_its_memory_and_no_other_team_can(
     sandbox: Sandbox, address: str, links: FakeLinks
 ) -> None:
@@ -206,6 +212,7 @@ _INSERT = """insert into tools (
 ) values ('x', 'mcp_server', '{scope}', '{owner}', 's', 'mcp__s__*', 'f', 3, 1, 1)"""
 
 
+@needs_conditions
 async def test_the_rule_of_scopes_is_the_same_in_the_database_and_in_the_kernel(
     address: str,
 ) -> None:
