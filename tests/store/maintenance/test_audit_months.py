@@ -94,6 +94,7 @@ def test_a_node_can_only_append(shared: Shared) -> None:
             f"table {shared.months()[0]}",
             f"drop table {shared.months()[0]}",
             "select add_audit_month('2030-01-01')",
+            "insert into audit (id, recorded_at) values (7, 9223372036854775807)",  # in no month
         ):
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 node.execute(statement.encode())

@@ -23,6 +23,10 @@ _LOCK = 0x52656D69  # taken by whoever migrates
 _LEAST_VERSION = 160000
 _EXTENSION = "create extension vector schema public"
 _ROLE = f"create role {ROLE} nologin"
+_AUDIT_COLUMNS = (  # without `recorded_at`, so nobody can choose the month of an entry
+    "id, project_hash, called_at, endpoint, client, agent, principal, tool, verdict, gate, outcome, "
+    "duration_ms, bytes_in, bytes_out, chain"
+)
 _GRANT = f"grant {ROLE} to OWNER with admin option"
 
 Connection = psycopg.Connection[Any]
@@ -145,6 +149,8 @@ def _grant(connection: Connection) -> None:
         "grant select, insert, update, delete on all tables in schema {schema} to {role}",
         "revoke insert, update, delete on {schema}.schema_version from {role}",
         "revoke update, delete on {schema}.audit, {schema}.audit_anchors from {role}",  # append-only
+        "revoke insert on {schema}.audit from {role}",
+        f"grant insert ({_AUDIT_COLUMNS}) on {{schema}}.audit to {{role}}",
         "grant usage, update on all sequences in schema {schema} to {role}",
         "grant execute on all functions in schema {schema} to {role}",
     ):
