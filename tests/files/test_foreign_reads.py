@@ -39,6 +39,8 @@ OWN = {
     "store/postgres/postgres_address.py": "a file of the user's own configuration",
     "store/postgres/postgres_schema.py": "ships with Remit",
     "store/sqlite_database.py": "Remit's data",
+    "upstream/credentials/credential_file.py": "Remit's data",
+    "upstream/credentials/credential_keys.py": "a file of the user's own configuration",
     "upstream/oauth/token_store.py": "Remit's data",
 }
 

@@ -9,7 +9,11 @@ STEPS = {
     "ReadyServer": {"upstream/launch/ready_server.py"},
     "make_ready": {"upstream/launch/launch_resources.py", "upstream/oauth/sign_in.py"},
     "start_process": {"upstream/connect.py", "upstream/transports/header_command.py"},
-    "open_http_client": {"upstream/transports/remote.py", "upstream/oauth/sign_in.py"},
+    "open_http_client": {
+        "gateway/access/issuer_keys.py",  # fetches the keys of the issuer that the machine's file names
+        "upstream/oauth/sign_in.py",
+        "upstream/transports/remote.py",
+    },
 }
 # Whatever else runs programs or connects, and why that is no server of an entry.
 OTHERS = {
@@ -22,6 +26,7 @@ OTHERS = {
     "gateway/results/line_search.py": "searches in an interpreter of its own, which a time limit can end",
     "gateway/transports/http_server.py": "listens",
     "gateway/transports/socket_server.py": "listens",
+    "gateway/transports/store_wait.py": "listens",
     "hooks/guarded_answer.py": "answers in a child of its own, which a time limit can end",
     "hooks/hook_command.py": "goes on in the background after an answer",
     "install/own_command.py": "asks this interpreter whether it finds Remit, at install",
@@ -33,6 +38,7 @@ OTHERS = {
     "upstream/launch/bubblewrap.py": "asks bubblewrap whether it works here",
     "upstream/transports/http_client.py": "`open_http_client`",
     "upstream/transports/process.py": "`start_process`",
+    "upstream/transports/process_pipes.py": "`open_process`, for `start_process`",
     "upstream/transports/watchdog.py": "a script of Remit's, which ends the processes it is told of",
     "web/web_command.py": "opens the user's browser",
     "web/web_server.py": "listens",
