@@ -24,6 +24,10 @@ from remit.files.formats import parse_toml
         ('[tools.x]\nstats = ["a"]\n', "`stats` is not a known key (did you mean `states`?)"),
         ("[tools\n", "line 1"),
         ("#" * (2**20 + 1), "larger than 1,048,576 bytes"),
+        ('[identity]\nissuer = "https://login.example.com"\naudience = "remit"\n', "who uses the gateway"),
+        ('[[access]]\nprincipal = "eve"\nrole = "admin"\nprojects = ["*"]\n', "who uses the gateway"),
+        ("[limits]\ncalls_per_minute = 1\n", "who uses the gateway"),
+        ('[retention]\naudit = "1d"\n', "how long records are kept"),
     ],
 )
 def test_a_team_cannot_set_what_belongs_to_the_machines_of_nodes(text: str, told: str) -> None:

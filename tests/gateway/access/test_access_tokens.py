@@ -214,3 +214,12 @@ def test_the_address_of_keys_can_be_set() -> None:
     issuer = LocalIssuer()
     assert checked(issuer.token(), issuer, jwks=f"{issuer.issuer}/keys") == Claims("ada", ())
     assert issuer.asked == [f"{issuer.issuer}/keys"]
+
+
+@pytest.mark.parametrize("header", [b"[" * 40_000, b'{"alg":' + b"9" * 6_000 + b"}"], ids=["depth", "number"])
+def test_a_header_that_is_hard_to_parse_is_no_token(header: bytes) -> None:
+    async def work(keys: IssuerKeys) -> None:
+        token = f"{jwt.utils.base64url_encode(header).decode()}.e30.e30"
+        assert await check_token(token, keys) == InvalidToken("it is not a JSON Web Token")
+
+    with_keys(LocalIssuer(), work)

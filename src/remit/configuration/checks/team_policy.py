@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from remit.configuration.access_model import UNLIMITED
 from remit.configuration.checks.file_problems import problems_in
 from remit.configuration.config_model import (
     ConfigurationFile,
     ConfigurationLayer,
     ConfigurationMistake,
+    RetentionOptions,
     TomlDocument,
 )
 from remit.configuration.toml_files import parse_policy
@@ -52,5 +54,14 @@ def team_mistakes(content: ConfigurationContent) -> Iterator[ConfigurationMistak
         yield ConfigurationMistake(("memory", "projects"), "a team cannot open other memories", _HINT)
     if content.notifications is not None:
         yield ConfigurationMistake(("notifications",), "a team cannot set the notifications of nodes", _HINT)
+    for section, is_set in (
+        ("identity", content.identity is not None),
+        ("access", bool(content.access)),
+        ("limits", content.limits != UNLIMITED),
+    ):
+        if is_set:
+            yield ConfigurationMistake((section,), "a team cannot choose who uses the gateway", _HINT)
+    if content.retention != RetentionOptions():
+        yield ConfigurationMistake(("retention",), "a team cannot set how long records are kept", _HINT)
     if content.names_store:
         yield ConfigurationMistake(("store",), "a team cannot choose the store", _HINT)

@@ -41,7 +41,7 @@ async def check_token(token: str, keys: IssuerKeys) -> Claims | InvalidToken:
     """
     try:
         header = jwt.get_unverified_header(token)
-    except jwt.PyJWTError:
+    except (jwt.PyJWTError, RecursionError):  # older versions of the library parse any depth
         return InvalidToken("it is not a JSON Web Token")
     algorithm, kid = header.get("alg"), header.get("kid")
     if str(header.get("typ", "jwt")).lower() not in _TYPES:
