@@ -96,10 +96,11 @@ async def test_what_an_agent_reports_is_found_at_once_and_never_called(
     serves_not = "Remit does not serve it: call `{}` directly, if your client has it."
     async with endpoint(sandbox, links, shop) as served:
         await served.tools({})
-        await call(served, "report_available_tools", {"tools": reported})
-        hits = await discover(served, "look up")
+        known = await call(served, "report_available_tools", {"tools": reported})
+        assert not known.get("isError"), told(known)
+        hits = await discover(served, "look up a customer, a word, a secret or a status")
         found = [name for name, how in hits if how == serves_not.format(name)]
-        assert sorted(found) == ["Lexicon", "mcp__crm__find_customer"]
+        assert sorted(found) == ["Lexicon", "mcp__crm__find_customer"], hits
         assert not {"mcp__git__evil", "mcp__remit__git__status"} & dict(hits).keys()
         for name in found:
             answer = await call(served, "call_tool", {"name": name})
