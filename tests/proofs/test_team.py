@@ -25,7 +25,7 @@ from remit.search.evaluation import percentile
 from remit.store.open_store import open_store
 from support.downstream import NEW, OLD, Downstream
 from support.haproxy import HAPROXY
-from support.memory_calls import decision
+from support.memory_calls import decision, session
 from support.postgres import needs_postgres
 from support.team_nodes import EDITED, NODE, NODES, TEAMS, Team, team_nodes
 
@@ -165,11 +165,12 @@ class Client:
     async def remember(self) -> None:
         """Save a decision, and search the memory for those of both teams."""
         title, began = f"plan {self.number}-{self.turn} of {self.name}", time.monotonic()
-        given = {"decision": decision(title), "project_id": self.memory}
-        answer = await self.call("remit-memory__save_decision", **given)
+        answer = await self.save("decision", decision(title))
+        if answer is not None and status(answer) == "blocked_scope":  # several nodes may create it at once
+            await self.save("session", session())
+            answer = await self.save("decision", decision(title))
         if answer is not None:
-            said = json.loads(answer["content"][0]["text"])
-            is_kept = said.get("status") in KEPT
+            is_kept = status(answer) in KEPT
             if is_kept:
                 self.found.remembered.add(title)
             self.expect(is_kept or self.team.was_down(began, time.monotonic()), "memory writes", answer)
@@ -182,6 +183,9 @@ class Client:
                 is_found = id != self.memory or f"of {self.name}" in text
                 is_found |= self.team.was_down(began, time.monotonic()) or not self.found.remembered
                 self.expect(is_apart and is_found, "memory searches", answer)
+
+    async def save(self, kind: str, given: dict[str, object]) -> dict[str, Any] | None:
+        return await self.call(f"remit-memory__save_{kind}", **{kind: given, "project_id": self.memory})
 
     async def spend(self) -> None:
         """Request approval, answer it as a person would, and try to spend it twice at once."""
@@ -229,6 +233,11 @@ KEPT = ("saved", "partial", "pending_retry")  # `partial`: held for review
 def memory_id(team: Team, name: str) -> str:
     project = locate(str(team.project(name))).project
     return f"{name}-{project.hash[:8]}"
+
+
+def status(answer: dict[str, Any]) -> str | None:
+    """Return what became of a memory that was saved; None after an error."""
+    return json.loads(answer["content"][0]["text"]).get("status")
 
 
 def approve(team: Team, name: str, id: str) -> bool:
@@ -279,6 +288,7 @@ async def disturb(team: Team, began: float, seconds: float) -> None:
     team.nodes[1].send_signal(signal.SIGKILL)
     await asyncio.to_thread(team.nodes[1].wait)
     team.start(1)
+    await asyncio.wait_for(team.ready(1), PATIENCE)
     await at(0.5)
     start = time.monotonic()
     team.down = [(start, start + 3600)]

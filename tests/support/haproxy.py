@@ -20,6 +20,7 @@ defaults
   timeout connect 2s
   timeout client 1h
   timeout server 1h
+  timeout check 5s
   option redispatch
   retries 3
   retry-on conn-failure empty-response

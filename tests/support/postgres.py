@@ -213,9 +213,9 @@ def open_everywhere(patch: pytest.MonkeyPatch, address: str) -> None:
 
 
 _SCOPE_RULE = re.compile(r"\(t\.scope in \(.*?or t\.project_hash = %\(project\)s\)\)\)", re.S)
-_OF_PROJECT = re.compile(
-    r"\b(?:\w+\.)?(?:(?:project_hash|project) = %\(project\)s|(?:team_id|id) = %\(team\)s)"
-)
+_OF_PROJECT = re.compile(r"\b(?:\w+\.)?(?:project_hash = %\(project\)s|(?:team_id|id) = %\(team\)s)")
+_OF_MEMORY = re.compile(r"\b((?:\w+\.)?project) = %\(project\)s")
+_GLOBAL_OR_NOT = r"(\1 = '') = (%(project)s = '')"  # a project also sees what is global, but does not own it
 
 
 class UnfilteredQueries(NamedQueries):
@@ -223,7 +223,10 @@ class UnfilteredQueries(NamedQueries):
 
     def __getitem__(self, name: str) -> str:
         query = super().__getitem__(name)
-        return query if self.mark(name) else _OF_PROJECT.sub("true", _SCOPE_RULE.sub("true", query))
+        if self.mark(name):
+            return query
+        query = _OF_PROJECT.sub("true", _SCOPE_RULE.sub("true", query))
+        return _OF_MEMORY.sub(_GLOBAL_OR_NOT, query)
 
 
 def serve_without_filters() -> None:

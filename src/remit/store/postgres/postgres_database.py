@@ -32,6 +32,8 @@ _REFUSALS = (errors.ProgramLimitExceeded, errors.StatementTooComplex, psycopg.Da
 _SILENCE = 60.0  # seconds without an answer, besides those that a query may wait for other writers
 _LIMITS = ("statement_timeout", "idle_in_transaction_session_timeout")  # for a process that hangs or is gone
 _MEMORY = "memory_"  # its queries name a project of memory, not a repository
+_LOCKING = ("remit.project", "remit.memory")  # scopes whose transactions wait for each other
+_SHARED = "memory_root"  # every save reads the global home, so this must not wait for other projects
 
 
 def translate(query: str) -> str:
@@ -54,6 +56,7 @@ class PostgresDatabase:
         self._address = address
         self._patience = patience
         self._scope: dict[str, str] = {}  # settings of the transaction
+        self._locked: frozenset[str] = frozenset()  # the projects whose writers wait for the transaction
         self._seconds: float | None = None
         self._depth = 0
         self._tell: Callable[[], object] | None = None
@@ -139,17 +142,17 @@ class PostgresDatabase:
     def transaction(self) -> Generator[None]:
         """Run several queries atomically; transactions of one project wait for each other."""
         with self._translated_errors(), self._begun():
-            before = self._scope
+            before = self._scope, self._locked
             self._depth += 1
             try:
                 yield
             except BaseException:
-                self._scope = before  # a savepoint takes its settings back
+                self._scope, self._locked = before  # a savepoint takes its settings and locks back
                 raise
             finally:
                 self._depth -= 1
                 if not self._depth:
-                    self._scope = {}
+                    self._scope, self._locked = {}, frozenset()
 
     @contextmanager
     def time_limit(self, seconds: float) -> Generator[None]:
@@ -173,7 +176,9 @@ class PostgresDatabase:
         self._has_written |= _writes(query)
         with self._translated_errors():
             if self._depth:
-                yield self._scoped_cursor({**self._scope, "remit.everything": "", **wanted})
+                cursor = self._scoped_cursor({**self._scope, "remit.everything": "", **wanted})
+                self._lock(cursor, query, wanted)
+                yield cursor
                 return
             with self._begun():
                 try:
@@ -226,12 +231,18 @@ class PostgresDatabase:
                 sql.SQL("set_config({}, {}, true)").format(name, text) for name, text in changed.items()
             )
             cursor.execute(sql.SQL("select {}").format(calls))
-            if self._depth and "remit.project" in changed:  # writers of a project wait for each other
-                cursor.execute(
-                    "select pg_advisory_xact_lock(hashtextextended(%s, 0))", [changed["remit.project"]]
-                )
         self._scope = dict(wanted)
         return cursor
+
+    def _lock(self, cursor: psycopg.Cursor[Any], query: str, wanted: Mapping[str, str]) -> None:
+        """Wait for the other writers of a project, or of its memory, until the transaction ends."""
+        if query == _SHARED:
+            return
+        for name in _LOCKING:
+            key = wanted.get(name)
+            if key is not None and key not in self._locked:
+                cursor.execute("select pg_advisory_xact_lock(hashtextextended(%s, 0))", [key])
+                self._locked |= {key}
 
     def _reconnect(self) -> None:
         if not self.is_reachable():  # do not wait for a timeout that another connection waits for already
