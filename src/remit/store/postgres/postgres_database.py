@@ -79,7 +79,9 @@ class PostgresDatabase:
         From now on, the revisions are known without asking, and stay known while the database is down.
         """
         self._tell = tell
-        self._listener = revision_listener.follow(self._address, self._connect, _read_revisions, tell)
+        self._listener = revision_listener.follow(
+            self._address, self._connect, _read_revisions, merge_revisions, tell
+        )
         self._connection.is_down = self._is_down
 
     def is_reachable(self) -> bool:
@@ -328,6 +330,11 @@ def _settings(query: str, values: Mapping[str, Value]) -> dict[str, str]:
 
 def _read_revisions(connection: "psycopg.Connection[Any]") -> dict[str, int]:
     return dict(connection.execute(_sql("revisions")).fetchall())
+
+
+def merge_revisions(connection: "psycopg.Connection[Any]") -> None:
+    """Merge the numbers of connections that have ended into one row; their sums stay."""
+    connection.execute(_sql("merge_revisions"))
 
 
 @cache

@@ -21,20 +21,24 @@ from remit.store.postgres.answering_connection import AnsweringConnection
 CHANNEL = "remit"
 POLL = 3.0  # seconds between two reads of the revisions while nothing is notified
 SILENCE = 4.0  # seconds without an answer after which the database counts as down
+_MERGE = 60.0  # seconds between two merges of what ended connections wrote
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 1.0  # seconds before the next attempt to connect
 _log = logging.getLogger("remit.store")
 
 Connect = Callable[[], AnsweringConnection]
 ReadRevisions = Callable[[psycopg.Connection[Any]], Mapping[str, int]]  # by parts of the store
+MergeRevisions = Callable[[psycopg.Connection[Any]], object]
 Tell = Callable[[], object]  # called from the listener's thread
 
 
 class RevisionListener:
     """The latest revisions of one database, kept up to date by a thread while anyone follows them."""
 
-    def __init__(self, connect: Connect, read: ReadRevisions) -> None:
+    def __init__(self, connect: Connect, read: ReadRevisions, merge: MergeRevisions) -> None:
         self._connect = connect
         self._read_revisions = read
+        self._merge_revisions = merge
+        self._merge_at = 0.0
         self._followers: list[Tell] = []
         self._is_stopped = threading.Event()
         self._woken, self._wake = socket.socketpair()
@@ -88,6 +92,14 @@ class RevisionListener:
             for _ in connection.notifies(timeout=0):
                 pass
             self._read(connection)
+            self._merge(connection)
+
+    def _merge(self, connection: psycopg.Connection[Any]) -> None:
+        """Merge the rows of connections that have ended, now and then: every hook leaves some."""
+        if time.monotonic() >= self._merge_at:
+            self._merge_at = time.monotonic() + _MERGE
+            with suppress(psycopg.Error):  # a later merge finds them too
+                self._merge_revisions(connection)
 
     def _read(self, connection: psycopg.Connection[Any]) -> None:
         began = time.perf_counter()
@@ -105,11 +117,13 @@ _lock = threading.Lock()
 _listeners: dict[str, RevisionListener] = {}  # by address: all connections of a process share one
 
 
-def follow(address: str, connect: Connect, read: ReadRevisions, tell: Tell) -> RevisionListener:
+def follow(
+    address: str, connect: Connect, read: ReadRevisions, merge: MergeRevisions, tell: Tell
+) -> RevisionListener:
     """Follow the revisions of a database until `leave`."""
     with _lock:
         if address not in _listeners:
-            _listeners[address] = RevisionListener(connect, read)
+            _listeners[address] = RevisionListener(connect, read, merge)
         _listeners[address].add(tell)
         return _listeners[address]
 
