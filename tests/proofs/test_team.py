@@ -86,7 +86,7 @@ class Client:
         self.node = response.headers.get(NODE, "")
 
     async def ask(self, method: str, **params: Any) -> dict[str, Any] | None:
-        """Send a request; None if it failed."""
+        """Send a request; None if it failed, or was refused without the database."""
         began = time.monotonic()
         for _ in range(5):
             try:
@@ -107,20 +107,20 @@ class Client:
                 self.found.counts["reconnected"] += 1
                 continue
             self.found.times.append(time.monotonic() - began)
+            if answer.get("error", {}).get("message") == STORE_DOWN and self.team.was_down(
+                began, time.monotonic()
+            ):
+                self.found.counts["refused without the database"] += 1
+                return None
             return answer
         self.found.unexplained.append(self.found.note(f"{method}: no session lasts"))
         return None
 
     async def call(self, name: str, **arguments: Any) -> dict[str, Any] | None:
-        began = time.monotonic()
         answer = await self.ask("tools/call", name=name, arguments=arguments)
-        if answer is None or "result" in answer:
-            return None if answer is None else answer["result"]
-        if answer["error"].get("message") == STORE_DOWN and self.team.was_down(began, time.monotonic()):
-            self.found.counts["refused without the database"] += 1
-        else:
+        if answer is not None and "result" not in answer:
             self.found.wrong.append(self.found.note(f"{name}: {answer}"))
-        return None
+        return None if answer is None else answer.get("result")
 
     async def work(self, until: float) -> None:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property
 from hashlib import sha256
@@ -58,20 +58,27 @@ class StoredDefinition(NamedTuple):
 
 def define(database: Database, definition: Definition) -> int:
     """Find or add the row of a definition, which is stored once by content."""
-    return store_definition(database, PreparedDefinition(definition)).id
+    prepared = PreparedDefinition(definition)
+    return store_definitions(database, [prepared])[prepared.digest].id
 
 
-def find_definition(database: Database, prepared: PreparedDefinition) -> StoredDefinition | None:
-    """Find the row of a definition; None if it is new, or an earlier version of Remit stored it."""
-    found = database.rows("known_definition", digest=prepared.digest)
-    return StoredDefinition(*found[0]) if found and found[0][1] is not None else None
+def find_definitions(
+    database: Database, prepared: Iterable[PreparedDefinition]
+) -> dict[str, StoredDefinition]:
+    """Find the rows of definitions by digest, without new ones and those of earlier versions of Remit."""
+    digests = [each.digest for each in prepared]
+    found = database.rows("known_definitions", digests=json.dumps(digests)) if digests else []
+    return {digest: StoredDefinition(id, pin) for digest, id, pin in found}
 
 
-def store_definition(database: Database, prepared: PreparedDefinition) -> StoredDefinition:
-    """Find or add the row of a definition, and return it with its pin."""
-    if (found := find_definition(database, prepared)) is not None:
-        return found
-    return StoredDefinition(database.rows("define", **prepared.row)[0][0], prepared.pin)
+def store_definitions(
+    database: Database, prepared: Sequence[PreparedDefinition]
+) -> dict[str, StoredDefinition]:
+    """Find or add the rows of definitions, and return them by digest."""
+    known = find_definitions(database, prepared)
+    new = {each.digest: each for each in prepared if each.digest not in known}
+    database.run_each("define", [each.row for each in new.values()])
+    return known | find_definitions(database, new.values())
 
 
 def _content(definition: Definition) -> dict[str, str | None]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from remit.store.database import Database, scope_parameters
+from remit.store.database import Database, Value, scope_parameters
 from remit.store.pin_store import definition_of
 from remit.trust.held_definitions import AcceptedBy
 from remit.trust.listing_comparison import (
@@ -45,7 +45,7 @@ def pin_listing(
     pins = read_pins(database, server, workspace)
     comparison = ListingComparison(pins, declaration, partial(definition_of, database, workspace))
     rows = {item.definition.name: row for row, item in listed.items()}
-    settling = _Settling(database, declaration.digest, at)
+    settling = _Settling(declaration.digest, at)
     for item in comparison.unsettled(listed.values()):
         row, seen = rows[item.definition.name], comparison.sight(item)
         if seen is Known.ACCEPTED:
@@ -58,18 +58,20 @@ def pin_listing(
             settling.accept(row, item, is_known=item.definition.name in pins)
         else:
             settling.keep(row, item)
+    for query, values in settling.writes.items():  # together: a new list may have thousands of tools
+        database.run_each(query, values)
 
 
-class _Settling(NamedTuple):
-    """Writes pins."""
+class _Settling:
+    """Collects what to write about pins."""
 
-    database: Database
-    entry: str | None
-    at: int
+    def __init__(self, entry: str | None, at: int) -> None:
+        self.entry, self.at = entry, at
+        self.writes: dict[str, list[Mapping[str, Value]]] = {}  # by query
 
     def accept(self, row: int, item: ListedDefinition, *, is_known: bool) -> None:
         """Accept a definition of a new server, or of one whose entry the user changed."""
-        self.database.run(
+        self._write(
             "accept_definition",
             tool=row,
             definition=item.id,
@@ -81,15 +83,16 @@ class _Settling(NamedTuple):
 
     def keep(self, row: int, item: ListedDefinition) -> None:
         """Go on with what was accepted."""
-        self.database.run("unchange_definition", tool=row, definition=item.id, entry=self.entry)
+        self._write("unchange_definition", tool=row, definition=item.id, entry=self.entry)
 
     def follow(self, row: int, item: ListedDefinition) -> None:
         """Go on with the judgement about a definition that is held."""
-        self.database.run("follow_change", tool=row, definition=item.id, entry=self.entry)
+        self._write("follow_change", tool=row, definition=item.id, entry=self.entry)
 
     def hold(self, row: int, item: ListedDefinition, change: DefinitionChange) -> None:
         """Hold a definition until a person accepts it."""
         values = change._asdict()
-        self.database.run(
-            "hold_definition", tool=row, entry=self.entry, definition=item.id, at=self.at, **values
-        )
+        self._write("hold_definition", tool=row, entry=self.entry, definition=item.id, at=self.at, **values)
+
+    def _write(self, query: str, **values: Value) -> None:
+        self.writes.setdefault(query, []).append(values)

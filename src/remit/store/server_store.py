@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from remit.decision.declarations import Declaration, Key
 from remit.decision.kinds import Authority, Kind
 from remit.decision.projects import Workspace
 from remit.store import row_values
-from remit.store.database import Database, Row, scope_parameters
-from remit.store.definition_rows import find_definition, store_definition
+from remit.store.database import Database, Row, Value, scope_parameters
+from remit.store.definition_rows import (
+    PreparedDefinition,
+    StoredDefinition,
+    find_definitions,
+    store_definitions,
+)
 from remit.store.listing_pins import pin_listing, read_pins
 from remit.store.pin_store import SqlPins, definition_of
 from remit.store.prepared_listing import PreparedListing
-from remit.store.tool_rows import Placement, place_tool, undeclared_names, upsert_tool
+from remit.store.tool_rows import Placement, place_tool, undeclared_names
 from remit.trust.listing_comparison import ListedDefinition
 from remit.upstream.upstream_model import Offer, ServerExtras
 
@@ -38,8 +44,7 @@ class SqlServers:
     def compare(self, listing: PreparedListing, workspace: Workspace) -> None:
         """Tell a listing what is stored, so that it can be judged without the store."""
         database, declaration = self._database, listing.declaration
-        known = {each.digest: find_definition(database, each) for each in listing.definitions}
-        stored = {digest: each for digest, each in known.items() if each is not None}
+        stored = find_definitions(database, listing.definitions)
         server = _row_of(database, declaration, workspace)
         pins = {} if server is None else read_pins(database, server, workspace)
         if waiting := listing.learn(stored, pins):
@@ -101,21 +106,12 @@ def _keep(database: Database, listing: PreparedListing, workspace: Workspace, at
         authority=Authority.CONFIG,
         agent=declaration.agent,
     )
-    listed: dict[int, ListedDefinition] = {}
-    seen = undeclared_names(database, declaration.client, workspace)
-    for each in listing.tools:
-        name, client = each.definition.name, declaration.client
-        if name in seen:
-            tool = place_tool(database, name, client, placement, workspace, at)
-        else:  # nothing to merge, and a list may have thousands of tools
-            tool = upsert_tool(database, name, client, placement, at)
-        stored = store_definition(database, each)
-        database.run("list_tool", tool=tool, definition=stored.id, at=at)
-        listed[tool] = ListedDefinition(each.definition, *stored)
-    database.run("mark_unlisted", server_id=server, listed=json.dumps(list(listed)), at=at)
+    stored = store_definitions(database, listing.definitions)
+    rows = _keep_tools(database, listing, placement, stored, workspace, at)
+    database.run("mark_unlisted", server_id=server, listed=json.dumps(list(rows)), at=at)
     if listing.instructions is not None:
-        stored = store_definition(database, listing.instructions)
-        listed[server] = ListedDefinition(listing.instructions.definition, *stored)
+        rows[server] = listing.instructions
+    listed = {row: ListedDefinition(each.definition, *stored[each.digest]) for row, each in rows.items()}
     if listing.is_pinned:
         pin_listing(database, server, declaration, listed, listing.judgement, workspace, at)
     digest = declaration.digest
@@ -125,6 +121,40 @@ def _keep(database: Database, listing: PreparedListing, workspace: Workspace, at
         database.run("keep_server_extras", server_id=server, digest=digest, at=at, **listing.extras)
     database.run("forget_unused_definitions")
     database.run("forget_unused_documents")
+
+
+def _keep_tools(
+    database: Database,
+    listing: PreparedListing,
+    placement: Placement,
+    stored: Mapping[str, StoredDefinition],
+    workspace: Workspace,
+    at: int,
+) -> dict[int, PreparedDefinition]:
+    """Write the tools that changed, and return all by their rows.
+
+    A list may have thousands of tools, and each new session lists them again.
+    """
+    client = listing.declaration.client
+    tools = {each.definition.name: each for each in listing.tools}
+    place = {**placement._asdict(), "client": client}
+    known = _tools_of_server(database, place)
+    new = [name for name in tools if name not in known]
+    if new:
+        database.run_each("add_tools", [{**place, "name": name, "at": at} for name in new])
+        known = _tools_of_server(database, place)
+    for name in tools.keys() & undeclared_names(database, client, workspace):
+        place_tool(database, name, client, placement, workspace, at)
+    rows = {name: (row, stored[tools[name].digest].id) for name, (row, _) in known.items() if name in tools}
+    changed = [found for name, found in rows.items() if found != known[name]]
+    database.run_each("list_tool", [{"tool": row, "definition": id, "at": at} for row, id in changed])
+    return {rows[name][0]: each for name, each in tools.items()}
+
+
+def _tools_of_server(database: Database, place: Mapping[str, Value]) -> dict[str, tuple[int, int | None]]:
+    """Read the rows of a server's tools, and which definitions are listed for them, by name."""
+    found = database.rows("tools_of_server", **place)
+    return {name: (row, definition) for name, row, definition in found}
 
 
 def definitions_beside(

@@ -88,7 +88,6 @@ insert into definitions (
     :described, :pin, :tokens
 )
 on conflict (digest) do update set pin = excluded.pin, described = excluded.described
-returning id
 
 -- name: attach_definition
 update sightings set definition_id = :definition

@@ -65,5 +65,6 @@ where tool_id = :tool and changed_id = :definition
 update pins set is_news = 0
 where is_news = 1 and tool_id in (select t.id from tools t where {in_scope})
 
--- name: known_definition (every project)
-select id, pin from definitions where digest = :digest
+-- name: known_definitions (every project)
+select digest, id, pin from definitions
+where digest in (select value from json_each(:digests)) and pin is not null

@@ -24,6 +24,14 @@ update tools set
     updated_at = iif(definition_id is not distinct from :definition, updated_at, :at)
 where id = :tool and (definition_id is distinct from :definition or is_unlisted = 1)
 
+-- name: tools_of_server
+select t.name, t.id, iif(t.is_unlisted = 1, null, t.definition_id)
+from tools t
+where t.server_id = :server_id and t.kind = :kind and t.client = :client and t.scope = :scope
+    and t.project_hash is not distinct from :project_hash and t.dir is not distinct from :dir
+    and t.agent is not distinct from :agent and t.server is not distinct from :server
+    and t.source = :source and t.authority = :authority
+
 -- name: trusts
 select t.client, t.kind, t.scope, t.project_hash, t.dir, t.agent, t.server, t.name, k.digest
 from trust k join tools t on t.id = k.tool_id

@@ -67,7 +67,7 @@ where t.name = :name and t.client = :client and t.authority < 3 and t.server_id 
     and (t.dir is null or t.dir = :workspace)
 order by t.authority desc, t.id
 
--- name: add_tool
+-- fragment: added_tool
 insert into tools (
     client, kind, scope, project_hash, dir, agent, server, name, server_id, source, authority, discovered_at, updated_at
 ) values (
@@ -80,7 +80,13 @@ do update set
     server_id = ifnull(excluded.server_id, tools.server_id),
     source = iif(excluded.authority >= tools.authority, excluded.source, tools.source),
     authority = max(tools.authority, excluded.authority)
+
+-- name: add_tool
+{added_tool}
 returning id
+
+-- name: add_tools
+{added_tool}
 
 -- name: add_sighting
 insert into sightings (tool_id, project_hash) values (:tool, :project)
