@@ -138,11 +138,11 @@ def _keep_tools(
     client = listing.declaration.client
     tools = {each.definition.name: each for each in listing.tools}
     place = {**placement._asdict(), "client": client}
-    known = _tools_of_server(database, place)
+    known = _tools_of_server(database, place, workspace)
     new = [name for name in tools if name not in known]
     if new:
         database.run_each("add_tools", [{**place, "name": name, "at": at} for name in new])
-        known = _tools_of_server(database, place)
+        known = _tools_of_server(database, place, workspace)
     for name in tools.keys() & undeclared_names(database, client, workspace):
         place_tool(database, name, client, placement, workspace, at)
     rows = {name: (row, stored[tools[name].digest].id) for name, (row, _) in known.items() if name in tools}
@@ -151,9 +151,11 @@ def _keep_tools(
     return {rows[name][0]: each for name, each in tools.items()}
 
 
-def _tools_of_server(database: Database, place: Mapping[str, Value]) -> dict[str, tuple[int, int | None]]:
+def _tools_of_server(
+    database: Database, place: Mapping[str, Value], workspace: Workspace
+) -> dict[str, tuple[int, int | None]]:
     """Read the rows of a server's tools, and which definitions are listed for them, by name."""
-    found = database.rows("tools_of_server", **place)
+    found = database.rows("tools_of_server", **place, **scope_parameters(workspace))
     return {name: (row, definition) for name, row, definition in found}
 
 

@@ -30,7 +30,7 @@ from tools t
 where t.server_id = :server_id and t.kind = :kind and t.client = :client and t.scope = :scope
     and t.project_hash is not distinct from :project_hash and t.dir is not distinct from :dir
     and t.agent is not distinct from :agent and t.server is not distinct from :server
-    and t.source = :source and t.authority = :authority
+    and t.source = :source and t.authority = :authority and {in_scope}
 
 -- name: trusts
 select t.client, t.kind, t.scope, t.project_hash, t.dir, t.agent, t.server, t.name, k.digest
