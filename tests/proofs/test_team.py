@@ -336,9 +336,9 @@ def stored(team: Team) -> tuple[int, set[str]]:
 
 
 def unstored(team: Team, found: Found) -> int:
-    """Count the answered calls that a killed node may not have stored yet."""
+    """Count the answered calls that a killed node may not have stored yet; its last answers are read late."""
     return sum(
-        node == f"node{killed}" and at - UNSTORED <= when <= at
+        node == f"node{killed}" and at - UNSTORED <= when <= at + NOTICED
         for when, node in found.answered
         for at, killed in team.kills
     )

@@ -91,8 +91,8 @@ class RevisionListener:
             select.select([connection.fileno(), self._woken], [], [], POLL)
             for _ in connection.notifies(timeout=0):
                 pass
-            self._read(connection)
             self._merge(connection)
+            self._read(connection)
 
     def _merge(self, connection: psycopg.Connection[Any]) -> None:
         """Merge the rows of connections that have ended, now and then: every hook leaves some."""
