@@ -167,7 +167,8 @@ class Client:
         title, began = f"plan {self.number}-{self.turn} of {self.name}", time.monotonic()
         answer = await self.save("decision", decision(title))
         if answer is not None and status(answer) == "blocked_scope":  # several nodes may create it at once
-            await self.save("session", session())
+            if await self.save("session", session()) is None:
+                return  # it may be lost with its node
             answer = await self.save("decision", decision(title))
         if answer is not None:
             is_kept = status(answer) in KEPT
