@@ -1,5 +1,6 @@
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -14,7 +15,7 @@ import pytest
 from remit import __version__
 from support.builders import servers
 from support.sandbox import Sandbox
-from support.terminal import on_terminal
+from support.terminal import AS_PERSON, on_terminal
 
 
 @pytest.fixture
@@ -461,7 +462,7 @@ def test_without_a_command_the_dashboard_is_printed(sandbox: Sandbox) -> None:
 
 
 def in_a_shell(sandbox: Sandbox, line: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = f'remit() {{ "{sys.executable}" -m remit "$@"; }}; {line}'
+    command = f'remit() {{ {shlex.join(AS_PERSON)} "$@"; }}; {line}'
     return subprocess.run(
         ["bash", "-c", command], cwd=cwd, env=sandbox.environment, capture_output=True, text=True, timeout=60
     )
@@ -528,7 +529,7 @@ def on_a_terminal(sandbox: Sandbox, cwd: Path, *arguments: str, typed: bytes = b
     ours, theirs = os.openpty()
     os.write(ours, typed)
     process = subprocess.Popen(
-        [sys.executable, "-m", "remit", *arguments],
+        [*AS_PERSON, *arguments],
         cwd=cwd,
         env={**sandbox.environment, "TERM": "xterm-256color", "COLUMNS": "200"},
         stdin=theirs,

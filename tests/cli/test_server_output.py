@@ -15,6 +15,7 @@ from support.builders import servers
 from support.databases import run_sql
 from support.processes import SERVERS, read_pipe
 from support.sandbox import Sandbox
+from support.terminal import AS_PERSON
 
 SMALL_SERVER = str(SERVERS / "small_server.py")
 
@@ -191,7 +192,7 @@ def on_a_terminal(sandbox: Sandbox, *arguments: str, cwd: Path, types: str = "")
     """Run the command on a terminal of its own, and give all that was to be seen."""
     ours, theirs = pty.openpty()
     environment = {**sandbox.environment, "TERM": "xterm", "COLUMNS": "200"}
-    command = [sys.executable, "-m", "remit", *arguments]
+    command = [*AS_PERSON, *arguments]
     with subprocess.Popen(
         command, cwd=cwd, env=environment, stdin=theirs, stdout=theirs, stderr=theirs
     ) as run:
