@@ -19,6 +19,7 @@ import pytest
 
 from support.sandbox import Sandbox
 from support.shop import RULES
+from support.terminal import AS_PERSON
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -81,7 +82,7 @@ def shop_project(sandbox: Sandbox) -> Generator[dict[str, Any]]:
         capture_output=True,
         timeout=60,
     )
-    approve = [sys.executable, "-m", "remit", "approve", "ID", "--yes", "--project", str(root)]
+    approve = [*AS_PERSON, "approve", "ID", "--yes", "--project", str(root)]
     yield {
         "command": sys.executable,
         "args": serve,

@@ -17,6 +17,7 @@ import httpx2
 from support.haproxy import haproxy
 from support.postgres import PostgresServer, free_port
 from support.processes import ServedProject, listening, server_command
+from support.terminal import AS_PERSON
 
 TEAMS = ("amber", "blue")
 NODES = 3
@@ -78,7 +79,7 @@ class Team:
 
     def run(self, *words: str) -> str:
         """Run a command as the administrator."""
-        command = [sys.executable, "-m", "remit", *words]
+        command = [*AS_PERSON, *words]
         return subprocess.run(
             command,
             env=self.environment(0),
