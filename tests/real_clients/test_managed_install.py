@@ -6,7 +6,6 @@ Run by `make test-clients`, as root.
 import os
 import stat
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -14,9 +13,9 @@ from support import real_claude
 from support.managed_machine import ManagedMachine, needs_root
 from support.real_claude import Call, Session
 from support.sandbox import Sandbox
+from support.terminal import AS_PERSON
 
 CLAUDE = os.environ.get("REMIT_TEST_CLAUDE", "")
-REMIT = str(Path(sys.executable).with_name("remit"))
 SERVER = """
 import json, pathlib, sys
 name, mark = sys.argv[1:]
@@ -70,7 +69,7 @@ class Machine:
 
     def remit(self, *words: str, options: str = "bind") -> tuple[int, str]:
         environment = {"PATH": os.environ["PATH"], "HOME": str(self.sandbox.home)}
-        done = self.managed.run(REMIT, *words, cwd=self.shop, environment=environment, options=options)
+        done = self.managed.run(*AS_PERSON, *words, cwd=self.shop, environment=environment, options=options)
         return done.returncode, done.stdout + done.stderr
 
     def install(self) -> None:
