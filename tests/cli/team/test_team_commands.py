@@ -101,10 +101,18 @@ def test_the_store_keeps_variables_instead_of_secrets(shared: Sandbox) -> None:
     told = refused(shared, *words, "--header", f"Authorization=Bearer {SECRET}")
     assert "`headers.Authorization` looks like a secret" in told
     assert SECRET not in told
-    run(shared, *words, "--header", "Authorization=Bearer ${WIKI_TOKEN}")
+    for written_out in (
+        "Authorization=Bearer hunter2",
+        "Authorization=${A}hunter2",
+        "X-Api-Key=${A:-hunter2}",
+    ):
+        told = refused(shared, *words, "--header", written_out)
+        assert "looks like a secret" in told
+        assert "hunter2" not in told
+    run(shared, *words, "--header", "Authorization=Bearer ${WIKI_TOKEN}", "--header", "X-Api-Key=${KEY}")
     run(shared, "team", "server", "add", "search", "files", "--env", "ROOT=/srv", "--", "files", "--fast")
     listed = json.loads(run(shared, "team", "server", "list", "search", "--json"))["servers"]
-    assert listed["wiki"]["headers"] == {"Authorization": "Bearer ${WIKI_TOKEN}"}
+    assert listed["wiki"]["headers"] == {"Authorization": "Bearer ${WIKI_TOKEN}", "X-Api-Key": "${KEY}"}
     assert listed["files"] == {"command": "files", "args": ["--fast"], "env": {"ROOT": "/srv"}}
     shown = run(shared, "team", "server", "list", "search")
     assert "files --fast" in shown

@@ -16,10 +16,11 @@ from remit.cli.options import JSON, NOTHING_DONE
 from remit.clients.parsing.entry_fields import EntryError
 from remit.errors import TeamError
 from remit.scanning.team_servers import team_launch
-from remit.text.secrets import is_secret
+from remit.text.secrets import is_secret, names_a_secret
 from remit.upstream.launch.launch_facts import launch_values
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)
+_REFERENCE = re.compile(r"(?:[A-Za-z]+ +)?\$\{\w+\}", re.ASCII)  # a header may begin with a scheme
 
 
 @click.group("server")
@@ -122,11 +123,16 @@ def _check(name: str, entry: str) -> None:
     if launch.starts_remit:
         raise TeamError(f"`{name}` starts Remit itself, which gateways never do")
     for value in launch_values(launch):
-        if is_secret(value.text, value.name):
+        if is_secret(value.text, value.name) or _is_written_out(value.text, value.name):
             raise TeamError(
                 f"`{value.place}` looks like a secret, and the store keeps none",
                 hint="write `${VARIABLE}` instead, and set the variable where gateways run",
             )
+
+
+def _is_written_out(text: str, name: str) -> bool:
+    """Tell whether a value whose name promises a secret is more than the name of a variable."""
+    return names_a_secret(name) and text != "" and _REFERENCE.fullmatch(text) is None
 
 
 def _shown(name: str, entry: str) -> str:
