@@ -23,6 +23,16 @@ from remit.gateway.transports.session_seal import SessionSeal
 from remit.gateway.transports.socket_server import Address, bind_socket
 from support.stub_endpoint import StubEndpoint, opened
 
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
 SHOP = identify("/code/shop")
 BLOG = identify("/code/blog")
 

@@ -16,20 +16,10 @@ from remit.decision.roles import Role
 from remit.gateway.access.access_settings import AccessSettings, with_projects
 from remit.gateway.access.token_grants import Grant, digest
 from remit.gateway.ports import EndpointSpec
-from support.http_gateway import BLOG, SHOP, Gateway, gateway
+from support.http_gateway import BLOG, HELLO, SHOP, Gateway, gateway
 from support.local_issuer import AUDIENCE, LocalIssuer, served_issuer
 from support.stub_endpoint import StubEndpoint
 
-HELLO = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    },
-}
 RULES = (
     AccessRule(Role.USER, (SHOP.path,), group="shop-devs"),
     AccessRule(Role.READER, (BLOG.short_name,), group="shop-devs"),

@@ -16,21 +16,11 @@ from remit.gateway.access.token_grants import Grant, digest
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.transports.host_check import HostCheck
 from remit.presentation.refusals import STORE_DOWN
-from support.http_gateway import ACCEPT, BLOG, SHOP, Gateway, gateway
+from support.http_gateway import ACCEPT, BLOG, HELLO, SHOP, Gateway, gateway
 from support.stub_endpoint import StubEndpoint
 
 CI = "Bearer token_of_ci"
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-HELLO = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    },
-}
 
 
 def holder(name: str, **given: Any) -> Grant:
