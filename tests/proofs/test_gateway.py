@@ -230,8 +230,21 @@ async def visit(url: str, era: str, seconds: float) -> int:
 
 
 def held(pid: int) -> tuple[int, int]:
-    """How many processes and descriptors a process has."""
-    return len(family(pid)), len(os.listdir(f"/proc/{pid}/fd"))
+    """How many processes and descriptors a process has.
+
+    Without those of the database file: after a connection is closed, SQLite keeps one for the next, because
+    closing it would drop the locks of the others. Each open connection has the log open, too.
+    """
+    links = Path(f"/proc/{pid}/fd").iterdir()
+    return len(family(pid)), sum(not target(link).endswith("/remit.db") for link in links)
+
+
+def target(link: Path) -> str:
+    """Where a link leads; empty if it is gone."""
+    try:
+        return os.readlink(link)
+    except FileNotFoundError:
+        return ""
 
 
 def family(pid: int) -> list[int]:
