@@ -26,7 +26,11 @@ from run import figure
 
 ROOT = Path(__file__).parent.parent
 RESULTS = Path(__file__).parent / "results" / "inspection.json"
-OWN = ("definitions", "late_definitions", "third_definitions", "fourth_definitions", "fifth_definitions")
+OWN = (
+    *("definitions", "late_definitions", "third_definitions", "fourth_definitions"),
+    *("fifth_definitions", "sixth_definitions", "seventh_definitions"),
+)
+AUTHORS = ("documentation_voices", "other_tools", "single_sentences")
 FITTED = ROOT / "build/inspection"
 FOLDS = {
     "definitions": 0,
@@ -34,6 +38,7 @@ FOLDS = {
     "mcpproxy": 2,
     "third_definitions": 0,
     "fourth_definitions": 1,
+    **dict.fromkeys(AUTHORS, 0),
 }  # left out with a set
 POOLS = ("toucan-smithery-tools", "docker-mcp-registry-tools", "composio-mock-tools")
 
@@ -51,7 +56,8 @@ def main() -> None:
             found[name] = rates(together(read(data / f"tool-retrieval/train/{name}/tools.jsonl")))
     for name, path in sets.items():
         found[name] = by_kind(path)
-    found |= left_out(sets, data)
+    authors = {name: ROOT / f"training/inspection_corpus/authors/{name}.jsonl" for name in AUTHORS}
+    found |= left_out(sets | authors, data)
     samples, mean = times(tools), mean_time(tools)
     figures = {"inspect_ms": figure(samples, aim=2), "inspect_mean_ms": figure([mean], aim=2)}
     environment = {"python": platform.python_version(), "system": platform.platform(), "cpus": os.cpu_count()}
@@ -81,7 +87,7 @@ def left_out(sets: dict[str, Path], data: Path | None) -> dict[str, object]:
         if fitted.exists() and name in sets:
             model = parse_weights(fitted.read_text(encoding="utf-8"))
             found[f"{name}, left out"] = by_kind(sets[name], model)
-            if data is not None and name not in OWN[2:]:  # each third of the servers once
+            if data is not None and name not in (*OWN[2:], *AUTHORS):  # each third of the servers once
                 real += unseen(data / "real-mcp-tools", fold, model)
     return found | ({"real-mcp-tools, left out": rates(real)} if real else {})
 
@@ -101,7 +107,8 @@ def by_kind(path: Path, model: SentenceModel | None = None) -> dict[str, dict[st
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     for row, each in zip(rows, read(path), strict=True):
         severity = worst(inspect(each.definition, Surroundings.of([each.definition]), model))
-        found.setdefault(f"{row['label']}: {row['kind']}", []).append(severity)
+        kind = row["label"] if "bad" in row else f"{row['label']}: {row['kind']}"
+        found.setdefault(kind, []).append(severity)
     return {kind: rates(severities) for kind, severities in found.items()}
 
 

@@ -3,32 +3,37 @@
 Attacks and harmless sentences come from `inspection_corpus` (ours), from our sets in `tests/inspection`, and
 from `DATA/tool-attacks/mcpproxy.jsonl` (smart-mcp-proxy/mcpproxy-go, MIT); harmless ones also from
 `DATA/tool-retrieval/train` (MIT and Apache-2.0) and the tools of `DATA/real-mcp-tools`. `--each` also fits it
-without each set and a third of the real servers, to measure on them. Needs numpy, scipy and scikit-learn.
+without each author and a third of the real servers, to measure on them. Needs numpy and numba.
 """
 
 import argparse
 import json
 import random
+import re
+from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
+from zlib import compress
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.linear_model import LogisticRegression
 
-from inspection_sentences import Names, Writer, lines
+from inspection_fit import fitted as fit_weights
+from inspection_sentences import CORPUS, Names, Writer, lines
 from remit.decision.tools import Definition
 from remit.inspection.definition_file import read_definitions
+from remit.inspection.hashed_features import SIZE, pair_slot, pairs_of, piece_slots
 from remit.inspection.hidden_text import revealed
 from remit.inspection.inspector import is_prose
 from remit.inspection.passages import passages
 from remit.inspection.sentence_features import features
+from remit.inspection.sentence_model import FINE, PAIRS, PIECES
 from remit.inspection.sentence_words import home_of, words_of
 from remit.inspection.sentences import parts
 from remit.inspection.surroundings import Surroundings
 from remit.inspection.tool_mentions import InspectedDefinition
+from remit.inspection.word_roles import is_plain
 
 ROOT = Path(__file__).parent.parent
 WEIGHTS = ROOT / "src/remit/inspection/data/sentence_weights.txt"
@@ -47,42 +52,46 @@ SAID = frozenset(  # kinds of attacks that are sentences
         "shadowing",
     ]
 )
-OWN = (
-    "definitions",
-    "late_definitions",
-    "third_definitions",
-    "fourth_definitions",
-)  # the fifth is for measuring only
+OWN = ("definitions", "late_definitions", "third_definitions", "fourth_definitions")  # the rest only measures
+AUTHORS = ("documentation_voices", "other_tools", "single_sentences")  # in `inspection_corpus/authors`
 FOLDS = 3
 LEFT_OUT = {
-    name: at % FOLDS for at, name in enumerate(("definitions", "late_definitions", "mcpproxy", *OWN[2:]))
+    name: at % FOLDS
+    for at, name in enumerate(("definitions", "late_definitions", "mcpproxy", *OWN[2:], *AUTHORS))
 }
-ROUNDS, STRENGTH, SEED = 3, 0.05, 11
-HARD, EASY = (
-    4.0,
-    0.4,
-)  # in each round: the weight of harmless sentences near an attack, of attacks without signs
+STRENGTH, SEED = 0.05, 11
 WRITTEN, SETS, REAL = 12.0, 15.0, 3.0  # weights of sentences written by hand, of sets, and of real tools
-FEWEST = {True: 12, False: 8}  # sentences of a word, and of another feature
+FEWEST = 3  # sentences of a feature
 LEAST = 3  # hundredths: a smaller weight is left out
 
 
-class Example(NamedTuple):
+class Said(NamedTuple):
+    """What the model sees of a sentence."""
+
+    words: tuple[str, ...]
     features: frozenset[str]
+
+    @classmethod
+    def of(cls, words: Sequence[str], purpose: frozenset[str]) -> "Said":
+        return cls(tuple(words), frozenset(features(words, purpose)))
+
+
+class Example(NamedTuple):
+    said: Said
     is_attack: bool
     weight: float = 1.0
 
 
-def sentences_of(definition: Definition, others: Surroundings) -> Iterator[tuple[str, int, frozenset[str]]]:
-    """The place, position and features of each sentence."""
+def sentences_of(definition: Definition, others: Surroundings) -> Iterator[tuple[str, int, str, Said]]:
+    """The place, position and text of each sentence, and what the model sees of it."""
     texts = passages(definition)
     values = frozenset(each.text for each in texts if not is_prose(each))
     home = home_of(InspectedDefinition(definition=definition, others=others, values=values))
     for passage in filter(is_prose, texts):
         for at, part in enumerate(parts(revealed(passage.text))):
             words = words_of(part, home)
-            if len(words) > 2:
-                yield passage.place, at, frozenset(features(words, home.purpose))
+            if len(words) > 2 and not is_plain(words):  # others are never scored
+                yield passage.place, at, part, Said.of(words, home.purpose)
 
 
 def harmless_tools(tools: Sequence[Definition], weight: float = 1.0) -> Iterator[Example]:
@@ -92,23 +101,34 @@ def harmless_tools(tools: Sequence[Definition], weight: float = 1.0) -> Iterator
     for listed in by_server.values():
         others = Surroundings.of(listed)
         for tool in listed:
-            for _, _, found in sentences_of(tool, others):
+            for _, _, _, found in sentences_of(tool, others):
                 yield Example(found, False, weight)
 
 
 def labeled(path: Path) -> Iterator[Example]:
-    """The sentences of a set, without the first one of an attack, which describes the tool."""
+    """The sentences of a set: of an attack those that its author marked, or all but the first."""
     for line in path.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         is_attack = row["label"] == "attack"
-        if is_attack and row["kind"] not in SAID:
+        if is_attack and row["kind"] not in SAID and "bad" not in row:
             continue
         ((_, tool),) = read_definitions(line, path.stem, path.stem)
         said = list(sentences_of(tool, Surroundings.of([tool])))
-        is_long = sum(place == "description" for place, _, _ in said) > 1
-        for place, at, found in said:
-            if not (is_attack and is_long and place == "description" and at == 0):
-                yield Example(found, is_attack, SETS)
+        is_long = sum(place == "description" for place, _, _, _ in said) > 1
+        marked = [plain(text) for text in row.get("bad", ())]
+        for place, at, text, found in said:
+            if not is_attack:
+                yield Example(found, False, SETS)
+            elif marked:
+                if any(plain(text) in bad or bad in plain(text) for bad in marked):
+                    yield Example(found, True, SETS)
+            elif not (is_long and place == "description" and at == 0):
+                yield Example(found, True, SETS)
+
+
+def plain(text: str) -> str:
+    """A text as words only, to be compared."""
+    return " ".join(re.sub(r"\W+", " ", text.lower()).split())
 
 
 def written(names: Names, purposes: Sequence[frozenset[str]]) -> Iterator[Example]:
@@ -116,20 +136,20 @@ def written(names: Names, purposes: Sequence[frozenset[str]]) -> Iterator[Exampl
     alone = Definition(name="tool", server="s", tool="tool")
     sibling = Definition(name="sibling", server="s", tool="sibling")
 
-    def found(text: str, own: str | None = None) -> Iterator[frozenset[str]]:
+    def found(text: str, own: str | None = None) -> Iterator[Said]:
         beside = [alone, sibling] + ([Definition(name=own, server="s", tool=own)] if own else [])
         subject = InspectedDefinition(definition=alone, others=Surroundings.of(beside), values=frozenset())
         home = home_of(subject)
         for part in parts(text):
             words = words_of(part, home)
-            if len(words) > 2:
-                yield frozenset(features(words, draw.choice(purposes)))
+            if len(words) > 2 and not is_plain(words):
+                yield Said.of(words, draw.choice(purposes))
 
-    for text in writer.attacks(40_000, 14_000):
+    for text in writer.attacks(14_000, 5_000):
         yield from (Example(each, True) for each in found(text))
     for text in lines("attacks.txt"):
         yield from (Example(each, True, WRITTEN) for each in found(text))
-    for text, own in writer.harmless(45_000):
+    for text, own in writer.harmless(16_000):
         yield from (Example(each, False) for each in found(text, own))
     for text in lines("harmless.txt"):
         yield from (Example(each, False, WRITTEN) for each in found(text))
@@ -174,6 +194,7 @@ def left(found: Iterable[Source], without: str, fold: int) -> Iterator[Example]:
 
 def sets(data: Path) -> dict[str, Path]:
     own = {name: ROOT / f"tests/inspection/{name}.jsonl" for name in OWN}
+    own |= {name: CORPUS / f"authors/{name}.jsonl" for name in AUTHORS}
     return own | {"mcpproxy": data / "tool-attacks/mcpproxy.jsonl"}
 
 
@@ -181,37 +202,49 @@ def read(path: Path, server: str) -> list[Definition]:
     return [each.definition for each in read_definitions(path.read_text(encoding="utf-8"), str(path), server)]
 
 
-def fit(found: Iterable[Example]) -> dict[str, int]:
-    """Logistic regression, in rounds that put weight on harmless sentences that are hard to tell."""
-    unique: dict[tuple[frozenset[str], bool], float] = {}
+class Fitted(NamedTuple):
+    """The weights of features in hundredths, and those of the hashed tables."""
+
+    weights: dict[str, int]
+    pairs: bytes
+    pieces: bytes
+
+
+def hashed(words: Sequence[str]) -> list[int]:
+    """The slots of a sentence: of its pairs, then of its pieces."""
+    pieces = (SIZE + at for word in set(words) for at in piece_slots(word))
+    return [*map(pair_slot, set(pairs_of(words))), *pieces]
+
+
+def fit(found: Iterable[Example]) -> Fitted:
+    """Logistic regression over the listed and the hashed features."""
+    unique: dict[tuple[Said, bool], float] = {}
     for each in found:
-        key = (each.features, each.is_attack)
+        key = (each.said, each.is_attack)
         unique[key] = max(unique.get(key, 0.0), each.weight)
-    counts = Counter(feature for said, _ in unique for feature in said)
-    known = [each for each, count in counts.items() if count >= FEWEST[each.startswith("w:")]]
-    index = {each: at for at, each in enumerate(sorted(known))}
-    columns = [[index[each] for each in said if each in index] for said, _ in unique]
-    starts = np.cumsum([0, *map(len, columns)])
-    flat = np.array([each for row in columns for each in row])
-    matrix = sp.csr_matrix((np.ones(len(flat), np.float32), flat, starts), shape=(len(unique), len(index)))
+    counts = Counter(feature for said, _ in unique for feature in said.features)
+    index = {each: at for at, each in enumerate(sorted(counts)) if counts[each] >= FEWEST}
+    index = {each: 2 * SIZE + at for at, each in enumerate(index)}
+    rows = [
+        sorted([*hashed(said.words), *(index[each] for each in said.features if each in index)])
+        for said, _ in unique
+    ]
+    starts, columns = np.cumsum([0, *map(len, rows)]), np.array([each for row in rows for each in row])
     labels = np.array([is_attack for _, is_attack in unique], dtype=float)
-    weights = np.array(list(unique.values()))
-    for _ in range(ROUNDS):
-        model = LogisticRegression(C=STRENGTH, max_iter=50, tol=1e-3).fit(
-            matrix, labels, sample_weight=weights
-        )
-        score = matrix @ model.coef_[0] + model.intercept_[0]
-        weights = weights * np.where((labels == 0) & (score > -1), HARD, 1.0)
-        weights = weights * np.where((labels == 1) & (score < -2), EASY, 1.0)
-    fitted = {each: round(100 * float(model.coef_[0][at])) for each, at in index.items()}
-    kept = {each: weight for each, weight in fitted.items() if abs(weight) >= LEAST}
-    return {"": round(100 * float(model.intercept_[0])), **kept}
+    costs = STRENGTH * np.array(list(unique.values()))
+    weights, bias = fit_weights(starts, columns, labels, costs, 2 * SIZE + len(index), SEED)
+    kept = {each: round(100 * float(weights[at])) for each, at in index.items()}
+    kept = {each: weight for each, weight in kept.items() if abs(weight) >= LEAST}
+    coarse = np.clip(np.round(weights[: 2 * SIZE] / FINE), -127, 127).astype(np.int8)
+    return Fitted({"": round(100 * bias), **kept}, coarse[:SIZE].tobytes(), coarse[SIZE:].tobytes())
 
 
-def write(fitted: Mapping[str, int], path: Path) -> None:
-    text = "".join(f"{each}\t{weight}\n" for each, weight in fitted.items())
+def write(fitted: Fitted, path: Path) -> None:
+    tables = {PAIRS: fitted.pairs, PIECES: fitted.pieces}
+    packed = {name: b64encode(compress(table, 9)).decode() for name, table in tables.items()}
+    text = "".join(f"{each}\t{weight}\n" for each, weight in (fitted.weights | packed).items())
     path.write_text(text, encoding="utf-8")
-    print(f"{path.name}: {len(fitted)} weights", flush=True)
+    print(f"{path.name}: {len(fitted.weights)} weights, {len(text):,} characters", flush=True)
 
 
 def main() -> None:

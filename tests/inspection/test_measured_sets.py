@@ -27,21 +27,31 @@ def flagged(name: str, prefix: str) -> Iterator[bool]:
 
 @pytest.mark.parametrize(
     ("name", "prefix", "least"),
-    [("definitions.jsonl", "a", 0.9), ("third_definitions.jsonl", "third-attack", 0.82)],
+    [
+        ("definitions.jsonl", "a", 0.9),
+        ("third_definitions.jsonl", "third-attack", 0.82),
+        ("sixth_definitions.jsonl", "sixth-attack", 0.63),
+        ("seventh_definitions.jsonl", "seventh-attack", 0.78),
+    ],
 )
 def test_attacks_are_flagged(name: str, prefix: str, least: float) -> None:
     found = list(flagged(name, prefix))
-    assert len(found) >= 100
+    assert len(found) >= 90
     assert sum(found) / len(found) >= least
 
 
 @pytest.mark.parametrize(
     ("name", "prefix", "most"),
-    [("definitions.jsonl", "b", 0.03), ("third_definitions.jsonl", "third-benign", 0.08)],
+    [
+        ("definitions.jsonl", "b", 0.03),
+        ("third_definitions.jsonl", "third-benign", 0.08),
+        ("sixth_definitions.jsonl", "sixth-benign", 0.03),
+        ("seventh_definitions.jsonl", "seventh-benign", 0.05),
+    ],
 )
 def test_hard_negatives_are_not(name: str, prefix: str, most: float) -> None:
     found = list(flagged(name, prefix))
-    assert len(found) >= 100
+    assert len(found) >= 90
     assert sum(found) / len(found) <= most
 
 

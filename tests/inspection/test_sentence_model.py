@@ -1,12 +1,16 @@
 """Tests of the sentence model: what it reads of a sentence, and what it makes of it."""
 
+from base64 import b64encode
+from zlib import compress
+
 import pytest
 
 from remit.decision.tools import Definition
+from remit.inspection.hashed_features import SIZE, pair_slot, piece_slots, pieces_of
 from remit.inspection.inspection_findings import Suspicion
 from remit.inspection.inspector import LIKELY, inspect
 from remit.inspection.sentence_features import features, mood_of
-from remit.inspection.sentence_model import SentenceModel, parse_weights, sentence_model
+from remit.inspection.sentence_model import parse_weights, sentence_model
 from remit.inspection.sentence_words import MOST_WORDS, ToolHome, home_of, words_of
 from remit.inspection.surroundings import Surroundings
 from remit.inspection.tool_mentions import InspectedDefinition
@@ -38,7 +42,7 @@ def learned(description: str) -> Suspicion | None:
         ("Pass it to `list_sums`.", ["pass", "it", "to", "<own>"]),
         ("Call add_numbers() again", ["call", "<self>", "again"]),
         ("Set roundTo, then `file`", ["set", "<parameter>", "then", "<quoted>"]),
-        ("send_email and $HOME/.ssh/id_rsa", ["<name>", "and", "<private>"]),
+        ("send_email and $HOME/.ssh/id_rsa", ["<tool>", "and", "<private>"]),
         ("See docs/intro.md or https://x.example/y", ["see", "<path>", "or", "<url>"]),
         ("Mail a@b.example 12 API_TOKEN!", ["mail", "<email>", "<number>", "<variable>", "!"]),
         ("Acme's tools don’t “shout”", ["<home>", "tools", "don't", '"', "shout"]),
@@ -98,10 +102,21 @@ def test_scores_are_kept_for_a_while_and_stay_the_same(monkeypatch: pytest.Monke
 
 def test_weights_add_up() -> None:
     model = parse_weights("\t-100\n^order\t50\nw:send\t25\n")
-    assert model == SentenceModel(bias=-1.0, weights={"^order": 50, "w:send": 25})
+    assert (model.bias, model.weights) == (-1.0, {"^order": 50, "w:send": 25})
     assert model.score(["send", "x", "y"], home()) == pytest.approx(-0.25)
     assert model.score(["returns", "x", "y"], home()) < -5, "nothing in it may be an order"
     assert model.strongest(["send", "x", "y"], home()) == ["^order", "send"]
+
+
+def test_pairs_of_words_and_pieces_of_words_weigh_too() -> None:
+    pairs, pieces = bytearray(SIZE), bytearray(SIZE)
+    pairs[pair_slot(("send", "it"))], pieces[piece_slots("sending")[0]] = 64, 32  # `^sen`, as in `send`
+    packed = [b64encode(compress(bytes(table))).decode() for table in (pairs, pieces)]
+    model = parse_weights(f"\t0\n#pairs\t{packed[0]}\n#pieces\t{packed[1]}\n")
+    assert model.score(["send", "it", "now"], home()) == pytest.approx(0.75)
+    assert model.score(["send", "x", "it"], home()) == pytest.approx(0.25)
+    assert model.strongest(["send", "it", "now"], home()) == ["send it", "send"]
+    assert not list(pieces_of("<path>"))
 
 
 def test_a_fragment_says_nothing() -> None:

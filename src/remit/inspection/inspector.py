@@ -28,7 +28,7 @@ from remit.text.words import split
 
 SIGNALS: tuple[Signal, ...] = (*MODEL_SIGNALS, *TOOL_SIGNALS)
 OVERSIZED = 40_000  # characters
-LIKELY = 1.75  # score of a sentence that the model takes for an attack
+LIKELY = 2.75  # score of a sentence that the model takes for an attack
 CERTAIN = 4.0
 PLAUSIBLE = -2.0  # score below which weak signs do not count
 HARMLESS = -5.0  # score below which rules are not even asked, which is much faster
@@ -38,6 +38,7 @@ _SHORTEST_PHRASE = 16  # characters of such a name
 _LONGEST_VALUE = 40  # characters of a name or value
 _SIGNS = re.compile(r"[|>_/~]|\w-\w")  # of commands, and of names
 _COMMAND = re.compile(r"[|~]|\b(?:rm|cat|nc|chmod|env|curl)\s+\S")
+_NAMES = frozenset(["<name>", "<tool>"])  # that may be another server's tools
 _RANKS = {severity: rank for rank, severity in enumerate(Suspicion)}
 
 
@@ -144,7 +145,7 @@ def _heard(passage: Passage, examination: Examination, harmless: float) -> Itera
 
 def _needs_rules(text: str, words: list[str], subject: InspectedDefinition) -> bool:
     """Return whether a harmless sentence may still be a command, or be about another server's tool."""
-    return _is_command(text) or ("<name>" in words and bool(mentions(text, subject).foreign))
+    return _is_command(text) or (not _NAMES.isdisjoint(words) and bool(mentions(text, subject).foreign))
 
 
 @lru_cache(maxsize=1 << 12)  # the tools of a server repeat their schemas' texts

@@ -1,29 +1,37 @@
-"""A small linear model of sentences that steer the model, fitted by `training/inspection.py`."""
+"""A small linear model of sentences that steer the model, fitted by `training/inspection_model.py`."""
 
 import pkgutil
-from collections.abc import Sequence
+from base64 import b64decode
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from zlib import decompress
 
+from remit.inspection.hashed_features import SIZE, pair_slot, pairs_of, piece_slots
 from remit.inspection.sentence_features import features, roles_of
 from remit.inspection.sentence_words import ToolHome
 from remit.inspection.word_roles import is_plain
 
+PAIRS, PIECES = "#pairs", "#pieces"  # the hashed tables: signed bytes, compressed, in base64
+FINE = 1 / 128  # unit of the weights in a hashed table
 _SCALE = 100
 _FEWEST_WORDS = 3
 _NOTHING = -10.0
 _SHOWN = 4
 _MOST_SCORES = 1 << 12  # kept: the tools of a server repeat their schemas' texts
+_MOST_HASHED = 1 << 15  # words, and pairs of words, whose weights are kept
 
 _Key = tuple[tuple[str, ...], frozenset[str]]  # the words of a sentence, and the purpose among its roles
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceModel:
-    """The weight of each feature."""
+    """The weight of each feature, and of the hashed ones: pairs of words, and the pieces of a word."""
 
     bias: float
     weights: dict[str, int]
+    pair_weight: Callable[[tuple[str, ...]], int]
+    word_weight: Callable[[str], int]
     _scores: dict[_Key, float] = field(default_factory=dict[_Key, float], repr=False)
 
     def score(self, words: Sequence[str], home: ToolHome) -> float:
@@ -37,15 +45,22 @@ class SentenceModel:
         if len(self._scores) >= _MOST_SCORES:
             self._scores.clear()
         weight = self.weights.get
-        score = self.bias + sum([weight(each, 0) for each in features(said, purpose)]) / _SCALE
+        listed = sum([weight(each, 0) for each in features(said, purpose)])
+        hashed = sum(map(self.pair_weight, set(pairs_of(said)))) + sum(map(self.word_weight, set(said)))
+        score = self.bias + listed / _SCALE + hashed * FINE
         self._scores[said, purpose] = score
         return score
 
     def strongest(self, words: Sequence[str], home: ToolHome) -> list[str]:
-        """Return the features that weigh most in a sentence."""
-        found = features(words, home.purpose)
-        ranked = sorted(found, key=lambda each: (-self.weights.get(each, 0), each))
-        return [each.removeprefix("w:") for each in ranked[:_SHOWN] if self.weights.get(each, 0) > 0]
+        """Return the roles, words and pairs of words that weigh most in a sentence."""
+        found = {word: self.word_weight(word) * FINE for word in words}
+        for pair in pairs_of(words):
+            found.setdefault(" ".join(pair).strip("^_$ "), self.pair_weight(pair) * FINE)
+        for each in features(words, home.purpose):
+            name = each.removeprefix("w:")
+            found[name] = found.get(name, 0.0) + self.weights.get(each, 0) / _SCALE
+        ranked = sorted(found, key=lambda each: (-found[each], each))
+        return [each for each in ranked[:_SHOWN] if found[each] > 0]
 
 
 @lru_cache(maxsize=1)
@@ -56,7 +71,24 @@ def sentence_model() -> SentenceModel:
 
 
 def parse_weights(text: str) -> SentenceModel:
-    """Read weights: a line for each feature, tab, and weight; the first one is the bias."""
-    pairs = (line.rpartition("\t")[::2] for line in text.splitlines())
-    weights = {feature: int(weight) for feature, weight in pairs}
-    return SentenceModel(bias=weights.pop("", 0) / _SCALE, weights=weights)
+    """Read weights: a line for each feature, tab, and weight; the one without a name is the bias."""
+    found = {feature: weight for feature, _, weight in (line.rpartition("\t") for line in text.splitlines())}
+    pairs, pieces = _table(found.pop(PAIRS, "")), _table(found.pop(PIECES, ""))
+    weights = {feature: int(weight) for feature, weight in found.items()}
+
+    @lru_cache(_MOST_HASHED)
+    def pair_weight(pair: tuple[str, ...]) -> int:
+        return pairs[pair_slot(pair)]
+
+    @lru_cache(_MOST_HASHED)
+    def word_weight(word: str) -> int:
+        return sum(pieces[at] for at in piece_slots(word))
+
+    return SentenceModel(
+        bias=weights.pop("", 0) / _SCALE, weights=weights, pair_weight=pair_weight, word_weight=word_weight
+    )
+
+
+def _table(packed: str) -> memoryview:
+    """Unpack a table; without one, no pair or piece weighs anything."""
+    return memoryview(decompress(b64decode(packed)) if packed else bytes(SIZE)).cast("b")

@@ -5,22 +5,25 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from remit.inspection.surroundings import Surroundings, own_name, plain_name
-from remit.inspection.tool_mentions import InspectedDefinition
+from remit.inspection.tool_mentions import InspectedDefinition, may_be_tool
 from remit.inspection.word_roles import ACTS, THINGS, is_plain, roles_at
 
 MOST_WORDS = 60  # of a sentence
 _TOKEN = re.compile(
     r"""(?x)
-    (?P<url>\bhttps?://[^\s)\]`"'<>]+ | \bwww\.[^\s)]+ | \b\d{1,3}(?:\.\d{1,3}){3}\b)
+    (?P<url>\b(?:https?|s3|ftp|wss?|ssh)://[^\s)\]`"'<>]+ | \bwww\.[^\s)]+ | \b\d{1,3}(?:\.\d{1,3}){3}\b)
     | (?P<email>(?<![\w.+-])[\w.+-]++@[\w-]+\.[\w.-]+)
+    | (?P<domain>(?<![\w.-])(?:[A-Za-z0-9-]++\.)++(?:com|net|org|io|dev|app|example|ai|cc|co|me|sh|xyz|site
+        |info|cloud|tech|link|eu|uk|de)\b(?:/[^\s)\]`"'<>]*+)?)
     | (?P<path>(?<![\w/])(?:~ | \.{1,2} | \$HOME | [A-Z]:)?(?:[/\\][\w.@$*-]+)+/? | (?<!\w)\.[a-z][\w.-]+
         | \b[\w-]++(?:/[\w.-]+)+
         | \b[\w-]++\.(?:json|ya?ml|txt|md|py|js|ts|env|pem|key|toml|csv|sh|dat|db|log|conf|cfg|ini)\b)
     | (?P<name>\b[A-Za-z][A-Za-z0-9]*+(?:[_.][A-Za-z0-9]++)+(?:\(\))? | \b[a-z]+(?:[A-Z][a-z0-9]+)+\b
         | `[^`\s]+` | \b[a-z]+-[a-z]+(?:-[a-z]+)+\b)
     | (?P<word>[^\W\d_]+(?:['’][a-z]+)?)
+    | (?P<digits>\d{5,})
     | (?P<number>\d+)
-    | (?P<mark>[!:?"“\[<>|])
+    | (?P<mark>[!:?"“\[<>|=] | (?<=\w)\((?!e?s\)))
     """
 )
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
@@ -149,4 +152,6 @@ def _kind_of_name(token: str, home: ToolHome) -> str:
         return "<parameter>"
     if home.others.is_own(name, home.server):
         return "<own>"
+    if may_be_tool(name):
+        return "<tool>"
     return "<quoted>" if token[0] == "`" and name.isalpha() else "<name>"

@@ -67,7 +67,7 @@ def mentions(text: str, subject: InspectedDefinition) -> ToolMentions:
         plain = plain_name(name)
         if plain == plain_name(own_name(definition)) or others.is_own(plain, definition.server):
             own.add(name)
-        elif not _may_be_tool(plain) or name in subject.values:
+        elif not may_be_tool(plain) or name in subject.values:
             continue  # a word, or one of its own parameters and values
         elif others.holders(plain):
             foreign.add(name)
@@ -83,6 +83,7 @@ def _names_in(text: str) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset({*_NAME.findall(text), *_QUOTED.findall(text), *called}), frozenset(called)
 
 
-def _may_be_tool(plain: str) -> bool:
+def may_be_tool(plain: str) -> bool:
+    """Return whether a plain name starts with a verb, as the names of tools do."""
     verb, _, rest = plain.partition("_")
     return bool(rest) and verb in _FIRST_WORDS

@@ -314,7 +314,7 @@ _TELLING = frozenset(
             for first, found in _PHRASES.items()
             if not _PLAIN_ROLES.issuperset(role for _, role in found)
         ),
-        *("<private>", "<email>", "<variable>"),
+        *("<private>", "<email>", "<domain>", "<variable>", "<tool>"),
     }
 )
 

@@ -1,0 +1,35 @@
+"""Hashed features of a sentence: pairs of neighboring words, and pieces of words.
+
+They know more than a list of words can hold: unseen words share pieces with known ones.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, pairwise, repeat
+from zlib import crc32
+
+SIZE = 1 << 18  # of each table
+_LENGTHS = (4, 5)  # letters of a piece, with a mark at each end of the word
+
+
+def pairs_of(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Return the pairs of words that follow each other, directly or with one word between."""
+    said = ("^", *words, "$")
+    return chain(pairwise(said), zip(said, repeat("_"), said[2:], strict=False))
+
+
+def pieces_of(word: str) -> Iterator[str]:
+    """Return the pieces of a word; kinds such as `<path>` have none."""
+    if word[0] != "<":
+        marked = f"^{word}$"
+        for length in _LENGTHS:
+            yield from (f"c{marked[at : at + length]}" for at in range(len(marked) - length + 1))
+
+
+def pair_slot(pair: Sequence[str]) -> int:
+    """Return the place of a pair in its table."""
+    return crc32(" ".join(pair).encode()) % SIZE
+
+
+def piece_slots(word: str) -> list[int]:
+    """Return the places of a word's pieces in their table."""
+    return [crc32(piece.encode()) % SIZE for piece in pieces_of(word)]
