@@ -168,15 +168,9 @@ class World:
         here = project or self.repository
         (group,) = self.user_settings["hooks"]["SessionStart"]
         (handler,) = group["hooks"]
-        done = subprocess.run(
-            self._started([handler["command"], *handler["args"]]),
-            input=json.dumps(self.event("SessionStart", source="startup", cwd=str(here), **fields)).encode(),
-            cwd=here,
-            env=self._reached(),
-            capture_output=True,
-            timeout=SECONDS,
-        )
-        require(done.returncode == 0 and not done.stderr, f"the hook fails: {done.stderr.decode()}")
+        event = self.event("SessionStart", source="startup", cwd=str(here), **fields)
+        done = self._answer([handler["command"], *handler["args"]], event, here, SECONDS)
+        require(done.returncode == 0 and not done.stderr, f"the hook fails: {done.stderr}")
         return json.loads(done.stdout) if done.stdout else {}
 
     def event(self, name: str, **fields: object) -> dict[str, Any]:
@@ -196,7 +190,9 @@ class World:
         """Start the entry that install wrote, with the variables that the client gives it."""
         entry = _read(self.home / ".claude.json")["mcpServers"]["remit"]
         environment = {**self._reached(), **entry.get("env", {})}
-        words = self._started([entry["command"], *entry["args"]])
+        words = [entry["command"], *entry["args"]]
+        if (forked := self._forked(words)) is not None:
+            words = fork_server().command("remit", *forked)
         with self._speaking(words, environment, project=project) as gateway:
             yield gateway
 
@@ -251,27 +247,38 @@ class World:
         said = self.project_settings.get("env", {})
         return {**self.environment, **{name: value for name, value in said.items() if name not in KEPT}}
 
-    def _started(self, words: Sequence[str]) -> Sequence[str]:
-        """How to start what install wrote: in a fork, unless the repository's variables reach the process."""
+    def _forked(self, words: Sequence[str]) -> Sequence[str] | None:
+        """The words of the command that install wrote; None where the repository's variables reach it."""
         own = [sys.executable, "-I", "-m", "remit"]
         ends = [at + len(own) for at in range(len(words)) if list(words[at : at + len(own)]) == own]
-        if not ends or self._reached() != self.environment:
-            return words
-        return fork_server().command("remit", *words[ends[0] :])
+        return words[ends[0] :] if ends and self._reached() == self.environment else None
+
+    def _answer(
+        self, words: Sequence[str], event: Mapping[str, Any], cwd: Path, timeout: float
+    ) -> subprocess.CompletedProcess[str]:
+        """What a hook answers to an event: in a fork, or as the client starts it.
+
+        Raises:
+            subprocess.TimeoutExpired: it takes too long.
+        """
+        told, environment = json.dumps(event), self._reached()
+        if (forked := self._forked(words)) is None:
+            return subprocess.run(
+                words, input=told, cwd=cwd, env=environment, capture_output=True, text=True, timeout=timeout
+            )
+        done = fork_server().run(
+            forked, cwd=cwd, environment=environment, stdin=told.encode(), deadline=timeout
+        )
+        if done.is_late:
+            raise subprocess.TimeoutExpired(list(words), timeout)
+        return subprocess.CompletedProcess(list(words), done.code, done.stdout, done.stderr)
 
     def _is_blocked(self, handler: Mapping[str, Any], event: Mapping[str, Any]) -> bool:
         command = handler["command"]
         words = [command, *handler["args"]] if "args" in handler else ["sh", "-c", command]
         is_closed = handler.get("onFailure") == "block"
         try:
-            done = subprocess.run(
-                self._started(words),
-                input=json.dumps(event).encode(),
-                cwd=self.repository,
-                env=self._reached(),
-                capture_output=True,
-                timeout=handler["timeout"],
-            )
+            done = self._answer(words, event, self.repository, handler["timeout"])
         except subprocess.TimeoutExpired:
             return is_closed
         if done.returncode:

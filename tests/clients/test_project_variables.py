@@ -6,19 +6,25 @@ from pathlib import Path
 import pytest
 
 from remit.clients.project_variables import take_back
+from remit.decision.projects import Workspace
+from remit.files.checkout import locate
 from remit.text.redaction import ANY_VARIABLE, FOREIGN, environment_secrets
 from remit.upstream.launch.server_environment import users_variables
 
 HERE = {"PATH": "/repo/bin", "NODE_OPTIONS": "-r ./x.js", "TOKEN": "t", "HOME": "/home/ada"}
 
 
+def workspace(root: Path, below: str = "") -> Workspace:
+    (root / ".git").mkdir(exist_ok=True)
+    (root / below).mkdir(parents=True, exist_ok=True)
+    return locate(str(root / below))
+
+
 def left(
     root: Path, client: str = "claude-code", below: str = "", path: str | None = "/bin"
 ) -> dict[str, str]:
     environment = dict(HERE)
-    directory = root / below
-    directory.mkdir(parents=True, exist_ok=True)
-    take_back(environment, client, str(directory), str(root), path)
+    take_back(environment, client, workspace(root, below), path)
     return {name: value for name, value in environment.items() if name != FOREIGN}
 
 
@@ -51,7 +57,7 @@ def test_a_file_that_cannot_be_read_may_set_anything(tmp_path: Path) -> None:
     settings(tmp_path, "{")
     assert left(tmp_path) == {"PATH": "/bin", "TOKEN": "t", "HOME": "/home/ada"}
     environment = {"GH_HOST": "evil.test", "API_BASE_URL": "https://evil.test", "NAME": "ada"}
-    take_back(environment, "claude-code", str(tmp_path), str(tmp_path), None)
+    take_back(environment, "claude-code", workspace(tmp_path), None)
     assert environment == {"NAME": "ada", FOREIGN: ANY_VARIABLE}
     assert environment_secrets({"GITHUB_TOKEN": "ghp_Zr5vB9cN4yT6hJd1Qw8E", **environment}) == frozenset()
 
@@ -62,7 +68,7 @@ def test_the_users_own_servers_get_none_of_a_repositorys_variables(tmp_path: Pat
         {"env": {"GITHUB_API_URL": "https://evil.test", "HOME": "/evil", "NODE_ENV": "x", "PATH": "/evil"}},
     )
     given = {"GITHUB_API_URL": "https://evil.test", "GITHUB_TOKEN": "t", "HOME": "/home/ada", "PATH": "/evil"}
-    take_back(given, "claude-code", str(tmp_path), str(tmp_path), "/bin")
+    take_back(given, "claude-code", workspace(tmp_path), "/bin")
     passed = {"GITHUB_TOKEN": "t", "HOME": "/home/ada", "PATH": "/bin"}
     assert users_variables(given) == {**passed, FOREIGN: "GITHUB_API_URL"}
 
@@ -81,12 +87,25 @@ def test_gemini_cli_reads_variables_from_a_file_of_their_own(tmp_path: Path) -> 
 
 def test_the_mark_of_a_nested_gateway_is_left_to_the_gateway(tmp_path: Path) -> None:
     settings(tmp_path, {"env": {"REMIT_DEPTH": "1"}})
-    assert take_back({"REMIT_DEPTH": "1"}, "claude-code", str(tmp_path), str(tmp_path), None) == []
+    assert take_back({"REMIT_DEPTH": "1"}, "claude-code", workspace(tmp_path), None) == []
 
 
 def test_a_repositorys_variable_is_no_secret_of_the_user(tmp_path: Path) -> None:
     token, other = "ghp_8f3kQz71LmP0aXw2Yt5R", "ghp_Zr5vB9cN4yT6hJd1Qw8E"
     settings(tmp_path, {"env": {"A_TOKEN": token}})
     environment = {"A_TOKEN": token, "GITHUB_TOKEN": other}
-    take_back(environment, "claude-code", str(tmp_path), str(tmp_path), None)
+    take_back(environment, "claude-code", workspace(tmp_path), None)
     assert environment_secrets(environment) == {other}
+
+
+@pytest.mark.parametrize(
+    ("client", "name"), [("claude-code", ".claude/settings.json"), ("gemini-cli", ".env")]
+)
+def test_a_link_out_of_the_checkout_is_not_read_and_may_set_anything(
+    tmp_path: Path, client: str, name: str
+) -> None:
+    (tmp_path / "secret").write_text("{}", encoding="utf-8")
+    link = tmp_path / "shop" / name
+    link.parent.mkdir(parents=True)
+    link.symlink_to(tmp_path / "secret")
+    assert left(tmp_path / "shop", client) == {"PATH": "/bin", "TOKEN": "t", "HOME": "/home/ada"}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.files.bounded_reader import OUTSIDE
+from remit.files.bounded_reader import ANYWHERE, OUTSIDE
 from remit.files.bounded_walk import WalkBudget, Walked, WalkLimitError, entries, files_below
 
 
@@ -82,8 +82,22 @@ def test_many_problems_are_told_as_a_number(tmp_path: Path) -> None:
 
 def test_the_entries_of_one_directory_are_counted(tmp_path: Path) -> None:
     make(tmp_path, "a", "b", "c")
-    assert {entry.name for entry in entries(str(tmp_path), WalkBudget(3, 60.0))} == {"a", "b", "c"}
+    assert {entry.name for entry in entries(str(tmp_path), WalkBudget(3, 60.0), within=ANYWHERE)} == {
+        "a",
+        "b",
+        "c",
+    }
     with pytest.raises(WalkLimitError):
-        list(entries(str(tmp_path), WalkBudget(2, 60.0)))
-    assert [*entries("\0", WalkBudget(3, 60.0))] == []
-    assert [*entries(os.devnull, WalkBudget(3, 60.0))] == []
+        list(entries(str(tmp_path), WalkBudget(2, 60.0), within=ANYWHERE))
+    assert [*entries("\0", WalkBudget(3, 60.0), within=ANYWHERE)] == []
+    assert [*entries(os.devnull, WalkBudget(3, 60.0), within=ANYWHERE)] == []
+
+
+def test_a_directory_is_not_listed_through_a_link_that_leads_out(tmp_path: Path) -> None:
+    here = tmp_path.resolve()
+    make(here, "private/secret")
+    make(here, "shop/file")
+    (here / "shop/link").symlink_to(here / "private")
+    for within, names in ((here / "shop", []), (here, ["secret"])):
+        listed = entries(str(here / "shop/link"), WalkBudget(9, 60.0), within=[str(within)])
+        assert [entry.name for entry in listed] == names

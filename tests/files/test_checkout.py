@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from remit.errors import NoSuchDirectoryError
-from remit.files.checkout import locate
+from remit.files.checkout import git_directory, locate
 from support.processes import git
 
 
@@ -141,3 +141,16 @@ def test_a_directory_whose_name_is_not_unicode_is_an_error(tmp_path: Path) -> No
     os.mkdir(odd)
     with pytest.raises(NoSuchDirectoryError):
         locate(os.fsdecode(odd))
+
+
+def test_the_git_directory_of_a_submodule_is_that_of_its_linked_worktree(main: Path, tmp_path: Path) -> None:
+    other = tmp_path.resolve() / "other"
+    git("clone", "--quiet", str(main), str(other), cwd=main)
+    git("submodule", "add", str(other), "lib", cwd=main)
+    git("commit", "--message", "lib", cwd=main)
+    git("worktree", "add", str(tmp_path / "feature"), cwd=main)
+    worktree = tmp_path.resolve() / "feature"
+    git("submodule", "update", "--init", cwd=worktree)
+    assert git_directory(str(main / "lib")) == str(main / ".git/modules/lib")
+    assert git_directory(str(worktree)) == str(main / ".git/worktrees/feature")
+    assert git_directory(str(worktree / "lib")) == str(main / ".git/worktrees/feature/modules/lib")

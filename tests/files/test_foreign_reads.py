@@ -1,7 +1,17 @@
 """Files and folders that others write are read by the bounded reader and the bounded walk alone."""
 
 from collections.abc import Iterator
+from inspect import Parameter, signature
 
+from remit.files.bounded_reader import (
+    content_digest,
+    read_bytes,
+    read_head,
+    read_part,
+    read_start,
+    read_text,
+)
+from remit.files.bounded_walk import entries, files_below
 from support.source_trees import SourceModule, source_modules
 
 CALLS = {"open", "io.open", "os.open", "os.walk", "os.scandir", "os.listdir", "os.fwalk", "glob.glob"}
@@ -43,6 +53,35 @@ OWN = {
     "upstream/credentials/credential_keys.py": "a file of the user's own configuration",
     "upstream/oauth/token_store.py": "Remit's data",
 }
+# Modules that follow links anywhere: theirs are files of the user, the administrator, the client or Remit.
+ANYWHERE = {
+    "cli/inspect_command.py": "a file that a person names",
+    "cli/memory_commands.py": "a file that a person names",
+    "cli/team/team_policy_commands.py": "a file that a person names",
+    "clients/claude/remit_settings.py": "the user's and the administrator's settings, and the install record",
+    "clients/claude/tool_search.py": "the user's settings",
+    "clients/client_switches.py": "the user's settings",
+    "clients/install_targets.py": "the user's settings",
+    "clients/parsing/install_reading.py": "the install record",
+    "configuration/configuration_service.py": "filter files, which the user names",
+    "configuration/machine_files.py": "the user's and the administrator's configuration",
+    "configuration/own_files.py": "the user's and the administrator's configuration",
+    "configuration/store_place.py": "the user's and the administrator's configuration",
+    "files/bounded_walk.py": "checks each entry itself",
+    "files/checkout.py": "decides which files are the user's",
+    "files/safe_changes.py": "its callers refuse links in a checkout",
+    "hooks/agent_lineage.py": "the client's transcripts",
+    "hooks/call_recovery.py": "the client's transcripts",
+    "hooks/states_digest.py": "filter files, which the user names",
+    "policy/filter_loader.py": "filter files, which the user names",
+    "states/detectors/glob_count.py": "enters no links",
+    "upstream/launch/bubblewrap.py": "packages in the home directory",
+    "upstream/launch/installed_packages.py": "caches in the home directory",
+    "upstream/launch/npx_packages.py": "caches in the home directory",
+    "upstream/launch/protected_files.py": "enters no links",
+    "upstream/launch/runtime_paths.py": "checks each link itself, to tell which of them a sandbox opens",
+    "upstream/launch/toolchains.py": "caches and toolchains, whose links its callers check",
+}
 
 
 def reads(module: SourceModule) -> Iterator[str]:
@@ -60,3 +99,14 @@ def test_nothing_but_the_readers_opens_lists_or_parses_foreign_files() -> None:
     found = {name: sorted({*reads(module)}) for name, module in source_modules().items()}
     assert {name: read for name, read in found.items() if read and name not in {*READERS, *OWN}} == {}
     assert [name for name in OWN if not found.get(name)] == []
+
+
+def test_every_other_module_says_which_directory_links_must_not_leave() -> None:
+    modules = source_modules()
+    found = {
+        name for name, module in modules.items() if "remit.files.bounded_reader.ANYWHERE" in module.imported
+    }
+    assert found == {*ANYWHERE}
+    readers = (read_text, read_bytes, read_start, read_head, read_part, content_digest, entries, files_below)
+    parameters = [signature(reader).parameters["within"] for reader in readers]
+    assert all(parameter.default is Parameter.empty for parameter in parameters)

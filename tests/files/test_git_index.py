@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.files.git_index import is_tracked
+from remit.files.git_index import index_path, is_tracked
 from support.processes import git
 
 
@@ -85,3 +85,14 @@ def test_an_index_that_is_a_link_out_of_the_repository_is_not_read(main: Path, t
     index.rename(tmp_path / "index")
     index.symlink_to(tmp_path / "index")
     assert tracked(main) == []
+
+
+def test_a_checkout_whose_git_file_leads_elsewhere_may_track_anything(
+    main: Path,
+) -> None:
+    planted = main.parent / "planted"
+    planted.mkdir()
+    (planted / ".git").write_text(f"gitdir: {main}/.git\n")
+    assert is_tracked(str(planted / "new.json"))
+    assert index_path(str(planted / "new.json")) == str(planted / ".git")
+    assert index_path(str(main / "new.json")) == str(main / ".git/index")

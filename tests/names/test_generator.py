@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import anyio
@@ -13,6 +13,7 @@ from mcp.client.stdio import stdio_client
 from mcp_types import CallToolResult, TextContent
 
 from remit.names.generator import Generator
+from support.forked_commands import fork_server
 from support.sandbox import Sandbox
 
 CLI = '''
@@ -164,11 +165,12 @@ def generated(sandbox: Sandbox) -> Path:
     return made / "server.py"
 
 
-def with_client(sandbox: Sandbox, server: Path, cwd: Path, use: Callable[[Client], Awaitable[None]]) -> None:
+def with_client(
+    sandbox: Sandbox, command: Sequence[str], cwd: Path, use: Callable[[Client], Awaitable[None]]
+) -> None:
     async def run() -> None:
-        started = StdioServerParameters(
-            command=sys.executable, args=[str(server)], env=sandbox.environment, cwd=str(cwd)
-        )
+        program, *words = command
+        started = StdioServerParameters(command=program, args=words, env=sandbox.environment, cwd=str(cwd))
         with open(os.devnull, "w") as silence:
             async with Client(stdio_client(started, errlog=silence)) as client:
                 await use(client)
@@ -221,7 +223,7 @@ def test_commands_come_and_go_with_the_states_of_the_project(sandbox: Sandbox, s
         (supernal / "supernal.yaml").unlink()
         assert await listed(client) == []
 
-    with_client(sandbox, server, supernal, use)
+    with_client(sandbox, fork_server().command(str(server)), supernal, use)
 
 
 def test_what_is_not_for_agents_can_neither_be_seen_nor_called(sandbox: Sandbox, supernal: Path) -> None:
@@ -234,7 +236,7 @@ def test_what_is_not_for_agents_can_neither_be_seen_nor_called(sandbox: Sandbox,
         with pytest.raises(MCPError, match=r"no tool is called `user\.create`"):
             await client.call_tool("user.create", {})
 
-    with_client(sandbox, server, supernal, use)
+    with_client(sandbox, fork_server().command(str(server)), supernal, use)
     assert not (supernal / "deleted").exists()
 
 
@@ -253,7 +255,7 @@ def test_a_function_that_is_a_tool_is_served_on_its_pages(sandbox: Sandbox, supe
         is_error, text = await said(client, "publishPost", title="x", copies="2")
         assert (is_error, text) == (True, "`copies` must be a whole number")
 
-    with_client(sandbox, server, supernal, use)
+    with_client(sandbox, [sys.executable, str(server)], supernal, use)
 
 
 def test_a_command_that_does_not_end_is_ended(sandbox: Sandbox, supernal: Path) -> None:
@@ -270,7 +272,7 @@ def test_a_command_that_does_not_end_is_ended(sandbox: Sandbox, supernal: Path) 
         )
         assert "requirement.list" in await listed(client)
 
-    with_client(sandbox, server, supernal, use)
+    with_client(sandbox, fork_server().command(str(server)), supernal, use)
 
 
 @pytest.mark.usefixtures("supernal")

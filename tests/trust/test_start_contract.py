@@ -33,6 +33,7 @@ OTHERS = {
     "names/command_runner.py": "runs the command line that a Python tool declares",
     "search/embeddings/endpoint_connection.py": "the endpoint that the user's environment names",
     "store/postgres/revision_listener.py": "listens to the store",
+    "store/postgres/server_locks.py": "holds locks in the store",
     "states/detectors/command_exit.py": "a state's command, which has a trust of its own",
     "states/detectors/http_status.py": "a state's URL, which has a trust of its own",
     "upstream/launch/bubblewrap.py": "asks bubblewrap whether it works here",

@@ -10,7 +10,7 @@ from remit.decision.client_settings import declared_label
 from remit.decision.declarations import Declaration
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import SERVER
-from remit.files.bounded_reader import FileError, Machine, read_text
+from remit.files.bounded_reader import ANYWHERE, FileError, Machine, read_text
 from remit.files.formats import parse_jsonc
 from remit.files.safe_changes import LIMIT
 from remit.install.install_record import Edit
@@ -65,7 +65,7 @@ def _flag(parents: tuple[str, ...], item: Declaration) -> Edit:
 def _newer_entries(path: str) -> dict[str, object]:
     """Return the entries of the newer layout, which stand in `mcp.servers`."""
     try:
-        content: Any = parse_jsonc(read_text(path, limit=LIMIT) or "{}")
+        content: Any = parse_jsonc(read_text(path, limit=LIMIT, within=ANYWHERE) or "{}")
         servers: object = content["mcp"]["servers"]
     except (FileError, KeyError, TypeError):
         return {}

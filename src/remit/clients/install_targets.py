@@ -14,7 +14,7 @@ from remit.decision.declarations import Declaration
 from remit.decision.launch import references
 from remit.decision.permissions.client_consents import client_title
 from remit.decision.tool_names import SERVER
-from remit.files.bounded_reader import FileError, Machine, read_text, require_text
+from remit.files.bounded_reader import ANYWHERE, FileError, Machine, read_text, require_text
 from remit.files.formats import parse_commented_json, parse_json
 from remit.files.safe_changes import LIMIT, change_file, missing_directories, read_exactly, remove_empty
 from remit.install.ground import OPTION
@@ -193,7 +193,7 @@ def _opencode(given: InstallInput) -> list[TargetFile]:
 
 def _has_list(path: str, keys: Sequence[str]) -> bool:
     try:
-        found: Any = parse_commented_json(read_text(path, limit=LIMIT) or "{}")
+        found: Any = parse_commented_json(read_text(path, limit=LIMIT, within=ANYWHERE) or "{}")
         for key in keys:
             found = found[key]
     except (FileError, KeyError, TypeError):
@@ -267,7 +267,7 @@ class ClientTargets:
         if client != "claude-code":
             return []
         try:
-            text = read_text(state_path(self._machine), limit=LIMIT)
+            text = read_text(state_path(self._machine), limit=LIMIT, within=ANYWHERE)
             content: Any = {} if text is None else parse_json(text)
             return [path for path in content["projects"] if os.path.isabs(path) and os.path.isdir(path)]
         except (FileError, KeyError, TypeError, ValueError):

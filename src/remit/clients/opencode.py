@@ -107,7 +107,7 @@ def _is_repository(path: str) -> bool:
     if os.path.isdir(path):
         return all(os.path.exists(os.path.join(path, name)) for name in ("HEAD", "objects", "refs"))
     try:
-        return read_head(path, size=8) == "gitdir: "
+        return read_head(path, size=8, within=[os.path.dirname(path)]) == "gitdir: "
     except FileError:
         return False
 

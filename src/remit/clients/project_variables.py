@@ -13,8 +13,10 @@ from collections.abc import Iterator, MutableMapping
 from typing import cast
 
 from remit.decision.launch import names_an_address, steers_code
+from remit.decision.projects import Workspace
 from remit.decision.scopes import ancestors
-from remit.files.bounded_reader import FileError, read_text
+from remit.files.bounded_reader import FileError, read_text, real_path
+from remit.files.checkout import link_roots
 from remit.files.formats import parse_json
 from remit.install.ground import is_fixed
 from remit.settings import DEPTH
@@ -27,16 +29,16 @@ _ASSIGNMENT = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_.]*)[ \t
 
 
 def take_back(
-    environment: MutableMapping[str, str], client: str, directory: str, checkout: str, path: str | None
+    environment: MutableMapping[str, str], client: str, workspace: Workspace, path: str | None
 ) -> list[str]:
     """Remove the variables that a repository sets and that steer what runs; return their names.
 
     The names of its other variables are noted: their values are no secrets of the user, and only servers of
-    the repository get them. `PATH` becomes that of the install. If a file cannot be read, any variable may be
-    the repository's, and those that name an address are removed as well.
+    the repository get them. `PATH` becomes that of the install. If a file cannot be read, or is a link out of
+    the checkout, any variable may be the repository's, and those that name an address are removed as well.
     """
     try:
-        named, noted = set(_set(client, directory, checkout)), None
+        named, noted = set(_set(client, workspace)), None
     except FileError:
         named, noted = set(environment), ANY_VARIABLE
     taken = sorted(
@@ -56,20 +58,24 @@ def take_back(
     return taken
 
 
-def _set(client: str, directory: str, checkout: str) -> Iterator[str]:
+def _set(client: str, workspace: Workspace) -> Iterator[str]:
     """List the variables that files set."""
-    for folder in ancestors(directory, up_to=checkout):
+    for folder in ancestors(workspace.dir, up_to=workspace.checkout):
         if client == "claude-code":
             for name in _SETTINGS:
-                yield from _in_settings(os.path.join(folder, name))
+                yield from _in_settings(_read(os.path.join(folder, name), workspace))
         elif client == "gemini-cli":
             for name in _DOTENV:
-                text = read_text(os.path.join(folder, name), limit=_LIMIT) or ""
+                text = _read(os.path.join(folder, name), workspace) or ""
                 yield from _ASSIGNMENT.findall(text)
 
 
-def _in_settings(path: str) -> list[str]:
-    text = read_text(path, limit=_LIMIT)
+def _read(path: str, workspace: Workspace) -> str | None:
+    home = real_path(os.path.expanduser("~"))
+    return read_text(path, limit=_LIMIT, within=link_roots(path, workspace, home))
+
+
+def _in_settings(text: str | None) -> list[str]:
     content = None if text is None else parse_json(text)
     variables = cast("dict[str, object]", content).get("env") if isinstance(content, dict) else None
     return list(cast("dict[str, object]", variables)) if isinstance(variables, dict) else []

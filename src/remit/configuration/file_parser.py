@@ -8,6 +8,7 @@ from remit.configuration.access_tables import ACCESS_SECTIONS, read_access, read
 from remit.configuration.config_model import (
     ANY_PROJECT,
     CREDENTIALS,
+    PRINCIPAL,
     AccessLists,
     ConfigurationContent,
     ConfigurationMistake,
@@ -27,10 +28,10 @@ from remit.configuration.config_model import (
 from remit.configuration.detector_kinds import TRAITS, DetectorKind
 from remit.configuration.detector_tables import is_showable, read_detector
 from remit.configuration.store_place import (
-    KEY,
+    ADDRESSES,
     KEY_FILE,
-    PASSWORD_FILE,
     address_problem,
+    password_file_of,
     path_problem,
 )
 from remit.configuration.table_fields import TableFields, listed
@@ -43,7 +44,8 @@ KINDS = ("location", "capability", "entity", "workflow")
 WORKFLOW = "workflow"
 LOCATION = "location"
 
-SESSIONS = ("shared", "own")
+SINGLE = "single"  # one session, at one gateway of all that share a store
+SESSIONS = ("shared", "own", SINGLE)
 PROMOTE_IN_SESSION, PROMOTE_ON_REOPEN = "session", "reopen"  # when a tool that was found is listed
 FOUND, LISTED, OFF = "found", "listed", "off"  # how to serve the memory tools
 
@@ -63,6 +65,10 @@ _TABLES = (
     "retention",
     "trust",
 )
+_STORE_CHECKS = {
+    **dict.fromkeys(ADDRESSES, address_problem),
+    **dict.fromkeys((KEY_FILE, *map(password_file_of, ADDRESSES)), path_problem),
+}
 _PRESENTATION = ("strategy", "token_budget")
 _SECTIONS = (
     *_PRESENTATION,
@@ -76,9 +82,7 @@ _SECTIONS = (
     "notifications",
     "allow",
     "block",
-    KEY,
-    PASSWORD_FILE,
-    KEY_FILE,
+    *_STORE_CHECKS,
     *_TABLES,
     *ACCESS_SECTIONS,
 )
@@ -135,10 +139,9 @@ def read(content: object) -> tuple[ConfigurationContent, list[ConfigurationMista
 
 
 def _names_store(top: TableFields) -> bool:
-    checks = {KEY: address_problem, PASSWORD_FILE: path_problem, KEY_FILE: path_problem}
-    given = top.given(checks)
+    given = top.given(_STORE_CHECKS)
     for key in given:
-        problem = checks[key](top.text(key))
+        problem = _STORE_CHECKS[key](top.text(key))
         if problem:
             top.note(key, problem)
     return bool(given)
@@ -278,6 +281,8 @@ def _sandbox(fields: TableFields) -> SandboxOptions | Literal[False] | None:
 
 def _server_options(fields: TableFields) -> ServerOptions:
     inherited = fields.texts if fields.is_list("inherit_env") else fields.flag
+    if fields.says("sessions", SINGLE) and fields.says("credentials", PRINCIPAL):
+        fields.note("sessions", f'`"{SINGLE}"` cannot be combined with `credentials = "{PRINCIPAL}"`')
     return ServerOptions(
         prefix=fields.flag("prefix"),
         sessions=fields.one_of("sessions", SESSIONS),

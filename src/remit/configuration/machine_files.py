@@ -18,7 +18,7 @@ from remit.configuration.layers import combine
 from remit.configuration.merged_configuration import Configuration
 from remit.configuration.retention import Retention, retention
 from remit.errors import BadFileError
-from remit.files.bounded_reader import FileError, Machine, fingerprint, is_settled, read_text
+from remit.files.bounded_reader import ANYWHERE, FileError, Machine, fingerprint, is_settled, read_text
 from remit.files.formats import parse_toml
 
 _LIMIT = 2**20  # bytes of a file
@@ -33,7 +33,7 @@ def read_machine_file(path: str) -> ConfigurationContent:
         BadFileError: it cannot be read, or has mistakes.
     """
     try:
-        text = None if path == os.devnull else read_text(path, limit=_LIMIT)
+        text = None if path == os.devnull else read_text(path, limit=_LIMIT, within=ANYWHERE)
         content, mistakes = read({} if text is None else parse_toml(text))
     except FileError as error:
         raise BadFileError(f"{path}: {error.reason}", hint="run `remit policy check`") from error

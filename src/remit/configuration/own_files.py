@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import cast
 
 from remit.configuration.file_paths import machine_path, machine_paths, managed_directory
-from remit.files.bounded_reader import FileError, Machine, read_text
+from remit.files.bounded_reader import ANYWHERE, FileError, Machine, read_text
 from remit.settings import data_directory
 
 _TRIMMED = " \t\n\v\f\r\u00a0\u2028\u2029\ufeff"  # around a path, which the client cuts off
@@ -61,7 +61,7 @@ def _filter_files(machine: Machine) -> Iterator[str]:
     """Yield the filter files that these rules name, whether the rules are valid or not."""
     for path in machine_paths(machine):
         try:
-            text = read_text(path, limit=_LIMIT) or ""
+            text = read_text(path, limit=_LIMIT, within=ANYWHERE) or ""
             if _FILTERS not in text:
                 continue
             from remit.files.formats import parse_toml  # few have filters

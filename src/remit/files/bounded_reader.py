@@ -12,6 +12,7 @@ from remit.decision.scopes import ancestors, is_at_or_below
 from remit.errors import BadVariableError
 
 HOME = "~"
+ANYWHERE: Sequence[str] = ()  # `within` for files of the user, the administrator and Remit: links are theirs
 OUTSIDE = "a symbolic link leads out of the project; Remit does not follow it, but the client may"
 SETTLED_NS = 2_000_000_000  # a younger file may change again without a new timestamp
 _DIRECTORIES = ("HOME", "USERPROFILE", "REMIT_HOME", "REMIT_CONFIG", "XDG_DATA_HOME", "LOCALAPPDATA")
@@ -90,10 +91,10 @@ def are_unchanged(inputs: Mapping[str, str], machine: Machine, *, now_ns: int) -
     )
 
 
-def content_digest(path: str, *, limit: int = 2**20) -> str:
+def content_digest(path: str, *, within: Sequence[str], limit: int = 2**20) -> str:
     """Return a digest of a file's content; empty if it does not exist, and one word if it cannot be read."""
     try:
-        data = read_bytes(path, limit=limit)
+        data = read_bytes(path, limit=limit, within=within)
     except FileError:
         return "unreadable"
     return "" if data is None else sha256(data).hexdigest()
@@ -128,10 +129,10 @@ def _is_roots(found: os.stat_result) -> bool:
     return found.st_uid == 0 and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-def read_text(path: str, *, limit: int, within: Sequence[str] = ()) -> str | None:
+def read_text(path: str, *, limit: int, within: Sequence[str]) -> str | None:
     """Read a text file the way a JavaScript client does; None if it does not exist.
 
-    With `within`, the file must be in one of these directories after all links are followed.
+    The file must be in one of the canonical directories of `within` after all links are followed.
 
     Raises:
         FileError: it exists, but is not a readable file of at most `limit` bytes.
@@ -140,7 +141,7 @@ def read_text(path: str, *, limit: int, within: Sequence[str] = ()) -> str | Non
     return None if data is None else data.decode("utf-8-sig", "replace")
 
 
-def read_start(path: str, *, size: int, within: Sequence[str] = ()) -> bytes | None:
+def read_start(path: str, *, size: int, within: Sequence[str]) -> bytes | None:
     """Read the first bytes of a file; None if it does not exist.
 
     Raises:
@@ -149,7 +150,7 @@ def read_start(path: str, *, size: int, within: Sequence[str] = ()) -> bytes | N
     return _read(path, None, size, within)
 
 
-def read_head(path: str, *, size: int, within: Sequence[str] = ()) -> str | None:
+def read_head(path: str, *, size: int, within: Sequence[str]) -> str | None:
     """Read the first bytes of a text file; None if it does not exist.
 
     Raises:
@@ -159,7 +160,7 @@ def read_head(path: str, *, size: int, within: Sequence[str] = ()) -> str | None
     return None if data is None else data.decode("utf-8-sig", "replace")
 
 
-def read_bytes(path: str, *, limit: int, within: Sequence[str] = ()) -> bytes | None:
+def read_bytes(path: str, *, limit: int, within: Sequence[str]) -> bytes | None:
     """Read a file; None if it does not exist.
 
     Raises:
@@ -168,16 +169,18 @@ def read_bytes(path: str, *, limit: int, within: Sequence[str] = ()) -> bytes | 
     return _read(path, limit, limit, within)
 
 
-def read_part(path: str, *, start: int, size: int) -> tuple[int, bytes] | None:
+def read_part(path: str, *, start: int, size: int, within: Sequence[str]) -> tuple[int, bytes] | None:
     """Read a file from an offset, or only its last bytes, and where they start; None if it cannot be read."""
     try:
+        if within:
+            _require_inside(path, within)
         with open(path, "rb", opener=_without_waiting) as opened:
             found = os.fstat(opened.fileno())
             if not stat.S_ISREG(found.st_mode):
                 return None
             begin = opened.seek(max(start, found.st_size - size))
             return begin, opened.read(size)
-    except (OSError, ValueError):
+    except (FileError, OSError, ValueError):
         return None
 
 

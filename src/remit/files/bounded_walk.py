@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from remit.files.bounded_reader import OUTSIDE, is_inside
+from remit.files.bounded_reader import ANYWHERE, OUTSIDE, is_inside
 
 _CHECK_EVERY = 100  # entries between two looks at the clock
 _MOST_PROBLEMS = 20  # per walk
@@ -65,12 +65,14 @@ class Walked(NamedTuple):
     problems: list[WalkProblem]
 
 
-def entries(directory: str, budget: WalkBudget) -> Iterator["os.DirEntry[str]"]:
-    """Yield the entries of a directory; none if it cannot be listed.
+def entries(directory: str, budget: WalkBudget, *, within: Sequence[str]) -> Iterator["os.DirEntry[str]"]:
+    """Yield the entries of a directory; none if it cannot be listed, or is in none of `within`.
 
     Raises:
         WalkLimitError: the budget is spent.
     """
+    if within and not is_inside(directory, within):
+        return
     try:
         listing = os.scandir(directory)
     except (OSError, ValueError):
@@ -92,7 +94,7 @@ def files_below(
     *,
     budget: WalkBudget,
     depth: int,
-    within: Sequence[str] = (),
+    within: Sequence[str],
     visit: Callable[[str], bool] = os.path.exists,
 ) -> Walked:
     """List the files below a folder; links may lead to any place in `within`, or without it anywhere.
@@ -112,7 +114,7 @@ def files_below(
                 walked.problems.append(WalkProblem(folder, OUTSIDE))
                 continue
             budget.enter()
-            for entry in entries(directory, budget):
+            for entry in entries(directory, budget, within=ANYWHERE):  # checked above
                 path = os.path.join(inside, entry.name)
                 if within and entry.is_symlink() and not is_inside(entry.path, within):
                     walked.problems.append(WalkProblem(entry.path, OUTSIDE))

@@ -8,11 +8,12 @@ point back at it, so a planted `.git` file cannot claim another project's tools.
 import errno
 import os
 import stat
+from collections.abc import Iterator, Sequence
 
 from remit.decision.projects import Workspace, identify
-from remit.decision.scopes import ancestors
+from remit.decision.scopes import ancestors, is_at_or_below
 from remit.errors import NoSuchDirectoryError
-from remit.files.bounded_reader import FileError, read_bytes
+from remit.files.bounded_reader import ANYWHERE, FileError, read_bytes
 
 _MAX_LINK = 8192  # bytes of a `.git` file
 
@@ -44,10 +45,44 @@ def link_in_checkout(path: str, checkout: str | None = None) -> str | None:
     return next((place for place in reversed(places[:top]) if os.path.islink(place)), None)
 
 
-def git_directory(checkout: str) -> str:
-    """Find the git directory of a checkout: `.git`, or the target of a `.git` file."""
+def link_roots(path: str, workspace: Workspace, home: str) -> Sequence[str]:
+    """Return the directories that a path's links must not leave; `ANYWHERE` for the user's own files."""
+    here, checkout = workspace.dir, workspace.checkout
+    roots = tuple(dict.fromkeys((checkout, workspace.project.path)))
+    if not any(is_at_or_below(path, root) for root in roots):
+        return ANYWHERE
+    if not is_at_or_below(home, checkout):
+        return roots
+    # The user keeps the home directory in git: only a directory below it may be someone else's.
+    return (here,) if here != home and is_at_or_below(path, here) else ANYWHERE
+
+
+def enclosing_roots(path: str) -> Sequence[str]:
+    """Return the checkout that a path is in, which its links must not leave; `ANYWHERE` without one."""
+    checkout = checkout_of(os.path.dirname(os.path.abspath(path)))
+    return ANYWHERE if checkout is None else (os.path.realpath(checkout),)
+
+
+def git_directory(checkout: str) -> str | None:
+    """Find the git directory of a checkout: `.git`, or the target of a `.git` file; None if it is another's.
+
+    A planted `.git` may lead anywhere, so it must lead to a place in the checkout, to a linked worktree's in
+    git's own records, or to a submodule's in the git directory of a checkout above.
+    """
     link = os.path.join(checkout, ".git")
-    return _pointer(link, prefix="gitdir: ", base=checkout) or link
+    directory = _pointer(link, prefix="gitdir: ", base=checkout) or link
+    if is_at_or_below(os.path.realpath(directory), checkout) or _main_checkout(checkout) != checkout:
+        return directory
+    above = (modules for parent in ancestors(checkout)[1:] for modules in _modules(parent))
+    return directory if any(is_at_or_below(directory, modules) for modules in above) else None
+
+
+def _modules(checkout: str) -> Iterator[str]:
+    """Yield where git keeps the submodules of a checkout, which may be a linked worktree."""
+    link = os.path.join(checkout, ".git")
+    yield os.path.join(link, "modules")
+    if _main_checkout(checkout) != checkout:
+        yield os.path.join(_pointer(link, prefix="gitdir: ", base=checkout) or link, "modules")
 
 
 def _canonical(directory: str) -> str:
@@ -71,8 +106,8 @@ def _main_checkout(checkout: str) -> str:
     """Return the root of the main checkout of a linked worktree, else the checkout itself."""
     link = os.path.join(checkout, ".git")
     git_dir = _pointer(link, prefix="gitdir: ", base=checkout)
-    if git_dir is None:
-        return checkout
+    if git_dir is None or os.path.basename(os.path.dirname(git_dir)) != "worktrees":
+        return checkout  # and nothing there is opened
     common = _pointer(os.path.join(git_dir, "commondir"), base=git_dir)
     back = _pointer(os.path.join(git_dir, "gitdir"), base=git_dir)
     if (

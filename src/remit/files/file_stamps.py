@@ -15,7 +15,9 @@ class FileStamps:
         names = [name for name in inputs if name not in ("", HOME) and "\0" not in name]
         self._variables = [(name[1:], machine.variables.get(name[1:])) for name in names if name[0] == "$"]
         self._machine = machine
-        found = [(name, _stamp(name)) for name in names if name[0] != "$"]
+        # As bytes: the system calls take them as they are.
+        paths = [os.fsencode(name) for name in names if name[0] != "$"]
+        found = [(path, _stamp(path)) for path in paths]
         absent = (path for path, stamp in found if stamp is None)  # or not accessible
         self._absent = list(dict.fromkeys(map(_first_absent, absent)))
         self._files = [(path, stamp) for path, stamp in found if stamp is not None]
@@ -36,7 +38,7 @@ class FileStamps:
         return all(read(name) == value for name, value in self._variables)
 
 
-def _first_absent(path: str) -> str:
+def _first_absent(path: bytes) -> bytes:
     """Return the directory whose absence makes a path absent: one check answers for all paths below it."""
     parent = os.path.dirname(path)
     while parent != path and parent and not os.access(parent, os.F_OK):
@@ -44,7 +46,7 @@ def _first_absent(path: str) -> str:
     return path
 
 
-def _stamp(path: str) -> _Stamp | None:
+def _stamp(path: bytes) -> _Stamp | None:
     try:
         found = os.stat(path)
     except (OSError, ValueError):

@@ -13,19 +13,24 @@ _LENGTH = 0xFFF  # the bits of the flags that hold the name's length
 
 
 def index_path(path: str) -> str | None:
-    """Return the index of the checkout that contains a file; None outside of a checkout."""
+    """Return the index of the checkout that contains a file, or a `.git` without one; None outside of any."""
     checkout = checkout_of(os.path.dirname(path))
-    return None if checkout is None else os.path.join(git_directory(checkout), "index")
+    if checkout is None:
+        return None
+    folder = git_directory(checkout)
+    return os.path.join(checkout, ".git") if folder is None else os.path.join(folder, "index")
 
 
 def is_tracked(path: str) -> bool:
-    """Tell whether a file is in the index of its checkout."""
+    """Tell whether a file is in the index of its checkout; if `.git` leads elsewhere, it may be in any."""
     checkout = checkout_of(os.path.dirname(path))
     if checkout is None:
         return False
     name = os.path.relpath(path, checkout).replace(os.sep, "/").encode()
+    folder = git_directory(checkout)
+    if folder is None:
+        return True
     try:
-        folder = git_directory(checkout)
         data = read_bytes(os.path.join(folder, "index"), limit=_LIMIT, within=[folder]) or b""
         return any(name in _names(data, object_size) for object_size in (20, 32))
     except FileError:

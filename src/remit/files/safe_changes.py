@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from remit.errors import FileChangeError
-from remit.files.bounded_reader import FileError, read_bytes
+from remit.files.bounded_reader import ANYWHERE, FileError, read_bytes
 from remit.files.change_observer import ObservedChange, report
 
 LIMIT = 256 * 2**20  # bytes: a client may store its history in the same file as its servers
@@ -21,7 +21,7 @@ def read_exactly(path: str) -> str | None:
         FileChangeError: the file cannot be read.
     """
     try:
-        data = read_bytes(os.path.realpath(path), limit=LIMIT)
+        data = read_bytes(os.path.realpath(path), limit=LIMIT, within=ANYWHERE)
     except FileError as error:
         raise FileChangeError(
             f"{path} cannot be read: {error.reason}", hint="fix that, and run the command again"

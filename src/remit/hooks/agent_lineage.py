@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import cast
 
-from remit.files.bounded_reader import FileError, read_bytes, read_start
+from remit.files.bounded_reader import ANYWHERE, FileError, read_bytes, read_start
 from remit.hooks.event import Event
 
 _MAX_PATH = 4_096
@@ -50,7 +50,9 @@ def _meta(folder: str, agent_id: str) -> Mapping[str, object]:
     if not _ID.fullmatch(agent_id):
         return {}
     try:
-        data = read_bytes(os.path.join(folder, f"agent-{agent_id}.meta.json"), limit=_MAX_META)
+        data = read_bytes(
+            os.path.join(folder, f"agent-{agent_id}.meta.json"), limit=_MAX_META, within=ANYWHERE
+        )
         return _object(data or b"")
     except FileError:
         return {}
@@ -59,7 +61,7 @@ def _meta(folder: str, agent_id: str) -> Mapping[str, object]:
 def _main_agent(transcript: str) -> tuple[str, ...]:
     """Return the agent that the main session runs as, if it does."""
     try:
-        first = (read_start(transcript, size=_HEAD) or b"").partition(b"\n")[0]
+        first = (read_start(transcript, size=_HEAD, within=ANYWHERE) or b"").partition(b"\n")[0]
     except FileError:
         return ()
     setting = _object(first).get("agentSetting")

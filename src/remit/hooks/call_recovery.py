@@ -7,7 +7,7 @@ lost, when the next session of the project starts.
 
 from typing import NamedTuple
 
-from remit.files.bounded_reader import read_part
+from remit.files.bounded_reader import ANYWHERE, read_part
 from remit.hooks.event import Event
 from remit.hooks.hook_context import HookContext, HookEnvironment, open_context
 from remit.hooks.tool_events import after_call, after_failed_call
@@ -61,7 +61,7 @@ def _unreported(part: _Part, directory: str, context: HookContext) -> list[Event
 
 def _read(path: str, start: int, since: int, max_bytes: int) -> tuple[int, TranscriptCalls]:
     """Read a transcript from an offset; also return the offset where reading began."""
-    part = read_part(path, start=start, size=max_bytes)
+    part = read_part(path, start=start, size=max_bytes, within=ANYWHERE)
     if part is None:
         return start, TranscriptCalls([], 0)
     begin, data = part

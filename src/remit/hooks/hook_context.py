@@ -38,8 +38,7 @@ def _open_installed_registry(record: str) -> "Registry":
 
     path = read_ground(record).path
     for directory in dict.fromkeys((os.environ.get("CLAUDE_PROJECT_DIR") or os.curdir, os.curdir)):
-        workspace = locate(directory)
-        take_back(os.environ, CLIENT, workspace.dir, workspace.checkout, path)
+        take_back(os.environ, CLIENT, locate(directory), path)
     return _open_registry()
 
 

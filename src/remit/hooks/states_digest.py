@@ -3,7 +3,7 @@
 import json
 from hashlib import sha256
 
-from remit.files.bounded_reader import content_digest
+from remit.files.bounded_reader import ANYWHERE, content_digest
 from remit.hooks.hook_context import HookContext
 from remit.states.detectors.local_detectors import LocalDetectors, LocalLook
 from remit.states.state_watch import StateWatch, WatchedState
@@ -27,7 +27,10 @@ def _filters(watch: StateWatch, context: HookContext) -> object:
     """Return what the verdicts of filters depend on, and the time, because they may depend on anything."""
     if not watch.filters:
         return None
-    return [[content_digest(path) for path in watch.filters], context.environment.now() // _FILTERED_MS]
+    return [
+        [content_digest(path, within=ANYWHERE) for path in watch.filters],
+        context.environment.now() // _FILTERED_MS,
+    ]
 
 
 def _state(watched: WatchedState, look: LocalLook, known: "_StoredStates") -> object:

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from remit.errors import BadFileError, NoSuchFileError
 from remit.files.bounded_reader import FileError, read_text
+from remit.files.checkout import enclosing_roots
 from remit.files.formats import parse_json
 from remit.names.file_writer import VERSION
 from remit.names.name_tree import Command, Form, Label, Names, Parameter, Start
@@ -22,7 +23,7 @@ def read_names(path: str) -> Names:
         NoSuchFileError: the file does not exist.
     """
     try:
-        text = read_text(path, limit=_LARGEST)
+        text = read_text(path, limit=_LARGEST, within=enclosing_roots(path))
     except FileError as error:
         raise BadFileError(f"{path}: {error.reason}") from None
     if text is None:

@@ -10,7 +10,7 @@ from remit.configuration.file_parser import read
 from remit.errors import BadFileError, NoSuchFileError
 from remit.files.bounded_reader import FileError, read_bytes
 from remit.files.change_observer import ObservedChange, report
-from remit.files.checkout import link_in_checkout
+from remit.files.checkout import enclosing_roots, link_in_checkout
 from remit.names.file_writer import names_as_json, names_as_python, server_as_python
 from remit.names.generated_files import read_names
 from remit.names.name_tree import Branch, Command, Label, Names, ScanWarning, tree
@@ -149,7 +149,7 @@ def _encoded(text: str) -> bytes:
 
 def _bytes(path: str) -> bytes | None:
     try:
-        return read_bytes(path, limit=_LARGEST)
+        return read_bytes(path, limit=_LARGEST, within=enclosing_roots(path))
     except FileError as error:
         raise BadFileError(f"{path}: {error.reason}") from None
 

@@ -12,6 +12,7 @@ from remit.decision.danger import of_command
 from remit.decision.globs import glob
 from remit.errors import BadFileError
 from remit.files.bounded_reader import FileError, read_bytes
+from remit.files.checkout import enclosing_roots
 from remit.files.formats import parse_toml
 from remit.names.name_tree import Command, Label, Names
 from remit.text.foreign import one_line
@@ -63,7 +64,7 @@ def open_scopes(path: str) -> bytes | None:
         BadFileError: the file cannot be read.
     """
     try:
-        return read_bytes(path, limit=_LARGEST)
+        return read_bytes(path, limit=_LARGEST, within=enclosing_roots(path))
     except FileError as error:
         raise BadFileError(f"{path}: {error.reason}") from None
 

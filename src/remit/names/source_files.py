@@ -100,7 +100,7 @@ def _read(top: str, files: list[str]) -> Package:
     for file in files:
         told = os.path.relpath(file, root).replace(os.sep, "/")
         try:
-            modules.append(_module(file, told))
+            modules.append(_module(file, told, top))
         except FileError as error:
             line = int(error.place) if error.place else 0
             warned.append(ScanWarning(told, line, f"{error.reason}; it is left out"))
@@ -121,7 +121,7 @@ def _root(top: str) -> str:
 def _files(directory: str, top: str, depth: int, budget: WalkBudget) -> Iterator[str]:
     if depth > _DEEPEST:
         return
-    for entry in sorted(entries(directory, budget), key=lambda each: each.name):
+    for entry in sorted(entries(directory, budget, within=[top]), key=lambda each: each.name):
         if entry.is_symlink() and not is_at_or_below(os.path.realpath(entry.path), top):
             continue  # a link out of the package
         if entry.is_dir(follow_symlinks=False):
@@ -131,8 +131,8 @@ def _files(directory: str, top: str, depth: int, budget: WalkBudget) -> Iterator
             yield entry.path
 
 
-def _module(file: str, told: str) -> Module:
-    data = read_bytes(file, limit=LARGEST)
+def _module(file: str, told: str, top: str) -> Module:
+    data = read_bytes(file, limit=LARGEST, within=[top])
     if data is None:
         raise FileError("it no longer exists")
     name = told.removesuffix(".py").replace("/", ".")

@@ -105,10 +105,8 @@ class ClientFiles:
         """
         from remit.files.json_positions import JsonText, position  # imported late: only warnings need it
 
-        if os.path.realpath(path) != path:
-            return 0
         try:
-            text = read_text(path, limit=_LINES_LIMIT) or ""
+            text = read_text(path, limit=_LINES_LIMIT, within=[path]) or ""
             if path.endswith(".toml"):
                 return _toml_line(text, keys)
             document = JsonText(text, lenient=True)

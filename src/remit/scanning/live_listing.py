@@ -74,9 +74,10 @@ class LiveListing:
 
         def keep(asked_one: Upstream, offer: Offer) -> None:
             offers[asked_one.key] = offer
-            self._store.servers.keep(
-                declared[asked_one.key].declaration, offer, context.workspace, self._clock()
-            )
+            if not offer.is_elsewhere:
+                self._store.servers.keep(
+                    declared[asked_one.key].declaration, offer, context.workspace, self._clock()
+                )
             on_progress(Progress(len(offers), len(asked), asked_one.label, offer))
 
         on_progress(Progress(0, len(asked)))

@@ -67,3 +67,10 @@ def test_what_comes_from_elsewhere_or_cannot_be_read_is_unknown(home: Path) -> N
     (home / "shop/uv.lock").write_text("[")
     assert found(home, "npx", "unheard-of") == LockedPackage("npm", "unheard-of")
     assert found(home, "uvx", "unheard-of") == LockedPackage("pypi", "unheard-of")
+
+
+def test_a_lock_file_that_is_a_link_out_of_the_project_is_not_read(home: Path) -> None:
+    packages = {"node_modules/plain": {"version": "3.0.0"}}
+    (home / "lock.json").write_text(json.dumps({"packages": packages}))
+    (home / "shop/package-lock.json").symlink_to(home / "lock.json")
+    assert found(home, "npx", "plain") == LockedPackage("npm", "plain")

@@ -21,7 +21,9 @@ def install(modules: Path, name: str, version: str, bins: dict[str, str] | str |
 def found(home: Path, *words: str) -> list[str] | None:
     command = npx_command(words)
     assert command is not None
-    made = find_installed(command, (str(home / "shop"), str(home)), npx_cache({}, str(home)))
+    made = find_installed(
+        command, (str(home / "shop"), str(home)), npx_cache({}, str(home)), within=[str(home)]
+    )
     return None if made is None else [os.path.relpath(made[0], home), *made[1:]]
 
 
@@ -70,7 +72,15 @@ def test_other_commands_are_left_alone() -> None:
 
 
 def test_a_manifest_that_cannot_be_read_is_none(tmp_path: Path) -> None:
-    assert manifest_of(str(tmp_path)) is None
+    assert manifest_of(str(tmp_path), within=[]) is None
     for text in ("[]", "{", ""):
         (tmp_path / "package.json").write_text(text)
-        assert manifest_of(str(tmp_path)) is None
+        assert manifest_of(str(tmp_path), within=[]) is None
+
+
+def test_a_package_that_is_a_link_out_of_the_project_is_not_read(home: Path) -> None:
+    install(home / "elsewhere", "plain", "1.0.0")
+    (home / "shop/node_modules").mkdir(parents=True)
+    (home / "shop/node_modules/plain").symlink_to(home / "elsewhere/plain")
+    assert manifest_of(str(home / "shop/node_modules/plain"), within=[str(home / "shop")]) is None
+    assert manifest_of(str(home / "shop/node_modules/plain"), within=[str(home)]) is not None

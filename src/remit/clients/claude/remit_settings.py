@@ -5,7 +5,7 @@ from typing import Any, cast
 from remit.clients.parsing.client_reader import FILE_LIMIT
 from remit.clients.parsing.entry_fields import EntryError, EntryFields
 from remit.decision.tool_names import SERVER
-from remit.files.bounded_reader import FileError, Machine, read_text
+from remit.files.bounded_reader import ANYWHERE, FileError, Machine, read_text
 from remit.files.formats import parse_json, parse_jsonc
 from remit.install.install_record import EditedFile, InstallRecord, WrittenKey, read
 from remit.install.install_record_path import managed_record_path, record_path
@@ -44,7 +44,7 @@ def is_narrowed(client: str, path: str, machine: Machine) -> bool:
     if key is None:
         return False
     try:
-        text = read_text(path, limit=FILE_LIMIT)
+        text = read_text(path, limit=FILE_LIMIT, within=ANYWHERE)
         return text is not None and _admits_gateway(EntryFields(parse_json(text)), key)
     except (FileError, EntryError):
         return True
@@ -60,7 +60,7 @@ def has_managed_gateway(client: str, path: str, machine: Machine) -> bool:
     if gateway is None or gateway.source != path:
         return False
     try:
-        text = read_text(path, limit=FILE_LIMIT)
+        text = read_text(path, limit=FILE_LIMIT, within=ANYWHERE)
         servers = EntryFields({} if text is None else parse_json(text)).fields("mcpServers")
         entry = servers.fields(SERVER)
         return (entry.text("command"), *entry.texts("args")) == gateway.words if SERVER in servers else False
@@ -70,7 +70,7 @@ def has_managed_gateway(client: str, path: str, machine: Machine) -> bool:
 
 def _read(path: str) -> InstallRecord | None:
     try:
-        text = read_text(path, limit=FILE_LIMIT)
+        text = read_text(path, limit=FILE_LIMIT, within=ANYWHERE)
         return None if text is None else read(text)
     except (FileError, ValueError):
         return None

@@ -4,7 +4,7 @@ from remit.clients.claude.claude_entries import NAME
 from remit.clients.claude_code import settings_path
 from remit.clients.parsing.client_reader import FILE_LIMIT
 from remit.clients.parsing.entry_fields import EntryError, EntryFields
-from remit.files.bounded_reader import FileError, Machine, read_text
+from remit.files.bounded_reader import ANYWHERE, FileError, Machine, read_text
 from remit.files.formats import parse_json
 
 _SWITCH = "ENABLE_TOOL_SEARCH"
@@ -25,7 +25,7 @@ def searches_itself(client: str | None, machine: Machine) -> bool:
 
 def _in_settings(machine: Machine) -> dict[str, str]:
     try:
-        text = read_text(settings_path(machine), limit=FILE_LIMIT)
+        text = read_text(settings_path(machine), limit=FILE_LIMIT, within=ANYWHERE)
         return {} if text is None else EntryFields(parse_json(text)).pairs("env")
     except (FileError, EntryError):
         return {}

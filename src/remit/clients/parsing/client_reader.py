@@ -12,7 +12,7 @@ from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.launch import VariableSyntax
 from remit.decision.problems import Problem
 from remit.decision.projects import View, Workspace
-from remit.decision.scopes import Scope, is_at_or_below
+from remit.decision.scopes import Scope
 from remit.decision.settings_rules import ASKS_AT_A_TERMINAL, ClientBehavior, ExecutedSetting, SettingsRule
 from remit.decision.tool_names import server_name, storable
 from remit.files.bounded_reader import (
@@ -28,6 +28,7 @@ from remit.files.bounded_reader import (
     require_text,
 )
 from remit.files.bounded_walk import WalkBudget, WalkLimitError, entries, files_below
+from remit.files.checkout import link_roots
 from remit.files.formats import parse_json
 from remit.files.front_matter import MAX_FRONT_MATTER
 from remit.install.install_record import InstallRecord
@@ -120,16 +121,9 @@ class ClientReader:
         self._heads_left = _MAX_FILES
         self._yaml_left = {True: _PROJECT_YAML, False: _USER_YAML}
 
-    def within(self, path: str) -> tuple[str, ...]:
+    def within(self, path: str) -> Sequence[str]:
         """Return the directories that a path's links must not leave; empty for the user's own files."""
-        here, checkout, project = self.workspace.dir, self.workspace.checkout, self.workspace.project.path
-        roots = tuple(dict.fromkeys((checkout, project)))
-        if not any(is_at_or_below(path, root) for root in roots):
-            return ()
-        if not is_at_or_below(self._home, checkout):
-            return roots
-        # The user keeps the home directory in git: only a directory below it may be someone else's.
-        return (here,) if here != self._home and is_at_or_below(path, here) else ()
+        return link_roots(path, self.workspace, self._home)
 
     @property
     def rules(self) -> list[SettingsRule]:
@@ -239,7 +233,9 @@ class ClientReader:
             return []
         names: list[str] = []
         try:
-            names.extend(entry.name for entry in entries(directory, self._budgets[bool(within)]))
+            names.extend(
+                entry.name for entry in entries(directory, self._budgets[bool(within)], within=within)
+            )
         except WalkLimitError as error:
             self.note(directory, f"{error}; the others are left out")
         return sorted(name for name in names if name == storable(name))

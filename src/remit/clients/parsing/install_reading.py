@@ -11,7 +11,7 @@ from remit.decision.kinds import RUNS, Kind
 from remit.decision.scopes import Scope
 from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule
 from remit.decision.tool_names import SERVER
-from remit.files.bounded_reader import FileError, Machine, read_text
+from remit.files.bounded_reader import ANYWHERE, FileError, Machine, read_text
 from remit.install.install_record import InstallRecord, read
 from remit.install.install_record_path import record_path, record_paths
 
@@ -35,7 +35,7 @@ def read_installs(reader: ClientReader, client: str) -> list[InstallRecord]:
 
 def _read_install(reader: ClientReader, path: str) -> InstallRecord | None:
     try:
-        text = read_text(path, limit=RECORD_LIMIT)
+        text = read_text(path, limit=RECORD_LIMIT, within=ANYWHERE)
         return None if text is None else read(text)
     except FileError as error:
         reader.note(path, error.reason, error.place)
@@ -49,7 +49,7 @@ def has_gateway(client: str) -> Callable[[Machine], bool]:
 
     def check(machine: Machine) -> bool:
         try:
-            text = read_text(record_path(client, machine), limit=RECORD_LIMIT)
+            text = read_text(record_path(client, machine), limit=RECORD_LIMIT, within=ANYWHERE)
             return text is not None and read(text).gateway is not None
         except (FileError, ValueError):
             return False

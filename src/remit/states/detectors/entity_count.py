@@ -59,7 +59,7 @@ def _is_plain(path: str) -> bool:
 
 def _address(path: str) -> str:
     """Return the URI by which SQLite opens a database and leaves no file next to it."""
-    is_wal = ((read_start(path, size=20) or b"")[18:]) == b"\x02\x02"
+    is_wal = ((read_start(path, size=20, within=[path]) or b"")[18:]) == b"\x02\x02"
     is_idle = is_wal and not os.path.exists(f"{path}-wal")  # SQLite would make one
     escaped = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     return f"file:{escaped}?{'immutable' if is_idle else 'readonly_shm'}=1"

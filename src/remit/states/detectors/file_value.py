@@ -46,7 +46,7 @@ def read(path: str, bases: Sequence[str], workspace: Workspace) -> object:
         FileError: the file is invalid or outside the project.
     """
     for where, _ in look(path, bases, workspace):
-        text = read_text(where, limit=LIMIT)
+        text = read_text(where, limit=LIMIT, within=[workspace.checkout])
         if text is not None:
             return _PARSERS[path.rpartition(".")[2]](text)
     return None

@@ -7,7 +7,6 @@ from typing import NamedTuple
 from remit.configuration.detector_kinds import Detector, GitFact
 from remit.decision.globs import glob
 from remit.decision.projects import Workspace
-from remit.decision.scopes import ancestors, is_at_or_below
 from remit.files.bounded_reader import FileError, read_text
 from remit.files.checkout import git_directory
 from remit.states.observations import Observation
@@ -34,7 +33,7 @@ def git_facts(workspace: Workspace) -> GitFacts:
     if not os.path.lexists(os.path.join(workspace.checkout, ".git")):
         return GitFacts(False)
     directory = git_directory(workspace.checkout)
-    if not _belongs(directory, workspace):
+    if directory is None:
         return GitFacts(True, trouble="`.git` points at another place")
     try:
         head = read_text(os.path.join(directory, "HEAD"), limit=_HEAD_LIMIT, within=[directory])
@@ -55,7 +54,7 @@ def git_files(workspace: Workspace) -> Iterator[str]:
     """List the files and directories that the facts depend on."""
     yield os.path.join(workspace.checkout, ".git")
     directory = git_directory(workspace.checkout)
-    if _belongs(directory, workspace):
+    if directory is not None:
         yield from (os.path.join(directory, name) for name in ("HEAD", _MERGE, *_REBASES))
 
 
@@ -89,13 +88,3 @@ def _told(detector: Detector, found: GitFacts) -> Observation:
             return Observation(
                 found.is_rebasing, f"{'a' if found.is_rebasing else 'no'} rebase is in progress"
             )
-
-
-def _belongs(directory: str, workspace: Workspace) -> bool:
-    """Return whether git's directory belongs to the checkout; a planted `.git` file may point anywhere."""
-    if is_at_or_below(os.path.realpath(directory), workspace.checkout):
-        return True
-    if workspace.project.path != workspace.checkout:  # a linked worktree, which git's records confirm
-        return True
-    above = ancestors(workspace.checkout)[1:]
-    return any(is_at_or_below(directory, os.path.join(parent, ".git", "modules")) for parent in above)

@@ -6,7 +6,7 @@ from remit.conditions.count_comparison import SOME, Comparison
 from remit.configuration.detector_kinds import Detector
 from remit.decision.globs import Glob, glob
 from remit.decision.projects import Workspace
-from remit.files.bounded_reader import FileError, Machine
+from remit.files.bounded_reader import ANYWHERE, FileError, Machine
 from remit.files.bounded_walk import WalkBudget, WalkLimitError, entries, is_real_directory
 from remit.states.detectors.project_files import resolve
 from remit.states.observations import Observation
@@ -66,7 +66,7 @@ class Walk:
         waiting = [(top, self._with_any_depth(at_top))]
         while waiting:
             directory, places = waiting.pop()
-            for entry in entries(directory, self._budget):
+            for entry in entries(directory, self._budget, within=ANYWHERE):
                 is_directory = is_real_directory(entry)
                 matched = self._after(entry.name, places)
                 if len(self._parts) in matched and (is_directory or not self._only_directories):

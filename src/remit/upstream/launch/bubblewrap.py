@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.launch import program
 from remit.decision.scopes import ancestors, is_at_or_below
+from remit.files.bounded_reader import ANYWHERE
 from remit.trust.package_commands import PackageKind, package_command
 from remit.trust.server_sandbox import SandboxError
 from remit.upstream.launch.npx_packages import find_installed, npx_cache, npx_command
@@ -139,7 +140,9 @@ class SandboxBuilder(NamedTuple):
         _refuse_runner(words)
         npx = npx_command(words)
         if npx is not None:
-            installed = find_installed(npx, self._installs(place), npx_cache(chosen, self.home))
+            within = (self.sandbox.root,) if self.is_projects else ANYWHERE
+            cached = npx_cache(chosen, self.home)
+            installed = find_installed(npx, self._installs(place), cached, within=within)
             if installed is None:
                 hint = f"run `npx -y {npx.package}` once without the sandbox, which installs it"
                 raise SandboxError(f"`{npx.name}` is not installed, and a sandbox installs nothing", hint)

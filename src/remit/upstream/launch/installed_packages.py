@@ -7,14 +7,14 @@ import re
 from typing import TYPE_CHECKING, Any, cast
 
 from remit.decision.definitions.project_lock import UNKNOWN, LockedPackage
-from remit.files.bounded_reader import FileError, read_text
+from remit.files.bounded_reader import ANYWHERE, FileError, read_text
 from remit.files.bounded_walk import WalkBudget, WalkLimitError, entries
 from remit.files.formats import parse_json, parse_toml
 from remit.trust.package_commands import PackageKind
 from remit.upstream.launch.npx_packages import npx_cache
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from remit.trust.package_commands import PackageCommand
 
@@ -45,10 +45,12 @@ def installed_package(
 
 def _of_npm(name: str, root: str, variables: Mapping[str, str], home: str) -> Iterator[tuple[str, str]]:
     """Yield versions with their integrity: of the project's lock file, then of the cache of `npx`."""
-    hidden = [os.path.join(modules, ".package-lock.json") for modules in npx_cache(variables, home)]
-    own = (os.path.join(root, file) for file in ("package-lock.json", "npm-shrinkwrap.json"))
-    for path in (*own, *hidden):
-        package = _table(_table(_json(path).get("packages")).get(f"node_modules/{name}"))
+    hidden = [
+        (os.path.join(modules, ".package-lock.json"), ANYWHERE) for modules in npx_cache(variables, home)
+    ]
+    own = [(os.path.join(root, file), (root,)) for file in ("package-lock.json", "npm-shrinkwrap.json")]
+    for path, within in (*own, *hidden):
+        package = _table(_table(_json(path, within).get("packages")).get(f"node_modules/{name}"))
         if isinstance(version := package.get("version"), str):
             yield version, _text(package.get("integrity"))
 
@@ -56,7 +58,7 @@ def _of_npm(name: str, root: str, variables: Mapping[str, str], home: str) -> It
 def _of_pypi(name: str, root: str, home: str) -> Iterator[tuple[str, str]]:
     """Yield versions with their integrity: of the project's `uv.lock`, then of tools that uv installed."""
     meant = _normal(name)
-    for package in _list(_toml(os.path.join(root, "uv.lock")).get("package")):
+    for package in _list(_toml(os.path.join(root, "uv.lock"), (root,)).get("package")):
         if _normal(str(package.get("name"))) == meant and isinstance(package.get("version"), str):
             files = [_table(package.get("sdist")), *_list(package.get("wheels"))]
             hashes = [file["hash"] for file in files if isinstance(file.get("hash"), str)]
@@ -73,23 +75,23 @@ def _normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def _json(path: str) -> Table:
+def _json(path: str, within: Sequence[str]) -> Table:
     try:
-        return _table(parse_json(read_text(path, limit=_LIMIT) or "{}"))
+        return _table(parse_json(read_text(path, limit=_LIMIT, within=within) or "{}"))
     except (FileError, ValueError):
         return {}
 
 
-def _toml(path: str) -> Table:
+def _toml(path: str, within: Sequence[str]) -> Table:
     try:
-        return _table(parse_toml(read_text(path, limit=_LIMIT) or ""))
+        return _table(parse_toml(read_text(path, limit=_LIMIT, within=within) or ""))
     except (FileError, ValueError):
         return {}
 
 
 def _names(directory: str) -> list[str]:
     try:
-        return sorted(each.name for each in entries(directory, WalkBudget(10_000, 1.0)))
+        return sorted(each.name for each in entries(directory, WalkBudget(10_000, 1.0), within=ANYWHERE))
     except WalkLimitError:
         return []
 

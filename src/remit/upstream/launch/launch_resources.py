@@ -17,6 +17,7 @@ from remit.upstream.upstream_model import Upstream
 
 if TYPE_CHECKING:  # it imports an HTTP client, which most servers do not need
     from remit.upstream.credentials.principal_credentials import PrincipalCredentials
+    from remit.upstream.ownership import ServerLocks
     from remit.upstream.transports.remote import RemoteConnector
 
 
@@ -32,6 +33,7 @@ class LaunchResources:
     credentials: "Callable[[], PrincipalCredentials] | None" = (
         None  # opened on first use; None: nobody has any
     )
+    locks: "Callable[[], ServerLocks] | None" = None  # of servers that only one process may run
     own: Sequence[str] = ()  # Remit's own directories, which no sandbox shows
 
     def ready(self, upstream: Upstream, credential: Credential | None = None) -> ReadyServer:

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any, cast
 
 from remit.decision.launch import program
-from remit.files.bounded_reader import FileError, read_text
+from remit.files.bounded_reader import ANYWHERE, FileError, read_text
 from remit.files.bounded_walk import WalkBudget, WalkLimitError, entries
 from remit.files.formats import parse_json
 from remit.trust.package_commands import PackageKind, package_command
@@ -33,12 +33,16 @@ def npx_command(words: Sequence[str]) -> PackageCommand | None:
 
 
 def find_installed(
-    command: PackageCommand, directories: Sequence[str], cached: Sequence[str]
+    command: PackageCommand, directories: Sequence[str], cached: Sequence[str], *, within: Sequence[str]
 ) -> list[str] | None:
-    """Find the program of an installed package, with its arguments: in directories, else in the cache."""
+    """Find the program of an installed package, with its arguments: in directories, else in the cache.
+
+    Packages in the directories may be links to any place in `within`.
+    """
     rest = [word for at, word in enumerate(command.rest) if at or word != "--"]
-    for modules in (*(os.path.join(each, "node_modules") for each in directories), *cached):
-        manifest = manifest_of(os.path.join(modules, command.name))
+    installed = [(os.path.join(each, "node_modules"), within) for each in directories]
+    for modules, reach in (*installed, *((each, ANYWHERE) for each in cached)):
+        manifest = manifest_of(os.path.join(modules, command.name), within=reach)
         if manifest is None or not _is_wanted(command.version, str(manifest.get("version"))):
             continue
         named = command.option and rest
@@ -53,17 +57,20 @@ def npx_cache(environment: Mapping[str, str], home: str) -> list[str]:
     """List the directories of packages that `npx` keeps, newest first."""
     cache = environment.get("npm_config_cache") or os.path.join(home, ".npm")
     try:
-        found = [each.path for each in entries(os.path.join(cache, "_npx"), WalkBudget(10_000, 1.0))]
+        found = [
+            each.path
+            for each in entries(os.path.join(cache, "_npx"), WalkBudget(10_000, 1.0), within=ANYWHERE)
+        ]
         found.sort(key=os.path.getmtime, reverse=True)
     except (OSError, WalkLimitError):
         return []
     return [os.path.join(path, "node_modules") for path in found]
 
 
-def manifest_of(directory: str) -> Mapping[str, Any] | None:
+def manifest_of(directory: str, *, within: Sequence[str]) -> Mapping[str, Any] | None:
     """Read the `package.json` of a package; None if there is none."""
     try:
-        text = read_text(os.path.join(directory, "package.json"), limit=_MANIFEST_LIMIT)
+        text = read_text(os.path.join(directory, "package.json"), limit=_MANIFEST_LIMIT, within=within)
         found = parse_json(text or "null")
     except (FileError, ValueError):
         return None

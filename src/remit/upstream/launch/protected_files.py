@@ -10,6 +10,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.scopes import ancestors, is_at_or_below
+from remit.files.bounded_reader import ANYWHERE
 from remit.files.bounded_walk import WalkBudget, WalkLimitError, entries, is_real_directory
 from remit.trust.server_sandbox import RUNS_CODE, SandboxError
 
@@ -80,7 +81,7 @@ def _found_below(top: str, budget: WalkBudget) -> Iterator[str]:
         directory = waiting.pop()
         if not os.access(directory, os.R_OK | os.X_OK) and directory != top:
             yield directory
-        for entry in entries(directory, budget):
+        for entry in entries(directory, budget, within=ANYWHERE):
             if entry.name in RUNS_CODE:
                 yield entry.path
             elif entry.name not in _SKIPPED and is_real_directory(entry):

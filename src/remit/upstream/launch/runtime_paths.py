@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.launch import program
 from remit.decision.scopes import ancestors, is_at_or_below
-from remit.files.bounded_reader import FileError, read_head
+from remit.files.bounded_reader import ANYWHERE, FileError, read_head
 from remit.trust.server_sandbox import SandboxError
 from remit.upstream.launch.private_places import is_secret
 from remit.upstream.launch.toolchains import has_libraries, names_in, python_libraries, toolchain_parts
@@ -117,7 +117,9 @@ class RuntimePaths:
         if any(is_at_or_below(path, each) for each in SYSTEM):
             return
         modules = _modules(path)
-        base = modules or _runtime(path)
+        around = os.path.dirname(os.path.dirname(path))
+        leads_out = self._leads_out(os.path.join(around, "lib"))  # then nothing there is listed
+        base = modules or (None if leads_out else _runtime(path))
         if base is not None and self._is_narrow(base):
             self._add(base)
             if base != modules:
@@ -151,8 +153,10 @@ class RuntimePaths:
             if os.path.lexists(interpreter):
                 self.add_program(interpreter)
         packages = [os.path.join(lib, "site-packages") for lib in python_libraries(base)]
-        for file in (os.path.join(each, name) for each in packages for name in names_in(each)):
-            for line in _head(file, _LONGEST_PTH).splitlines() if file.endswith(".pth") else ():
+        listed = [each for each in packages if not self._leads_out(each)]
+        for file in (os.path.join(each, name) for each in listed for name in names_in(each)):
+            is_read = file.endswith(".pth") and not self._leads_out(file)
+            for line in _head(file, _LONGEST_PTH).splitlines() if is_read else ():
                 place = os.path.normpath(line.rstrip())
                 if os.path.isabs(place) and (self.is_foreign(place) or not self.is_foreign(file)):
                     self.add_directory(place)
@@ -253,7 +257,7 @@ def _interpreters(path: str, around: RuntimeContext) -> Iterator[tuple[str, str]
 
 def _head(path: str, size: int) -> str:
     try:
-        return read_head(path, size=size) or ""
+        return read_head(path, size=size, within=ANYWHERE) or ""
     except FileError:
         return ""
 

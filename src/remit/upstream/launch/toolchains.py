@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from fnmatch import fnmatchcase
 
+from remit.files.bounded_reader import ANYWHERE
 from remit.files.bounded_walk import WalkBudget, WalkLimitError, entries
 
 _MOST_ENTRIES = 10_000  # of one directory
@@ -53,6 +54,8 @@ def python_libraries(base: str) -> list[str]:
 def names_in(directory: str) -> list[str]:
     """List the names in a directory; none if it cannot be listed, or has too many."""
     try:
-        return sorted(each.name for each in entries(directory, WalkBudget(_MOST_ENTRIES, 1.0)))
+        return sorted(
+            each.name for each in entries(directory, WalkBudget(_MOST_ENTRIES, 1.0), within=ANYWHERE)
+        )
     except WalkLimitError:
         return []
