@@ -18,7 +18,7 @@ LARGE = bytes(range(256)) * 8_000  # far more than a pipe holds
 async def test_a_message_larger_than_the_pipe_arrives_whole() -> None:
     reads, writes = os.pipe()
     reader, writer = PipeReader(reads), PipeWriter(writes)
-    received = b""
+    received: list[bytes] = []
     async with anyio.create_task_group() as tasks:
 
         async def send() -> None:
@@ -26,10 +26,9 @@ async def test_a_message_larger_than_the_pipe_arrives_whole() -> None:
             await writer.aclose()
 
         tasks.start_soon(send)
-        async for chunk in reader:
-            received += chunk
+        assert not await reader.feed(lambda chunk: received.append(chunk) is None)
     await reader.aclose()
-    assert received == LARGE
+    assert b"".join(received) == LARGE
 
 
 async def test_who_waits_for_room_learns_that_the_pipe_was_closed() -> None:
@@ -48,6 +47,29 @@ async def test_who_waits_for_room_learns_that_the_pipe_was_closed() -> None:
     os.close(reads)
 
 
+async def test_a_message_whose_sender_gives_up_is_written_whole_before_the_next() -> None:
+    reads, writes = os.pipe()
+    reader, writer = PipeReader(reads), PipeWriter(writes)
+    received: list[bytes] = []
+    with anyio.CancelScope() as scope:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(writer.send, LARGE)
+            await anyio.wait_all_tasks_blocked()
+            scope.cancel()
+    async with anyio.create_task_group() as tasks:
+
+        async def send(item: bytes) -> None:
+            await writer.send(item)
+            if item == b"b":
+                await writer.aclose()
+
+        tasks.start_soon(send, LARGE)
+        tasks.start_soon(send, b"b")
+        assert not await reader.feed(lambda chunk: received.append(chunk) is None)
+    await reader.aclose()
+    assert b"".join(received) == LARGE + LARGE + b"b"
+
+
 async def test_who_writes_learns_that_nobody_reads() -> None:
     reads, writes = os.pipe()
     os.close(reads)
@@ -63,28 +85,63 @@ async def test_who_waits_for_a_chunk_learns_that_the_pipe_was_closed() -> None:
     async with anyio.create_task_group() as tasks:
 
         async def receive() -> None:
-            with pytest.raises(anyio.EndOfStream):
-                await reader.receive()
+            assert not await reader.feed(lambda _: True)
 
         tasks.start_soon(receive)
         await anyio.wait_all_tasks_blocked()
         await reader.aclose()
         await reader.aclose()
+    assert not await reader.feed(lambda _: True)
     os.close(writes)
 
 
-async def test_a_chunk_that_nobody_takes_stops_the_reading() -> None:
+async def test_nothing_is_read_for_who_has_enough() -> None:
     reads, writes = os.pipe()
-    reader = PipeReader(reads)
+    reader, received = PipeReader(reads), list[bytes]()
+
+    def take(chunk: bytes) -> bool:
+        received.append(chunk)
+        return False
+
     os.write(writes, b"one")
-    assert await reader.receive(2) == b"on"
+    assert await reader.feed(take)
     os.write(writes, b"two")
     await anyio.wait_all_tasks_blocked()
-    assert await reader.receive() == b"e"
-    assert await reader.receive() == b"two"
+    assert received == [b"one"]
+    assert await reader.feed(take)
     os.close(writes)
-    with pytest.raises(anyio.EndOfStream):
-        await reader.receive()
+    assert not await reader.feed(take)
+    assert received == [b"one", b"two"]
+    await reader.aclose()
+
+
+async def test_an_error_of_who_takes_a_chunk_ends_the_reading() -> None:
+    reads, writes = os.pipe()
+    reader, received = PipeReader(reads), list[bytes]()
+
+    def refuse(chunk: bytes) -> bool:
+        raise ValueError(chunk)
+
+    os.write(writes, b"one")
+    with pytest.raises(ValueError, match="one"):
+        await reader.feed(refuse)
+    os.write(writes, b"two")
+    os.close(writes)
+    assert not await reader.feed(lambda chunk: received.append(chunk) is None)
+    assert received == [b"two"]
+    await reader.aclose()
+
+
+async def test_a_reader_that_is_cancelled_can_read_on() -> None:
+    reads, writes = os.pipe()
+    reader, received = PipeReader(reads), list[bytes]()
+    with anyio.CancelScope() as scope:
+        os.write(writes, b"one")
+        scope.cancel()
+        await reader.feed(lambda chunk: received.append(chunk) is None)
+    os.close(writes)
+    assert not await reader.feed(lambda chunk: received.append(chunk) is None)
+    assert received == [b"one"]
     await reader.aclose()
 
 

@@ -10,15 +10,17 @@ from queue import Empty, SimpleQueue
 import anyio
 from anyio.from_thread import start_blocking_portal
 
+from remit.errors import OwnedElsewhereError
 from remit.protocol.json_rpc import ErrorCode, JsonRpcError
 from remit.upstream.connect import HandshakeRequest, connect, silence_http_loggers
 from remit.upstream.connection import Connection
 from remit.upstream.failures import explain
 from remit.upstream.launch.launch_resources import LaunchResources
 from remit.upstream.launch.ready_server import NotReadyError
+from remit.upstream.ownership import owned
 from remit.upstream.tool_reader import MAX_NAME, read_tools
 from remit.upstream.transports.process import ProcessRecord
-from remit.upstream.upstream_model import Offer, Upstream
+from remit.upstream.upstream_model import Failure, Offer, Upstream
 
 MAX_CONCURRENT = 8
 
@@ -70,6 +72,19 @@ class LiveServers:
 
     async def ask_one(self, upstream: Upstream, record: ProcessRecord) -> Offer:
         """List the tools of one server."""
+        try:
+            async with owned(upstream, self._resources.locks):
+                return await self._ask_one(upstream, record)
+        except OwnedElsewhereError as error:
+            return Offer(
+                failure=Failure(
+                    reason=str(error).removeprefix(f"`{upstream.label}` "),
+                    hint="the gateway that runs it lists its tools",
+                ),
+                is_elsewhere=True,
+            )
+
+    async def _ask_one(self, upstream: Upstream, record: ProcessRecord) -> Offer:
         try:
             ready = self._resources.ready(upstream)
         except NotReadyError as error:

@@ -36,6 +36,9 @@ class RequestContext(Protocol):
     def may_approve(self) -> bool: ...  # whether its person may approve calls
 
     @property
+    def can_move(self) -> bool: ...  # whether a load balancer repeats it at another gateway
+
+    @property
     def capabilities(self) -> Mapping[str, Any]: ...  # of the client: sampling, elicitation, roots
 
     @property
@@ -164,6 +167,14 @@ class UpstreamPool(Protocol):
         Raises:
             JsonRpcError: the upstream answers with an error.
             UpstreamError: it cannot be reached, or violates the protocol.
+        """
+        ...
+
+    async def claim(self, upstream: Upstream) -> None:
+        """Make sure that this process may run a server that only one may run.
+
+        Raises:
+            OwnedElsewhereError: another process does.
         """
         ...
 

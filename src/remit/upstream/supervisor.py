@@ -18,6 +18,7 @@ from remit.upstream.launch.launch_resources import LaunchResources
 from remit.upstream.messaging.demultiplexer import OnNotification
 from remit.upstream.messaging.forwarding import resubscribe
 from remit.upstream.messaging.handshake import UPSTREAM_ERAS
+from remit.upstream.ownership import Ownership
 from remit.upstream.ports import Health, RequestContext, UpstreamStatus, canonical_capabilities
 from remit.upstream.upstream_model import Failure, Sharing, Upstream
 from remit.upstream.upstream_session import SessionKey, UpstreamSession
@@ -37,6 +38,7 @@ class Supervisor:
         on_notification: OnNotification,
         idle: float,
         credential: Credential | None = None,
+        before: "Supervisor | None" = None,
     ) -> None:
         self.upstream = upstream
         self.credential = credential  # of the one principal that all its sessions belong to
@@ -45,6 +47,9 @@ class Supervisor:
         self._tasks = tasks
         self._on_notification = on_notification
         self._idle = idle
+        self._ownership = self._owned()
+        self._before = before  # of the same server under an earlier entry, which has to end first
+        self._is_closed = anyio.Event()
         self._sessions: dict[SessionKey, UpstreamSession] = {}
         self._starting = anyio.Lock(fast_acquire=True)
         self._freed = anyio.Event()
@@ -81,6 +86,7 @@ class Supervisor:
         Raises:
             UpstreamError: the server cannot be started, or may not be retried yet.
         """
+        await self.claim()
         session = self.open_session(caller)
         if session is not None:
             session.users += 1
@@ -110,6 +116,19 @@ class Supervisor:
         except BaseException:
             self.give_back(session)
             raise
+
+    async def claim(self) -> None:
+        """Make sure that this process may run the server.
+
+        Raises:
+            OwnedElsewhereError: only one process may run it, and another one does.
+        """
+        if self._ownership is None:
+            return
+        if self._before is not None:
+            await self._before._is_closed.wait()
+            self._before = None
+        await self._ownership.claim()
 
     def give_back(self, session: UpstreamSession) -> None:
         """Release a session."""
@@ -167,8 +186,30 @@ class Supervisor:
         for session in ended:
             await session.is_over.wait()
 
+    async def close(self) -> None:
+        """End all sessions for good, and let others run the server."""
+        await self.end()
+        if self._ownership is not None:
+            await self._ownership.release()
+        self._is_closed.set()
+
+    def _owned(self) -> Ownership | None:
+        name, locks = self.upstream.lock, self._resources.locks
+        return (
+            None
+            if name is None or locks is None
+            else Ownership(locks(), name, self.upstream.label, self._lose)
+        )
+
+    def _lose(self) -> None:
+        """End the server, which another process may start now."""
+        for session in [*self._sessions.values()]:
+            session.dismiss()
+
     def _key(self, caller: RequestContext | None) -> SessionKey:
         sharing = self.upstream.sharing
+        if sharing is Sharing.SINGLE:
+            return SHARED
         if caller is None or (self._is_stateless and sharing is not Sharing.OWN):
             return SHARED
         session = "" if sharing is Sharing.SHARED else caller.session
@@ -197,8 +238,11 @@ class Supervisor:
             text = f"{failure.reason}; next attempt in {wait:.0f} s" if wait >= 1 else failure.reason
             raise self.error(replace(failure, reason=text))
         await self._make_room()
+        if self._ownership is not None:
+            await self._ownership.settle()
         key = self._key(caller)
-        capabilities: Params = {} if caller is None else caller.capabilities
+        is_single = self.upstream.sharing is Sharing.SINGLE
+        capabilities: Params = {} if caller is None or is_single else caller.capabilities
         request = HandshakeRequest(self._resources.client, dict(capabilities), self._era)
         self._restarts += self._was_lost
         self._was_lost = False

@@ -1,5 +1,6 @@
 """Models of upstream servers, and of the lists that they return."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -21,6 +22,7 @@ class Sharing(StrEnum):
 
     SHARED = "shared"  # all callers: the server remembers nothing about them
     OWN = "own"  # the requests of one caller's session
+    SINGLE = "single"  # all callers, and only one process may run the server
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +43,13 @@ class Upstream:
     inherits: bool | tuple[str, ...] = True
     project: str | None = None  # the hash of the project that declares it
     is_per_principal: bool = False  # used with the credential of its caller, and with no other
+
+    @property
+    def lock(self) -> str | None:
+        """The name of the lock that whoever runs it holds; None: any number may run it."""
+        if self.sharing is not Sharing.SINGLE:
+            return None
+        return json.dumps([self.project, self.plugin, self.label])  # whichever client's file declares it
 
     @property
     def launch(self) -> Launch:
@@ -120,4 +129,5 @@ class Offer:
     server_version: str | None = None
     seconds: float = 0.0
     failure: Failure | None = None
+    is_elsewhere: bool = False  # another process runs the server, and knows its tools
     extras: ServerExtras | None = None  # None: only its tools were listed

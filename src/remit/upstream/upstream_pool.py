@@ -1,7 +1,7 @@
 """Starts upstreams on first use, and forwards requests to them."""
 
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Hashable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Hashable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TypeVar
 
@@ -65,6 +65,15 @@ class LiveUpstreamPool:
         finally:
             supervisor.statistics.count(time.perf_counter() - began, failed=failed)
 
+    async def claim(self, upstream: Upstream) -> None:
+        """Make sure that this process may run a server that only one may run.
+
+        Raises:
+            OwnedElsewhereError: another process does.
+        """
+        if upstream.lock is not None:
+            await self._supervise(upstream, "", None).claim()
+
     async def list_all(
         self,
         upstream: Upstream,
@@ -113,7 +122,9 @@ class LiveUpstreamPool:
     async def drop(self, keys: frozenset[Key]) -> None:
         """End the sessions of upstreams that are no longer available, or whose entry changed."""
         dropped = [self._supervisors.pop(each) for each in list(self._supervisors) if each[0] in keys]
-        await _end(dropped, lambda _: True)
+        async with anyio.create_task_group() as tasks:
+            for supervisor in dropped:
+                tasks.start_soon(supervisor.close)
 
     def has_own(self, session: str) -> bool:
         """Return whether a caller's session has upstream sessions that belong to it alone."""
@@ -121,7 +132,13 @@ class LiveUpstreamPool:
 
     async def leave(self, session: str) -> None:
         """End the upstream sessions that belong to a caller's session alone."""
-        await _end([*self._supervisors.values()], lambda key: key.session == session)
+
+        def is_its_own(key: SessionKey) -> bool:
+            return key.session == session
+
+        async with anyio.create_task_group() as tasks:
+            for supervisor in [*self._supervisors.values()]:
+                tasks.start_soon(supervisor.end, is_its_own)
 
     async def _supervisor(self, upstream: Upstream, caller: RequestContext | None) -> Supervisor:
         """Return the supervisor of a server, which principals with credentials of their own do not share."""
@@ -150,14 +167,18 @@ class LiveUpstreamPool:
     def _supervise(self, upstream: Upstream, principal: str, credential: Credential | None) -> Supervisor:
         known = self._supervisors.get((upstream.key, principal))
         if known is not None and _is_current(known, upstream, credential):
+            known.upstream = upstream  # equal; the next time it is the same
             return known
         if known is not None:  # its entry or the credential changed
-            self._tasks.start_soon(known.end)
+            self._tasks.start_soon(known.close)
 
         def on_notification(method: str, params: Params) -> None:
             self._broadcaster.publish(UpstreamNotification(upstream.key, method, params))
 
-        found = Supervisor(upstream, self._resources, self._tasks, on_notification, self._idle, credential)
+        before = None if upstream.lock is None else known
+        found = Supervisor(
+            upstream, self._resources, self._tasks, on_notification, self._idle, credential, before
+        )
         self._supervisors[upstream.key, principal] = found
         return found
 
@@ -229,12 +250,6 @@ def _is_current(known: Supervisor, upstream: Upstream, credential: Credential | 
 
 def _coalescing_key(notification: UpstreamNotification) -> Hashable:
     return notification.key, notification.method, str(notification.params.get("uri"))
-
-
-async def _end(supervisors: Sequence[Supervisor], is_meant: Callable[[SessionKey], bool]) -> None:
-    async with anyio.create_task_group() as tasks:
-        for supervisor in supervisors:
-            tasks.start_soon(supervisor.end, is_meant)
 
 
 async def _failed(

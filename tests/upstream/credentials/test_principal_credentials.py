@@ -1,6 +1,6 @@
 """Credentials of principals, in a file and in PostgreSQL: who finds which, and what a change does."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,14 +12,8 @@ from remit.upstream.credentials.credential_keys import KeyFile
 from remit.upstream.credentials.credential_model import CredentialRows
 from remit.upstream.credentials.principal_credentials import PrincipalCredentials
 from remit.upstream.upstream_model import Upstream
-from support.postgres import Databases, needs_postgres, postgres_databases
+from support.postgres import Databases, needs_postgres
 from support.upstream_pools import upstream
-
-
-@pytest.fixture(scope="module")
-def databases() -> Generator[Databases]:
-    with postgres_databases() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ TOO_LONG = f"answers with more than {MAX_MESSAGE // 2**20} MB at once"
 
 Message = dict[str, Any]
 
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
 _ID = re.compile(rb'"id"\s*:\s*(\d{1,18})\b')
 
 
@@ -47,7 +48,7 @@ class SessionExpiredError(RefusedError):
 
 def encode(message: Message) -> bytes:
     """Encode a message on one line."""
-    return json.dumps(message, separators=(",", ":")).encode()
+    return _ENCODER.encode(message).encode()
 
 
 def decode(text: bytes | str) -> Any:

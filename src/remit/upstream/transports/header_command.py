@@ -39,13 +39,14 @@ async def run_headers_helper(ready: ReadyServer) -> dict[str, str]:
 
 
 async def _output(process: ServerProcess) -> bytes:
-    output = b""
-    try:
-        while len(output) <= MAX_OUTPUT:
-            output += await process.read()
-    except anyio.EndOfStream:
-        pass
-    return output
+    output = bytearray()
+
+    def take(chunk: bytes) -> bool:
+        output.extend(chunk)
+        return len(output) <= MAX_OUTPUT
+
+    await process.feed(take)
+    return bytes(output)
 
 
 def _headers(output: bytes) -> dict[str, str]:

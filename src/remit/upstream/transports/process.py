@@ -13,10 +13,9 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 import anyio
-from anyio.abc import ByteReceiveStream
 
 from remit.upstream.launch.bubblewrap import SandboxedCommand, options_text
-from remit.upstream.transports.process_pipes import ProcessPipes, open_process
+from remit.upstream.transports.process_pipes import ProcessPipes, StreamReader, TakeChunk, open_process
 from remit.upstream.transports.watchdog import Watchdog
 
 MAX_TAIL = 4_096  # bytes of stderr to keep
@@ -32,13 +31,14 @@ class OutputTail:
         self._size = 0
         self._is_cut = False
 
-    def add(self, chunk: bytes) -> None:
-        """Keep a chunk, and drop the oldest ones."""
+    def add(self, chunk: bytes) -> bool:
+        """Keep a chunk, and drop the oldest ones; return True for more."""
         self._chunks.append(chunk[-MAX_TAIL:])
         self._size += len(self._chunks[-1])
         self._is_cut |= self._size > MAX_TAIL or len(chunk) > MAX_TAIL
         while self._size - len(self._chunks[0]) >= MAX_TAIL:
             self._size -= len(self._chunks.popleft())
+        return True
 
     @property
     def text(self) -> str:
@@ -63,13 +63,9 @@ class ServerProcess:
         """The exit code; None while it runs."""
         return self._process.returncode
 
-    async def read(self) -> bytes:
-        """Read the next chunk of stdout.
-
-        Raises:
-            anyio.EndOfStream: stdout is closed.
-        """
-        return await self._stdout.receive()
+    async def feed(self, take: TakeChunk) -> bool:
+        """Hand over the chunks of stdout until `take` returns False; return False at its end."""
+        return await self._stdout.feed(take)
 
     async def write(self, text: bytes) -> None:
         """Write to stdin.
@@ -82,8 +78,8 @@ class ServerProcess:
     async def drain_stderr(self) -> None:
         """Drain stderr, so the process never blocks on it, and keep its end."""
         with self._reading:
-            async for chunk in _chunks(self._process.stderr):
-                self.tail.add(chunk)
+            assert self._process.stderr is not None  # noqa: S101 - it is opened as a pipe
+            await StreamReader(self._process.stderr).feed(self.tail.add)
         self._stderr_ended.set()
 
     async def end(self) -> None:
@@ -97,8 +93,7 @@ class ServerProcess:
             self.kill()
             await self._wait(GRACE)
         with anyio.move_on_after(GRACE):
-            async for _ in _chunks(self._stdout):  # an undrained pipe stays open
-                pass
+            await self._stdout.feed(lambda _: True)  # an undrained pipe stays open
             await self._stderr_ended.wait()
         self._is_ended = True
         self._reading.cancel()
@@ -189,10 +184,3 @@ async def _open_sandbox(command: SandboxedCommand) -> ProcessPipes:
         return await open_process(words, env={}, cwd="/", pass_fds=(options,))
     finally:
         os.close(options)
-
-
-async def _chunks(stream: ByteReceiveStream | None) -> AsyncGenerator[bytes]:
-    assert stream is not None  # noqa: S101 - it is opened as a pipe
-    with suppress(anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
-        while True:
-            yield await stream.receive()

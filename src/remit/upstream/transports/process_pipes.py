@@ -7,129 +7,201 @@ import asyncio
 import os
 import socket
 import sys
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import anyio
 from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 
 _CHUNK = 2**18
 
+TakeChunk = Callable[[bytes], bool]
 
-class PipeReader(ByteReceiveStream):
-    """Reads from a pipe, ahead by one chunk."""
+
+class ChunkReader(Protocol):
+    """Reads from a stream, one chunk after another."""
+
+    async def feed(self, take: TakeChunk) -> bool:
+        """Hand over each chunk until `take` returns False or raises; return False at the end."""
+        ...
+
+    async def aclose(self) -> None: ...
+
+
+class PipeReader:
+    """Reads from a pipe; the event loop's own callback hands a chunk over, without waking a task first."""
 
     def __init__(self, descriptor: int) -> None:
         os.set_blocking(descriptor, False)
         self._descriptor = descriptor
         self._loop = asyncio.get_running_loop()
-        self._chunk = b""
-        self._has_ended = False
-        self._is_followed = False
+        self._halted: asyncio.Future[bool] | None = None  # while it reads
         self._is_closed = False
-        self._arrived = asyncio.Event()
 
-    async def receive(self, max_bytes: int = _CHUNK) -> bytes:
-        """Return what has arrived, once something has.
-
-        Raises:
-            anyio.EndOfStream: nothing more will arrive.
-        """
-        while not self._chunk:
-            if self._has_ended or self._is_closed:
-                raise anyio.EndOfStream
-            self._arrived.clear()
-            self._follow()
-            await self._arrived.wait()
-        chunk, self._chunk = self._chunk[:max_bytes], self._chunk[max_bytes:]
-        return chunk
+    async def feed(self, take: TakeChunk) -> bool:
+        """Hand over each chunk until `take` returns False or raises; return False at the end."""
+        if self._is_closed:
+            return False
+        halted = self._halted = self._loop.create_future()
+        self._loop.add_reader(self._descriptor, self._read, take, halted)
+        try:
+            return await halted
+        finally:
+            self._unfollow()
 
     async def aclose(self) -> None:
         """Close the pipe."""
         if not self._is_closed:
+            if self._halted is not None and not self._halted.done():
+                self._halted.set_result(False)
             self._unfollow()
             self._is_closed = True
-            self._arrived.set()
             os.close(self._descriptor)
 
-    def _follow(self) -> None:
-        if not self._is_followed:
-            self._is_followed = True
-            self._loop.add_reader(self._descriptor, self._read)
-
     def _unfollow(self) -> None:
-        if self._is_followed:
-            self._is_followed = False
+        if self._halted is not None:
+            self._halted = None
             self._loop.remove_reader(self._descriptor)
 
-    def _read(self) -> None:
-        if self._chunk:  # nobody took it yet
-            self._unfollow()
+    def _read(self, take: TakeChunk, halted: asyncio.Future[bool]) -> None:
+        if halted.done():  # cancelled in this round of the event loop
             return
         try:
-            self._chunk = os.read(self._descriptor, _CHUNK)
+            chunk = os.read(self._descriptor, _CHUNK)
         except BlockingIOError:
             return
         except OSError:
-            self._chunk = b""
-        if not self._chunk:
-            self._has_ended = True
-            self._unfollow()
-        self._arrived.set()
+            chunk = b""
+        try:
+            goes_on = bool(chunk) and take(chunk)
+        except Exception as error:  # raised where `feed` waits
+            halted.set_exception(error)
+        else:
+            if goes_on:
+                return
+            halted.set_result(bool(chunk))
+        self._unfollow()
 
 
-class PipeWriter(ByteSendStream):
-    """Writes to a pipe."""
+class StreamReader:
+    """Reads from a stream of anyio, in the same way."""
+
+    def __init__(self, stream: ByteReceiveStream) -> None:
+        self._stream = stream
+
+    async def feed(self, take: TakeChunk) -> bool:
+        """Hand over each chunk until `take` returns False or raises; return False at the end."""
+        while True:
+            try:
+                chunk = await self._stream.receive()
+            except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+                return False
+            if not take(chunk):
+                return True
+
+    async def aclose(self) -> None:
+        """Close the stream."""
+        await self._stream.aclose()
+
+
+class ChunkWriter(Protocol):
+    """Writes to a stream."""
+
+    async def send(self, item: bytes) -> None:
+        """Write all of it, and nothing of another between.
+
+        Raises:
+            anyio.BrokenResourceError, anyio.ClosedResourceError, OSError: nobody reads.
+        """
+        ...
+
+    async def aclose(self) -> None: ...
+
+
+class PipeWriter:
+    """Writes to a pipe, at once where there is room."""
 
     def __init__(self, descriptor: int) -> None:
         os.set_blocking(descriptor, False)
         self._descriptor = descriptor
         self._loop = asyncio.get_running_loop()
-        self._has_room = asyncio.Event()
-        self._is_closed = False
+        self._rest = memoryview(b"")
+        self._written: asyncio.Event | None = None  # while the event loop writes the rest
+        self._fault: Exception | None = None
 
     async def send(self, item: bytes) -> None:
-        """Write all of it, at once where there is room.
+        """Write all of it, and nothing of another between, even if the sender is cancelled meanwhile.
 
         Raises:
             anyio.ClosedResourceError: it was closed.
             OSError: nobody reads.
         """
-        rest = memoryview(item)
-        while rest:
-            if self._is_closed:
-                raise anyio.ClosedResourceError
-            try:
-                rest = rest[os.write(self._descriptor, rest) :]
-            except BlockingIOError:
-                await self._wait_for_room()
+        while self._written is not None:
+            await self._written.wait()
+        if self._fault is None:
+            self._rest = memoryview(item)
+            self._write()
+        if self._rest:
+            written = self._written = asyncio.Event()
+            self._loop.add_writer(self._descriptor, self._write)
+            await written.wait()
+        if self._fault is not None:
+            raise self._fault
 
     async def aclose(self) -> None:
         """Close the pipe."""
-        if not self._is_closed:
-            self._is_closed = True
-            self._has_room.set()
-            self._loop.remove_writer(self._descriptor)
+        if not isinstance(self._fault, anyio.ClosedResourceError):
+            self._end(anyio.ClosedResourceError())
             os.close(self._descriptor)
 
-    async def _wait_for_room(self) -> None:
-        self._has_room.clear()
-        self._loop.add_writer(self._descriptor, self._has_room.set)
+    def _write(self) -> None:
         try:
-            await self._has_room.wait()
-        finally:
-            if not self._is_closed:
-                self._loop.remove_writer(self._descriptor)
+            self._rest = self._rest[os.write(self._descriptor, self._rest) :]
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self._end(error)
+        if not self._rest:
+            self._end(None)
+
+    def _end(self, fault: Exception | None) -> None:
+        self._fault = fault or self._fault
+        self._rest = memoryview(b"")
+        if self._written is not None:
+            self._loop.remove_writer(self._descriptor)
+            self._written.set()
+            self._written = None
+
+
+class StreamWriter:
+    """Writes to a stream of anyio, in the same way."""
+
+    def __init__(self, stream: ByteSendStream) -> None:
+        self._stream = stream
+        self._writing = anyio.Lock(fast_acquire=True)
+
+    async def send(self, item: bytes) -> None:
+        """Write all of it, and nothing of another between.
+
+        Raises:
+            anyio.BrokenResourceError, anyio.ClosedResourceError: nobody reads.
+        """
+        async with self._writing:
+            await self._stream.send(item)
+
+    async def aclose(self) -> None:
+        """Close the stream."""
+        await self._stream.aclose()
 
 
 class ProcessPipes(NamedTuple):
     """A process, and the streams to talk to it."""
 
     process: Process
-    stdin: ByteSendStream
-    stdout: ByteReceiveStream
+    stdin: ChunkWriter
+    stdout: ChunkReader
 
 
 async def open_process(
@@ -146,7 +218,7 @@ async def open_process(
     if sys.platform == "win32":  # its event loop cannot wait for pipes
         process = await start()
         assert process.stdin is not None and process.stdout is not None  # noqa: S101, PT018 - opened as pipes
-        return ProcessPipes(process, process.stdin, process.stdout)
+        return ProcessPipes(process, StreamWriter(process.stdin), StreamReader(process.stdout))
     stdin, servers_stdin = socket.socketpair()  # a socket tells when its reader is gone
     stdout, servers_stdout = os.pipe()
     with servers_stdin, _closed_at_end(servers_stdout):

@@ -1,7 +1,7 @@
 """The stdio transport: one message per line on a process's standard streams."""
 
-from collections.abc import AsyncGenerator, Iterable
-from contextlib import suppress
+from collections import deque
+from collections.abc import Iterable
 from typing import Any
 
 import anyio
@@ -37,8 +37,10 @@ class StdioTransport:
     def __init__(self, process: ServerProcess, receiver: MessageReceiver) -> None:
         self._process = process
         self._receiver = receiver
-        self._writing = anyio.Lock(fast_acquire=True)
         self._noise = 0
+        self._pieces: list[bytes] = []  # of an incomplete line
+        self._size = 0  # of the pieces
+        self._lines: deque[bytes] = deque()  # that wait for their turn
 
     async def exchange(self, request: PendingRequest, message: Message) -> None:
         """Send a request, and wait for its answer."""
@@ -53,8 +55,7 @@ class StdioTransport:
         """
         line = encode(message) + b"\n"
         try:
-            async with self._writing:
-                await self._process.write(line)
+            await self._process.write(line)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
             raise LostError from None
 
@@ -71,15 +72,32 @@ class StdioTransport:
         """Receive messages until the process ends."""
         fault: Exception = LostError()
         try:
-            taken = 0
-            async for line in self._lines():
-                self._take(line)
-                taken += 1
-                if taken % BATCH == 0:
-                    await anyio.sleep(0)  # a talkative server must not block others
+            while await self._process.feed(self._take_chunk):
+                while not self._take_batch():
+                    await anyio.sleep(0)
         except ProtocolError as error:
             fault = error
         self._receiver.lost(fault)
+
+    def _take_chunk(self, chunk: bytes) -> bool:
+        """Take the messages that a chunk completes; return False if there are more than a batch."""
+        first, *others = chunk.split(b"\n")
+        self._pieces.append(first)
+        self._size += len(first)
+        if self._size > MAX_MESSAGE:
+            raise ProtocolError(TOO_LONG)
+        for other in others:
+            line = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+            self._pieces, self._size = [other], len(other)
+            if line and not line.isspace():
+                self._lines.append(line)
+        return self._take_batch()
+
+    def _take_batch(self) -> bool:
+        """Take some messages, and return whether none is left: a talkative server must not block others."""
+        for _ in range(min(BATCH, len(self._lines))):
+            self._take(self._lines.popleft())
+        return not self._lines
 
     def _take(self, line: bytes) -> None:
         if line.lstrip()[:1] in (b"{", b"["):
@@ -97,22 +115,3 @@ class StdioTransport:
         self._noise += len(line)
         if self._noise > MAX_NOISE:
             raise ProtocolError(NOISE)
-
-    async def _lines(self) -> AsyncGenerator[bytes]:
-        pieces: list[bytes] = []
-        size = 0
-        with suppress(anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
-            while True:
-                first, *others = (await self._process.read()).split(b"\n")
-                pieces.append(first)
-                size += len(first)
-                for other in others:
-                    line = pieces[0] if len(pieces) == 1 else b"".join(pieces)
-                    pieces = [other]
-                    if size > MAX_MESSAGE:
-                        break
-                    size = len(other)
-                    if line and not line.isspace():
-                        yield line
-                if size > MAX_MESSAGE:
-                    raise ProtocolError(TOO_LONG)
