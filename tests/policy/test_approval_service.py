@@ -1,7 +1,6 @@
 """Approvals: for one caller, one tool as it is defined, the very arguments, once and for a while."""
 
 import subprocess
-import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,13 +11,14 @@ from remit.decision.agents import Agent, AgentProfile
 from remit.decision.context import Context
 from remit.decision.decide import Verdict
 from remit.errors import ApprovalError, UnknownApprovalError
-from remit.policy.approval_service import ApprovalService, Permit, principal_of
+from remit.policy.approval_service import ApprovalService, Permit, caller_of, principal_of
 from remit.policy.approvals import ApprovalStatus, digest_of_arguments
+from remit.policy.audit import AuditOutcome, CallQuery
 from remit.registry import Registry
 from remit.store.hook_store import HookStore
 from support.builders import context
 from support.databases import run_sql
-from support.processes import run_together
+from support.processes import forked_script, run_together
 from support.sandbox import Sandbox
 
 PUSH = "mcp__git__push"
@@ -97,6 +97,32 @@ def test_a_person_is_told_who_calls_what_and_why(approvals: ApprovalService, her
     assert asked.binding.principal == "claude-code"
     assert asked.shown == '{"remote": "origin", "password": "correct-horse"}'
     assert asked.reason.startswith("needs approval: it is `critical`")
+
+
+def test_the_log_names_who_answered_on_a_page_and_nobody_approves_their_own_call(
+    registry: Registry, approvals: ApprovalService, here: Context
+) -> None:
+    caller = caller_of(here, "uma")
+    asked = approvals.request(PUSH, ARGUMENTS, here, principal=caller)
+    with pytest.raises(ApprovalError, match="this call is your own"):
+        approvals.answer(asked.id, here, approve=True, by="uma")
+    assert approvals.waiting(here) == [asked]
+    approvals.answer(asked.id, here, approve=True, by="ann")
+    assert approvals.permit(PUSH, ARGUMENTS, here, principal=caller).is_allowed
+    other = approvals.request(PUSH, {}, here, principal=caller)
+    approvals.answer(other.id, here, approve=False, by="uma")
+    with pytest.raises(ApprovalError, match="denied"):
+        approvals.answer(other.id, here, approve=True, by="ann")
+    registry.audit.note("team:shop/remit.toml", AuditOutcome.CHANGED, here, by="ada")
+    noted = registry.audit.find(CallQuery(), here).entries
+    assert [(each.tool, each.outcome, each.principal, each.verdict) for each in reversed(noted)] == [
+        (PUSH, "approved", "ann", "ask"),
+        (PUSH, "denied", "uma", "ask"),
+        ("team:shop/remit.toml", "changed", "ada", ""),
+    ]
+    assert registry.audit.verify(here).broken_at is None
+    assert registry.audit.find(CallQuery(principal="ann"), here).total == 1
+    assert caller_of(here, None) == "claude-code"
 
 
 def test_what_needs_no_approval_or_is_hidden_is_not_asked_about(
@@ -325,7 +351,7 @@ with open_registry() as registry:
 def test_of_many_processes_exactly_one_uses_an_approval(sandbox: Sandbox, shop: Path) -> None:
     asked = ask_for_real(sandbox, shop)
     assert sandbox.remit("approve", asked, "--yes", cwd=shop).returncode == 0
-    command = [sys.executable, "-c", CONSUME, str(shop), '{"remote": "origin"}']
+    command = forked_script(sandbox.root, CONSUME, str(shop), '{"remote": "origin"}')
     processes = [subprocess.Popen(command, env=sandbox.environment, stdin=subprocess.PIPE) for _ in range(6)]
     assert sorted(run_together(processes)) == [0, 3, 3, 3, 3, 3]
 
@@ -341,7 +367,7 @@ with open_registry() as registry:
 
 def ask_for_real(sandbox: Sandbox, shop: Path) -> str:
     """Ask with the clock of the machine, as the processes do."""
-    command = [sys.executable, "-c", ASK, str(shop)]
+    command = forked_script(sandbox.root, ASK, str(shop))
     done = subprocess.run(command, env=sandbox.environment, capture_output=True, text=True, check=True)
     return done.stdout.strip()
 

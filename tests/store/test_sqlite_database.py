@@ -20,6 +20,12 @@ def open_and_close(path: Path) -> None:
     SqliteDatabase(str(path)).close()
 
 
+def test_a_large_statement_needs_no_file_outside_of_the_store(tmp_path: Path) -> None:
+    database = SqliteDatabase(str(tmp_path / "remit.db"))
+    assert database._connection.pragma("temp_store") == 2  # pyright: ignore[reportPrivateUsage] - in memory
+    database.close()
+
+
 def test_migrations_are_numbered_without_gaps_up_to_the_schema_version() -> None:
     numbers = sorted(int(file.name[:4]) for file in MIGRATIONS.glob("[0-9]*.sql"))
     assert numbers == list(range(1, SCHEMA_VERSION + 1))
@@ -227,3 +233,16 @@ def test_recording_a_use_imports_only_the_driver_and_the_light_part_of_the_stand
     ).stdout.split()
     assert "apsw" in loaded
     assert not {"dataclasses", "inspect", "click", "rich", "pathlib", "numpy", "remit.registry"} & set(loaded)
+
+
+@pytest.mark.parametrize("written", [0, 3_600_000_000_001, 3_600_000_000_000])  # now, long ago, by the hour
+def test_a_revision_is_known_as_soon_as_another_process_has_written(tmp_path: Path, written: int) -> None:
+    path, log = tmp_path / "remit.db", tmp_path / "remit.db-wal"
+    opened = SqliteDatabase(str(path))
+    for _ in range(3):
+        run_sql(path, "update revisions set number = number + 1 where part = 'catalog'")
+        if written:
+            os.utime(log, ns=(written, written))
+        known = [opened.known_catalog_revision() for _ in range(3)]
+        assert known == [opened.catalog_revision()] * 3
+    opened.close()

@@ -56,10 +56,11 @@ class ArtifactSearch:
         try:
             while deadline is None or time.monotonic() < deadline:
                 unread = self._store.unread(embedder.model, BATCH * _BATCHES)
-                if not unread:
-                    break
-                self._store.add_vectors(embedder.model, self._vectors(embedder, unread))
-                done += len(unread)
+                with self._store.claimed(embedder.model, unread) as own:
+                    if not own:  # none, or another node embeds them
+                        break
+                    self._store.add_vectors(embedder.model, self._vectors(embedder, own))
+                    done += len(own)
         except (EmbeddingError, StoreUnavailableError):
             return done  # the rest is still found by words, and embedded later
         return done

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, cast
 
 from remit.errors import ArtifactError
@@ -18,6 +17,7 @@ from remit.memory.artifacts import (
     artifact,
 )
 from remit.memory.value_checks import MAX_ITEMS, MAX_LINE, MAX_TEXT, checked_text
+from remit.text.times import day
 
 if TYPE_CHECKING:
     from remit.memory.ports import Home, MemoryStore
@@ -40,7 +40,7 @@ class Corrections:
         content = dict(kept.content)
         field = SHAPES[kept.kind].dated_by
         if field is not None:
-            content[field] = datetime.fromtimestamp(at / 1000, UTC).date().isoformat()
+            content[field] = day(at)
         with self._store.transaction():
             self._store.change(kept.id, kept.project_id, artifact(kept.kind, kept.scope, content), at)
             self._store.set_status(kept.id, kept.project_id, ArtifactStatus.LIVE, at)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:  # annotations only
     from remit.search.ports import Vector
     from remit.search.ranking import Hit
 
+    Texts = Mapping[int, tuple[str, str]]  # names and bodies of artifacts
+
 
 class Home(NamedTuple):
     """The node that artifacts belong to: a project, a focus area, or the global scope."""
@@ -96,7 +98,9 @@ class MemoryStore(Protocol):
         self, documents: Sequence[int], homes: Sequence[Home]
     ) -> Mapping[int, StoredArtifact]: ...
 
-    def unread(self, model: str, limit: int) -> Mapping[int, tuple[str, str]]: ...
+    def unread(self, model: str, limit: int) -> Texts: ...
+
+    def claimed(self, model: str, unread: Texts) -> AbstractContextManager[Texts]: ...  # but for other nodes'
 
     def add_vectors(self, model: str, vectors: Mapping[int, Vector]) -> None: ...
 

@@ -159,8 +159,9 @@ def _within(path: str, workspace: Workspace) -> str | None:
 
 def _has_object(id: str, workspace: Workspace) -> bool:
     """Return whether the project's repository has an object as a loose file, as new objects do."""
-    for root in (git_directory(workspace.project.path), workspace.project.path):
-        found = entries(os.path.join(root, "objects", id[:2]), WalkBudget(_MOST_OBJECTS, 1.0))
+    for root in filter(None, (git_directory(workspace.project.path), workspace.project.path)):
+        folder = os.path.join(root, "objects", id[:2])
+        found = entries(folder, WalkBudget(_MOST_OBJECTS, 1.0), within=[root])
         with suppress(WalkLimitError):
             if any(entry.name.startswith(id[2:]) for entry in found):
                 return True

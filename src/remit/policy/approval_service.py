@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.context import Context
@@ -24,6 +25,7 @@ from remit.policy.approvals import (
     digest_of_definition,
     readable,
 )
+from remit.policy.audit import AuditEntry, AuditOutcome, page_entry
 from remit.text.redaction import environment_secrets
 
 if TYPE_CHECKING:
@@ -178,15 +180,24 @@ class ApprovalService:
             )
         return found
 
-    def answer(self, id: str, context: Context, *, approve: bool) -> Approval:
+    def answer(self, id: str, context: Context, *, approve: bool, by: str | None = None) -> Approval:
         """Approve or deny a pending approval, on behalf of a person.
+
+        The log of calls names the principal `by`, who cannot approve a call of their own: whatever made the
+        call may hold their token, too.
 
         Raises:
             UnknownApprovalError: the approval does not exist.
-            ApprovalError: it is already answered or expired.
+            ApprovalError: it is already answered or expired, or a call of this principal.
         """
         at = self._clock()
-        answered = self._store.answer(id, context.workspace, at, is_approved=approve)
+        record = None
+        if by is not None:
+            if approve and is_call_of(self.find(id, context), by):
+                raise ApprovalError("this call is your own", hint="someone else has to approve it")
+            outcome = AuditOutcome.APPROVED if approve else AuditOutcome.DENIED
+            record = partial(_record, outcome, by=by, client=context.client, at=at)
+        answered = self._store.answer(id, context.workspace, at, is_approved=approve, record=record)
         if answered is None:
             status = self.find(id, context).status(at)
             raise ApprovalError(
@@ -313,6 +324,25 @@ def settle_question(
 def new_id() -> str:
     """Create the id of an approval."""
     return os.urandom(5).hex()
+
+
+def caller_of(context: Context, principal: str | None) -> str:
+    """Name the caller that an approval is bound to; several agents may share a token."""
+    whoever = principal_of(context)
+    return whoever if principal is None else f"{whoever}{_by(principal)}"
+
+
+def is_call_of(approval: Approval, principal: str) -> bool:
+    """Tell whether a principal makes the call of an approval."""
+    return approval.binding.principal.endswith(_by(principal))
+
+
+def _by(principal: str) -> str:
+    return f", by `{principal}`"
+
+
+def _record(outcome: AuditOutcome, approval: Approval, *, by: str, client: str | None, at: int) -> AuditEntry:
+    return page_entry(approval.binding.tool, outcome, by=by, client=client, at=at)
 
 
 def principal_of(context: Context) -> str:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from remit.store.ports import AuditStore, Clock
 
 HOOK = "hook"  # the endpoint of calls that a client made itself
+WEB = "web"  # the endpoint of what people do on the pages of a gateway
+_OBJECTS = (dict, Mapping)  # most are dicts, which are recognized at once
 _PRUNE_EVERY = 60_000  # milliseconds
 MOST_BARS = 60  # intervals in a timeline
 _STEPS = (60_000, 300_000, 900_000, 3_600_000, 6 * 3_600_000, 86_400_000, 7 * 86_400_000)  # milliseconds
@@ -36,6 +38,9 @@ class AuditOutcome(StrEnum):
     UNKNOWN = "unknown"  # the tool does not exist
     CANCELLED = "cancelled"
     ASKS_BACK = "asks_back"  # the server needs more input from the caller first
+    APPROVED = "approved"  # by a person on a gateway's page, who is the principal of the entry
+    DENIED = "denied"  # the same
+    CHANGED = "changed"  # the rules of a team, on a gateway's page
 
 
 class AuditEntry(NamedTuple):
@@ -53,6 +58,12 @@ class AuditEntry(NamedTuple):
     duration_ms: int
     bytes_in: int
     bytes_out: int
+
+
+def page_entry(what: str, outcome: AuditOutcome, *, by: str, client: str | None, at: int) -> AuditEntry:
+    """Return the entry of what a person did on a gateway's page."""
+    verdict = "" if outcome is AuditOutcome.CHANGED else "ask"
+    return AuditEntry(at, WEB, client or "", None, by, what, verdict, None, outcome, 0, 0, 0)
 
 
 class AuditLink(NamedTuple):
@@ -102,6 +113,7 @@ class CallQuery(NamedTuple):
     text: str = ""  # part of a tool's name, in any case
     agent: str | None = None  # empty: the main session
     outcome: str | None = None
+    principal: str | None = None
     since: int | None = None  # Unix milliseconds
     until: int | None = None
     offset: int = 0
@@ -185,9 +197,14 @@ class AuditLog:
         """List all projects with entries; the path of one that was forgotten is empty."""
         return self._store.projects()
 
-    def agents(self, context: Context) -> Sequence[str]:
-        """List the agents that made calls in the project."""
-        return self._store.agents(context.workspace)
+    def note(self, what: str, outcome: AuditOutcome, context: Context, *, by: str) -> None:
+        """Store what a person did on a gateway's page."""
+        entry = page_entry(what, outcome, by=by, client=context.client, at=self._clock())
+        self._store.add([entry], context.workspace, self._clock())
+
+    def agents(self, context: Context, principal: str | None = None) -> Sequence[str]:
+        """List the agents that made calls in the project, as any principal or as one."""
+        return self._store.agents(context.workspace, principal)
 
     def timeline(self, query: CallQuery, context: Context) -> Timeline:
         """Count the selected calls by intervals, without gaps, up to the last; limits do not count."""
@@ -205,10 +222,13 @@ def estimated_size(message: object) -> int:
     """Estimate the JSON length of a message without encoding it, since it may be very long."""
     if isinstance(message, str):
         return len(message) + 2
-    if isinstance(message, Mapping):
+    if isinstance(message, _OBJECTS):
         members = cast("Mapping[str, object]", message)
-        return 2 + sum(len(key) + 4 + estimated_size(value) for key, value in members.items()) - bool(members)
+        size = 1 if members else 2
+        for key, value in members.items():  # a loop, because this runs on every call
+            size += len(key) + 4 + (len(value) + 2 if isinstance(value, str) else estimated_size(value))
+        return size
     if isinstance(message, list | tuple):
         items = cast("Sequence[object]", message)
-        return 2 + sum(1 + estimated_size(item) for item in items) - bool(items)
+        return sum(map(estimated_size, items), 2 + max(len(items) - 1, 0))
     return len(str(message))

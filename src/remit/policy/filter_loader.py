@@ -12,7 +12,7 @@ from typing import NamedTuple, cast
 
 from remit.decision.context import FilterFiles, FilterRefusal
 from remit.decision.problems import Problem
-from remit.files.bounded_reader import FileError, read_text
+from remit.files.bounded_reader import ANYWHERE, FileError, read_text
 from remit.policy.callback_runner import FAILURES, TIMEOUT, run_limited
 from remit.policy.callbacks import Filter, ServerFilter, ToolFilterContext, line_in
 from remit.text.foreign import one_line
@@ -66,7 +66,7 @@ def refusal_of(loaded: Iterable[LoadedFilters]) -> FilterRefusal | None:
 
 def _load(path: str, timeout: float) -> LoadedFilters:
     try:
-        source = read_text(path, limit=_LIMIT)
+        source = read_text(path, limit=_LIMIT, within=ANYWHERE)
     except FileError as error:
         return _broken(path, "", "", error.reason, f"make it readable, {_REMOVE}")
     if source is None:

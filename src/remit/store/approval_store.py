@@ -1,8 +1,18 @@
 """Stores approvals by project; each can be used only once, even if several callers try at the same time."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from remit.decision.projects import Workspace
 from remit.policy.approvals import CLOCK_ERROR, Approval, Binding, PromptedCall
+from remit.store.audit_store import add_entries
 from remit.store.database import Database, Row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from remit.policy.audit import AuditEntry
 
 _IS_APPROVED = 9  # its place in a row
 
@@ -57,15 +67,26 @@ class SqlApprovals:
         found = self._database.rows("approval", project=workspace.project.hash, id=id)
         return _approval(found[0]) if found else None
 
-    def answer(self, id: str, workspace: Workspace, at: int, *, is_approved: bool) -> Approval | None:
-        """Store an answer; None if the approval is not pending."""
+    def answer(
+        self,
+        id: str,
+        workspace: Workspace,
+        at: int,
+        *,
+        is_approved: bool,
+        record: Callable[[Approval], AuditEntry] | None = None,
+    ) -> Approval | None:
+        """Store an answer, and its record in the log of calls; None if the approval is not pending."""
         project = workspace.project.hash
         with self._database.transaction():
             self._database.run("drop_expired_arguments", at=at)
             found = self._database.rows(
                 "answer_approval", project=project, id=id, approved=int(is_approved), **_moment(at)
             )
-        return _approval(found[0]) if found else None
+            answered = _approval(found[0]) if found else None
+            if answered is not None and record is not None:
+                add_entries(self._database, [record(answered)], workspace)
+        return answered
 
     def decline(self, id: str, workspace: Workspace, at: int) -> None:
         """Note that a client declined the question; the approval stays pending."""

@@ -66,9 +66,10 @@ class SqlAudit:
         count, first, last = self._database.rows("audit_span", **_selection(query, workspace))[0]
         return count, first or 0, last or 0
 
-    def agents(self, workspace: Workspace) -> list[str]:
-        """List the agents with entries in a project."""
-        return [name for (name,) in self._database.rows("audit_agents", project=workspace.project.hash)]
+    def agents(self, workspace: Workspace, principal: str | None) -> list[str]:
+        """List the agents with entries in a project, of any principal or of one."""
+        rows = self._database.rows("audit_agents", project=workspace.project.hash, principal=principal)
+        return [name for (name,) in rows]
 
     def bars(self, query: CallQuery, workspace: Workspace, step: int) -> list[TimelineBar]:
         """Count the selected entries by intervals of `step` milliseconds that have any, oldest first."""
@@ -144,6 +145,7 @@ def _selection(query: CallQuery, workspace: Workspace) -> dict[str, Value]:
         "text": query.text,
         "agent": query.agent,
         "outcome": query.outcome,
+        "principal": query.principal,
         "since": query.since,
         "until": query.until,
     }

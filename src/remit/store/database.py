@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from remit.decision.scopes import ancestors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from contextlib import AbstractContextManager
 
     from remit.decision.projects import View, Workspace
@@ -32,7 +32,15 @@ class Database(Protocol):
     @property
     def is_append_only(self) -> bool: ...  # whether only an owner can delete audit entries, by whole months
 
+    @property
+    def is_shared(
+        self,
+    ) -> bool: ...  # whether other machines can write it, so what runs commands is not from it
+
     def close(self, *, quickly: bool = False) -> None: ...  # quickly: leave cleaning up to a later process
+
+    # As whoever may write teams, tokens and trust: another connection where gateways may not.
+    def administrator(self) -> AbstractContextManager[Database]: ...
 
     def run(self, query: str, /, **values: Value) -> None: ...
 
@@ -55,6 +63,10 @@ class Database(Protocol):
     def can_compare(self) -> bool: ...  # whether queries can compare vectors
 
     def transaction(self) -> AbstractContextManager[None]: ...  # atomic; other writers of its rows wait
+
+    def claimed(self, work: str, ids: Collection[int]) -> AbstractContextManager[Collection[int]]:
+        """Claim pieces of work, except those of other nodes, until the block or this process ends."""
+        ...
 
     def time_limit(self, seconds: float) -> AbstractContextManager[None]: ...
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
 from itertools import count, islice
 from typing import TYPE_CHECKING
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 LEAST_DEPTH = 100  # per arm: the best tool overall may be first in neither
 MOST_MATCHES = 2000  # matching documents; words that match more carry little information
+_BATCH = 500  # documents to build in one transaction
 _SELECTIONS = count(1)
 
 
@@ -37,18 +39,51 @@ class SqlDocuments:
         self._database = database
 
     def read(self, workspace: Workspace) -> None:
-        """Build the missing documents of a workspace's tools."""
+        """Build the missing documents of a workspace's tools, in batches: others may write in between."""
         seen = scope_parameters(workspace)
-        if self._database.rows("definitions_without_document") or self._database.rows(
-            "tools_without_document", **seen
+        for unread, adopt in (
+            ("definitions_without_document", "set_definition_documents"),
+            ("tools_without_document", "set_tool_documents"),
         ):
-            with self._database.transaction():
-                _read(self._database, workspace)
+            after = 0
+            while self._database.rows(unread, after=after, most=1, **seen):
+                with self._database.transaction():
+                    found = self._database.rows(unread, after=after, most=_BATCH, **seen)
+                    self._add({id: _definition(row) for id, *row in found}, adopt, seen)
+                after = max((id for id, *_ in found), default=after)
+                if len(found) == _BATCH:
+                    self._database.rows("refresh_statistics")
+
+    def _add(self, definitions: Mapping[int, Definition], adopt: str, seen: Mapping[str, str]) -> None:
+        """Add the documents of definitions, and store which is whose."""
+        rows = {id: _row(definition_document(each)) for id, each in definitions.items()}
+        by_digest = {row["digest"]: row for row in rows.values()}
+        self._database.run("add_documents", documents=json.dumps(list(by_digest.values())))
+        ids = dict(self._database.rows("known_documents", digests=json.dumps(list(by_digest))))
+        owners = [{"id": id, "document": ids[row["digest"]]} for id, row in rows.items()]
+        self._database.run(adopt, owners=json.dumps(owners), **seen)
+
+    def add_words(self) -> None:
+        """Add the documents to the word index that have no terms in it; SQLite does so by itself."""
+        if not self._database.has_full_text_index:
+            from remit.store.postgres.postgres_document_index import add_terms  # it imports this
+
+            add_terms(self._database)
 
     def without_vector(self, workspace: Workspace, model: str) -> dict[int, Document]:
         """Return the documents of a workspace that have no vector of a model."""
         found = self._database.rows("documents_without_vector", model=model, **scope_parameters(workspace))
         return {id: _document(text) for id, text in found}
+
+    @contextmanager
+    def claimed(self, model: str, documents: Mapping[int, Document]) -> Generator[Mapping[int, Document]]:
+        """Claim documents to embed, except those that another node embeds or has embedded."""
+        with self._database.claimed(f"embed {model}", documents) as own:
+            given = json.dumps(list(own))
+            embedded = {
+                id for (id,) in self._database.rows("embedded_documents", model=model, documents=given)
+            }
+            yield {id: each for id, each in documents.items() if id in own and id not in embedded}
 
     def add_vectors(self, model: str, vectors: Mapping[int, Vector]) -> None:
         """Store vectors, except of documents that no longer exist."""
@@ -72,9 +107,12 @@ class SqlDocuments:
 
         return PostgresDocumentIndex(self._database, workspace, model)
 
-    def entries(self, model: str | None) -> list[IndexEntry]:
-        """List the documents of all projects for an in-memory index."""
-        found = self._database.rows("indexed_documents", model=model)
+    def entries(self, workspace: Workspace, model: str | None) -> list[IndexEntry]:
+        """List the documents for an in-memory index: with those that the statistics of words count, too.
+
+        SQLite's word index counts all projects; a store that many share counts those of the workspace.
+        """
+        found = self._database.rows("indexed_documents", model=model, **scope_parameters(workspace))
         return [IndexEntry(row[0], Columns(*row[1:6]), row[6]) for row in found]
 
 
@@ -165,33 +203,23 @@ def joined_hits(
     ]
 
 
-def _read(database: Database, workspace: Workspace) -> None:
-    """Build the missing documents of definitions, and of tools without a definition."""
-    for id, name, server, tool, title, description, input_schema in database.rows(
-        "definitions_without_document"
-    ):
-        definition = Definition(
-            name=name,
-            server=server,
-            tool=tool,
-            title=title,
-            description=description,
-            input_schema=input_schema,
-        )
-        database.run("set_definition_document", id=id, document=_add(database, definition))
-    for id, name, server in database.rows("tools_without_document", **scope_parameters(workspace)):
-        database.run(
-            "set_tool_document", id=id, document=_add(database, Definition(name=name, server=server))
-        )
+def _definition(row: Sequence[str | None]) -> Definition:
+    """Read the columns of `definitions_without_document`, or the first two."""
+    name, server, tool, title, description, input_schema = *row, *(None,) * (6 - len(row))
+    return Definition(
+        name=name or "",
+        server=server,
+        tool=tool,
+        title=title,
+        description=description,
+        input_schema=input_schema,
+    )
 
 
-def _add(database: Database, definition: Definition) -> int:
-    read = definition_document(definition)
-    text = json.dumps(read, ensure_ascii=False)
+def _row(document: Document) -> dict[str, str]:
+    text = json.dumps(document, ensure_ascii=False)
     digest = sha256(text.encode()).hexdigest()
-    return database.rows("add_document", digest=digest, document=text, **indexed_columns(read)._asdict())[0][
-        0
-    ]
+    return {"digest": digest, "document": text, **indexed_columns(document)._asdict()}
 
 
 def _document(text: str) -> Document:

@@ -35,6 +35,7 @@ from remit.store.database import Database, Row
 from remit.store.memory_index import MANY, MemoryIndex
 
 if TYPE_CHECKING:
+    from remit.memory.ports import Texts
     from remit.store.postgres.postgres_memory_index import PostgresMemoryIndex
 
 _GLOBAL = ""
@@ -229,6 +230,13 @@ class SqlMemory:
     def unread(self, model: str, limit: int) -> dict[int, tuple[str, str]]:
         """List artifacts without a vector of a model, with their names and texts."""
         return self._index.unread(model, limit)
+
+    @contextmanager
+    def claimed(self, model: str, unread: "Texts") -> "Generator[Texts]":
+        """Claim artifacts to embed, except those that another node embeds or has embedded."""
+        with self._database.claimed(f"memory {model}", unread) as own:
+            still = self._index.unread(model, len(unread)) if own else {}
+            yield {id: texts for id, texts in still.items() if id in own}
 
     def add_vectors(self, model: str, vectors: Mapping[int, Vector]) -> None:
         """Store vectors, unless the model has changed."""

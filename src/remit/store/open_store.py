@@ -34,8 +34,8 @@ def require_driver() -> None:
         ) from error
 
 
-def open_database(place: str, *, patience: float = PATIENCE) -> Database:
-    """Open the database of a store.
+def open_database(place: str, *, patience: float = PATIENCE, admin: str | None = None) -> Database:
+    """Open the database of a store, and know the address of its administrators.
 
     Raises:
         StoreError: the database cannot be used.
@@ -44,13 +44,13 @@ def open_database(place: str, *, patience: float = PATIENCE) -> Database:
         require_driver()
         from remit.store.postgres.postgres_database import PostgresDatabase
 
-        return PostgresDatabase(place, patience=patience)
+        return PostgresDatabase(place, patience=patience, admin=admin)
     from remit.store.sqlite_database import SqliteDatabase
 
     return SqliteDatabase(place, busy_timeout=patience)
 
 
-def open_store(place: str) -> SqlStore:
+def open_store(place: str, *, admin: str | None = None) -> SqlStore:
     """Open a store.
 
     Raises:
@@ -58,4 +58,4 @@ def open_store(place: str) -> SqlStore:
     """
     from remit.store.sql_store import SqlStore
 
-    return SqlStore(open_database(place))
+    return SqlStore(open_database(place, admin=admin))

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from remit.configuration.config_model import StoredConfiguration, StoredFile
     from remit.decision.client_reports import CallOutcome, ReportedTool
     from remit.decision.declarations import Changes, ClientReading, Declaration, Key, Resolved, StoredReading
@@ -35,7 +37,13 @@ class DocumentStore(Protocol):
 
     def read(self, workspace: Workspace) -> None: ...
 
+    def add_words(self) -> None: ...  # to the word index, where the database does not do so by itself
+
     def without_vector(self, workspace: Workspace, model: str) -> Mapping[int, Document]: ...
+
+    def claimed(
+        self, model: str, documents: Mapping[int, Document]
+    ) -> AbstractContextManager[Mapping[int, Document]]: ...  # those that no other node embeds
 
     def add_vectors(self, model: str, vectors: Mapping[int, Vector]) -> None: ...
 
@@ -43,7 +51,7 @@ class DocumentStore(Protocol):
 
     def index(self, workspace: Workspace, model: str | None) -> Index: ...
 
-    def entries(self, model: str | None) -> Iterable[IndexEntry]: ...
+    def entries(self, workspace: Workspace, model: str | None) -> Iterable[IndexEntry]: ...
 
 
 class PinStore(Protocol):
@@ -130,7 +138,15 @@ class ApprovalStore(Protocol):
 
     def approval(self, id: str, workspace: Workspace) -> Approval | None: ...
 
-    def answer(self, id: str, workspace: Workspace, at: int, *, is_approved: bool) -> Approval | None: ...
+    def answer(
+        self,
+        id: str,
+        workspace: Workspace,
+        at: int,
+        *,
+        is_approved: bool,
+        record: Callable[[Approval], AuditEntry] | None = None,
+    ) -> Approval | None: ...
 
     def decline(self, id: str, workspace: Workspace, at: int) -> None: ...
 
@@ -148,7 +164,7 @@ class AuditStore(Protocol):
 
     def span(self, query: CallQuery, workspace: Workspace) -> tuple[int, int, int]: ...
 
-    def agents(self, workspace: Workspace) -> Sequence[str]: ...
+    def agents(self, workspace: Workspace, principal: str | None) -> Sequence[str]: ...
 
     def bars(self, query: CallQuery, workspace: Workspace, step: int) -> Sequence[TimelineBar]: ...
 

@@ -27,6 +27,8 @@ from remit.upstream.upstream_model import Offer, ServerExtras
 if TYPE_CHECKING:
     from remit.decision.tools import Definition
 
+_MANY = 500  # tools
+
 
 class SqlServers:
     """Stores servers' listings and trust."""
@@ -57,6 +59,8 @@ class SqlServers:
         """Store a listing that was compared and judged."""
         with self._database.transaction():
             _keep(self._database, listing, workspace, at)
+        if len(listing.tools) >= _MANY:
+            self._database.rows("refresh_statistics")
 
     def extras(self, workspace: Workspace) -> dict[Key, ServerExtras]:
         """Return what servers offer besides tools, by key, except servers whose entry has changed."""
@@ -76,15 +80,15 @@ class SqlServers:
 
     def trust(self, declaration: Declaration, workspace: Workspace, at: int, *, sandbox: str | None) -> None:
         """Store that the user trusts a server in its current form and, if its project says so, sandbox."""
-        with self._database.transaction():
-            tool = _row_of(self._database, declaration, workspace)
+        with self._database.administrator() as database, database.transaction():
+            tool = _row_of(database, declaration, workspace)
             if tool is not None:
-                self._database.run("trust", tool=tool, digest=declaration.digest, sandbox=sandbox, at=at)
+                database.run("trust", tool=tool, digest=declaration.digest, sandbox=sandbox, at=at)
 
     def revoke(self, declaration: Declaration, workspace: Workspace) -> None:
         """Revoke the trust in a server."""
-        with self._database.transaction():
-            self._database.run("revoke", tool=_row_of(self._database, declaration, workspace))
+        with self._database.administrator() as database, database.transaction():
+            database.run("revoke", tool=_row_of(database, declaration, workspace))
 
 
 def _keep(database: Database, listing: PreparedListing, workspace: Workspace, at: int) -> None:

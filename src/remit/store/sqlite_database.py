@@ -5,7 +5,7 @@ Hook processes import this module, so it needs only the driver and a few standar
 
 import os
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,6 +20,10 @@ SCHEMA_VERSION = 17
 APPLICATION_ID = 0x52656D69
 _STEPS = 1_000  # SQLite VM instructions between two checks of the time limit
 
+_SETTLED_NS = 50_000_000  # a younger file may be written again without a new time
+_COARSE_NS = 10_000_000  # some file systems only have multiples of it
+_LogStamp = tuple[int, int, int]
+
 _MIGRATIONS = os.path.join(SQL, "migrations")
 _QUERIES = NamedQueries([SQL])
 _DAMAGED = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
@@ -31,10 +35,14 @@ class SqliteDatabase:
 
     has_full_text_index = True
     is_append_only = False
+    is_shared = False
 
     def __init__(self, path: str, *, busy_timeout: float = PATIENCE) -> None:
         self.place = path
         self._busy_timeout = busy_timeout  # seconds
+        self._log = os.fsencode(f"{path}-wal")
+        self._known_at: _LogStamp | None = None
+        self._known_revision = 0
         with self._translated_errors():
             if path != ":memory:":
                 os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
@@ -51,6 +59,11 @@ class SqliteDatabase:
         if quickly:
             self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         self._connection.close()
+
+    @contextmanager
+    def administrator(self) -> Generator["SqliteDatabase"]:
+        """Return this connection: whoever can open the file may write everything."""
+        yield self
 
     def run(self, query: str, /, **values: Value) -> None:
         """Run a named query without returning its rows."""
@@ -76,8 +89,13 @@ class SqliteDatabase:
         return self.rows("catalog_revision")[0][0]
 
     def known_catalog_revision(self) -> int:
-        """Return the same, which takes microseconds."""
-        return self.catalog_revision()
+        """Return the same; while nobody writes, without a query."""
+        stamp = _log_stamp(self._log)
+        if stamp is None or stamp != self._known_at:
+            is_settled = stamp is not None and time.time_ns() - stamp[0] > _SETTLED_NS
+            self._known_revision = self.catalog_revision()
+            self._known_at = stamp if is_settled else None
+        return self._known_revision
 
     def follow(self, tell: Callable[[], object]) -> None:
         """Do nothing: `files` shows every change."""
@@ -114,6 +132,11 @@ class SqliteDatabase:
                 raise
 
     @contextmanager
+    def claimed(self, work: str, ids: Collection[int]) -> Generator[Collection[int]]:  # noqa: ARG002
+        """Claim pieces of work: all, because the processes of one machine may repeat some."""
+        yield ids
+
+    @contextmanager
     def time_limit(self, seconds: float) -> Generator[None]:
         """Limit the time of the queries inside.
 
@@ -134,7 +157,7 @@ class SqliteDatabase:
 
     def files(self) -> list[str]:
         """List the files that change whenever any process writes; writes go to the write-ahead log first."""
-        return [f"{self.place}-wal"]
+        return [os.fsdecode(self._log)]
 
     def erase(self) -> None:
         """Copy the write-ahead log into the database file and empty it, so neither contains erased data."""
@@ -151,6 +174,8 @@ class SqliteDatabase:
                 f"{SCHEMA_VERSION})",
                 hint="upgrade Remit, or set REMIT_HOME to another directory",
             )
+        # Large statements would keep pages in another directory.
+        self._connection.execute("pragma temp_store = memory").fetchall()
         if version < SCHEMA_VERSION:
             _retry_while_busy(lambda: self._connection.execute("pragma journal_mode = wal").fetchall())
         self._connection.execute(
@@ -217,6 +242,20 @@ class _BusyHandler:
             self._deadline = time.monotonic() + self._seconds
         time.sleep(min(0.001 * 2**attempt, 0.05))
         return time.monotonic() < self._deadline
+
+
+def _log_stamp(log: bytes) -> _LogStamp | None:
+    """Return what every write to the write-ahead log changes; None if the system does not tell in time.
+
+    Windows updates the time of an open file late.
+    """
+    if os.name == "nt":
+        return None
+    try:
+        found = os.stat(log)
+    except OSError:
+        return None
+    return (found.st_mtime_ns, found.st_size, found.st_ino) if found.st_mtime_ns % _COARSE_NS else None
 
 
 def _retry_while_busy(step: Callable[[], object]) -> None:

@@ -18,13 +18,24 @@ _CLOCK_ERROR = 3_600_000  # claims last seconds, so one that lasts an hour used 
 
 
 class SqlStates:
-    """Stores configuration, trust in its parts, and states."""
+    """Stores configuration, trust in its parts, and states.
+
+    A configuration can run commands. Whoever has the password of a shared store could write one there, so a
+    process only takes back from it what it has read from files itself.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._own_files: dict[str, StoredFile] = {}  # with the next, of a shared store
+        self._own_configurations: dict[str, StoredConfiguration] = {}
 
     def files(self, sources: Iterable[str], workspace: Workspace) -> dict[str, StoredFile]:
         """Return the stored configuration files, by path."""
+        if self._database.is_shared:
+            return {source: self._own_files[source] for source in sources if source in self._own_files}
+        return self._stored_files(sources, workspace)
+
+    def _stored_files(self, sources: Iterable[str], workspace: Workspace) -> dict[str, StoredFile]:
         listed = json.dumps(list(sources))
         owners = {"project": workspace.project.hash, "team": workspace.team.hash if workspace.team else ""}
         found = self._database.rows("configuration_files", sources=listed, **owners)
@@ -32,6 +43,8 @@ class SqlStates:
 
     def configuration(self, workspace: Workspace) -> StoredConfiguration | None:
         """Return the stored configuration of a workspace."""
+        if self._database.is_shared:
+            return self._own_configurations.get(workspace.dir)
         return configuration(self._database, workspace)
 
     def keep_configuration(
@@ -43,6 +56,13 @@ class SqlStates:
     ) -> None:
         """Store files, each with the project or team that it belongs to, and their merged configuration."""
         project = workspace.project
+        if self._database.is_shared:
+            self._own_files |= {source: kept for source, (kept, _) in files.items()}
+            self._own_configurations[workspace.dir] = came_to
+            stored = self._stored_files(files, workspace)
+            files = {source: each for source, each in files.items() if stored.get(source) != each[0]}
+            if not files and configuration(self._database, workspace) == came_to:
+                return  # what another process stored tells others the same
         with self._database.transaction():
             self._see(workspace, at)
             for kept, owner in files.values():
@@ -61,16 +81,16 @@ class SqlStates:
 
     def trust_part(self, source: str, subject: str, digest: str, workspace: Workspace, at: int) -> None:
         """Store that the user trusts a part of the configuration."""
-        with self._database.transaction():
-            self._see(workspace, at)
-            project = workspace.project.hash
-            self._database.run(
-                "trust_part", project=project, source=source, subject=subject, digest=digest, at=at
-            )
+        project = workspace.project
+        with self._database.administrator() as database, database.transaction():
+            database.run("see_project", project=project.hash, path=project.path, at=at)
+            part = {"source": source, "subject": subject, "digest": digest}
+            database.run("trust_part", project=project.hash, **part, at=at)
 
     def revoke_part(self, source: str, subject: str, workspace: Workspace) -> None:
         """Revoke the trust in a part of the configuration."""
-        self._database.run("revoke_part", project=workspace.project.hash, source=source, subject=subject)
+        with self._database.administrator() as database:
+            database.run("revoke_part", project=workspace.project.hash, source=source, subject=subject)
 
     def known(self, workspace: Workspace) -> StoredStates:
         """Return the stored states of a workspace."""

@@ -168,9 +168,9 @@ def test_the_entries_of_a_store_of_the_first_schema_move_to_their_months(
     from remit.store.postgres import postgres_schema
 
     made = databases.create_empty()
-    first = {1: postgres_schema._migrations()[1]}  # pyright: ignore[reportPrivateUsage] - an older version
+    first = {1: postgres_schema.migrations()[1]}  # of an older version
     with monkeypatch.context() as older, psycopg.connect(made, autocommit=True) as opened:
-        older.setattr(postgres_schema, "_migrations", lambda: first)
+        older.setattr(postgres_schema, "migrations", lambda: first)
         opened.execute("set search_path to remit, public")
         postgres_schema.migrate(opened, "here")
         opened.execute("insert into projects (hash, path, seen_at) values ('shop', '/shop', 1)")

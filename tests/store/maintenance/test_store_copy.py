@@ -26,7 +26,7 @@ from support.memory_calls import decision, note, one, start
 from support.postgres import Databases, needs_postgres
 from support.sandbox import Sandbox
 
-pytestmark = needs_postgres
+pytestmark = [needs_postgres, pytest.mark.sqlite_only]  # they name their stores, of both kinds
 EXAMPLES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "2"))
 
 

@@ -1,7 +1,7 @@
 """A shared store is set up once, by an owner, however many open it at once."""
 
 import subprocess
-import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +9,7 @@ import pytest
 from remit.errors import StoreError, StoreTooNewError, StoreUnavailableError
 from remit.store.open_store import open_store
 from support.postgres import Databases, needs_postgres
+from support.processes import forked_script
 
 pytestmark = needs_postgres
 
@@ -51,10 +52,10 @@ def address(databases: Databases, admin: Any) -> Any:
     admin.execute(f"alter database {made.rpartition('/')[2]} owner to owner")
     with psycopg.connect(made, autocommit=True) as connection:
         connection.execute("create extension vector schema public")
-    admin.execute("grant remit_runtime to owner with admin option")
+    admin.execute("grant remit_runtime, remit_admin to owner with admin option")
     yield made
     databases.drop(made)
-    admin.execute("revoke remit_runtime from owner cascade")
+    admin.execute("revoke remit_runtime, remit_admin from owner cascade")
     for role in ("owner", "app", "guest"):
         admin.execute(f"drop role {role}")
 
@@ -141,9 +142,11 @@ store.close()
 """
 
 
-def test_an_empty_database_that_several_processes_open_at_once_gets_one_schema(databases: Databases) -> None:
+def test_an_empty_database_that_several_processes_open_at_once_gets_one_schema(
+    databases: Databases, tmp_path: Path
+) -> None:
     address = databases.create_empty()
-    command = [sys.executable, "-c", OPENING, address]
+    command = forked_script(tmp_path, OPENING, address)
     opened = [
         subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -26,7 +26,7 @@ def address(databases: Databases, monkeypatch: pytest.MonkeyPatch) -> str:
 
     made = databases.create()
 
-    def opened(place: str, *, patience: float = 5.0) -> PostgresDatabase:  # noqa: ARG001
+    def opened(_place: str, *, patience: float = 5.0, admin: str | None = None) -> PostgresDatabase:  # noqa: ARG001
         return PostgresDatabase(made, patience=patience)
 
     monkeypatch.setattr(remit.store.open_store, "open_database", opened)

@@ -31,3 +31,31 @@ def test_rows_of_ended_connections_are_merged_and_their_sums_stay(databases: Dat
             ("states", 0, 4),
         ]
         assert rows(("states", ENDED, 1)) == [("catalog", 0, 5), ("catalog", own, 1), ("states", 0, 5)]
+
+
+def test_a_transaction_raises_a_revision_once_and_again_after_a_savepoint_was_rolled_back(
+    databases: Databases,
+) -> None:
+    with psycopg.connect(databases.create(), autocommit=True) as connection:
+        connection.execute("set search_path to remit, public")
+        set_state = (
+            "insert into workflow_states (project_hash, name, set_at, set_by) "
+            "select 'p', 'state ' || g, 1, '' from generate_series(%s::int, %s::int) g"
+        )
+
+        def number() -> int:
+            found = connection.execute("select sum(number) from revisions where part = 'states'").fetchone()
+            assert found is not None
+            return int(found[0] or 0)
+
+        connection.execute("insert into projects values ('p', '/p', 1)")
+        before = number()
+        with connection.transaction():
+            with connection.transaction(force_rollback=True):
+                connection.execute(set_state, [1, 100])
+            assert number() == before
+            connection.execute(set_state, [1, 100])
+            connection.execute(set_state, [101, 200])
+        assert number() == before + 1
+        connection.execute(set_state, [201, 201])
+        assert number() == before + 2

@@ -1,4 +1,4 @@
-"""The tables of a store in PostgreSQL, as the role that Remit works as, with all projects visible."""
+"""The tables of a store in PostgreSQL, with all projects visible: read as a gateway, written as the owner."""
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -9,13 +9,14 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-from remit.errors import StoreRefusedError, StoreTooNewError, StoreUnavailableError
+from remit.errors import StoreRefusedError, StoreRightsError, StoreTooNewError, StoreUnavailableError
 from remit.store.maintenance.table_access import BATCH, Row, columns_of, storable
 from remit.store.maintenance.table_model import Table, tables
-from remit.store.postgres import postgres_schema
+from remit.store.postgres import postgres_schema, role_grants
 from remit.store.postgres.answering_connection import AnsweringConnection
 from remit.store.postgres.postgres_address import connection_parameters, shown
 
+OWNER = "use the address of the owner of the database"
 _COPYING = 0x636F7079  # an advisory lock of whoever copies into the store
 _OPEN_ALL = "select set_config('remit.everything', 'on', false)"
 
@@ -93,7 +94,7 @@ def connect(address: str) -> AnsweringConnection:
         found = AnsweringConnection.connect(
             make_conninfo("", **connection_parameters(address)), autocommit=True
         )
-        found.execute(sql.SQL("set search_path to {}, public").format(sql.Identifier(postgres_schema.SCHEMA)))
+        found.execute(sql.SQL("set search_path to {}, public").format(sql.Identifier(role_grants.SCHEMA)))
     except psycopg.OperationalError as error:
         raise StoreUnavailableError(
             f"`{shown(address)}` cannot be used: {(str(error).splitlines() or [''])[0]}",
@@ -111,7 +112,7 @@ def read_postgres(address: str) -> PostgresAccess:
     connection = connect(address)
     try:
         require_current(connection, shown(address))
-        connection.execute(sql.SQL("set role {}").format(sql.Identifier(postgres_schema.ROLE)))
+        connection.execute(sql.SQL("set role {}").format(sql.Identifier(role_grants.RUNTIME)))
         connection.execute(_OPEN_ALL)
         connection.execute("begin isolation level repeatable read, read only")
     except BaseException:
@@ -137,14 +138,16 @@ def read_whole_postgres(address: str) -> PostgresAccess:
 
 
 def write_postgres(address: str) -> PostgresAccess:
-    """Open a store to copy another one into it; create its schema where necessary.
+    """Open a store to copy another one into it, as its owner; create its schema where necessary.
 
     Raises:
-        StoreError: it cannot be used, or another copy is running.
+        StoreError: it cannot be used, its user is not the owner, or another copy is running.
     """
     connection = connect(address)
     try:
         postgres_schema.prepare(connection, shown(address))
+        connection.execute("reset role")
+        require_owner(connection, shown(address))
         connection.execute(_OPEN_ALL)
         if connection.execute("select pg_try_advisory_lock(%s)", [_COPYING]).fetchall() != [(True,)]:
             raise StoreUnavailableError(
@@ -154,6 +157,17 @@ def write_postgres(address: str) -> PostgresAccess:
         connection.close()
         raise
     return PostgresAccess(address, connection)
+
+
+def require_owner(connection: "psycopg.Connection[Any]", place: str) -> None:
+    """Check that the user of a connection owns the store.
+
+    Raises:
+        StoreRightsError: it does not.
+    """
+    owned = "select pg_has_role(current_user, nspowner, 'usage') from pg_namespace where nspname = %s"
+    if connection.execute(owned, [role_grants.SCHEMA]).fetchall() != [(True,)]:
+        raise StoreRightsError(f"the user of `{place}` does not own its store", hint=OWNER)
 
 
 def require_current(connection: "psycopg.Connection[Any]", place: str) -> int:

@@ -9,7 +9,7 @@ from psycopg import errors, sql
 from remit.store.maintenance.postgres_access import PostgresAccess, connect, read_postgres, require_current
 from remit.store.maintenance.soundness import StoreCheck, check_rows
 from remit.store.maintenance.table_model import OUTLIVING, tables
-from remit.store.postgres import postgres_schema
+from remit.store.postgres import postgres_schema, role_grants
 from remit.store.postgres.postgres_address import shown
 
 OPEN = ("schema_version", "copies", "revisions", "memory_model", "deliveries", "tokens")  # of no project
@@ -35,7 +35,7 @@ def check_postgres(address: str) -> list[StoreCheck]:
         version = require_current(connection, shown(address))
         found = [
             StoreCheck("schema", f"version {version}", [*_missing(connection)]),
-            StoreCheck("role", f"{postgres_schema.ROLE} is limited", [*_role_problems(connection)]),
+            _check_roles(connection),
             _check_security(connection),
             _check_appending(connection),
             _check_closed(connection),
@@ -55,7 +55,7 @@ def check_postgres(address: str) -> list[StoreCheck]:
 def _missing(connection: Connection) -> Iterator[str]:
     """List tables and columns that the schema should have."""
     listed = "select table_name, column_name from information_schema.columns where table_schema = %s"
-    known = {tuple(row) for row in connection.execute(listed, [postgres_schema.SCHEMA]).fetchall()}
+    known = {tuple(row) for row in connection.execute(listed, [role_grants.SCHEMA]).fetchall()}
     for table in tables():
         lost = [column for column in table.columns if (table.name, column) not in known]
         if len(lost) == len(table.columns):
@@ -64,8 +64,14 @@ def _missing(connection: Connection) -> Iterator[str]:
             yield f"`{table.name}` has no column {', '.join(lost)}"
 
 
-def _role_problems(connection: Connection) -> Iterator[str]:
-    role = postgres_schema.ROLE
+def _check_roles(connection: Connection) -> StoreCheck:
+    """Check that gateways can only read what administrators define, and that neither may do more."""
+    roles = role_grants.ROLES
+    problems = [problem for role in roles for problem in _role_problems(connection, role)]
+    return StoreCheck("roles", f"{' and '.join(roles)} have their rights, and no others", problems)
+
+
+def _role_problems(connection: Connection, role: str) -> Iterator[str]:
     columns = sql.SQL(", ").join(map(sql.Identifier, _ATTRIBUTES))
     found = connection.execute(
         sql.SQL("select {} from pg_roles where rolname = {}").format(columns, role)
@@ -80,12 +86,11 @@ def _role_problems(connection: Connection) -> Iterator[str]:
         "select relname from pg_class where relnamespace = %s::regnamespace and relkind in ('r', 'p') "
         "and pg_has_role(%s, relowner, 'member')"
     )
-    names = [name for (name,) in connection.execute(owned, [postgres_schema.SCHEMA, role]).fetchall()]
+    names = [name for (name,) in connection.execute(owned, [role_grants.SCHEMA, role]).fetchall()]
     if names:
         yield f"`{role}` owns {len(names)} tables, such as `{names[0]}`"
-    rights = "select has_schema_privilege(%s, %s, 'create')"
-    if connection.execute(rights, [role, postgres_schema.SCHEMA]).fetchall() == [(True,)]:
-        yield f"`{role}` may create tables in `{postgres_schema.SCHEMA}`"
+    if not any(found[0]):  # a superuser may do everything
+        yield from role_grants.excess(connection, role)
 
 
 def _check_security(connection: Connection) -> StoreCheck:
@@ -95,7 +100,7 @@ def _check_security(connection: Connection) -> StoreCheck:
         "where c.relnamespace = %s::regnamespace and c.relkind in ('r', 'p') order by 1"
     )
     problems: list[str] = []
-    rows = connection.execute(listed, [postgres_schema.SCHEMA]).fetchall()
+    rows = connection.execute(listed, [role_grants.SCHEMA]).fetchall()
     guarded = [row for row in rows if row[0] not in OPEN]
     for name, is_enabled, is_forced, has_policy in guarded:
         if not is_enabled:
@@ -117,9 +122,9 @@ def _check_appending(connection: Connection) -> StoreCheck:
     months = postgres_schema.partitions(connection)
     problems: list[str] = []
     for name in (*OUTLIVING, *months):
-        wanted = {"role": postgres_schema.ROLE, "table": f"{postgres_schema.SCHEMA}.{name}"}
+        wanted = {"role": role_grants.RUNTIME, "table": f"{role_grants.SCHEMA}.{name}"}
         if connection.execute(rights, wanted).fetchall() == [(True,)]:
-            problems.append(f"`{postgres_schema.ROLE}` may change or delete rows of `{name}`")
+            problems.append(f"`{role_grants.RUNTIME}` may change or delete rows of `{name}`")
     return StoreCheck("audit log", f"append-only, in {len(months)} partitions", problems)
 
 
@@ -129,11 +134,11 @@ def _check_closed(connection: Connection) -> StoreCheck:
     names = [
         name
         for (name,) in connection.execute(
-            "select tablename from pg_tables where schemaname = %s order by 1", [postgres_schema.SCHEMA]
+            "select tablename from pg_tables where schemaname = %s order by 1", [role_grants.SCHEMA]
         ).fetchall()
         if name not in hidden
     ]
-    connection.execute(sql.SQL("set role {}").format(sql.Identifier(postgres_schema.ROLE)))
+    connection.execute(sql.SQL("set role {}").format(sql.Identifier(role_grants.RUNTIME)))
     problems = [problem for name in names for problem in _visible(connection, name)]
     return StoreCheck("isolation", "nothing is visible without a project", problems)
 

@@ -64,7 +64,9 @@ class NewSqliteFile(SqliteAccess):
         connection: Any = apsw.Connection(self._unfinished)
         try:
             # Nobody else reads the file; a second copy into it fails at once.
-            connection.execute("pragma locking_mode = exclusive; pragma foreign_keys = on").fetchall()
+            connection.execute(
+                "pragma temp_store = memory; pragma locking_mode = exclusive; pragma foreign_keys = on"
+            ).fetchall()
             with connection:
                 if not connection.execute("select 1 from sqlite_schema").fetchall():
                     connection.execute(read_sql(os.path.join(SQL, "migrations", "schema.sql")))

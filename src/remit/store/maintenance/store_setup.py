@@ -6,11 +6,9 @@ import psycopg
 from psycopg import errors, sql
 
 from remit.errors import StoreTooNewError, StoreUnavailableError
-from remit.store.maintenance.postgres_access import connect
-from remit.store.postgres import postgres_schema
+from remit.store.maintenance.postgres_access import OWNER, connect, require_owner
+from remit.store.postgres import postgres_schema, role_grants
 from remit.store.postgres.postgres_address import shown
-
-_OWNER = "use the address of the owner of the database"
 
 
 class StoreSetup(NamedTuple):
@@ -21,10 +19,11 @@ class StoreSetup(NamedTuple):
     schema: int
     role: str
     user: str | None  # who may use the store now
+    admin: str | None = None  # who may administer it now
 
 
-def set_up_store(address: str, user: str | None = None) -> StoreSetup:
-    """Create or update the schema and the role that Remit works as, and grant the role to a user.
+def set_up_store(address: str, user: str | None = None, admin: str | None = None) -> StoreSetup:
+    """Create or update the schema and the roles that Remit works as, and grant them to users.
 
     Raises:
         StoreError: the user of the address may not, or the other user cannot be used.
@@ -41,25 +40,22 @@ def set_up_store(address: str, user: str | None = None) -> StoreSetup:
                     hint="upgrade Remit",
                 )
             if before:
-                _require_owner(connection, place)
+                require_owner(connection, place)
             postgres_schema.migrate(connection, place)
             if user is not None:
-                _grant(connection, user, place)
+                _grant(connection, user, place, role_grants.RUNTIME)
+            if admin is not None:
+                for role in role_grants.ROLES:
+                    _grant(connection, admin, place, role)
     except errors.InsufficientPrivilege as error:
-        raise StoreUnavailableError(f"the user of `{place}` may not set it up", hint=_OWNER) from error
+        raise StoreUnavailableError(f"the user of `{place}` may not set it up", hint=OWNER) from error
     finally:
         connection.close()
-    return StoreSetup(place, before, postgres_schema.newest(), postgres_schema.ROLE, user)
+    return StoreSetup(place, before, postgres_schema.newest(), role_grants.RUNTIME, user, admin)
 
 
-def _require_owner(connection: "psycopg.Connection[Any]", place: str) -> None:
-    owned = "select pg_has_role(current_user, nspowner, 'usage') from pg_namespace where nspname = %s"
-    if connection.execute(owned, [postgres_schema.SCHEMA]).fetchall() != [(True,)]:
-        raise StoreUnavailableError(f"the user of `{place}` does not own its store", hint=_OWNER)
-
-
-def _grant(connection: "psycopg.Connection[Any]", user: str, place: str) -> None:
-    """Let a user that can log in take the role that Remit works as."""
+def _grant(connection: "psycopg.Connection[Any]", user: str, place: str, role: str) -> None:
+    """Let a user that can log in take a role that Remit works as."""
     known = "select rolcanlogin, rolsuper or rolbypassrls from pg_roles where rolname = %s"
     found = connection.execute(known, [user]).fetchall()
     if not found or not found[0][0]:
@@ -72,7 +68,6 @@ def _grant(connection: "psycopg.Connection[Any]", user: str, place: str) -> None
             f"`{user}` bypasses row-level security",
             hint="name a user that is neither a superuser nor has BYPASSRLS",
         )
-    role, name = sql.Identifier(postgres_schema.ROLE), sql.Identifier(user)
-    database = sql.Identifier(connection.info.dbname)
-    connection.execute(sql.SQL("grant {} to {}").format(role, name))
+    name, database = sql.Identifier(user), sql.Identifier(connection.info.dbname)
+    connection.execute(sql.SQL("grant {} to {}").format(sql.Identifier(role), name))
     connection.execute(sql.SQL("grant connect on database {} to {}").format(database, name))

@@ -1,23 +1,26 @@
 """Stores the tokens of gateways, as hashes."""
 
+from collections.abc import Callable
+
 from remit.store.database import Row
 from remit.store.open_store import PATIENCE
 from remit.store.postgres.postgres_database import PostgresDatabase
+from remit.store.postgres.role_grants import RUNTIME
 
 
 class SqlTokens:
     """The tokens in a store that several nodes share, on a connection of its own."""
 
-    def __init__(self, address: str) -> None:
-        self._database = PostgresDatabase(address, patience=PATIENCE)
+    def __init__(self, address: str, *, role: str = RUNTIME) -> None:
+        self._database = PostgresDatabase(address, patience=PATIENCE, role=role)
 
     def close(self) -> None:
         """Close the connection."""
         self._database.close()
 
-    def follow(self) -> None:
-        """Know the revision without asking, until closed."""
-        self._database.follow(lambda: None)
+    def follow(self, tell: Callable[[], object]) -> None:
+        """Call a function from another thread after each change, and know the revision, until closed."""
+        self._database.follow(tell)
 
     def revision(self) -> int:
         """Return a number that changes with the tokens."""

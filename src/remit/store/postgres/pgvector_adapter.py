@@ -1,4 +1,7 @@
-"""Sends vectors to pgvector and reads them; in Remit, bytes are vectors of little-endian 32-bit floats."""
+"""Sends vectors to pgvector and reads them; in Remit, bytes are vectors of little-endian 32-bit floats.
+
+Sums and averages become numbers of Python.
+"""
 
 import struct
 import sys
@@ -15,7 +18,8 @@ _HEAD = struct.Struct("!HH")  # number of dimensions, and a number that is alway
 
 
 def register(connection: "psycopg.Connection[Any]") -> None:
-    """Let a connection send bytes as vectors, and read vectors as bytes."""
+    """Let a connection send bytes as vectors, and read vectors as bytes and sums as numbers."""
+    connection.adapters.register_loader("numeric", _NumberLoader)
     found = TypeInfo.fetch(connection, _TYPE)
     assert found is not None  # noqa: S101 - the schema needs the type
     found.register(connection)
@@ -51,3 +55,11 @@ class _SentVectorLoader(Loader):
         if sys.byteorder == "little":
             numbers.byteswap()
         return numbers.tobytes()
+
+
+class _NumberLoader(Loader):
+    """Reads sums as integers and averages as floating-point numbers."""
+
+    def load(self, data: Any) -> int | float:
+        text = bytes(data).decode()
+        return float(text) if "." in text else int(text)

@@ -6,22 +6,29 @@ query. Inside `transaction`, a scope holds until another query names one.
 
 import os
 import re
-from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import ExitStack, contextmanager
+import threading
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cache
 from typing import Any, cast
 
 import psycopg
 from psycopg import errors, sql
-from psycopg.adapt import Loader
 from psycopg.conninfo import make_conninfo
 
-from remit.errors import StoreRefusedError, StoreTimeoutError, StoreUnavailableError, StoreUnreachableError
+from remit.errors import (
+    StoreRefusedError,
+    StoreRightsError,
+    StoreTimeoutError,
+    StoreUnavailableError,
+    StoreUnreachableError,
+)
 from remit.store.database import Row, Value
 from remit.store.named_queries import SQL, NamedQueries
-from remit.store.postgres import pgvector_adapter, postgres_schema, revision_listener
+from remit.store.postgres import pgvector_adapter, postgres_schema, revision_listener, work_claims
 from remit.store.postgres.answering_connection import AnsweringConnection
 from remit.store.postgres.postgres_address import CONNECT_SECONDS, connection_parameters, shown
+from remit.store.postgres.role_grants import ADMIN, RUNTIME
 
 _WRITES = re.compile(r"\b(insert|update|delete)\b")
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)\b")
@@ -31,6 +38,10 @@ _EVERY_UNLESS = "every project unless one is given"
 _REFUSALS = (errors.ProgramLimitExceeded, errors.StatementTooComplex, psycopg.DataError)
 _SILENCE = 60.0  # seconds without an answer, besides those that a query may wait for other writers
 _LIMITS = ("statement_timeout", "idle_in_transaction_session_timeout")  # for a process that hangs or is gone
+# A user of the database can give itself other defaults.
+_NO_SCOPE = dict.fromkeys(
+    ("remit.everything", "remit.project", "remit.memory", "remit.reach", "remit.principal"), ""
+)
 _MEMORY = "memory_"  # its queries name a project of memory, not a repository
 _LOCKING = ("remit.project", "remit.memory")  # scopes whose transactions wait for each other
 _SHARED = "memory_root"  # every save reads the global home, so this must not wait for other projects
@@ -46,23 +57,29 @@ QUERIES = NamedQueries(FOLDERS, translate)
 
 
 class PostgresDatabase:
-    """A connection to Remit's database in PostgreSQL, opened again after it was lost."""
+    """A connection to Remit's database in PostgreSQL, opened again after it was lost; threads take turns."""
 
     has_full_text_index = False  # its own knows no rarity of words: see `word_postings`
     is_append_only = True
+    is_shared = True
 
-    def __init__(self, address: str, *, patience: float) -> None:
+    def __init__(
+        self, address: str, *, patience: float, role: str = RUNTIME, admin: str | None = None
+    ) -> None:
         self.place = shown(address)
         self._address = address
+        self._role = role
+        self._admin = admin or address
         self._patience = patience
         self._scope: dict[str, str] = {}  # settings of the transaction
         self._locked: frozenset[str] = frozenset()  # the projects whose writers wait for the transaction
         self._seconds: float | None = None
+        self._turn = threading.RLock()  # a second thread would nest in the transaction of the first
         self._depth = 0
         self._tell: Callable[[], object] | None = None
         self._listener: revision_listener.RevisionListener | None = None
         self._numbers: dict[str, int] = {}  # the revisions after the last change by this connection
-        self._has_written = False  # since the revisions were read
+        self._has_written = self._is_closed = False  # written: since the revisions were read
         with self._translated_errors():
             self._connection = self._connect()
 
@@ -71,6 +88,7 @@ class PostgresDatabase:
         if self._tell is not None:
             revision_listener.leave(self._address, self._tell)
             self._tell = self._listener = None
+        self._is_closed = True
         self._connection.close()
 
     def follow(self, tell: Callable[[], object]) -> None:
@@ -86,7 +104,21 @@ class PostgresDatabase:
 
     def is_reachable(self) -> bool:
         """Return whether the database answers, as far as is known without asking."""
-        return self._listener is None or not self._listener.is_down
+        return not self._is_closed and (self._listener is None or not self._listener.is_down)
+
+    @contextmanager
+    def administrator(self) -> Generator["PostgresDatabase"]:
+        """Connect as an administrator for a moment, to write what gateways may only read.
+
+        Raises:
+            StoreRightsError: the address of administrators, or this one without it, does not have that role.
+        """
+        opened = PostgresDatabase(self._admin, patience=self._patience, role=ADMIN)
+        try:
+            yield opened
+        finally:
+            opened.close()
+            self._has_written = True  # as far as this connection's readers are concerned
 
     def run(self, query: str, /, **values: Value) -> None:
         """Run a named query without returning its rows."""
@@ -103,8 +135,7 @@ class PostgresDatabase:
     def rows(self, query: str, /, **values: Value) -> list[Row]:
         """Run a named query and return its rows."""
         with self._statement(query, values) as cursor:
-            cursor.execute(_sql(query), _adapted(values))
-            return cast("list[Row]", cursor.fetchall())
+            return cast("list[Row]", cursor.execute(_sql(query), _adapted(values)).fetchall())
 
     def revision(self) -> int:
         """Return a number that changes when another connection writes the catalog, a state or an approval."""
@@ -143,7 +174,7 @@ class PostgresDatabase:
     @contextmanager
     def transaction(self) -> Generator[None]:
         """Run several queries atomically; transactions of one project wait for each other."""
-        with self._translated_errors(), self._begun():
+        with self._turn, self._translated_errors(), self._begun():
             before = self._scope, self._locked
             self._depth += 1
             try:
@@ -155,6 +186,10 @@ class PostgresDatabase:
                 self._depth -= 1
                 if not self._depth:
                     self._scope, self._locked = {}, frozenset()
+
+    def claimed(self, work: str, ids: Collection[int]) -> AbstractContextManager[Collection[int]]:
+        """Claim pieces of work, except those of other nodes, until the block or this process ends."""
+        return work_claims.claimed(self, work, ids)
 
     @contextmanager
     def time_limit(self, seconds: float) -> Generator[None]:
@@ -175,8 +210,8 @@ class PostgresDatabase:
         wanted = _settings(query, values)
         if self._seconds is not None:
             wanted["statement_timeout"] = str(max(1, int(self._seconds * 1000)))
-        self._has_written |= _writes(query)
-        with self._translated_errors():
+        with self._turn, self._translated_errors():
+            self._has_written |= _writes(query)
             if self._depth:
                 cursor = self._scoped_cursor({**self._scope, "remit.everything": "", **wanted})
                 self._lock(cursor, query, wanted)
@@ -229,10 +264,7 @@ class PostgresDatabase:
         cursor = self._connection.cursor()
         changed = {name: text for name, text in wanted.items() if self._scope.get(name, "") != text}
         if changed:
-            calls = sql.SQL(", ").join(
-                sql.SQL("set_config({}, {}, true)").format(name, text) for name, text in changed.items()
-            )
-            cursor.execute(sql.SQL("select {}").format(calls))
+            cursor.execute(_setting(changed, is_local=True))
         self._scope = dict(wanted)
         return cursor
 
@@ -260,13 +292,11 @@ class PostgresDatabase:
         )
         connection.longest_silence = CONNECT_SECONDS
         try:
-            connection.adapters.register_loader("numeric", _NumberLoader)
-            postgres_schema.prepare(connection, self.place)
+            postgres_schema.prepare(connection, self.place, self._role)
             pgvector_adapter.register(connection)
             limits = {"lock_timeout": self._patience, **dict.fromkeys(_LIMITS, self._patience + _SILENCE)}
-            for name, seconds in limits.items():
-                value = str(max(1, int(seconds * 1000)))
-                connection.execute("select set_config(%s, %s, false)", [name, value])
+            chosen = {name: str(max(1, int(seconds * 1000))) for name, seconds in limits.items()}
+            connection.execute(_setting({**_NO_SCOPE, **chosen}, is_local=False))
             connection.longest_silence = self._patience + _SILENCE
         except BaseException:
             connection.close()
@@ -289,6 +319,11 @@ class PostgresDatabase:
                 f"the database does not accept a value: {_first_line(error)}",
                 hint="shorten the longest value, then try again",
             ) from error
+        except errors.InsufficientPrivilege as error:
+            raise StoreRightsError(
+                f"the user of `{self.place}` may not do this: {_first_line(error)}",
+                hint="run `remit store check`; administrators need the role `remit_admin`",
+            ) from error
         except psycopg.OperationalError as error:
             raise StoreUnreachableError(
                 f"`{self.place}` cannot be used: {_first_line(error)}",
@@ -300,14 +335,6 @@ class PostgresDatabase:
             raise StoreUnavailableError(
                 f"`{self.place}` cannot be used: {_first_line(error)}", hint="run `remit store check`"
             ) from error
-
-
-class _NumberLoader(Loader):
-    """Reads sums as integers and averages as floating-point numbers."""
-
-    def load(self, data: Any) -> int | float:
-        text = bytes(data).decode()
-        return float(text) if "." in text else int(text)
 
 
 def _settings(query: str, values: Mapping[str, Value]) -> dict[str, str]:
@@ -326,6 +353,12 @@ def _settings(query: str, values: Mapping[str, Value]) -> dict[str, str]:
     if values.get("reach") is not None:
         wanted["remit.reach"] = str(values["reach"])
     return wanted
+
+
+def _setting(wanted: Mapping[str, str], *, is_local: bool) -> sql.Composed:
+    """Return the statement that sets settings, for the transaction or for the connection."""
+    calls = (sql.SQL("set_config({}, {}, {})").format(name, text, is_local) for name, text in wanted.items())
+    return sql.SQL("select {}").format(sql.SQL(", ").join(calls))
 
 
 def _read_revisions(connection: "psycopg.Connection[Any]") -> dict[str, int]:

@@ -19,6 +19,19 @@ if TYPE_CHECKING:
     from remit.decision.projects import Workspace
 
 
+_WAIT = 0.5  # seconds that a search may spend on new documents; without terms, they are found by meaning
+
+
+def add_terms(database: Database, *, seconds: float | None = None) -> None:
+    """Add the terms of new documents; with `seconds`, no batch is started later than that."""
+    tokenizer = Tokenizer()
+
+    def terms(columns: tuple[str, ...]) -> TextTerms:
+        return text_terms(zip(columns, COLUMN_WEIGHTS, strict=True), tokenizer)
+
+    add_missing(database, "documents_without_terms", "add_document_terms", terms, seconds=seconds)
+
+
 class _Known(NamedTuple):
     """The documents of a workspace, whose statistics count: those of other projects tell nothing here."""
 
@@ -59,14 +72,11 @@ class PostgresDocumentIndex:
 
     @cached_property
     def _known(self) -> _Known:
-        """The documents of the workspace, after those without terms got them."""
-        add_missing(self._database, "documents_without_terms", "add_document_terms", self._terms)
+        """The documents of the workspace, after those without terms got them, as far as that is quick."""
+        add_terms(self._database, seconds=_WAIT)
         found = self._database.rows("documents_in_scope", **self._scope)
         sizes: dict[int, int] = {id: size or 0 for id, size in found}
         return _Known(sizes, as_array(sizes), max(sum(sizes.values()) / max(len(sizes), 1), 1e-9))
-
-    def _terms(self, columns: tuple[str, ...]) -> TextTerms:
-        return text_terms(zip(columns, COLUMN_WEIGHTS, strict=True), self._tokenizer)
 
     def _by_words(self, query_terms: QueryTerms, among: Sequence[int]) -> dict[int, float]:
         """Score documents by words, adjacent words at half weight, and quotations more; best first."""

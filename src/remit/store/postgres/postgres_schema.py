@@ -1,7 +1,7 @@
-"""Creates and migrates the schema in PostgreSQL, and the role that Remit works as.
+"""Creates and migrates the schema in PostgreSQL, and the roles that Remit works as.
 
-The role owns nothing, cannot create anything and does not bypass row-level security. Whoever opens the
-database takes this role, so that even an owner's or a superuser's address keeps to the scope rule.
+Whoever opens the database takes one of these roles, so that even an owner's or a superuser's address keeps to
+the scope rule. `role_grants` has their rights.
 """
 
 import os
@@ -12,36 +12,30 @@ from typing import Any
 import psycopg
 from psycopg import errors, sql
 
-from remit.errors import StoreCorruptError, StoreTooNewError, StoreUnavailableError
+from remit.errors import StoreCorruptError, StoreRightsError, StoreTooNewError, StoreUnavailableError
 from remit.store.named_queries import SQL, read_sql
+from remit.store.postgres import role_grants
 from remit.store.postgres.answering_connection import AnsweringConnection
+from remit.store.postgres.role_grants import ADMIN, ROLES, RUNTIME, SCHEMA
 
-SCHEMA = "remit"
-ROLE = "remit_runtime"
 _MIGRATIONS = os.path.join(SQL, "postgres", "migrations")
 _LOCK = 0x52656D69  # taken by whoever migrates
 _LEAST_VERSION = 160000
 _EXTENSION = "create extension vector schema public"
-_ROLE = f"create role {ROLE} nologin"
-_AUDIT_COLUMNS = (  # without `recorded_at`, so nobody can choose the month of an entry
-    "id, project_hash, called_at, endpoint, client, agent, principal, tool, verdict, gate, outcome, "
-    "duration_ms, bytes_in, bytes_out, chain"
-)
-_GRANT = f"grant {ROLE} to OWNER with admin option"
-
 Connection = psycopg.Connection[Any]
 
 
 def newest() -> int:
     """Return the version of the schema that this Remit knows."""
-    return max(_migrations())
+    return max(migrations())
 
 
-def prepare(connection: AnsweringConnection, place: str) -> None:
-    """Bring the schema up to date if necessary, and take the role that Remit works as.
+def prepare(connection: AnsweringConnection, place: str, role: str = RUNTIME) -> None:
+    """Bring the schema up to date if necessary, and take a role that Remit works as.
 
     Raises:
-        StoreError: the database is too old, its schema is newer, or this user may not create the schema.
+        StoreError: the database is too old, its schema is newer, or this user may not create it.
+        StoreRightsError: this user may not take the role.
     """
     if connection.info.server_version < _LEAST_VERSION:
         raise StoreUnavailableError(
@@ -58,7 +52,24 @@ def prepare(connection: AnsweringConnection, place: str) -> None:
     if found < newest():
         with connection.any_silence():
             migrate(connection, place)
-    connection.execute(sql.SQL("set role {}").format(sql.Identifier(ROLE)))
+    try:
+        connection.execute(sql.SQL("set role {}").format(sql.Identifier(role)))
+    except (errors.InsufficientPrivilege, errors.InvalidParameterValue) as error:
+        raise missing_role(role, place) from error
+
+
+def missing_role(role: str, place: str) -> StoreUnavailableError:
+    """Return the error that a user may not take a role, with what to do about it."""
+    if role == ADMIN:
+        return StoreRightsError(
+            f"the user of `{place}` may not administer the store: it needs the role `{ADMIN}`",
+            hint="set `store_admin` in remit.toml or REMIT_STORE_ADMIN to the address of a user who may; "
+            "the owner of the store adds one with `remit store init URL --admin NAME`",
+        )
+    return StoreRightsError(
+        f"the user of `{place}` may not take the role `{role}`",
+        hint="have its owner run `remit store init URL --user NAME`",
+    )
 
 
 def version(connection: Connection) -> int:
@@ -91,11 +102,12 @@ def migrate(connection: Connection, place: str) -> None:
             before = version(connection)
             if before == 0:
                 _create(connection, place)
-            for number, path in _migrations().items():
+            _create_roles(connection, place)
+            for number, path in migrations().items():
                 if number > before:
                     connection.execute(read_sql(path).encode())
                     connection.execute("insert into schema_version (number) values (%s)", [number])
-            _grant(connection)
+            role_grants.grant(connection)
     except errors.InsufficientPrivilege as error:
         raise StoreUnavailableError(
             f"`{place}` has no schema of this version, and its user may not create it",
@@ -116,18 +128,29 @@ def _create(connection: Connection, place: str) -> None:
     if not connection.execute("select 1 from pg_extension where extname = 'vector'").fetchall():
         with _administrated(f"`{place}` has no pgvector, and its user may not create it", _EXTENSION):
             connection.execute("create extension vector schema public")
-    if not connection.execute("select 1 from pg_roles where rolname = %s", [ROLE]).fetchall():
-        # The role is shared by all databases of the server, and another one may be created at this moment.
-        with (
-            _administrated(f"the user of `{place}` may not create the role `{ROLE}`", _ROLE),
-            suppress(errors.DuplicateObject, errors.UniqueViolation),
-            connection.transaction(),
-        ):
-            connection.execute(sql.SQL("create role {} nologin nobypassrls").format(sql.Identifier(ROLE)))
-    if connection.execute("select pg_has_role(current_user, %s, 'set')", [ROLE]).fetchall() == [(False,)]:
-        with _administrated(f"the user of `{place}` may not use the role `{ROLE}`", _GRANT):
-            connection.execute(sql.SQL("grant {} to current_user").format(sql.Identifier(ROLE)))
     connection.execute("create table schema_version (number integer primary key)")
+
+
+def _create_roles(connection: Connection, place: str) -> None:
+    """Create the roles, and let this user take them."""
+    for name in ROLES:
+        role = sql.Identifier(name)
+        if not connection.execute("select 1 from pg_roles where rolname = %s", [name]).fetchall():
+            # Roles are shared by all databases of the server, and another one may be created at this moment.
+            with (
+                _administrated(
+                    f"the user of `{place}` may not create the role `{name}`", f"create role {name} nologin"
+                ),
+                suppress(errors.DuplicateObject, errors.UniqueViolation),
+                connection.transaction(),
+            ):
+                connection.execute(sql.SQL("create role {} nologin nobypassrls").format(role))
+        if connection.execute("select pg_has_role(current_user, %s, 'set')", [name]).fetchall() == [(False,)]:
+            with _administrated(
+                f"the user of `{place}` may not use the role `{name}`",
+                f"grant {name} to OWNER with admin option",
+            ):
+                connection.execute(sql.SQL("grant {} to current_user").format(role))
 
 
 @contextmanager
@@ -141,25 +164,6 @@ def _administrated(problem: str, statement: str) -> Generator[None]:
         ) from error
 
 
-def _grant(connection: Connection) -> None:
-    """Give the role what it needs: rows of all tables, and no right to create anything."""
-    role, schema = sql.Identifier(ROLE), sql.Identifier(SCHEMA)
-    for statement in (
-        "grant usage on schema {schema} to {role}",
-        "grant select, insert, update, delete on all tables in schema {schema} to {role}",
-        "revoke insert, update, delete on {schema}.schema_version from {role}",
-        "revoke update, delete on {schema}.audit, {schema}.audit_anchors from {role}",  # append-only
-        "revoke insert on {schema}.audit from {role}",
-        f"grant insert ({_AUDIT_COLUMNS}) on {{schema}}.audit to {{role}}",
-        "grant usage, update on all sequences in schema {schema} to {role}",
-        "grant execute on all functions in schema {schema} to {role}",
-    ):
-        connection.execute(sql.SQL(statement).format(role=role, schema=schema))
-    for name in partitions(connection):  # reached through the audit log alone
-        statement = "revoke all on {schema}.{name} from {role}"
-        connection.execute(sql.SQL(statement).format(role=role, schema=schema, name=sql.Identifier(name)))
-
-
 def partitions(connection: Connection) -> list[str]:
     """List the partitions of the audit log."""
     listed = (
@@ -169,6 +173,7 @@ def partitions(connection: Connection) -> list[str]:
     return [name for (name,) in connection.execute(listed, [SCHEMA]).fetchall()]
 
 
-def _migrations() -> dict[int, str]:
+def migrations() -> dict[int, str]:
+    """Map the numbers of the migrations to their files."""
     names = sorted(name for name in os.listdir(_MIGRATIONS) if name.endswith(".sql"))
     return {int(name[:4]): os.path.join(_MIGRATIONS, name) for name in names}

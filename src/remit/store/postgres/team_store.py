@@ -1,6 +1,5 @@
-"""Stores teams: their projects, their servers and their rules."""
+"""Reads teams: their projects, their servers and their rules."""
 
-import secrets
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -9,8 +8,6 @@ from remit.errors import TeamError, UnknownProjectError
 from remit.store.database import Row
 from remit.store.postgres.postgres_database import PostgresDatabase
 from remit.text.spelling import did_you_mean
-
-_ID_BYTES = 8  # as many hexadecimal digits as the hash of a path
 
 
 class StoredTeam(NamedTuple):
@@ -27,13 +24,13 @@ class SqlTeams:
     """The teams in a shared store."""
 
     def __init__(self, database: PostgresDatabase) -> None:
-        self._database = database
+        self.database = database
         self._workspaces: tuple[int, Mapping[str, Workspace]] | None = None  # with their revision
         self._shared: dict[tuple[str, Workspace], tuple[int, list[Row]]] = {}  # by query, with their revision
 
     def close(self) -> None:
         """Close the database."""
-        self._database.close()
+        self.database.close()
 
     def locate(self, name: str) -> Workspace:
         """Find the workspace of a team's project by its name, or by its path `team:TEAM/NAME`.
@@ -54,9 +51,9 @@ class SqlTeams:
 
     def workspaces(self) -> Mapping[str, Workspace]:
         """Map the paths of all projects of teams to their workspaces."""
-        revision = self._database.revision_of("teams")
+        revision = self.database.revision_of("teams")
         if self._workspaces is None or self._workspaces[0] != revision:
-            rows = self._database.rows("all_team_projects")
+            rows = self.database.rows("all_team_projects")
             found = [_workspace(*row) for row in rows]
             self._workspaces = revision, {each.project.path: each for each in found}
         return self._workspaces[1]
@@ -74,10 +71,10 @@ class SqlTeams:
         """List the teams."""
         projects = [(each.team, each.project) for each in self.workspaces().values()]
         teams: list[StoredTeam] = []
-        for name, id, has_policy in self._database.rows("all_teams"):
+        for name, id, has_policy in self.database.rows("all_teams"):
             owner = Project(TEAM + name, id)
             own = [project for team, project in projects if team == owner]
-            servers = dict(self._database.rows("all_team_servers", id=id))
+            servers = dict(self.database.rows("all_team_servers", id=id))
             teams.append(StoredTeam(name, owner, own, servers, has_policy))
         return teams
 
@@ -95,59 +92,15 @@ class SqlTeams:
 
     def stored_policy(self, team: StoredTeam) -> str:
         """Return the rules of any team."""
-        return self._database.rows("team_by_name", name=team.name)[0][2]
-
-    def add(self, name: str, at: int) -> Project:
-        """Create a team.
-
-        Raises:
-            TeamError: the name is taken.
-        """
-        made = Project(TEAM + name, secrets.token_hex(_ID_BYTES))
-        with self._database.transaction():
-            if self._database.rows("team_by_name", name=name):
-                raise TeamError(f"a team `{name}` already exists")
-            self._database.run("add_owner", **made._asdict(), at=at)
-            self._database.rows("add_team", id=made.hash, name=name, at=at)
-        return made
-
-    def add_project(self, name: str, team: StoredTeam, at: int) -> Project:
-        """Create a project of a team.
-
-        Raises:
-            TeamError: the name is taken, by any team.
-        """
-        made = Project(f"{team.owner.path}/{name}", secrets.token_hex(_ID_BYTES))
-        with self._database.transaction():
-            taken = {each.project.short_name: each for each in self.workspaces().values()}
-            if name in taken:
-                raise TeamError(
-                    f"`{taken[name].project.path}` already has this name",
-                    hint="names of projects are part of URLs, so all teams share them",
-                )
-            self._database.run("add_owner", **made._asdict(), at=at)
-            self._database.rows("add_team_project", hash=made.hash, id=team.owner.hash, name=name, at=at)
-        return made
-
-    def put_server(self, name: str, entry: str, team: StoredTeam, at: int) -> None:
-        """Add a server to a team, or replace its entry."""
-        self._database.run("put_team_server", id=team.owner.hash, name=name, entry=entry, at=at)
-
-    def remove_server(self, name: str, team: StoredTeam) -> bool:
-        """Remove a server; False if the team has none of this name."""
-        return bool(self._database.rows("remove_team_server", id=team.owner.hash, name=name))
-
-    def set_policy(self, text: str, team: StoredTeam) -> None:
-        """Replace the rules of a team."""
-        self._database.run("set_team_policy", id=team.owner.hash, policy=text)
+        return self.database.rows("team_by_name", name=team.name)[0][2]
 
     def _of_team(self, query: str, workspace: Workspace) -> list[Row]:
         """Read what a team shares, again only when a team changed."""
-        team, revision = workspace.team, self._database.revision_of("teams")
+        team, revision = workspace.team, self.database.revision_of("teams")
         known = self._shared.get((query, workspace))
         if known is None or known[0] != revision:
             id = "" if team is None else team.hash
-            rows = self._database.rows(query, team=id, project=workspace.project.hash)
+            rows = self.database.rows(query, team=id, project=workspace.project.hash)
             known = self._shared[query, workspace] = revision, rows
         return known[1]
 

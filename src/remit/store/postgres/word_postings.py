@@ -5,24 +5,35 @@ that FTS5 would find, with their weights, and its queries compute the same BM25.
 """
 
 import json
+import math
+import time
 from collections.abc import Callable, Iterable, Mapping
 
 from remit.search.word_tokenizer import TextTerms
 from remit.store.database import Database
 
-_BATCH = 500  # texts, in one statement
+_BATCH = 200  # texts, in one statement
 
 
 def add_missing(
-    database: Database, missing: str, add: str, terms: Callable[[tuple[str, ...]], TextTerms]
+    database: Database,
+    missing: str,
+    add: str,
+    terms: Callable[[tuple[str, ...]], TextTerms],
+    *,
+    seconds: float | None = None,
 ) -> None:
-    """Add the texts that a query returns, in batches; what another process adds meanwhile is skipped."""
+    """Add the texts that a query returns, in batches; what another process adds meanwhile is skipped.
+
+    With `seconds`, no batch but the first is started later than that.
+    """
+    deadline = math.inf if seconds is None else time.monotonic() + seconds
     while True:
         with database.transaction():
             found = database.rows(missing, most=_BATCH)
             if found:
                 database.run(add, **_postings({id: terms(tuple(texts)) for id, *texts in found}))
-        if len(found) < _BATCH:
+        if len(found) < _BATCH or time.monotonic() >= deadline:
             return
 
 

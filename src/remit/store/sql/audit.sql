@@ -5,6 +5,7 @@
     and (:text = '' or instr(lower(tool), lower(:text)) > 0)
     and (cast(:agent as text) is null or ifnull(agent, '') = :agent)
     and (cast(:outcome as text) is null or outcome = :outcome)
+    and (cast(:principal as text) is null or principal = :principal)
     and (cast(:since as bigint) is null or called_at >= :since)
     and (cast(:until as bigint) is null or called_at < :until)
 
@@ -61,7 +62,10 @@ limit :limit offset :offset
 select count(*), min(called_at), max(called_at) from audit where {selected_calls}
 
 -- name: audit_agents
-select distinct agent from audit where project_hash = :project and agent is not null order by agent limit 100
+select distinct agent from audit
+where project_hash = :project and agent is not null and (cast(:principal as text) is null or principal = :principal)
+order by agent
+limit 100
 
 -- name: audit_bars
 select

@@ -8,24 +8,48 @@ left join definitions d on d.id = ifnull(t.definition_id, x.definition_id)
 where {known_here}
 
 -- name: definitions_without_document (every project)
-select id, name, server, tool, title, description, input_schema from definitions where document_id is null
+select id, name, server, tool, title, description, input_schema from definitions
+where document_id is null and id > :after
+order by id
+limit :most
 
 -- name: tools_without_document
 select t.id, t.name, t.server
 from tools t
-where t.document_id is null and t.definition_id is null and {known_here}
+where t.id > :after and t.document_id is null and t.definition_id is null and {known_here}
+order by t.id
+limit :most
 
--- name: add_document (every project)
-insert into documents (digest, document, name, server, body, params, details)
-values (:digest, :document, :name, :server, :body, :params, :details)
+-- fragment: columns_of_documents
+digest, document, name, server, body, params, details
+
+-- fragment: json_documents
+select
+    value ->> 'digest' as digest, value ->> 'document' as document, value ->> 'name' as name, value ->> 'server' as server,
+    value ->> 'body' as body, value ->> 'params' as params, value ->> 'details' as details
+from json_each(:documents)
+
+-- fragment: json_owners
+select value ->> 'id' as id, value ->> 'document' as document from json_each(:owners)
+
+-- name: add_documents (every project)
+insert into documents ({columns_of_documents})
+select {columns_of_documents} from ({json_documents}) g
+where true -- SQLite's grammar needs it before `on conflict`
+order by digest -- so that two processes that add the same ones wait for each other in one order
 on conflict (digest) do update set digest = excluded.digest
-returning id
 
--- name: set_definition_document (every project)
-update definitions set document_id = :document where id = :id
+-- name: refresh_statistics
+select 1 -- SQLite's planner does without
 
--- name: set_tool_document
-update tools set document_id = :document where id = :id
+-- name: known_documents (every project)
+select digest, id from documents where digest in (select value from json_each(:digests))
+
+-- name: set_definition_documents (every project)
+update definitions set document_id = g.document from ({json_owners}) g where definitions.id = g.id
+
+-- name: set_tool_documents
+update tools set document_id = g.document from ({json_owners}) g where tools.id = g.id
 
 -- name: forget_unused_documents (every project)
 delete from documents
@@ -38,6 +62,10 @@ from documents o
 where o.id in ({documents_here})
     and not exists (select 1 from vectors v where v.model = :model and v.document_id = o.id)
 order by o.id
+
+-- name: embedded_documents (every project)
+select document_id from vectors
+where model = :model and document_id in (select cast(value as bigint) from json_each(:documents))
 
 -- name: first_vector (every project)
 select document_id from vectors where model = :model limit 1

@@ -7,17 +7,7 @@ select coalesce(sum(number), 0) from revisions where writer <> pg_backend_pid()
 select part, sum(number) from revisions group by part
 
 -- name: merge_revisions
-with ended as (
-    delete from revisions where (part, writer) in (
-        select part, writer from revisions
-        where writer <> 0 and writer not in (select pid from pg_stat_activity)
-        for update skip locked
-    )
-    returning part, number
-)
-insert into revisions (part, writer, number)
-select part, 0, sum(number) from ended group by part order by part
-on conflict (part, writer) do update set number = revisions.number + excluded.number
+select merge_revisions()
 
 -- name: move_totals
 insert into usage_totals (tool_id, project_hash, uses, failures, last_used_at, outcomes)

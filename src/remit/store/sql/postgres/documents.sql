@@ -3,6 +3,18 @@
 -- fragment: ids_of_documents
 cast(:documents as bigint[])
 
+-- fragment: json_documents
+select {columns_of_documents}
+from jsonb_to_recordset(cast(replace(:documents, '\u0000', '\ufffd') as jsonb)) as j (
+    digest text, document text, name text, server text, body text, params text, details text
+)
+
+-- fragment: json_owners
+select id, document from jsonb_to_recordset(cast(:owners as jsonb)) as j (id bigint, document bigint)
+
+-- name: refresh_statistics
+select refresh_statistics()
+
 -- name: documents_in_scope
 select o.id, o.size from documents o where o.id in ({documents_here})
 
@@ -78,8 +90,9 @@ select document_id, - (vector <#> :vector)
 from vectors
 where model = :model and length(vector) = length(:vector) and document_id in (select unnest({ids_of_documents}))
 
--- name: indexed_documents (every project)
+-- name: indexed_documents
 select o.id, o.name, o.server, o.body, o.params, o.details, vector_send(v.vector)
 from documents o
 left join vectors v on v.document_id = o.id and v.model = :model
+where o.id in ({documents_here})
 order by o.id

@@ -42,6 +42,12 @@ on conflict (team_id, name) do update set entry = excluded.entry
 -- name: remove_team_server (every project)
 delete from team_servers where team_id = :id and name = :name returning 1
 
+-- name: remove_team_project (every project)
+delete from team_projects where hash = :hash
+
+-- name: remove_team (every project)
+delete from teams where id = :hash
+
 -- name: servers_of_team
 select name, entry from team_servers where team_id = :team order by name
 
