@@ -36,9 +36,9 @@ from remit.upstream.oauth.token_store import FileTokenStore
 from remit.web.browser_sessions import BrowserSessions
 from remit.web.listing_cache import ListingCache
 from remit.web.live_feed import LiveFeed
-from remit.web.page_model import PageSources, WebOpeners
+from remit.web.page_model import PageSources, PageView, WebOpeners
 from remit.web.request_guard import LINK_PATH, RequestGuard
-from remit.web.site_pages import PAGES
+from remit.web.site_pages import ACTIONS, PAGES
 from remit.web.web_app import WebSite, web_app
 from run import SERVERS, TOOLS_EACH, figure, large_catalog
 
@@ -83,7 +83,8 @@ async def measure(registry: Registry, root: Path) -> dict[str, dict[str, float]]
     sources = RegistryWorker(PageSources(registry, ListingCache(registry), files, login, openers))
     sessions = BrowserSessions(code=None, clock=time.monotonic)
     feed = LiveFeed(sources, options, DirectoryNotifier)
-    app = RequestGuard(web_app(WebSite(options, sources, sessions, feed, print)), sessions, PORT)
+    view = PageView(options, PAGES, ACTIONS)
+    app = RequestGuard(web_app(WebSite(sources, feed.streams, sessions, print)), sessions, view, PORT)
     url = f"http://127.0.0.1:{PORT}"
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url=url) as client:
         await timed(client, f"{LINK_PATH}{sessions.new_link()}")

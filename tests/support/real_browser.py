@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
 from support.web_pages import WebPages
 
@@ -38,24 +38,35 @@ def chromium() -> Generator[Browser]:
 @contextmanager
 def opened(browser: Browser, pages: WebPages, **options: Any) -> Generator[Page]:
     """Open the one-time link in a browser of its own, and fail if its pages report an error."""
+    with watched(browser, **options) as page:
+        page.goto(pages.link())
+        yield page
+
+
+@contextmanager
+def watched(browser: Browser, **options: Any) -> Generator[Page]:
+    """Open a page in a browser of its own, and fail if it reports an error."""
     faults: list[str] = []
     context = browser.new_context(viewport={"width": 1280, "height": 800}, **options)
     context.set_default_timeout(SECONDS)
     context.add_init_script(_REPORT_VIOLATIONS)
     _listen(context, faults)
     try:
-        page = context.new_page()
-        page.goto(pages.link())
-        yield page
+        yield context.new_page()
     finally:
         context.close()
     assert not faults, faults  # an assertion of pytest is not rewritten here
 
 
 def _listen(context: BrowserContext, faults: list[str]) -> None:
-    context.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
+    context.on("console", lambda said: faults.append(said.text) if _is_fault(said) else None)
     context.on("weberror", lambda error: faults.append(str(error.error)))
     context.on("dialog", lambda dialog: faults.append(f"dialog: {dialog.message}"))
+
+
+def _is_fault(said: ConsoleMessage) -> bool:
+    """Whether a page reports an error; one that is left while it asks for news aborts that request."""
+    return said.type == "error" and not said.text.startswith(("htmx:sendAbort", "htmx:afterRequest"))
 
 
 def serious_findings(page: Page) -> list[str]:

@@ -43,6 +43,8 @@ class BrowserSession:
     notices: list[str] = field(default_factory=list[str])  # shown on the next page
     wrong: deque[float] = field(default_factory=deque[float])  # times of wrong codes
 
+    needs_code = True
+
     @property
     def may_decide(self) -> bool:
         """Whether the code was entered in this session."""

@@ -15,6 +15,7 @@ from remit.catalog.listed_groups import GroupedTools, ListedGroup, group_tools
 from remit.catalog.summary import Summary, summarize
 from remit.decision.decide import Verdict
 from remit.decision.kinds import Kind
+from remit.errors import StoreUnreachableError
 
 if TYPE_CHECKING:
     from remit.cli.options import WorkspaceOptions
@@ -81,11 +82,12 @@ class WorkspaceListing:
 
 
 class ListingCache:
-    """The listings that were read last."""
+    """The listings that were read last; while a shared store cannot be reached, they still hold."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, most: int = MOST) -> None:
         self._registry = registry
-        self._kept: dict[WorkspaceOptions, tuple[ChangeWatcher, WorkspaceListing]] = {}
+        self._most = most
+        self._kept: dict[WorkspaceOptions, tuple[ChangeWatcher | None, WorkspaceListing]] = {}
 
     def read(self, options: WorkspaceOptions) -> WorkspaceListing:
         """List the tools of a workspace, or return the last listing if it still holds.
@@ -94,13 +96,19 @@ class ListingCache:
             RemitError: the client, agent or directory cannot be used.
             ValueError: the mode does not exist.
         """
-        watcher, listing = self._kept.pop(options, (None, None))
-        if watcher is None or listing is None:
-            watcher = self._registry.follow(options.context(self._registry), _NoNotifier())
-        if watcher.look() or listing is None or _is_outdated(listing):
-            listing = self._list(options)
+        watcher, listing = self._kept.get(options, (None, None))
+        try:
+            if watcher is None:
+                watcher = self._registry.follow(options.context(self._registry), _NoNotifier())
+            if watcher.look() or listing is None or _is_outdated(listing):
+                listing = self._list(options)
+        except StoreUnreachableError:
+            if listing is None:
+                raise
+            watcher = None  # a new one sees what changed meanwhile
+        self._kept.pop(options, None)  # so it becomes the newest
         self._kept[options] = watcher, listing
-        while len(self._kept) > MOST:
+        while len(self._kept) > self._most:
             del self._kept[next(iter(self._kept))]
         return listing
 

@@ -28,28 +28,20 @@ KEEP_ALIVE_SECONDS = 15.0  # between two events; also how soon a closed page is 
 PAUSE_SECONDS = 0.3  # between two changes: each makes every open page ask again
 
 
-class LiveFeed:
-    """The changes of one workspace, for any number of pages."""
+class EventStreams:
+    """Tells any number of pages about changes."""
 
-    def __init__(
-        self,
-        sources: RegistryWorker[PageSources],
-        options: WorkspaceOptions,
-        open_notifier: Callable[[], Notifier],
-    ) -> None:
-        self._sources = sources
-        self._options = options._replace(client=ALL_CLIENTS)
-        self._open_notifier = open_notifier
-        self._pages = 0
-        self._joined = anyio.Event()
+    def __init__(self) -> None:
+        self.pages = 0
+        self.joined = anyio.Event()
         self._revision = 0
         self._changed = anyio.Event()
         self._is_ended = False
 
     async def events(self) -> AsyncIterator[bytes]:
         """Yield an event after each change, until the page is closed."""
-        self._pages += 1
-        self._joined.set()
+        self.pages += 1
+        self.joined.set()
         try:
             yield b"retry: 1000\n\n"
             seen = self._revision
@@ -63,7 +55,7 @@ class LiveFeed:
                     seen = self._revision
                     yield f"event: change\ndata: {seen}\n\n".encode()
         finally:
-            self._pages -= 1
+            self.pages -= 1
 
     def announce(self) -> None:
         """Tell all pages that something changed."""
@@ -76,12 +68,27 @@ class LiveFeed:
         self._is_ended = True
         self.announce()
 
+
+class LiveFeed:
+    """Follows the changes of one workspace."""
+
+    def __init__(
+        self,
+        sources: RegistryWorker[PageSources],
+        options: WorkspaceOptions,
+        open_notifier: Callable[[], Notifier],
+    ) -> None:
+        self._sources = sources
+        self._options = options._replace(client=ALL_CLIENTS)
+        self._open_notifier = open_notifier
+        self.streams = EventStreams()
+
     async def watch(self) -> None:
         """Announce changes while pages listen, until cancelled."""
         while True:
-            self._joined = anyio.Event()
-            if not self._pages:
-                await self._joined.wait()
+            self.streams.joined = anyio.Event()
+            if not self.streams.pages:
+                await self.streams.joined.wait()
             notifier = self._open_notifier()
             try:
                 await self._follow(notifier)
@@ -92,9 +99,9 @@ class LiveFeed:
 
     async def _follow(self, notifier: Notifier) -> None:
         watcher = await self._sources.run(self._watcher, notifier)
-        while self._pages:
+        while self.streams.pages:
             if await self._sources.run(_look, watcher):
-                self.announce()
+                self.streams.announce()
                 await anyio.sleep(PAUSE_SECONDS)
             for _ in range(STEPS):
                 wait = partial(notifier.wait, STEP_SECONDS)

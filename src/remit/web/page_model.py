@@ -6,28 +6,43 @@ the values of the template.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from remit.cli.options import WorkspaceOptions
 
 if TYPE_CHECKING:
     from remit.cli.json_output import Shape
     from remit.configuration.config_model import ConfigurationLayer
-    from remit.configuration.editable_file import EditableFile
-    from remit.decision.projects import Workspace
+    from remit.decision.projects import Project, Workspace
+    from remit.decision.roles import Role
+    from remit.gateway.access.token_grants import Grant
     from remit.gateway.transports.status_files import StatusFiles
     from remit.install.change_journal import ChangeJournal
     from remit.memory.project_memory import Memory
     from remit.registry import Registry
     from remit.scanning.ports import Notifier
+    from remit.store.postgres.team_store import SqlTeams
     from remit.store.store_facts import StoreFacts
     from remit.upstream.oauth.server_login import ServerLogin
     from remit.web.listing_cache import ListingCache
 
+SESSION = "remit.session"  # in the scope of a request that passed
+VIEW = "remit.view"
 CHOICES = ("client", "agent", "mode")  # parameters that every page takes
 
 Values = Mapping[str, object]
+
+
+class RulesText(Protocol):
+    """Rules that a page edits: a file, or those of a team in the store."""
+
+    path: str
+
+    @property
+    def text(self) -> str: ...
+
+    def write(self, text: str) -> None: ...
 
 
 class WebOpeners(NamedTuple):
@@ -38,10 +53,17 @@ class WebOpeners(NamedTuple):
     status_files: Callable[[], StatusFiles]
     login: Callable[[], ServerLogin]
     memory: Callable[[str], Memory]  # of a directory
-    rules: Callable[[ConfigurationLayer, Workspace], EditableFile]
+    rules: Callable[[ConfigurationLayer, Workspace], RulesText]
     journal: Callable[[], ChangeJournal]
     follow_rules: Callable[[], None]  # brings the rules that Remit wrote into clients in step
     store_facts: Callable[[], StoreFacts]
+
+
+class TeamSources(NamedTuple):
+    """What only the pages of a gateway read."""
+
+    teams: Callable[[], SqlTeams]  # opens them
+    grants: Callable[[], Sequence[Grant]]  # of all tokens
 
 
 class PageSources(NamedTuple):
@@ -52,6 +74,17 @@ class PageSources(NamedTuple):
     status_files: StatusFiles
     login: ServerLogin
     openers: WebOpeners
+    team: TeamSources | None = None  # None: `remit web`
+
+
+class Viewer(NamedTuple):
+    """A person who signed in at a gateway."""
+
+    name: str  # of the principal
+    role: Role  # in the project of the page
+    reaches: Callable[[Project], bool] = lambda _: False  # whether it has a role in another project
+    is_in_team: bool = False  # the project of the page is one of a team
+    manages_team: bool = False  # administrator of every project of the team
 
 
 class PageRequest(NamedTuple):
@@ -60,6 +93,7 @@ class PageRequest(NamedTuple):
     options: WorkspaceOptions
     params: Mapping[str, str]
     name: str = ""  # the part of the path after the page's own
+    viewer: Viewer | None = None  # None: the user of this machine
 
     @property
     def kept(self) -> dict[str, str]:
@@ -101,6 +135,10 @@ class Page(NamedTuple):
     is_listed: bool = True  # in the navigation
     downloads: tuple[str, ...] = ()  # the ends of the paths of its files
     takes_form: bool = False  # it also answers a form that changes nothing
+    role: Role | None = None  # that sees it on a gateway; None: only `remit web` has it
+    is_of_team: bool = False  # on a gateway, only projects of teams have it
+    manages_team: bool = False  # on a gateway, only administrators of the whole team see it
+    counts_as_call: bool = False  # with a query, as for MCP clients
 
 
 class ActionResult(NamedTuple):
@@ -111,7 +149,39 @@ class ActionResult(NamedTuple):
 
 
 class Action(NamedTuple):
-    """A form that changes something: it needs the code."""
+    """A form that changes something: it needs the code, or on a gateway a role."""
 
     path: str
     act: Callable[[PageSources, PageRequest], ActionResult]
+    role: Role | None = None  # that may do it on a gateway
+    is_of_team: bool = False  # as for pages
+    manages_team: bool = False
+
+
+class PageView(NamedTuple):
+    """What one request can reach."""
+
+    options: WorkspaceOptions
+    pages: Sequence[Page]
+    actions: Sequence[Action]
+    viewer: Viewer | None = None
+    root: str = ""  # before the paths of pages
+    site: str = ""  # before the paths that all projects share
+    is_outdated: bool = False  # the store cannot be reached, so only what is in memory can be shown
+
+
+class PageSession(Protocol):
+    """A browser's session, as pages use it."""
+
+    csrf: str
+    notices: list[str]  # shown on the next page
+
+    @property
+    def may_decide(self) -> bool: ...
+
+    @property
+    def needs_code(self) -> bool: ...  # for decisions
+
+    def proves(self, given: str) -> bool: ...  # that the code was entered
+
+    def take_notices(self) -> list[str]: ...

@@ -6,6 +6,7 @@ session. Whatever changes something also needs the session's token, and the code
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from http.cookies import CookieError, SimpleCookie
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -13,6 +14,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from remit.web.browser_sessions import BrowserSessions
+from remit.web.page_model import SESSION, VIEW, PageView
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -27,8 +29,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 LINK_PATH = "/open/"  # before the token of a one-time link
-SESSION = "remit.session"  # in the scope of a request that passed, and the name of its cookie
-COOKIE = "remit.cookie"
+COOKIE = "remit.cookie"  # its name, in the scope of a request that passed
 
 _NAMES = ("127.0.0.1", "localhost")
 _OWN_FETCHES = ("same-origin", "none")  # `none`: typed, or opened by another program
@@ -38,8 +39,9 @@ _NEW_LINK = "press Enter in the terminal that runs `remit web`, or run `remit we
 class RequestGuard:
     """Wraps an application, so it only gets requests of its own pages in a session."""
 
-    def __init__(self, app: ASGIApp, sessions: BrowserSessions, port: int) -> None:
+    def __init__(self, app: ASGIApp, sessions: BrowserSessions, view: PageView, port: int) -> None:
         self._app = app
+        self._view = view
         self._sessions = sessions
         self._hosts = {f"{name}:{port}" for name in _NAMES}
         if port == 80:  # browsers leave it out
@@ -50,56 +52,76 @@ class RequestGuard:
         """Answer one request."""
         if scope["type"] != "http":
             return
-
-        async def send_confined(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
-                    headers[name] = value
-                headers.setdefault("Cache-Control", "no-store")
-            await send(message)
-
         refused = self._refusal(scope, Headers(scope=scope))
-        await (refused or self._app)(scope, receive, send_confined)
+        await (refused or self._app)(scope, receive, confined(send))
 
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         """Check a request, and put its session into its scope; None if it may pass."""
-        host, origin = headers.get("host", ""), headers.get("origin")
+        host = headers.get("host", "")
         if host not in self._hosts or len(headers.getlist("host")) != 1:
-            return _refused(421, "The request is for another host.")
-        if origin is not None and origin != f"http://{host}":
-            return _refused(403, "Requests of other pages are refused.")
-        is_reading = scope["method"] in ("GET", "HEAD")
-        if not is_reading and origin is None:
-            return _refused(403, "A request that changes something must come from a page of Remit.")
-        is_opened = is_reading and headers.get("sec-fetch-mode") == "navigate"
-        if headers.get("sec-fetch-site", "none") not in _OWN_FETCHES and not is_opened:
-            return _refused(403, "Requests of other pages are refused.")
+            return refused(421, "The request is for another host.")
+        foreign = foreign_request(scope, headers, (f"http://{host}",))
+        if foreign is not None:
+            return foreign
         if scope["path"].startswith(LINK_PATH) and scope["method"] == "GET":
             return self._exchange(scope["path"].removeprefix(LINK_PATH))
         if scope["path"] == "/favicon.ico":  # browsers ask for it on pages that name no icon
             return Response(status_code=204)
         session = self._sessions.find(self._id(headers))
         if session is None:
-            return _refused(401, f"You are not signed in. To get a link, {_NEW_LINK}.")
-        scope[SESSION], scope[COOKIE] = session, self.cookie
+            return refused(401, f"You are not signed in. To get a link, {_NEW_LINK}.")
+        scope[SESSION], scope[COOKIE], scope[VIEW] = session, self.cookie, self._view
         return None
 
     def _exchange(self, token: str) -> Response:
         id = self._sessions.open(token)
         if id is None:
-            return _refused(403, f"This link was used before, or is not valid. To get another, {_NEW_LINK}.")
+            return refused(403, f"This link was used before, or is not valid. To get another, {_NEW_LINK}.")
         answer = RedirectResponse("/", status_code=303)
         answer.headers["Set-Cookie"] = f"{self.cookie}={id}; HttpOnly; Path=/; SameSite=Strict"
         return answer
 
     def _id(self, headers: Headers) -> str | None:
-        try:
-            found = SimpleCookie(headers.get("cookie", "")).get(self.cookie)
-        except CookieError:
-            return None
-        return None if found is None else found.value
+        return cookie(headers, self.cookie)
 
 
-def _refused(status: int, words: str) -> Response:
+def confined(send: Send) -> Send:
+    """Add the headers that confine a page to each answer."""
+
+    async def send_confined(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers[name] = value
+            headers.setdefault("Cache-Control", "no-store")
+        await send(message)
+
+    return send_confined
+
+
+def foreign_request(scope: Scope, headers: Headers, origins: Collection[str]) -> Response | None:
+    """Refuse a request of a page with another origin; None if it may pass."""
+    origin = headers.get("origin")
+    if origin is not None and origin not in origins:
+        return refused(403, "Requests of other pages are refused.")
+    is_reading = scope["method"] in ("GET", "HEAD")
+    if not is_reading and origin is None:
+        return refused(403, "A request that changes something must come from a page of Remit.")
+    is_opened = is_reading and headers.get("sec-fetch-mode") == "navigate"
+    if headers.get("sec-fetch-site", "none") not in _OWN_FETCHES and not is_opened:
+        return refused(403, "Requests of other pages are refused.")
+    return None
+
+
+def cookie(headers: Headers, name: str) -> str | None:
+    """Read a cookie of a request."""
+    try:
+        found = SimpleCookie(headers.get("cookie", "")).get(name)
+    except CookieError:
+        return None
+    return None if found is None else found.value
+
+
+def refused(status: int, words: str) -> Response:
+    """Refuse a request in plain text."""
     return PlainTextResponse(f"{words}\n", status_code=status)

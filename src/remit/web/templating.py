@@ -13,8 +13,9 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from remit.cli.render import local_time, plural, printable, rounded
+from remit.cli.render import plural, printable, rounded
 from remit.text.foreign import one_line
+from remit.text.times import local_time
 
 FOLDER = Path(__file__).parent
 STATIC = FOLDER / "static"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from remit.cli.render import local_time, plural
+from remit.cli.render import plural
 from remit.policy.audit import Timeline
+from remit.text.times import local_time
 
 WIDTH, HEIGHT = 960, 96
 _GAP = 2

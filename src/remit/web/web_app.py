@@ -13,16 +13,28 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from remit.cli.options import WorkspaceOptions
-from remit.errors import RemitError
+from remit.errors import RemitError, StoreError
 from remit.gateway.registry_worker import RegistryWorker
 from remit.web import templating
 from remit.web.browser_sessions import BrowserSession, BrowserSessions, CodeAnswer, is_same
-from remit.web.page_model import CHOICES, Action, Download, Page, PageAnswer, PageRequest, PageSources
-from remit.web.request_guard import COOKIE, SESSION
+from remit.web.page_model import (
+    CHOICES,
+    SESSION,
+    VIEW,
+    Action,
+    Download,
+    Page,
+    PageAnswer,
+    PageRequest,
+    PageSession,
+    PageSources,
+    PageView,
+)
+from remit.web.request_guard import COOKIE
 from remit.web.site_pages import ACTIONS, PAGES
 
 if TYPE_CHECKING:
-    from remit.web.live_feed import LiveFeed
+    from remit.web.live_feed import EventStreams
 
 MAX_FORM_BYTES = 2**18
 CODE_PATH = "/code"
@@ -32,6 +44,9 @@ FORM = "remit.form"  # in the scope of a request, without what unlocks
 
 _FOREIGN_FORM = "The form is not one of this session. Load the page again."
 _PASSING = ("code", "proof", "keeps_proof")
+_STORE_DOWN = "The database cannot be reached, so this page cannot be shown."
+_NO_WRITES = "The database cannot be reached, so nothing can be changed now."
+_STORE_HINT = "Try again in a minute. Calls that need no approval still work."
 _FORM_TYPE = "application/x-www-form-urlencoded"
 _ANSWERS = {
     CodeAnswer.RIGHT: "You can decide now, until you sign out or close the browser.",
@@ -50,20 +65,20 @@ class ReturnPoint(NamedTuple):
 
 
 class WebSite(NamedTuple):
-    """The parts of one `remit web`."""
+    """The parts of one `remit web`, or of the pages of a gateway."""
 
-    options: WorkspaceOptions  # directory and client that it was started with
     sources: RegistryWorker[PageSources]
+    feed: EventStreams
     sessions: BrowserSessions
-    feed: LiveFeed
     tell: Callable[[str], None]  # in the terminal
     pages: Sequence[Page] = PAGES
     actions: Sequence[Action] = ACTIONS
+    is_shared: bool = False  # by the people of a gateway, who sign in there and decide by their roles
 
 
 def web_app(site: WebSite) -> Starlette:
-    """Make the application, to be wrapped in the guard."""
-    answers = _Answers(site)
+    """Make the application, to be wrapped in a guard that tells each request what it can reach."""
+    answers = PageAnswers(site)
     routes = [Route("/", answers.page(site.pages[0], "/"))]
     for page in site.pages:
         ends = ("", ".json", *(f".{end}" for end in page.downloads))
@@ -72,17 +87,20 @@ def web_app(site: WebSite) -> Starlette:
         if page.takes_name:
             routes.append(Route(f"{page.path}/{{name:path}}", answers.page(page)))
     routes += [Route(action.path, answers.action(action), methods=["POST"]) for action in site.actions]
+    if not site.is_shared:
+        routes += [
+            Route(CODE_PATH, answers.enter_code, methods=["POST"]),
+            Route(SIGN_OUT_PATH, answers.sign_out, methods=["POST"]),
+            Route(EVENTS_PATH, answers.events),
+            Route("/static/{name}", answers.static),
+        ]
     routes += [
-        Route(CODE_PATH, answers.enter_code, methods=["POST"]),
-        Route(SIGN_OUT_PATH, answers.sign_out, methods=["POST"]),
-        Route(EVENTS_PATH, answers.events),
-        Route("/static/{name}", answers.static),
         Route("/{rest:path}", answers.unknown, methods=["GET", "POST"]),
     ]
     return Starlette(routes=routes)
 
 
-class _Answers:
+class PageAnswers:
     """Answers requests that passed the guard."""
 
     def __init__(self, site: WebSite) -> None:
@@ -101,15 +119,18 @@ class _Answers:
         return answer
 
     async def _answer(self, page: Page, request: Request, path: str | None) -> Response:
+        view = _view(request)
+        if page not in view.pages:
+            return await self.unknown(request)
         name, is_json = _split(request, page, path)
         params = dict(request.query_params)
         if request.method == "POST":
-            form = await _own_form(request)
+            form = await own_form(request)
             if form is None:
-                return self._refused(request, 403, _FOREIGN_FORM)
+                return self.refused(request, 403, _FOREIGN_FORM)
             params |= form
         end = request.url.path.rpartition(".")[2] if page.downloads else ""
-        asked = PageRequest(self._options(params), params, name)
+        asked = PageRequest(_options(view, params), params, name, view.viewer)
         is_part = "hx-request" in request.headers and "hx-history-restore-request" not in request.headers
 
         def produce(sources: PageSources) -> Response:
@@ -117,27 +138,32 @@ class _Answers:
                 answer = page.read(sources, asked)
             except (RemitError, ValueError) as error:
                 return self._failed(request, error, is_json=is_json)
-            if is_json:
-                return _json(answer.shape(), answer.status)
-            if end in answer.downloads:
-                return _download(answer.downloads[end]())
-            if is_part and answer.fragment is not None:
-                return self._part(request, answer.fragment, answer, asked)
-            return self._page(request, page, answer, asked)
+            try:
+                if is_json:
+                    return _json(answer.shape(), answer.status)
+                if end in answer.downloads:
+                    return _download(answer.downloads[end]())
+                if is_part and answer.fragment is not None:
+                    return self._part(request, answer.fragment, answer, asked)
+                return self._page(request, page, answer, asked)
+            except RemitError as error:  # the store may fail at any time
+                return self._failed(request, error, is_json=is_json)
 
         return await self._site.sources.run(produce)
 
     async def _act(self, action: Action, request: Request) -> Response:
-        session: BrowserSession = request.scope[SESSION]
-        form = await _own_form(request)
+        session, view = _session(request), _view(request)
+        if action not in view.actions:
+            return await self.unknown(request)
+        form = await own_form(request)
         if form is None:
-            return self._refused(request, 403, _FOREIGN_FORM)
+            return self.refused(request, 403, _FOREIGN_FORM)
         keeps_proof = form.pop("keeps_proof", "") and "code" in form
         if not session.proves(form.pop("proof", "")):  # a tab without the proof has the code in the form
-            answer = self._enter(session, form.pop("code", ""))
+            answer = self._enter(request.scope[SESSION], form.pop("code", ""))
             if answer is not CodeAnswer.RIGHT:
                 return self._refused_code(request, answer)
-        asked = PageRequest(self._options(form), form)
+        asked = PageRequest(_options(view, form), form, viewer=view.viewer)
 
         def perform(sources: PageSources) -> Response:
             try:
@@ -148,8 +174,8 @@ class _Answers:
                 sources.listings.clear()
             session.notices.append(done.notice)
             if keeps_proof:
-                return self._unlocked(session, ReturnPoint(done.location))
-            return RedirectResponse(done.location, status_code=303)
+                return self._unlocked(request.scope[SESSION], ReturnPoint(done.location))
+            return RedirectResponse(view.root + done.location, status_code=303)
 
         try:
             return await self._site.sources.run(perform)
@@ -159,9 +185,9 @@ class _Answers:
     async def enter_code(self, request: Request) -> Response:
         """Let the session decide if the code of the form is right."""
         session: BrowserSession = request.scope[SESSION]
-        form = await _own_form(request)
+        form = await own_form(request)
         if form is None:
-            return self._refused(request, 403, _FOREIGN_FORM)
+            return self.refused(request, 403, _FOREIGN_FORM)
         answer = self._enter(session, form.get("code", ""))
         if answer is not CodeAnswer.RIGHT:
             return self._refused_code(request, answer)
@@ -185,14 +211,14 @@ class _Answers:
         status = 429 if answer is CodeAnswer.TOO_MANY else 403
         fields = dict(request.scope[FORM])
         again = ReturnPoint(request.url.path, fields) if answer is not CodeAnswer.NO_CODE else None
-        return self._refused(request, status, _ANSWERS[answer], again=again)
+        return self.refused(request, status, _ANSWERS[answer], again=again)
 
     async def sign_out(self, request: Request) -> Response:
         """End the session."""
         session: BrowserSession = request.scope[SESSION]
-        form = await _own_form(request)
+        form = await own_form(request)
         if form is None:
-            return self._refused(request, 403, _FOREIGN_FORM)
+            return self.refused(request, 403, _FOREIGN_FORM)
         self._site.sessions.close(session)
         self._site.tell("the browser signed out; press Enter for a new link")
         answer = HTMLResponse(templating.render("signed_out.html", {}))
@@ -205,34 +231,37 @@ class _Answers:
 
     async def static(self, request: Request) -> Response:
         """Return a static file."""
-        path = templating.STATIC / request.path_params["name"]
-        if path.parent != templating.STATIC or not path.is_file():
-            return await self.unknown(request)
-        return FileResponse(path, headers={"Cache-Control": "private, max-age=31536000, immutable"})
+        return static_file(request.path_params["name"]) or await self.unknown(request)
 
     async def unknown(self, request: Request) -> Response:
         """Answer for a page that does not exist."""
-        return self._refused(request, 404, "There is no such page.")
-
-    def _options(self, params: Mapping[str, str]) -> WorkspaceOptions:
-        given = {name: params[name] for name in CHOICES if params.get(name)}
-        return self._site.options._replace(**given)
+        return self.refused(request, 404, "There is no such page.")
 
     def _page(self, request: Request, page: Page, answer: PageAnswer, asked: PageRequest) -> Response:
-        values = {**answer.values(), **self._frame(request, page.title, page.path), "asked": asked}
+        values = {**answer.values(), **self.frame(request, page.title, page.path), "asked": asked}
         return HTMLResponse(templating.render(answer.template, values))
 
     def _part(self, request: Request, fragment: str, answer: PageAnswer, asked: PageRequest) -> Response:
-        known = {"session": request.scope[SESSION], "has_code": self._site.sessions.has_code, "asked": asked}
+        known = {"session": request.scope[SESSION], "asked": asked, **self._place(request)}
         return HTMLResponse(templating.render(fragment, {**answer.values(), **known}))
 
-    def _failed(self, request: Request, error: Exception, *, is_json: bool) -> Response:
-        hint = error.hint if isinstance(error, RemitError) else None
-        if is_json:
-            return _json({"error": str(error), "hint": hint}, 400)
-        return self._refused(request, 400, str(error), hint)
+    def _place(self, request: Request) -> dict[str, object]:
+        view = _view(request)
+        has_code = self._site.sessions.has_code or view.viewer is not None
+        return {"root": view.root, "site": view.site, "viewer": view.viewer, "has_code": has_code}
 
-    def _refused(
+    def _failed(self, request: Request, error: Exception, *, is_json: bool) -> Response:
+        status, words = 400, str(error)
+        hint = error.hint if isinstance(error, RemitError) else None
+        if isinstance(error, StoreError) and _view(request).viewer is not None:
+            # The place of the store is for those who run the gateway.
+            status, words = 503, _STORE_DOWN if request.method == "GET" else _NO_WRITES
+            hint = _STORE_HINT
+        if is_json:
+            return _json({"error": words, "hint": hint}, status)
+        return self.refused(request, status, words, hint)
+
+    def refused(
         self,
         request: Request,
         status: int,
@@ -241,20 +270,23 @@ class _Answers:
         *,
         again: ReturnPoint | None = None,
     ) -> Response:
-        values = {**self._frame(request, "Not possible", ""), "words": words, "hint": hint, "again": again}
+        """Say in a page why a request is refused."""
+        values = {**self.frame(request, "Not possible", ""), "words": words, "hint": hint, "again": again}
         return HTMLResponse(templating.render("refused.html", values), status_code=status)
 
-    def _frame(self, request: Request, title: str, path: str) -> dict[str, object]:
-        session: BrowserSession = request.scope[SESSION]
+    def frame(self, request: Request, title: str, path: str) -> dict[str, object]:
+        """Return the values of what surrounds every page."""
+        session, view = _session(request), _view(request)
         kept = {name: request.query_params[name] for name in CHOICES if request.query_params.get(name)}
         return {
             "title": title,
             "path": path,
-            "pages": [page for page in self._site.pages if page.is_listed],
+            "pages": [page for page in view.pages if page.is_listed],
             "kept": kept,
-            "directory": self._site.options.project,
+            "directory": view.options.project,
             "session": session,
-            "has_code": self._site.sessions.has_code,
+            **self._place(request),
+            "is_outdated": view.is_outdated,
             "notices": session.take_notices(),
             "here_url": _url(request),
             "back": self._return_point(request),
@@ -266,14 +298,36 @@ class _Answers:
             return ReturnPoint(_url(request))
         form: dict[str, str] = {**request.scope.get(FORM, {})}
         location = _local(form.pop("next", "/")) if request.url.path == CODE_PATH else request.url.path
-        path = urlsplit(location).path
-        page = next((each for each in self._site.pages if f"{path}/".startswith(f"{each.path}/")), None)
+        root = _view(request).root
+        path = urlsplit(location).path.removeprefix(root)
+        page = next((each for each in _view(request).pages if f"{path}/".startswith(f"{each.path}/")), None)
         if page is not None and page.takes_form and "text" in form:
-            return ReturnPoint(page.path, form)
+            return ReturnPoint(root + page.path, form)
         if request.url.path == CODE_PATH:
             return ReturnPoint(location)
         kept = {name: form[name] for name in CHOICES if form.get(name)}
-        return ReturnPoint(templating.link(page.path, kept) if page else "/")
+        return ReturnPoint(root + (templating.link(page.path, kept) if page else "/"))
+
+
+def static_file(name: str) -> Response | None:
+    """Return a static file; None if there is none of this name."""
+    path = next((each for each in templating.STATIC.iterdir() if each.name == name), None)
+    if path is None:
+        return None
+    return FileResponse(path, headers={"Cache-Control": "private, max-age=31536000, immutable"})
+
+
+def _session(request: Request) -> PageSession:
+    return request.scope[SESSION]
+
+
+def _view(request: Request) -> PageView:
+    return request.scope[VIEW]
+
+
+def _options(view: PageView, params: Mapping[str, str]) -> WorkspaceOptions:
+    given = {name: params[name] for name in CHOICES if params.get(name)}
+    return view.options._replace(**given)
 
 
 def _split(request: Request, page: Page, path: str | None) -> tuple[str, bool]:
@@ -285,8 +339,17 @@ def _split(request: Request, page: Page, path: str | None) -> tuple[str, bool]:
     return name.removesuffix(".json"), name.endswith(".json")
 
 
-async def _own_form(request: Request) -> dict[str, str] | None:
+async def own_form(request: Request) -> dict[str, str] | None:
     """Read a form that a page of the session sent; None if another page did, or it is too long."""
+    form = await read_form(request)
+    if form is None or not is_same(_session(request).csrf, form.pop("csrf", "")):
+        return None
+    request.scope[FORM] = {name: text for name, text in form.items() if name not in _PASSING}
+    return form
+
+
+async def read_form(request: Request) -> dict[str, str] | None:
+    """Read a form; None if it is too long."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != _FORM_TYPE:
         return None
     body = bytearray()
@@ -295,14 +358,9 @@ async def _own_form(request: Request) -> dict[str, str] | None:
         if len(body) > MAX_FORM_BYTES:
             return None
     try:
-        form = dict(parse_qsl(body.decode(), keep_blank_values=True))
+        return dict(parse_qsl(body.decode(), keep_blank_values=True))
     except ValueError:
         return None
-    session: BrowserSession = request.scope[SESSION]
-    if not is_same(session.csrf, form.pop("csrf", "")):
-        return None
-    request.scope[FORM] = {name: text for name, text in form.items() if name not in _PASSING}
-    return form
 
 
 def _url(request: Request) -> str:

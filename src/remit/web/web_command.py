@@ -7,6 +7,7 @@ import select
 import sys
 import time
 import webbrowser
+from typing import TYPE_CHECKING
 
 import click
 
@@ -24,6 +25,9 @@ from remit.cli.approvals.person_check import require_person
 from remit.cli.options import CLIENT, PROJECT, WorkspaceOptions
 from remit.cli.scan_commands import refresh_client_rules
 from remit.errors import ApprovalError
+
+if TYPE_CHECKING:
+    from remit.web.page_model import WebOpeners
 
 _WAIT_SECONDS = 1.0
 _LOOK_ONLY = "no code, because this is not a terminal of a person: the page shows, but cannot decide"
@@ -44,7 +48,6 @@ def web(*, project: str, client: str | None, port: int | None, no_open: bool) ->
     """
     # Imported late: the list of commands loads this module.
     from remit.web.browser_sessions import new_code
-    from remit.web.page_model import WebOpeners
     from remit.web.web_server import WebTerminal, listen, serve
 
     with open_registry() as registry:
@@ -64,7 +67,15 @@ def web(*, project: str, client: str | None, port: int | None, no_open: bool) ->
         if not no_open and not webbrowser.open(url):
             _tell("no browser could be opened: open the link yourself")
 
-    openers = WebOpeners(
+    wants_link = _wants_link if code is not None and sys.platform != "win32" else None
+    serve(options, listener, web_openers(), WebTerminal(code, show_link, _tell, wants_link))
+
+
+def web_openers() -> WebOpeners:
+    """Return the functions that open the resources of pages."""
+    from remit.web.page_model import WebOpeners  # as above
+
+    return WebOpeners(
         open_registry,
         open_notifier,
         open_status_files,
@@ -75,8 +86,6 @@ def web(*, project: str, client: str | None, port: int | None, no_open: bool) ->
         refresh_client_rules,
         read_store_facts,
     )
-    wants_link = _wants_link if code is not None and sys.platform != "win32" else None
-    serve(options, listener, openers, WebTerminal(code, show_link, _tell, wants_link))
 
 
 def _is_person_here() -> bool:

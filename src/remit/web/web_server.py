@@ -20,9 +20,9 @@ from remit.web import templating
 from remit.web.browser_sessions import BrowserSessions
 from remit.web.listing_cache import ListingCache
 from remit.web.live_feed import LiveFeed
-from remit.web.page_model import PageRequest, PageSources, WebOpeners
+from remit.web.page_model import PageRequest, PageSources, PageView, WebOpeners
 from remit.web.request_guard import LINK_PATH, RequestGuard
-from remit.web.site_pages import PAGES
+from remit.web.site_pages import ACTIONS, PAGES
 from remit.web.web_app import WebSite, web_app
 
 if TYPE_CHECKING:
@@ -93,15 +93,15 @@ async def serve_pages(
             PageSources(registry, listings, openers.status_files(), openers.login(), openers)
         )
         feed = LiveFeed(sources, options, openers.notifier)
-        site = WebSite(options, sources, sessions, feed, terminal.tell)
-        guard = RequestGuard(web_app(site), sessions, address.port)
+        site = WebSite(sources, feed.streams, sessions, terminal.tell)
+        guard = RequestGuard(web_app(site), sessions, PageView(options, PAGES, ACTIONS), address.port)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(feed.watch)
             if terminal.wants_link is not None:
                 tasks.start_soon(_offer_links, terminal.wants_link, show_link, terminal.tell)
             show_link()  # the socket listens already
             tasks.start_soon(_prepare, sources, options)
-            await serve_until_cancelled(guard, listener, on_stop=feed.end)
+            await serve_until_cancelled(guard, listener, on_stop=feed.streams.end)
 
 
 async def _prepare(sources: RegistryWorker[PageSources], options: WorkspaceOptions) -> None:
@@ -110,7 +110,7 @@ async def _prepare(sources: RegistryWorker[PageSources], options: WorkspaceOptio
 
     def make(given: PageSources) -> None:
         answer = PAGES[0].read(given, asked)
-        templating.render(answer.fragment or answer.template, {**answer.values(), "asked": asked})
+        templating.render(answer.fragment or answer.template, {**answer.values(), "asked": asked, "root": ""})
 
     await sources.run(make)
 

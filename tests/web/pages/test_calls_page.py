@@ -61,6 +61,22 @@ def test_filters_select_calls(browser: httpx2.Client, query: str, tools: int) ->
     assert f"<b>{tools}</b>" in browser.get(f"/calls?{query}", headers={"hx-request": "true"}).text
 
 
+@pytest.mark.parametrize("number", [2**63 - 1, -(2**63)])
+def test_a_call_at_an_impossible_time_hides_no_other(sandbox: Sandbox, shop: Path, number: int) -> None:
+    with sandbox.registry() as registry:
+        registry.audit.add(
+            [ENTRY._replace(called_at=number, duration_ms=-number - 1)], registry.at(str(shop))
+        )
+    with web_pages(sandbox, shop) as pages, pages.browser() as client:
+        for path in ("/calls", "/calls?span=1h", "/calls.json", "/calls.csv", "/calls.jsonl"):
+            assert client.get(path).status_code == 200, path
+        assert str(number) in client.get("/calls").text
+        assert client.get("/calls.json").json()["total"] == 4
+    assert str(number) in sandbox.remit("calls", cwd=shop).stdout
+    assert "4 " in sandbox.remit("audit", "verify", cwd=shop).stdout
+    assert str(number) in sandbox.remit("audit", "export", "--all-projects", cwd=shop).stdout
+
+
 def test_calls_are_exported_as_files(browser: httpx2.Client) -> None:
     answer = browser.get("/calls.csv?q=bash")
     assert answer.headers["content-disposition"] == 'attachment; filename="calls.csv"'

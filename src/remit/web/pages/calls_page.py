@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping
 
 from remit.cli.listing import calls_command
+from remit.decision.roles import Role
 from remit.policy.audit import AuditOutcome, CallQuery, FoundCalls
 from remit.web.page_model import Download, PageAnswer, PageRequest, PageSources, Values
 from remit.web.paging import page_of
@@ -22,9 +23,11 @@ _EXPORTED = 100_000  # most rows of a file
 
 
 def read(sources: PageSources, asked: PageRequest) -> PageAnswer:
-    """List the calls as `remit calls` does."""
+    """List the calls as `remit calls` does; on a gateway, only an administrator sees those of others."""
     registry, context = sources.registry, asked.options.context(sources.registry)
-    query = _query(asked.params)
+    viewer = asked.viewer
+    principal = None if viewer is None or viewer.role is Role.ADMIN else viewer.name
+    query = _query(asked.params)._replace(principal=principal)
     number = asked.number("page")
     paged = query._replace(limit=ROWS, offset=(number - 1) * ROWS)
 
@@ -33,7 +36,7 @@ def read(sources: PageSources, asked: PageRequest) -> PageAnswer:
         return {
             "page": page_of(found.entries, number, ROWS, found.total),
             "bars": timeline_bars(registry.audit.timeline(query, context)),
-            "agents": registry.audit.agents(context),
+            "agents": registry.audit.agents(context, principal),
             "outcomes": [each.value for each in AuditOutcome],
             "spans": SPANS,
             "note": calls_command.outcome_note,

@@ -14,8 +14,9 @@ from remit.decision.context import shorten
 from remit.decision.decide import ToolDecision
 from remit.decision.kinds import Kind
 from remit.decision.policy_rules import Mode
+from remit.decision.roles import Role
 from remit.web.listing_cache import WorkspaceListing
-from remit.web.page_model import PageAnswer, PageRequest, PageSources, Values
+from remit.web.page_model import PageAnswer, PageRequest, PageSources, Values, Viewer
 from remit.web.paging import Paged, paged
 
 _BUILTIN = frozenset(state.name for state in STATES)
@@ -53,7 +54,7 @@ def read(sources: PageSources, asked: PageRequest) -> PageAnswer:
             "asking": listing.asking,
             "states": [each for each in states if _matters(*each)],
             "other_states": [each for each in states if not _matters(*each)],
-            "problems": listing.problems,
+            "problems": listing.problems if _shows_problems(asked.viewer) else [],
             "groups": list(_grouped(page, listing)),
             "page": page,
             "clients": [*sorted(_clients(everyone, asked)), ALL_CLIENTS],
@@ -67,6 +68,11 @@ def read(sources: PageSources, asked: PageRequest) -> PageAnswer:
         return json_output.listing(items, listing.summary, listing.context)
 
     return PageAnswer("here.html", shape, values, fragment="here_listing.html")
+
+
+def _shows_problems(viewer: Viewer | None) -> bool:
+    """Whether to show the problems in files, which are those of the machine of a gateway."""
+    return viewer is None or viewer.role is Role.ADMIN
 
 
 def _matters(name: str, truth: bool | None) -> bool:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from markupsafe import escape
 
-from remit.cli.json_output import Shape, asked_for, moment
+from remit.cli.json_output import Shape, asked_for
 from remit.configuration.config_model import ConfigurationLayer
 from remit.decision.context import Context, shorten
 from remit.decision.kinds import Kind
 from remit.decision.tool_names import MEMORY_SERVER
 from remit.errors import PolicyError
+from remit.policy.audit import AuditOutcome
+from remit.text.times import moment
 from remit.web.page_model import ActionResult, PageAnswer, PageRequest, PageSources, Values
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ LAYERS = {
     ConfigurationLayer.PROJECT: "remit.toml: for everyone in this project",
     ConfigurationLayer.MACHINE: "your own remit.toml: for all your projects",
 }
+_TEAM = {ConfigurationLayer.TEAM: "the rules of the team: for all its projects"}
 _COMMAND = "remit web"
 _PLAIN = re.compile(r"[\w-]+", re.ASCII)  # a name that is safe in a comment
 _EXAMPLE = """\
@@ -55,10 +58,10 @@ def read(sources: PageSources, asked: PageRequest) -> PageAnswer:
     found = registry.simulator.run(text, layer, context) if is_changed else None
 
     def values() -> Values:
-        last = sources.openers.journal().last()
+        last = sources.openers.journal().last() if asked.viewer is None else []
         return {
             "layer": layer.value,
-            "layers": {each.value: words for each, words in LAYERS.items()},
+            "layers": {each.value: words for each, words in _layers(asked).items()},
             "file": shorten(file.path, context),
             "text": escape(text),  # as it is: what cannot be seen is part of it
             "shown_text": escape(text if text.strip() else example),
@@ -92,6 +95,10 @@ def write(sources: PageSources, asked: PageRequest) -> ActionResult:
     text = _draft(asked, file.text)
     if not registry.simulator.run(text, layer, context).is_valid:
         raise PolicyError("the draft is invalid", hint="correct it first")
+    if asked.viewer is not None:
+        file.write(text)
+        registry.audit.note(file.path, AuditOutcome.CHANGED, context, by=asked.viewer.name)
+        return ActionResult(PATH, f"Wrote `{file.path}`. It holds at every gateway within a second.")
     with sources.openers.journal().recording(_COMMAND):
         file.write(text)
     if layer is ConfigurationLayer.MACHINE:
@@ -123,9 +130,14 @@ def digest_of(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
+def _layers(asked: PageRequest) -> Mapping[ConfigurationLayer, str]:
+    """Return the files that can be edited: on a gateway, none but the rules of the team."""
+    return LAYERS if asked.viewer is None else _TEAM
+
+
 def _layer(asked: PageRequest) -> ConfigurationLayer:
-    given = asked.params.get("layer", "")
-    return next((each for each in LAYERS if each.value == given), ConfigurationLayer.LOCAL)
+    given, layers = asked.params.get("layer", ""), _layers(asked)
+    return next((each for each in layers if each.value == given), next(iter(layers)))
 
 
 def _example(registry: Registry, context: Context) -> str:

@@ -24,7 +24,8 @@ from remit.configuration.config_model import ConfigurationLayer
 from remit.configuration.policy_compiler import disabling_rules
 from remit.decision.context import shorten
 from remit.errors import ApprovalError
-from remit.web.page_model import ActionResult, PageAnswer, PageRequest, PageSources, Values
+from remit.policy.approval_service import is_call_of
+from remit.web.page_model import ActionResult, PageAnswer, PageRequest, PageSources, Values, Viewer
 
 if TYPE_CHECKING:
     from remit.decision.context import Context
@@ -55,19 +56,23 @@ class WaitingCall(NamedTuple):
 
     approval: Approval
     until: str
+    is_own: bool = False  # of the viewer, who cannot approve it
 
 
 def read(sources: PageSources, asked: PageRequest) -> PageAnswer:
-    """List what waits, as `remit approve` and `remit trust` do."""
+    """List what waits, as `remit approve` and `remit trust` do; a gateway trusts on its own machine only."""
     registry, context = sources.registry, asked.options.context(sources.registry)
     approvals = registry.approvals
     waiting = approvals.waiting(context)
-    found = find_candidates(registry, context, ())
+    found = find_candidates(registry, context, ()) if asked.viewer is None else TrustCandidates([], [])
 
     def values() -> Values:
         now = time.time() * 1000
         return {
-            "calls": [WaitingCall(item, deadline(item.expires_at, now)) for item in waiting],
+            "calls": [
+                WaitingCall(item, deadline(item.expires_at, now), _is_own(item, asked.viewer))
+                for item in waiting
+            ],
             "items": _items(found, context, registry),
         }
 
@@ -85,7 +90,8 @@ def answer_call(sources: PageSources, asked: PageRequest) -> ActionResult:
     """Approve or deny a call."""
     context = asked.options.context(sources.registry)
     is_approved = asked.params.get("answer") == "approve"
-    done = sources.registry.approvals.answer(asked.params.get("id", ""), context, approve=is_approved)
+    by = None if asked.viewer is None else asked.viewer.name
+    done = sources.registry.approvals.answer(asked.params.get("id", ""), context, approve=is_approved, by=by)
     word = "Approved, for one call: the agent has to call again" if is_approved else "Denied"
     return ActionResult(PATH, f"{word}: `{done.binding.tool}`")
 
@@ -114,6 +120,10 @@ def settle(sources: PageSources, asked: PageRequest) -> ActionResult:
     settle_candidates(registry, context, item.candidate, revoke=False, reject=is_rejected)
     word = "Rejected" if is_rejected else "Accepted" if item.candidate.definitions else "Trusted"
     return ActionResult(PATH, f"{word}: `{item.title}`")
+
+
+def _is_own(approval: Approval, viewer: Viewer | None) -> bool:
+    return viewer is not None and is_call_of(approval, viewer.name)
 
 
 def _disable(item: WaitingItem, sources: PageSources, context: Context) -> ActionResult:

@@ -45,8 +45,13 @@ def read(sources: PageSources, asked: PageRequest) -> PageAnswer:
     lines = registry.declaration_lines(explained.declared, context)
 
     def weaknesses() -> Sequence[InstallNotice]:
-        """List why hidden does not mean blocked; this stores what it reads, so live updates leave it out."""
-        return [] if explained.decision.is_available else registry.protection.weakened(context)
+        """List why hidden does not mean blocked; this stores what it reads, so live updates leave it out.
+
+        Of no interest on a gateway: its machine is not the one that runs the client.
+        """
+        if asked.viewer is not None or explained.decision.is_available:
+            return []
+        return registry.protection.weakened(context)
 
     def values() -> Values:
         found = explained.tool

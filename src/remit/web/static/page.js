@@ -1,6 +1,7 @@
 // What pages do beyond links and forms: they follow changes, submit choices, and copy commands.
 "use strict";
 document.documentElement.classList.add("js");
+const root = document.documentElement.dataset.root || ""; // of a project on a gateway
 
 // The proof that the code was entered. Other servers on this machine get the cookie, but not this.
 const PROOF = "remit-proof";
@@ -16,7 +17,7 @@ if (document.documentElement.classList.contains("locked")) sessionStorage.remove
 if (!sessionStorage.getItem(PROOF)) document.documentElement.classList.add("no-proof");
 document.addEventListener("submit", (event) => {
   const path = new URL(event.target.action).pathname;
-  if (path === "/sign-out") sessionStorage.removeItem(PROOF);
+  if (path.endsWith("/sign-out")) sessionStorage.removeItem(PROOF);
   const proof = sessionStorage.getItem(PROOF);
   if (event.target.method !== "post" || path === "/code") return;
   if (event.target.elements.code) attach(event.target, "keeps_proof", "yes");
@@ -69,7 +70,7 @@ function keepDeadline(question, now) {
 let feed = null;
 function follow() {
   if (document.hidden || feed) return;
-  feed = new EventSource("/events");
+  feed = new EventSource(`${root}/events`);
   feed.addEventListener("change", () => htmx.trigger(document.body, "remit:change"));
 }
 document.addEventListener("visibilitychange", () => {

@@ -1,0 +1,97 @@
+"""Puts the pages of a gateway together: one registry for all of them, which follows the store."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING
+
+import anyio
+
+from remit.bootstrap import find_store, now, open_team_admin, open_teams
+from remit.gateway.change_tracker import ChangeSignal
+from remit.gateway.registry_worker import RegistryWorker
+from remit.web.browser_sessions import BrowserSessions
+from remit.web.listing_cache import ListingCache
+from remit.web.live_feed import PAUSE_SECONDS, EventStreams
+from remit.web.nodes.node_pages import NodePages
+from remit.web.nodes.page_sessions import PageSessions
+from remit.web.nodes.team_rules import TeamRules
+from remit.web.page_model import PageSources, TeamSources, WebOpeners
+from remit.web.site_pages import ACTIONS, GATEWAY_PAGES, PAGES
+from remit.web.web_app import WebSite
+from remit.web.web_command import web_openers
+
+if TYPE_CHECKING:
+    from remit.configuration.config_model import ConfigurationLayer
+    from remit.decision.projects import Workspace
+    from remit.gateway.transports.page_mount import PageHost
+    from remit.store.postgres.team_admin import SqlTeamAdmin
+    from remit.store.postgres.team_store import SqlTeams
+
+
+def open_node_pages(host: PageHost) -> AbstractAsyncContextManager[NodePages]:
+    """Serve the pages of a gateway, with what bootstrap opens."""
+    return serve_node_pages(host, web_openers(), _open_teams, open_team_admin, now)
+
+
+@asynccontextmanager
+async def serve_node_pages(
+    host: PageHost,
+    openers: WebOpeners,
+    teams: Callable[[], SqlTeams],
+    team_admin: Callable[[], SqlTeamAdmin],
+    clock: Callable[[], int],
+) -> AsyncGenerator[NodePages]:
+    """Serve the pages of a gateway until the block ends.
+
+    Raises:
+        StoreError: the store cannot be used.
+    """
+
+    def rules(layer: ConfigurationLayer, workspace: Workspace) -> TeamRules:  # noqa: ARG001 - no other
+        return TeamRules(teams, team_admin, workspace)
+
+    openers = openers._replace(rules=rules)
+    with openers.registry() as registry:
+        sources = PageSources(
+            registry,
+            ListingCache(registry, most=64),
+            openers.status_files(),
+            openers.login(),
+            openers,
+            TeamSources(teams, host.grants),
+        )
+        streams, signal = EventStreams(), ChangeSignal()
+        registry.catalog.follow(signal.from_threads())
+        sessions = BrowserSessions(code=None, clock=time.monotonic)
+        site = WebSite(
+            RegistryWorker(sources),
+            streams,
+            sessions,
+            _tell,
+            (*PAGES, *GATEWAY_PAGES),
+            ACTIONS,
+            is_shared=True,
+        )
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_announce, streams, signal)
+            yield NodePages(host, site, PageSessions(host.seal, clock, host.is_store_reachable))
+            tasks.cancel_scope.cancel()
+
+
+async def _announce(streams: EventStreams, signal: ChangeSignal) -> None:
+    """Tell open pages about changes in the store, which any gateway may have made."""
+    while True:
+        await signal.wait()
+        streams.announce()
+        await anyio.sleep(PAUSE_SECONDS)
+
+
+def _tell(words: str) -> None:
+    """Say nothing: a gateway has no terminal that shows codes."""
+
+
+def _open_teams() -> SqlTeams:
+    return open_teams(find_store().place)
