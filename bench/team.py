@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -62,31 +62,56 @@ class StoredProject(ServedProject):
         subprocess.run(command, env=super().environment, check=True, stdout=subprocess.DEVNULL)
 
 
+PARTS = ("few", "many", "projects", "nodes", "memory")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("peers", type=Path)
     parser.add_argument("--artifacts", type=int, default=100_000, help="the most artifacts of memory")
-    parser.add_argument("--only", choices=("few", "many", "nodes", "memory"), nargs="*")
+    parser.add_argument("--only", choices=PARTS, nargs="*")
+    parser.add_argument("--tools", type=int, default=MANY, help="of one server, in `many` and `projects`")
+    parser.add_argument("--results", type=Path, default=RESULTS)
     given = parser.parse_args()
-    parts = given.only or ("few", "many", "nodes", "memory")
-    content: Figures = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
-    content["machine"] = machine()
     with tempfile.TemporaryDirectory() as folder, postgres_databases() as databases:
         bench = Bench(Path(folder).resolve(), given.peers.absolute(), databases)
-        if "few" in parts:
-            content[f"{FEW} tools"] = bench.compared(FEW, 'strategy = "state"\n', lists=20, calls=60)
-        if "many" in parts:
-            content[f"{MANY} tools"] = bench.compared(MANY, "", lists=20, calls=40, most_of_peer=3)
-            content[f"{STORED} tools of {PROJECTS} projects"] = bench.compared(
-                MANY, "", lists=20, calls=40, spread=True, with_peer=False
-            )
-        if "nodes" in parts:
-            content["nodes"] = [bench.nodes(count) for count in NODES]
-        if "memory" in parts:
-            content["memory"] = memory_growth(databases, given.artifacts)
+        for part in given.only or PARTS:
+            for name, figures in measured(part, bench, given):
+                save(given.results, name, figures)
+    print(given.results.read_text("utf-8"))
+
+
+def measured(part: str, bench: "Bench", given: argparse.Namespace) -> Iterator[tuple[str, Any]]:
+    """Measure one part; each result is saved when it is there."""
+    many = given.tools
+    if part == "few":
+        yield f"{FEW} tools", bench.compared(FEW, 'strategy = "state"\n', lists=20, calls=60)
+    elif part == "many":
+        yield f"{many} tools", bench.compared(many, "", lists=20, calls=40, most_of_peer=3)
+    elif part == "projects":
+        figures = bench.compared(many, "", lists=20, calls=40, spread=True, with_peer=False)
+        yield f"{STORED} tools of {PROJECTS} projects", figures
+    elif part == "nodes":
+        rows: list[Figures] = []
+        for count in NODES:
+            rows.append(bench.nodes(count))
+            yield "nodes", rows
+    else:
+        grown: list[Figures] = []
+        for row in memory_growth(bench.databases, given.artifacts):
+            grown.append(row)
+            yield "memory", grown
+
+
+def save(results: Path, name: str, figures: Any) -> None:
+    """Merge figures into the results, with the machine at that time; parts that did not run keep theirs."""
+    content: Figures = json.loads(results.read_text("utf-8")) if results.exists() else {}
+    content[name] = figures
+    content.setdefault("machines", {})[name] = machine()
+    content.pop("machine", None)
     content["aims"] = aims(content)
-    RESULTS.write_text(json.dumps(content, indent=2) + "\n", "utf-8")
-    print(json.dumps(content, indent=2))
+    results.write_text(json.dumps(content, indent=2) + "\n", "utf-8")
+    print(f"saved: {name}", file=sys.stderr)
 
 
 class Bench:
@@ -119,10 +144,10 @@ class Bench:
             on_postgres = self.copied(place)
             opened["postgres"] = stack.enter_context(on_postgres.serving())
             clients = {name: Client(Web(each.port), OLD) for name, each in opened.items()}
-            for name, each in opened.items():
-                settle(clients[name], each)
-            limits = dict.fromkeys(clients, 1_000)
             figures: Figures = {}
+            for name, each in opened.items():
+                figures[f"first discover, {name}"] = {"seconds": settle(clients[name], each)}
+            limits = dict.fromkeys(clients, 1_000)
             if with_peer:
                 address = self.databases.create_empty()
                 place_of_peer = self.new_folder("peer")
@@ -222,18 +247,21 @@ def in_turn(kind: str, steps: Mapping[str, Step], rounds: int, limits: Mapping[s
     return {f"{kind}, {name}": latency(each) for name, each in taken.items()}
 
 
-def settle(one: Client, node: Listener) -> None:
-    """Let a gateway do what it does once: list its tools, index their words and vectors."""
+def settle(one: Client, node: Listener) -> float:
+    """Let a gateway index its tools, which it does once; return the seconds of the first search."""
     one.request("tools/list")
+    start = time.perf_counter()
     try:
-        discovery(one)()
+        discovery(one)
     except ConnectionError as error:
         raise ConnectionError(f"{error}: {''.join(node.said[-5:])}") from None
+    first = time.perf_counter() - start
     while True:
+        discovery(one)()
         before = processor_ms([node.pid])
         time.sleep(0.5)
-        if processor_ms([node.pid]) - before < 20:
-            return
+        if processor_ms([node.pid]) - before < 50:
+            return round(first, 2)
 
 
 def together(port: int, make: Callable[[Client], Step], nodes: list[int]) -> Figures:

@@ -1,6 +1,7 @@
 """Fills stores for many projects by SQL: rows that the store made itself, copied to other projects."""
 
 import time
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -78,14 +79,13 @@ def spread_over_projects(database: Path, count: int, projects: int) -> None:
     connection.close()
 
 
-def memory_growth(databases: Databases, most: int) -> list[dict[str, Any]]:
+def memory_growth(databases: Databases, most: int) -> Generator[dict[str, Any]]:
     """Time searches of one project's memory, while the memory of all projects grows tenfold at a time."""
     address = databases.create_empty()
     store = open_store(address)
     embedder = open_engine("static").embedder()
     memory = SqlMemory(store.database)
     home = _remember(memory, embedder)
-    rows: list[dict[str, Any]] = []
     with psycopg.connect(address, autocommit=True) as owner:
         owner.execute("set search_path = remit, public")
         owner.execute("set session_replication_role = replica")  # the copies are indexed already
@@ -100,12 +100,11 @@ def memory_growth(databases: Databases, most: int) -> list[dict[str, Any]]:
                 projects += 1
             owner.execute("vacuum analyze")
             filled = time.perf_counter() - start
-            rows.append({"artifacts": wanted, "projects": projects, "fill_s": round(filled, 1)})
-            rows[-1] |= _searched(memory, home, embedder)
+            row: dict[str, Any] = {"artifacts": wanted, "projects": projects, "fill_s": round(filled, 1)}
+            yield row | _searched(memory, home, embedder)
             wanted *= 10
     store.close()
     databases.drop(address)
-    return rows
 
 
 def _remember(memory: SqlMemory, embedder: Embedder) -> Home:

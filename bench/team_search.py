@@ -119,7 +119,9 @@ def filled(tools: Sequence[GivenTool], provider: str, make: Place) -> Generator[
         for at, tool in enumerate(tools)
     ]
     with database.transaction():
-        ids = [database.rows("add_document", **row)[0][0] for row in rows]
+        database.run("add_documents", documents=json.dumps(rows))
+    known = dict(database.rows("known_documents", digests=json.dumps([row["digest"] for row in rows])))
+    ids = [known[row["digest"]] for row in rows]
     run_sql(
         store,
         "insert into tools "
@@ -166,7 +168,7 @@ def timed_tools(data: Path, size: int, places: dict[str, Place]) -> dict[str, An
                 in_sql = latency(asked(searcher, queries)["ms"])
                 start = time.perf_counter()
                 engine, embedder = open_engine(provider), searcher.embedder
-                entries = store.documents.entries(engine.model)
+                entries = store.documents.entries(HERE, engine.model)
                 read = time.perf_counter() - start
                 searcher.index = engine.in_memory(
                     entries, WORDS_ALONE if embedder is None else embedder.fusion

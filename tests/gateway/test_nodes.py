@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
-from remit.errors import UpstreamError
+from remit.errors import StoreTooNewError, UpstreamError
 from remit.gateway.ports import EndpointChange
 from remit.upstream.ports import ServerLists
 from support.builders import servers
@@ -134,6 +134,24 @@ async def test_a_node_that_lost_its_listening_connection_follows_again(
                 registry.trust.grant(registry.trust.servers(at, ["till"]), at)
             await announced(changes)
         assert told(await call(served, "till__open")) == "till did open"
+
+
+async def test_a_node_goes_on_with_what_it_knows_after_a_newer_version_migrated_the_store(
+    sandbox: Sandbox, shop: Path, links: FakeLinks, address: str
+) -> None:
+    async with endpoint(sandbox, links, shop) as served:
+        assert await names(served) == ["git__push", "git__status"]
+        newer = "insert into remit.schema_version select max(number) + 1 from remit.schema_version"
+        query(address, f"{newer}; select 1")
+        assert told(await call(served, "git__status")) == "git did status"
+        query(
+            address,
+            "select pg_terminate_backend(pid) from pg_stat_activity "
+            "where datname = current_database() and pid <> pg_backend_pid()",
+        )
+        with pytest.raises(StoreTooNewError):
+            sandbox.registry()
+        assert told(await call(served, "git__status")) == "git did status"
 
 
 def listening(address: str) -> list[Any]:

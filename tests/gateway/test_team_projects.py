@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from remit.bootstrap import open_teams
+from remit.bootstrap import open_team_admin, open_teams
 from remit.cli.options import FAILURE
 from remit.decision.projects import DEFAULT_FLAGS, TEAM, Project, team_workspace
 from remit.decision.scopes import Scope, in_scope
@@ -91,7 +91,7 @@ async def test_servers_and_rules_that_an_administrator_changes_reach_gateways_by
         assert await names(served) == ["till__open"]
         assert "till__refund" in told(await call(served, "till__refund"))
         async with served.changes() as changes:
-            with closing(open_teams(address)) as teams:
+            with closing(open_team_admin(address)) as teams:
                 teams.put_server("wiki", '{"command": "wiki"}', teams.find("payments"), 2)
             with anyio.fail_after(SECONDS):
                 while "wiki__read" not in await names(served):

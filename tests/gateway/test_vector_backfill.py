@@ -16,6 +16,7 @@ from support.embedding_service import (
     threads,
     wait_for_threads,
 )
+from support.postgres import Databases, needs_postgres, open_everywhere
 from support.sandbox import Sandbox
 
 THREAD = "remit-embeddings"
@@ -29,9 +30,13 @@ def service() -> Generator[EmbeddingService]:
 
 @pytest.fixture
 def here(sandbox: Sandbox, service: EmbeddingService) -> Context:
+    return scanned(sandbox, service, 130)
+
+
+def scanned(sandbox: Sandbox, service: EmbeddingService, count: int) -> Context:
     sandbox.variables |= service.variables
     project = sandbox.project("shop")
-    for at in range(130):
+    for at in range(count):
         sandbox.write(project / ".claude/commands" / f"c{at}.md", f"---\ndescription: Capture {at}\n---\n")
     with sandbox.registry() as registry:
         context = registry.at(str(project))
@@ -109,6 +114,41 @@ def test_after_a_failure_nothing_is_tried_for_a_minute_and_the_same_is_logged_on
         "new tools are found by words alone: the disk is full"
     ]
     backfill.stop()
+
+
+@needs_postgres
+def test_of_two_nodes_one_embeds_each_tool_and_the_other_looks_again_without_repeating_it(
+    sandbox: Sandbox, service: EmbeddingService, databases: Databases, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_everywhere(monkeypatch, databases.create())
+    context, now, opened = scanned(sandbox, service, 10), [10.0], list[float]()
+
+    def open_noted() -> Registry:
+        opened.append(now[0])
+        return sandbox.registry()
+
+    owner, other = VectorBackfill(sandbox.registry), VectorBackfill(open_noted, lambda: now[0])
+    owner.start(context)
+    assert service.asked.wait(PATIENCE)  # the answer is held
+    held = threads(THREAD)
+    for at in (10.0, 11.0, 15.0):
+        now[0] = at
+        other.start(context)
+        for thread in threads(THREAD):
+            if thread not in held:
+                thread.join(PATIENCE)
+    assert opened == [10.0, 15.0]  # after a pause, for the vectors of the owner
+    service.answer()
+    wait_for_threads(THREAD)
+    now[0] = 20.0
+    other.start(context)
+    wait_for_threads(THREAD)
+    searcher = other.take(context)
+    assert searcher is not None
+    assert searcher.missing == 0
+    assert len(service.requests) == 1
+    for each in (owner, other):
+        each.stop()
 
 
 def test_a_searcher_of_another_context_is_not_taken(

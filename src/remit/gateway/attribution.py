@@ -5,6 +5,7 @@ first, and nothing in the server's own words can hide it. The results of tools a
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Protocol, cast
 
 from remit.decision.tool_names import full_label
@@ -37,7 +38,7 @@ async def request_attributed(
         JsonRpcError: the upstream answers with an error.
         UpstreamError: it cannot be reached, or violates the protocol.
     """
-    server = one_line(full_label(upstream.label, upstream.plugin), _LONGEST_NAME)
+    server = _server_name(upstream.label, upstream.plugin)
     try:
         answer = await requester.request(upstream, method, params, AttributedCaller(caller, server))
     except JsonRpcError as error:
@@ -50,6 +51,11 @@ async def request_attributed(
     asked = as_object(answer.get("inputRequests"))
     named = {name: _named(question, server) for name, question in asked.items()}
     return {**answer, "inputRequests": named} if named else answer
+
+
+@lru_cache(maxsize=1_000)
+def _server_name(label: str, plugin: str | None) -> str:
+    return one_line(full_label(label, plugin), _LONGEST_NAME)
 
 
 class AttributedCaller:
@@ -85,6 +91,11 @@ class AttributedCaller:
     def may_approve(self) -> bool:
         """Whether the caller's person may approve calls."""
         return self._caller.may_approve
+
+    @property
+    def can_move(self) -> bool:
+        """Whether a load balancer repeats the caller's request."""
+        return self._caller.can_move
 
     @property
     def capabilities(self) -> Mapping[str, Any]:

@@ -5,13 +5,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
-from remit.decision.client_reports import stored_call_id
 from remit.decision.decide import UNKNOWN, Decision, Verdict
 from remit.decision.gates import Gate, NextStep
-from remit.decision.tool_names import REMIT, storable
-from remit.errors import NotSignedInError, StoreUnavailableError, UpstreamError
+from remit.decision.tool_names import REMIT
+from remit.errors import NotSignedInError, OwnedElsewhereError, StoreUnavailableError, UpstreamError
 from remit.gateway.attribution import request_attributed
-from remit.gateway.call_recorder import CallRecorder, CompletedCall
+from remit.gateway.call_recorder import CallRecorder, CompletedCall, call_id_of
 from remit.gateway.current_lists import CurrentLists
 from remit.gateway.desktop_notification import ApprovalNotifier
 from remit.gateway.endpoint_catalog import CallTarget, EndpointCatalog
@@ -24,15 +23,14 @@ from remit.gateway.requests.call_metrics import CallMetrics
 from remit.gateway.resource_routing import ResourceRouter
 from remit.gateway.results.large_results import LargeResults
 from remit.gateway.results.result_store import ResultStore
-from remit.policy.approval_service import Permit, principal_of
-from remit.policy.audit import AuditEntry, AuditOutcome
+from remit.policy.approval_service import Permit, caller_of
+from remit.policy.audit import AuditOutcome
 from remit.presentation import refusals
 from remit.presentation.approval_question import ask_user, can_elicit
 from remit.presentation.remit_tools import OwnTool
-from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
+from remit.protocol.json_rpc import Answer, ElsewhereError, ErrorCode, JsonRpcError, Params, as_object
 from remit.upstream.ports import RequestContext, UpstreamPool
 
-_LONGEST_NAME = 256
 _SEARCH = f"search for it with `{OwnTool.DISCOVER}`"
 _NO_APPROVALS = (
     "`{}` needs approval, and approvals cannot be checked now because Remit's store is down.\n"
@@ -42,7 +40,6 @@ _SPOOL_FULL = (
     "Remit's store has been down for so long that no more calls can be recorded, so none are made.\n"
     "Next step: ask the user to check Remit's database."
 )
-_CALL_ID = "claudecode/toolUseId"  # the client's hook reports the call under the same id
 
 
 class UnservedToolError(JsonRpcError):
@@ -73,14 +70,6 @@ READS_ONLY = Decision(
 OWN = Decision(verdict=Verdict.VISIBLE, gate=None, reason="Remit's own", unlock=None)
 
 
-class CallOrigin(NamedTuple):
-    """The endpoint, client and agent that calls are recorded for."""
-
-    endpoint: str
-    client: str
-    agent: str | None
-
-
 class CallHandler:
     """Handles the calls of one endpoint."""
 
@@ -96,7 +85,6 @@ class CallHandler:
         router: ResourceRouter,
         recorder: CallRecorder,
         results: ResultStore,
-        origin: CallOrigin,
         now: Callable[[], int],
         metrics: CallMetrics,
     ) -> None:
@@ -108,7 +96,6 @@ class CallHandler:
         self._refresher = refresher
         self._router = router
         self._recorder = recorder
-        self._origin = origin
         self._now = now
         self._metrics = metrics
         self._notifier = ApprovalNotifier()
@@ -149,7 +136,7 @@ class CallHandler:
         try:
             is_listed = await self._refresher.list_first(target.upstream, catalog, caller)
         except UpstreamError as error:
-            return _Relisted(catalog, target, (refusals.unreachable(error), _unreached(error)))
+            return _Relisted(catalog, target, self._unreachable(error, caller))
         if self._refresher.offers.lacks(target.upstream.key, caller.capabilities, target.own_name):
             return _Relisted(catalog, None)
         if not is_listed:
@@ -200,6 +187,11 @@ class CallHandler:
         if target.upstream is None:
             text = f"`{target.served}`: the entry of its server `{target.tool.server}` cannot be read now"
             return refusals.failure(text), AuditOutcome.UNREACHABLE
+        if target.upstream.lock is not None:
+            try:
+                await self._pool.claim(target.upstream)  # first: another gateway may need the approval
+            except OwnedElsewhereError as error:
+                return self._unreachable(error, caller)
         if decision.verdict is Verdict.ASK and not target.is_listed:  # nothing to show for approval
             unlisted = replace(decision, next_step=NextStep("list the tools, then call it again"))
             return self._refusal(target, unlisted), AuditOutcome.REFUSED
@@ -213,6 +205,13 @@ class CallHandler:
     def _refusal(self, target: CallTarget, decision: Decision) -> Answer:
         visible = self._lists.last.visible
         return refusals.refusal(target.served, decision, visible, beside=target.has_output_schema)
+
+    def _unreachable(self, error: UpstreamError, caller: RequestContext) -> _Refused:
+        """Answer that a server did not, unless another gateway is asked then."""
+        if isinstance(error, OwnedElsewhereError) and caller.can_move:
+            raise ElsewhereError.from_remit(error) from error
+        is_refused = isinstance(error, (NotSignedInError, OwnedElsewhereError))
+        return refusals.unreachable(error), AuditOutcome.REFUSED if is_refused else AuditOutcome.UNREACHABLE
 
     async def _unapproved(self, target: CallTarget, asked: Params, caller: RequestContext) -> _Refused | None:
         name, beside = target.served, target.has_output_schema
@@ -254,7 +253,7 @@ class CallHandler:
             outcome = AuditOutcome.ERROR
             raise
         except UpstreamError as error:
-            outcome, answer = _unreached(error), refusals.unreachable(error)
+            answer, outcome = self._unreachable(error, caller)
         finally:
             self._note(record, target.tool.name, target.decision, target, outcome, returned or answer)
         if outcome is AuditOutcome.DONE and catalog.advances(target.tool):
@@ -272,30 +271,19 @@ class CallHandler:
     ) -> None:
         seconds = time.perf_counter() - record.began
         self._metrics.count(outcome, decision.gate, seconds)
-        entry = AuditEntry(
-            called_at=record.at,
-            endpoint=self._origin.endpoint,
-            client=self._origin.client,
-            agent=self._origin.agent,
-            principal=record.caller.principal,
-            tool=storable(name)[:_LONGEST_NAME],
-            verdict=decision.verdict,
-            gate=decision.gate,
-            outcome=outcome,
-            duration_ms=round(seconds * 1000),
-            bytes_in=0,
-            bytes_out=0,
-        )
         # A model may have made up an unlisted name, so it counts only once a call has succeeded.
         known = target if target is not None and (target.is_listed or outcome is AuditOutcome.DONE) else None
         self._recorder.note(
             CompletedCall(
-                entry=entry,
+                called_at=record.at,
+                seconds=seconds,
+                name=name,
+                decision=decision,
+                outcome=outcome,
                 answered=None if known is None else known.tool.key,
                 session=record.caller.session,
-                call_id=_call_id(record.asked),
-                outcome=outcome,
-                asked=record.asked.get("arguments"),
+                principal=record.caller.principal,
+                asked=record.asked,
                 answer=answer,
             )
         )
@@ -320,13 +308,12 @@ class _Record(NamedTuple):
 
 def _permit(inventory: Inventory, target: CallTarget, asked: Params, principal: str | None) -> Permit:
     arguments = as_object(asked.get("arguments"))
-    whoever = principal_of(target.context)  # several agents may share a token
     return inventory.registry.approvals.permit(
         target.tool.name,
         arguments,
         target.context,
-        principal=whoever if principal is None else f"{whoever}, by `{principal}`",
-        call_id=_call_id(asked),
+        principal=caller_of(target.context, principal),
+        call_id=call_id_of(asked),
         row=target.tool.key,
     )
 
@@ -350,17 +337,7 @@ def _settle(
     )
 
 
-def _unreached(error: UpstreamError) -> AuditOutcome:
-    is_refused = isinstance(error, NotSignedInError)
-    return AuditOutcome.REFUSED if is_refused else AuditOutcome.UNREACHABLE
-
-
 def _outcome(answer: Answer) -> AuditOutcome:
     if answer.get("resultType") == "input_required":
         return AuditOutcome.ASKS_BACK
     return AuditOutcome.FAILED if answer.get("isError") else AuditOutcome.DONE
-
-
-def _call_id(asked: Params) -> str | None:
-    found = as_object(asked.get("_meta")).get(_CALL_ID)
-    return stored_call_id(found) if isinstance(found, str) else None

@@ -13,13 +13,16 @@ from typing import NamedTuple
 import anyio
 
 from remit.catalog.contexts import DEFAULT_CLIENT
-from remit.decision.client_reports import CallOutcome
+from remit.decision.client_reports import CallOutcome, stored_call_id
+from remit.decision.decide import Decision
 from remit.decision.declarations import Key
+from remit.decision.tool_names import storable
 from remit.errors import StoreUnavailableError
 from remit.gateway.call_spool import CallSpool
 from remit.gateway.inventory import Inventory
 from remit.gateway.registry_worker import RegistryWorker
 from remit.policy.audit import AuditEntry, AuditOutcome, estimated_size
+from remit.protocol.json_rpc import Answer, Params, as_object
 from remit.usage.call_batch import CallBatch
 
 _PAUSE = 0.2  # seconds to collect calls for a batch
@@ -27,27 +30,46 @@ _RETRY = 1.0  # seconds between two attempts to deliver what the spool holds
 _ENOUGH = 64  # calls that fill a batch
 _MOST_SESSIONS = 1_000
 _USED = (AuditOutcome.DONE, AuditOutcome.FAILED, AuditOutcome.ERROR)
+_LONGEST_NAME = 256
+_CALL_ID = "claudecode/toolUseId"  # the client's hook reports the call under the same id
 _log = logging.getLogger("remit.gateway")
 
 
-class CompletedCall(NamedTuple):
-    """A call and its outcome."""
+class CallOrigin(NamedTuple):
+    """The endpoint, client and agent that calls are recorded for."""
 
-    entry: AuditEntry
+    endpoint: str
+    client: str
+    agent: str | None
+
+
+class CompletedCall(NamedTuple):
+    """A call and its outcome; what is stored of it is worked out later, off the caller's path."""
+
+    called_at: int
+    seconds: float
+    name: str  # canonical, or as the model wrote it
+    decision: Decision
+    outcome: AuditOutcome
     answered: Key | None  # the tool whose server may have answered; None: nothing to count
     session: str
-    call_id: str | None
-    outcome: AuditOutcome
-    asked: object  # `asked` and `answer` are only measured
-    answer: object
+    principal: str | None
+    asked: Params  # `asked` and `answer` are only measured
+    answer: Answer | None
+
+    @property
+    def milliseconds(self) -> int:
+        """How long it took."""
+        return round(self.seconds * 1000)
 
 
 class CallRecorder:
     """Collects completed calls and stores them in batches, without delaying answers."""
 
-    def __init__(self, worker: RegistryWorker[Inventory], spool: CallSpool) -> None:
+    def __init__(self, worker: RegistryWorker[Inventory], spool: CallSpool, origin: CallOrigin) -> None:
         self._worker = worker
         self._spool = spool
+        self._origin = origin
         self._is_behind = len(spool) > 0
         self._waiting: list[CompletedCall] = []
         self._has_calls = anyio.Event()
@@ -63,8 +85,9 @@ class CallRecorder:
     def note(self, done: CompletedCall) -> None:
         """Queue a completed call for storage."""
         self._waiting.append(done)
-        self._has_calls.set()
-        if len(self._waiting) >= _ENOUGH:
+        if len(self._waiting) == 1:
+            self._has_calls.set()
+        elif len(self._waiting) == _ENOUGH:
             self._is_enough.set()
 
     async def run(self) -> None:
@@ -124,19 +147,31 @@ class CallRecorder:
             for each in done
             if each.answered is not None and each.outcome in _USED
         ]
-        entries = [
-            each.entry._replace(bytes_in=estimated_size(each.asked), bytes_out=estimated_size(each.answer))
-            for each in done
-        ]
+        entries = [self._entry(each) for each in done]
         client = context.client or DEFAULT_CLIENT
-        return CallBatch(
-            os.urandom(8).hex(), done[-1].entry.called_at, client, context.workspace, used, entries
+        return CallBatch(os.urandom(8).hex(), done[-1].called_at, client, context.workspace, used, entries)
+
+    def _entry(self, done: CompletedCall) -> AuditEntry:
+        return AuditEntry(
+            called_at=done.called_at,
+            endpoint=self._origin.endpoint,
+            client=self._origin.client,
+            agent=self._origin.agent,
+            principal=done.principal,
+            tool=storable(done.name)[:_LONGEST_NAME],
+            verdict=done.decision.verdict,
+            gate=done.decision.gate,
+            outcome=done.outcome,
+            duration_ms=done.milliseconds,
+            bytes_in=estimated_size(done.asked.get("arguments")),
+            bytes_out=estimated_size(done.answer),
         )
 
     def _use(self, done: CompletedCall) -> CallOutcome:
         # The client's hook may report the same call under a different session id.
-        session = None if done.call_id is not None else self._session(done.session)
-        return CallOutcome(session, done.call_id, done.outcome is AuditOutcome.DONE, done.entry.duration_ms)
+        call_id = call_id_of(done.asked)
+        session = None if call_id is not None else self._session(done.session)
+        return CallOutcome(session, call_id, done.outcome is AuditOutcome.DONE, done.milliseconds)
 
     def _session(self, session: str) -> str:
         """Return a digest of a session id: the id itself would let others resume the session."""
@@ -146,3 +181,9 @@ class CallRecorder:
             mark = sha256(f"{self._run} {session}".encode("utf-8", "replace"))
             self._sessions[session] = mark.hexdigest()[:16]
         return self._sessions[session]
+
+
+def call_id_of(asked: Params) -> str | None:
+    """Return the client's own id of a call."""
+    found = as_object(asked.get("_meta")).get(_CALL_ID)
+    return stored_call_id(found) if isinstance(found, str) else None

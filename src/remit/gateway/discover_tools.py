@@ -1,5 +1,6 @@
 """Answers `discover_tools` with an in-memory search."""
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from remit.gateway.endpoint_catalog import EndpointCatalog
 from remit.gateway.published_lists import PublishedLists
 from remit.gateway.registry_worker import RegistryWorker
 from remit.gateway.remit_tool_calls import BadArgumentsError, answer, text_of
+from remit.gateway.searcher_builder import SearcherBuilder
 from remit.gateway.vector_backfill import VectorBackfill
 from remit.presentation.discovery_text import TOKEN_BUDGET, present
 from remit.presentation.invocations import Invocations
@@ -23,7 +25,18 @@ from remit.protocol.json_rpc import Answer
 from remit.registry import Registry
 from remit.search.ranking import SearchResults
 from remit.search.search_service import BY_WORDS_ALONE, Searcher
+from remit.search.unindexed_search import unindexed_searcher
 from remit.settings import DEFAULT_LIMIT, MAX_LIMIT
+
+AT_ONCE = 2_000  # names; a search waits for the index of as many, which takes less than a second
+PATIENCE = 1.0  # seconds that the first search of more tools waits for their index
+
+
+class _Asked(NamedTuple):
+    """What a search is limited to."""
+
+    scope: Scope | None
+    include_hidden: bool
 
 
 class _Base(NamedTuple):
@@ -32,6 +45,14 @@ class _Base(NamedTuple):
     catalog: EndpointCatalog
     context: Context
     searcher: Searcher
+
+
+class _Awaited(NamedTuple):
+    """A catalog that is being indexed in the background."""
+
+    catalog: EndpointCatalog
+    context: Context
+    until: float  # searches wait for it so long
 
 
 class _View(NamedTuple):
@@ -46,11 +67,17 @@ class ToolDiscovery:
     """Searches everything that the model behind an endpoint can use, served or not.
 
     Building an index may take long. It uses a registry of its own, so the endpoint's registry is never
-    blocked. Vectors are made in the background; until they are there, tools are found by words.
+    blocked. The index of many tools, and vectors, are made in the background; until they are there, tools are
+    found by words, or by the index of the catalog before.
     """
 
-    def __init__(self, open: Callable[[], Registry]) -> None:
+    def __init__(
+        self, open: Callable[[], Registry], *, at_once: int = AT_ONCE, patience: float = PATIENCE
+    ) -> None:
         self._open = open
+        self._at_once, self._patience = at_once, patience
+        self._builder = SearcherBuilder(open)
+        self._awaited: _Awaited | None = None
         self._backfill = VectorBackfill(open)
         self._base: _Base | None = None
         self._view: _View | None = None
@@ -63,6 +90,7 @@ class ToolDiscovery:
             await anyio.to_thread.run_sync(self._stop)
 
     def _stop(self) -> None:
+        self._builder.stop()
         self._backfill.stop()
         if self._base is not None and self._base.searcher.embedder is not None:
             self._base.searcher.embedder.close()
@@ -81,12 +109,11 @@ class ToolDiscovery:
             raise BadArgumentsError(f"`limit` must be a number from 1 to {MAX_LIMIT}")
         if scope is not None and scope not in list(Scope):
             raise BadArgumentsError(f"`scope` must be one of {', '.join(Scope)}")
-        view = self._view_of(lists)
+        query = text_of(arguments, "query")
+        asked = _Asked(None if scope is None else Scope(scope), arguments.get("include_hidden") is True)
+        view = self._view_of(lists) or _unindexed(lists, query, asked)
         found = view.searcher.search(
-            text_of(arguments, "query"),
-            scope=None if scope is None else Scope(scope),
-            limit=limit,
-            include_hidden=arguments.get("include_hidden") is True,
+            query, scope=asked.scope, limit=limit, include_hidden=asked.include_hidden
         )
         found = self._with_cause_once(found)
         catalog, definitions, budget = lists.catalog, None, TOKEN_BUDGET
@@ -118,9 +145,11 @@ class ToolDiscovery:
         self._reported.add(cause)
         return found if found.is_failure else replace(found, note=f"{short}: {failed}")
 
-    def _view_of(self, lists: PublishedLists) -> "_View":
-        """Return the index of a catalog, narrowed to the current decisions."""
+    def _view_of(self, lists: PublishedLists) -> _View | None:
+        """Return the index of a catalog, narrowed to the current decisions; None if there is none yet."""
         base = self._searcher_of(lists.catalog)
+        if base is None:
+            return None
         if self._view is None or self._view.lists is not lists:
             if self._view is not None:
                 self._view.searcher.close()
@@ -129,20 +158,41 @@ class ToolDiscovery:
             self._view = _View(lists, narrowed, lists.invocations(listed))
         return self._view
 
-    def _searcher_of(self, catalog: EndpointCatalog) -> Searcher:
-        """Return the index of a catalog, with the vectors made so far."""
+    def _searcher_of(self, catalog: EndpointCatalog) -> Searcher | None:
+        """Return the index of a catalog, with the vectors made so far; None if there is none yet."""
         base = self._base
         if base is None or base.catalog is not catalog:
-            try:
-                base = self._adopt(self._base_of(catalog))
-            except StoreUnavailableError:
-                if base is None:
-                    raise
+            base = self._indexed(catalog)
         elif (newer := self._backfill.take(base.context)) is not None:
             base = self._adopt(base._replace(searcher=newer))
+        if base is None:
+            return None
         if base.searcher.missing:
             self._backfill.start(base.context)
         return base.searcher
+
+    def _indexed(self, catalog: EndpointCatalog) -> _Base | None:
+        """Index a new catalog, a large one in the background; until that is done, return the one before."""
+        if len(catalog.rows) > self._at_once:
+            return self._indexed_behind(catalog)
+        try:
+            return self._adopt(self._base_of(catalog))
+        except StoreUnavailableError:
+            if self._base is None:
+                raise
+            return self._base
+
+    def _indexed_behind(self, catalog: EndpointCatalog) -> _Base | None:
+        awaited = self._awaited
+        if awaited is None or awaited.catalog is not catalog:
+            context = replace(catalog.context, snapshot=Snapshot())
+            awaited = self._awaited = _Awaited(catalog, context, time.monotonic() + self._patience)
+        self._builder.start(awaited.context)
+        searcher = self._builder.take(awaited.context, max(0.0, awaited.until - time.monotonic()))
+        if searcher is None:
+            return self._base
+        self._awaited = None
+        return self._adopt(_Base(catalog, awaited.context, searcher))
 
     def _base_of(self, catalog: EndpointCatalog) -> _Base:
         context = replace(catalog.context, snapshot=Snapshot())
@@ -154,6 +204,18 @@ class ToolDiscovery:
             base.searcher.embedder = self._base.searcher.embedder  # it keeps the vectors of queries
         self._base, self._view = base, None
         return base
+
+
+def _unindexed(lists: PublishedLists, query: str, asked: _Asked) -> _View:
+    """Search a catalog without its index."""
+    catalog = lists.catalog
+    listed = [
+        item
+        for item in lists.findable(tool for tools in catalog.rows.values() for tool in tools)
+        if (asked.include_hidden or item.decision.is_available) and asked.scope in (None, item.tool.scope)
+    ]
+    searcher = unindexed_searcher(query, listed, lambda tool: catalog.definitions.get(tool.key))
+    return _View(lists, searcher, lists.invocations(searcher.listed))
 
 
 def _served(found: SearchResults, catalog: EndpointCatalog) -> SearchResults:

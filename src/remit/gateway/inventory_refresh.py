@@ -8,7 +8,13 @@ import anyio.abc
 
 from remit.decision.declarations import Key
 from remit.decision.tool_names import REMIT
-from remit.errors import NotSignedInError, RemitError, StoreUnavailableError, UpstreamError
+from remit.errors import (
+    NotSignedInError,
+    OwnedElsewhereError,
+    RemitError,
+    StoreUnavailableError,
+    UpstreamError,
+)
 from remit.gateway.change_tracker import ChangeSignal
 from remit.gateway.endpoint_catalog import EndpointCatalog
 from remit.gateway.inventory import Inventory
@@ -196,6 +202,9 @@ class InventoryRefresher:
             else:
                 found = await source.list_all(upstream, parts=PARTS)
             offer = await self._keeper.read(self.offers.combined(key, found), upstream)
+        except OwnedElsewhereError:  # its owner lists it for all
+            self._signal.set()
+            return
         except UpstreamError as error:
             self._warn(key, upstream, error)
             offer = Offer(failure=Failure(reason=str(error), hint=error.hint))

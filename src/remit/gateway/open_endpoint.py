@@ -13,8 +13,8 @@ from anyio import to_thread
 
 from remit.configuration.config_model import Strategy
 from remit.decision.context import Context
-from remit.gateway.call_handler import CallHandler, CallOrigin
-from remit.gateway.call_recorder import CallRecorder
+from remit.gateway.call_handler import CallHandler
+from remit.gateway.call_recorder import CallOrigin, CallRecorder
 from remit.gateway.call_spool import CallSpool
 from remit.gateway.change_feed import ChangeFeed
 from remit.gateway.change_tracker import ChangeSignal
@@ -97,7 +97,8 @@ async def _live(
     first, warning = await worker.run(Inventory.lists), await worker.run(_warning)
     await worker.run(_log_problems)
     spool = CallSpool(resources.data_directory)
-    recorder, router, signal = CallRecorder(worker, spool), ResourceRouter(pool), ChangeSignal()
+    recorder = CallRecorder(worker, spool, origin)
+    router, signal = ResourceRouter(pool), ChangeSignal()
     discovery = ToolDiscovery(resources.open_registry)
     results = ResultStore(resources.data_directory, resources.now)
     await to_thread.run_sync(results.sweep)
@@ -118,7 +119,6 @@ async def _live(
                 router=router,
                 recorder=recorder,
                 results=results,
-                origin=origin,
                 now=resources.now,
                 metrics=resources.metrics,
             )

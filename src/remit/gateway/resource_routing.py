@@ -8,14 +8,14 @@ from typing import cast
 import anyio
 
 from remit.decision.declarations import Key
-from remit.errors import UpstreamError
+from remit.errors import OwnedElsewhereError, UpstreamError
 from remit.gateway.attribution import request_attributed
 from remit.gateway.published_lists import PublishedLists
 from remit.presentation.app_metadata import SCHEME as UI
 from remit.presentation.app_metadata import readdressed
 from remit.presentation.resource_addresses import fit
 from remit.presentation.strategies import ROOM, ToolGroup, definitions_of
-from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
+from remit.protocol.json_rpc import Answer, ElsewhereError, ErrorCode, JsonRpcError, Params, as_object
 from remit.upstream.ports import Health, RequestContext, UpstreamPool
 
 _MOST_LINKED = 1_000
@@ -145,7 +145,8 @@ class ResourceRouter:
         try:
             return await request_attributed(self._pool, lists.catalog.upstreams[key], method, asked, caller)
         except UpstreamError as error:
-            raise JsonRpcError.from_remit(error) from error
+            is_elsewhere = isinstance(error, OwnedElsewhereError) and caller.can_move
+            raise (ElsewhereError if is_elsewhere else JsonRpcError).from_remit(error) from error
 
 
 def _prompt(name: object, lists: PublishedLists) -> tuple[Key, str]:

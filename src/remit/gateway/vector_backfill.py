@@ -34,6 +34,7 @@ class VectorBackfill:
         self._context: Context | None = None
         self._searcher: Searcher | None = None
         self._failed_at: float | None = None
+        self._next_at = 0.0  # when to look again for what another node embeds
         self.failure: Exception | None = None  # of the last run
 
     def start(self, context: Context) -> None:
@@ -42,6 +43,8 @@ class VectorBackfill:
             if self._cancellation.is_set or (self._thread is not None and self._thread.is_alive()):
                 return
             if self._failed_at is not None and self._now() < self._failed_at + _RETRY:
+                return
+            if self._now() < self._next_at:
                 return
             self._context, self._searcher = context, None
             self._thread = Thread(target=self._run, args=(context,), name="remit-embeddings", daemon=True)
@@ -79,7 +82,8 @@ class VectorBackfill:
                 self._publish(registry, context)
                 refreshed = self._now()
 
-        registry.index(context, refresh, cancellation=self._cancellation)
+        if not registry.index(context, refresh, cancellation=self._cancellation):
+            self._next_at = self._now() + _REFRESH
         if not self._cancellation.is_set:
             self._publish(registry, context)
 

@@ -182,7 +182,8 @@ class SearchService:
             if embedder is not None:
                 embedder.embed_tools([])  # loads numpy, which speeds up queries
             index = self._engine.in_memory(
-                self._documents.entries(model), WORDS_ALONE if embedder is None else embedder.fusion
+                self._documents.entries(workspace, model),
+                WORDS_ALONE if embedder is None else embedder.fusion,
             )
         else:
             index = self._documents.index(workspace, model)
@@ -200,6 +201,7 @@ class SearchService:
             EmbeddingError: embedding failed.
         """
         self._documents.read(workspace)
+        self._documents.add_words()
         model = self._engine.model
         if model is None:
             return 0
@@ -217,8 +219,8 @@ class SearchService:
     ) -> int:
         """Embed documents in batches, and return how many were embedded.
 
-        Each batch is stored at once, so nothing is embedded again after an interruption. With `seconds`, no
-        batch is started later than that.
+        Each batch is stored at once, so nothing is embedded again after an interruption. What another node
+        embeds is left to it. With `seconds`, no batch is started later than that.
         """
         if not missing:
             return 0
@@ -226,18 +228,25 @@ class SearchService:
         size = BATCH if seconds is None else _SMALL_BATCH
         embedder, stop, done = self._engine.embedder(), cancellation or Cancellation(), 0
         with stop.interrupting(embedder.close):
-            while done < len(missing) and not stop.is_set and time.monotonic() < deadline:
-                on_progress(done, len(missing))
-                batch = dict(islice(missing.items(), done, done + size))
+            for at in range(0, len(missing), size):
+                if stop.is_set or time.monotonic() >= deadline:
+                    break
+                on_progress(at, len(missing))
+                batch = dict(islice(missing.items(), at, at + size))
                 try:
-                    vectors = embedder.embed_tools(list(batch.values()))
+                    with self._documents.claimed(model, batch) as own:
+                        done += self._add_vectors(model, own, embedder)
                 except EmbeddingError:
                     if stop.is_set:
                         break
                     raise
-                self._documents.add_vectors(model, dict(zip(batch, vectors, strict=True)))
-                done += len(batch)
         return done
+
+    def _add_vectors(self, model: str, documents: Mapping[int, Document], embedder: Embedder) -> int:
+        if documents:
+            vectors = embedder.embed_tools(list(documents.values()))
+            self._documents.add_vectors(model, dict(zip(documents, vectors, strict=True)))
+        return len(documents)
 
     def _embedder(self, *, in_memory: bool) -> tuple[Embedder | None, str | None]:
         """Open the embedder, or return why there is none."""

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Awaitable, Callable
 
 import anyio
+import pytest
 
 from remit.configuration.access_model import AccessRule, IdentityProvider
 from remit.decision.roles import Role
@@ -11,6 +12,7 @@ from remit.errors import StoreError
 from remit.gateway.access.access_settings import AccessSettings, with_projects
 from remit.gateway.access.authenticator import Authenticator, Refused, describe_callers
 from remit.gateway.access.principals import Principal
+from remit.gateway.access.token_grants import Grant, digest
 
 ISSUER = IdentityProvider("https://login.example.com", ("remit",))
 
@@ -67,3 +69,64 @@ def test_while_the_store_hangs_requests_are_answered_by_the_last_rules() -> None
         is_over.set()
 
     run(work, read, lambda: now[0])
+
+
+class ChangingTokens:
+    """One token, which is revoked elsewhere; the first read after that begins too early to notice."""
+
+    def __init__(self, *, hangs: bool = False) -> None:
+        self.known = [Grant(name="ci", digest=digest("token_of_ci"))]
+        self.is_revoked, self.reads, self.hangs = False, 0, hangs
+        self.has_begun, self.goes_on = threading.Event(), threading.Event()
+
+    def newer(self) -> Callable[[], object] | None:
+        return self._read if self.is_revoked and self.known else None
+
+    def _read(self) -> None:
+        self.reads += 1
+        self.has_begun.set()
+        if self.hangs:
+            self.goes_on.wait()
+        elif self.reads > 1:
+            self.known = []
+
+
+def identify_by(tokens: ChangingTokens, work: Callable[[Authenticator], Awaitable[None]]) -> None:
+    async def main() -> None:
+        async with anyio.create_task_group() as tasks:
+            await work(
+                Authenticator(
+                    lambda: tokens.known, AccessSettings, tasks, is_private=True, newer=tokens.newer
+                )
+            )
+
+    anyio.run(main)
+
+
+def test_the_first_request_after_a_revocation_is_refused() -> None:
+    tokens = ChangingTokens()
+
+    async def work(authenticator: Authenticator) -> None:
+        assert isinstance(await authenticator.identify("Bearer token_of_ci", is_needed=True), Principal)
+        assert tokens.reads == 0
+        tokens.is_revoked = True
+        assert isinstance(await authenticator.identify("Bearer token_of_ci", is_needed=True), Refused)
+        assert isinstance(await authenticator.identify("Bearer token_of_ci", is_needed=True), Refused)
+        assert tokens.reads == 2
+
+    identify_by(tokens, work)
+
+
+def test_while_the_database_hangs_requests_wait_for_the_tokens_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("remit.gateway.access.shared_read.PATIENCE", 0.01)
+    tokens = ChangingTokens(hangs=True)
+
+    async def work(authenticator: Authenticator) -> None:
+        tokens.is_revoked = True
+        for _ in range(3):
+            assert isinstance(await authenticator.identify("Bearer token_of_ci", is_needed=True), Principal)
+        tokens.has_begun.wait()
+        assert tokens.reads == 1
+        tokens.goes_on.set()
+
+    identify_by(tokens, work)

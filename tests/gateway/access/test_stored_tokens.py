@@ -1,6 +1,7 @@
 """Tokens in the store that several nodes share."""
 
 import time
+from collections.abc import Callable
 from threading import Event
 from typing import Any
 
@@ -25,8 +26,9 @@ def address(databases: Databases) -> str:
 
 def opened(address: str) -> StoredTokens:
     from remit.store.postgres.gateway_tokens import SqlTokens
+    from remit.store.postgres.role_grants import ADMIN
 
-    return StoredTokens(SqlTokens(address))
+    return StoredTokens(SqlTokens(address, role=ADMIN))
 
 
 def test_a_token_of_one_node_counts_at_another_until_it_is_revoked(
@@ -47,6 +49,19 @@ def test_a_token_of_one_node_counts_at_another_until_it_is_revoked(
     while find_grant(token, two.grants()) is not None:
         assert time.monotonic() < until
     assert not one.revoke("ci")
+    one.close()
+    two.close()
+
+
+def test_a_node_reads_changed_tokens_before_a_request_needs_them(address: str) -> None:
+    one, two = opened(address), opened(address)
+    two.follow()
+    assert two.grants() == []
+    one.add("ci", projects=[], agents=[], at=1)
+    until = time.monotonic() + 60
+    while not (two._known or (0, []))[1]:  # pyright: ignore[reportPrivateUsage] - to ask would make it read
+        assert time.monotonic() < until
+    assert [each.name for each in two.grants()] == ["ci"]
     one.close()
     two.close()
 
@@ -93,7 +108,7 @@ class HangingRows:
 
     def close(self) -> None: ...
 
-    def follow(self) -> None: ...
+    def follow(self, tell: Callable[[], object]) -> None: ...
 
     def revision(self) -> int:
         return self.reads
@@ -125,3 +140,34 @@ def test_a_database_that_hangs_holds_up_no_request() -> None:
     rows.goes_on.set()
     while tokens.grants() is before:
         pass
+
+
+class ChangedRows(HangingRows):
+    """Tokens that change whenever a test says so; no read hangs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.number = 1
+        self.goes_on.set()
+
+    def revision(self) -> int:
+        return self.number
+
+    def known_revision(self) -> int | None:
+        return self.number
+
+
+def test_a_request_can_wait_for_tokens_that_have_changed() -> None:
+    rows = ChangedRows()
+    tokens = StoredTokens(rows)
+    assert tokens.newer() is None  # the first read waits anyway
+    assert [grant.name for grant in tokens.grants()] == ["token 1"]
+    assert tokens.newer() is None
+    rows.number = 2
+    read = tokens.newer()
+    assert read is not None
+    read()
+    assert tokens.newer() is None
+    assert [grant.name for grant in tokens.grants()] == ["token 2"]
+    read()  # for a request that another one went ahead of
+    assert rows.reads == 2

@@ -1,7 +1,7 @@
 """Sessions of older clients that move between gateways on one PostgreSQL."""
 
 import re
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, closing
 from typing import Any, NamedTuple
 
@@ -12,19 +12,13 @@ import pytest
 from remit.gateway.access.token_grants import Grant, digest
 from remit.gateway.transports.session_seal import LIFETIME, LONGEST, ROTATION, SessionSeal
 from support.http_gateway import ACCEPT, BLOG, Gateway, gateway
-from support.postgres import Databases, needs_postgres, postgres_databases
+from support.postgres import Databases, needs_postgres
 from support.stub_endpoint import StubEndpoint
 
 pytestmark = [pytest.mark.anyio, needs_postgres]
 ADA = "Bearer token_of_ada"
 GRANTS = [Grant(name=name, digest=digest(f"token_of_{name}")) for name in ("ada", "eve")]
 CAPABILITIES = {"elicitation": {}, "roots": {"listChanged": True}, "sampling": {}}
-
-
-@pytest.fixture(scope="module")
-def databases() -> Generator[Databases]:
-    with postgres_databases() as made:
-        yield made
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Checks access tokens of an identity provider: signature, issuer, audience and time."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
 import jwt
@@ -20,11 +21,13 @@ _TYPES = ("jwt", "at+jwt", "application/at+jwt")
 _REQUIRED = ("exp", "iss", "aud")
 
 
-class Claims(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Claims:
     """What a checked access token says."""
 
     name: str
     groups: tuple[str, ...]
+    valid_until: float = field(default=0.0, compare=False)  # Unix seconds
 
 
 class InvalidToken(NamedTuple):
@@ -78,7 +81,7 @@ def _claims(token: str, key: Key, algorithm: str, identity: IdentityProvider) ->
     name = found.get(identity.name_claim)
     if not isinstance(name, str) or not name or len(name) > _LONGEST_NAME or not name.isprintable():
         return InvalidToken(f"it has no usable `{identity.name_claim}`")
-    return Claims(name, _groups(found, identity.groups_claim))
+    return Claims(name, _groups(found, identity.groups_claim), int(found["exp"]) + LEEWAY)
 
 
 def _audiences(identity: IdentityProvider) -> list[str]:

@@ -3,6 +3,7 @@
 import logging
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import anyio
@@ -12,12 +13,13 @@ from remit.configuration.access_model import IdentityProvider
 from remit.errors import IdentityError, RemitError
 from remit.gateway.access.access_settings import AccessSettings
 from remit.gateway.access.issuer_keys import Fetch, IssuerKeys
+from remit.gateway.access.open_requests import OpenRequests
 from remit.gateway.access.principals import Principal
+from remit.gateway.access.shared_read import SharedRead
 from remit.gateway.access.token_grants import Grant, find_grant
 
 _BEARER = re.compile(r"(?i)bearer +(\S+)\s*")
 _SETTINGS_SECONDS = 2.0  # lifetime of the settings
-_PATIENCE = 1.0  # seconds to wait for new ones
 
 _logger = logging.getLogger(__name__)
 
@@ -40,20 +42,23 @@ class Authenticator:
         tasks: TaskGroup,
         *,
         is_private: bool,  # only this machine reaches the gateway
+        newer: Callable[[], Callable[[], object] | None] = lambda: None,  # reads grants that have changed
         fetch: Fetch | None = None,
         clock: Callable[[], float] = anyio.current_time,
     ) -> None:
         self._grants = grants
+        self._newer = newer
         self._read_settings = settings
         self._tasks = tasks
+        self._reading_settings = SharedRead(tasks, self._read)
+        self._reading_grants = SharedRead(tasks, self._read_grants)
         self._fetch = fetch
         self._clock = clock
         self._wants_credentials = not is_private
         self._keys: IssuerKeys | None = None
-        self._reading: anyio.Event | None = None  # set at the end of the read in progress
         self._read_at: float | None = None
-        self._is_late = False
         self.settings = AccessSettings(is_complete=False)
+        self.open_requests = OpenRequests(grants, tasks)
 
     async def identify(self, authorization: str | None, *, is_needed: bool) -> Principal | Refused | None:
         """Return the principal of an `Authorization` header; None where everyone is accepted.
@@ -62,6 +67,9 @@ class Authenticator:
             TokenError: the tokens cannot be read.
         """
         await self._refresh()
+        for _ in range(2):  # a read in progress may have begun before the change
+            if self._newer() is not None:
+                await self._reading_grants.wait()
         grants = self._grants()
         # Stays set: revoking the last token must not open the gateway.
         self._wants_credentials |= bool(grants) or self.settings.wants_credentials
@@ -76,6 +84,19 @@ class Authenticator:
             return Refused(401, _needed(identity), authorization is not None)
         return None
 
+    async def identify_person(self, token: str) -> Principal | Refused:
+        """Return the principal of a token with which a person signs in.
+
+        Raises:
+            TokenError: the tokens cannot be read.
+        """
+        found = await self.identify(f"Bearer {token}", is_needed=True)
+        if found is None or (isinstance(found, Refused) and token.count(".") != 2):
+            return Refused(401, "the token is not accepted")
+        if isinstance(found, Principal) and found.agents:
+            return Refused(403, "this token is for agents, not for a person")
+        return found
+
     async def _by_access_token(self, token: str, identity: IdentityProvider) -> Principal | Refused:
         from remit.gateway.access.access_tokens import InvalidToken, check_token  # loads cryptography
 
@@ -89,7 +110,7 @@ class Authenticator:
         principal = self.settings.principal(identity, claims.name, claims.groups)
         if not principal.memberships:
             return Refused(403, "you have no role in any project; ask an administrator of the gateway")
-        return principal
+        return replace(principal, valid_until=claims.valid_until)
 
     def _keys_of(self, identity: IdentityProvider) -> IssuerKeys:
         if self._keys is None or self._keys.identity != identity:
@@ -100,24 +121,20 @@ class Authenticator:
         """Read the settings again once they are two seconds old; while the store hangs, use the last ones."""
         if self._read_at is not None and self._clock() - self._read_at < _SETTINGS_SECONDS:
             return
-        if self._reading is None:
-            self._reading = anyio.Event()
-            self._tasks.start_soon(self._read, self._reading)
-        if self._read_at is None:
-            await self._reading.wait()
-        elif not self._is_late:
-            with anyio.move_on_after(_PATIENCE) as patience:
-                await self._reading.wait()
-            self._is_late = patience.cancelled_caught
+        await self._reading_settings.wait(is_patient=self._read_at is None)
 
-    async def _read(self, is_over: anyio.Event) -> None:
+    async def _read(self) -> None:
         try:
             self.settings = await anyio.to_thread.run_sync(self._read_settings)
         except RemitError as error:
             _logger.error("who may use the gateway cannot be read: %s", error)
         finally:
-            self._read_at, self._reading, self._is_late = self._clock(), None, False
-            is_over.set()
+            self._read_at = self._clock()
+
+    async def _read_grants(self) -> None:
+        read = self._newer()
+        if read is not None:
+            await anyio.to_thread.run_sync(read)
 
 
 def _needed(identity: IdentityProvider | None) -> str:

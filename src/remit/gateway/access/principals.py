@@ -1,6 +1,6 @@
 """Principals: who calls a gateway, and the role that each has in a project."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from remit.decision.projects import Project
 from remit.decision.roles import Role
@@ -27,6 +27,8 @@ class Principal:
     groups: tuple[str, ...] = ()  # as the issuer says
     memberships: tuple[Membership, ...] = ()  # none: no project
     agents: tuple[str, ...] = ()  # empty: every agent and the main session
+    token: str | None = field(default=None, compare=False, repr=False)  # hash of a token of Remit's own
+    valid_until: float | None = field(default=None, compare=False)  # Unix seconds, of an access token
 
     @property
     def projects(self) -> tuple[Project, ...] | None:

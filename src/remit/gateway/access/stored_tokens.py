@@ -3,7 +3,7 @@
 import json
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from remit.decision.projects import Project
@@ -19,7 +19,7 @@ class TokenRows(Protocol):
 
     def close(self) -> None: ...
 
-    def follow(self) -> None: ...  # know the revision without asking
+    def follow(self, tell: Callable[[], object]) -> None: ...  # of changes; also know the revision
 
     def revision(self) -> int: ...  # changes with the tokens
 
@@ -45,8 +45,8 @@ class StoredTokens:
         self._rows.close()
 
     def follow(self) -> None:
-        """Notice changes without asking the database each time, until closed."""
-        self._rows.follow()
+        """Read changed tokens again when they change, not when the next request needs them, until closed."""
+        self._rows.follow(self._look)
 
     def grants(self) -> Sequence[Grant]:
         """List the grants; while the database is down, those that were last known.
@@ -60,10 +60,37 @@ class StoredTokens:
                 known = self._read()
             except StoreError as error:
                 raise TokenError(f"the tokens cannot be read: {error}", hint=error.hint) from error
-        elif self._rows.known_revision() != known[0] and self._reading.acquire(blocking=False):
-            # A database that hangs must not hold up the requests, which are answered in this thread.
-            threading.Thread(target=self._read_again, name="remit-tokens", daemon=True).start()
+        elif not self._is_current():
+            self._start_reading()
         return known[1]
+
+    def _look(self) -> None:
+        known, revision = self._known, self._rows.known_revision()
+        if known is not None and revision is not None and revision != known[0]:
+            self._start_reading()
+
+    def _start_reading(self) -> None:
+        """Read in another thread: a database that hangs must not hold up the requests of this one."""
+        if self._reading.acquire(blocking=False):
+            threading.Thread(target=self._read_again, name="remit-tokens", daemon=True).start()
+
+    def newer(self) -> Callable[[], object] | None:
+        """Return what reads the grants again, if they may have changed; it waits for the database.
+
+        A request that does not wait for it would accept a token that was revoked long ago.
+        """
+        return None if self._known is None or self._is_current() else self._catch_up
+
+    def _is_current(self) -> bool:
+        known = self._known
+        return known is not None and self._rows.known_revision() == known[0]
+
+    def _catch_up(self) -> None:
+        self._reading.acquire()
+        if self._is_current():  # another thread has just read them
+            self._reading.release()
+        else:
+            self._read_again()
 
     def _read(self) -> tuple[int, Sequence[Grant]]:
         revision = self._rows.revision()
@@ -71,12 +98,16 @@ class StoredTokens:
         return self._known
 
     def _read_again(self) -> None:
+        known = None
         try:
-            self._read()
+            known = self._read()
         except StoreError as error:
             _log.debug("the tokens could not be read again: %s", error)
         finally:
             self._reading.release()
+        revision = self._rows.known_revision()
+        if known is not None and revision is not None and revision > known[0]:
+            self._start_reading()  # they changed meanwhile
 
     def add(
         self,

@@ -50,6 +50,9 @@ class TokenFile:
             ) from error
         return self._read[1]
 
+    def newer(self) -> None:
+        """Return nothing to wait for: `grants` reads the file."""
+
     def add(
         self,
         name: str,

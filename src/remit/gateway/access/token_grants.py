@@ -1,7 +1,7 @@
 """The grants of gateway tokens, and the port to where they are stored."""
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from hmac import compare_digest
@@ -27,7 +27,7 @@ class Grant:
     def principal(self) -> Principal:
         """The principal that its bearer is."""
         membership = Membership(role=self.role, projects=self.projects or None)
-        return Principal(name=self.name, memberships=(membership,), agents=self.agents)
+        return Principal(name=self.name, memberships=(membership,), agents=self.agents, token=self.digest)
 
 
 class Tokens(Protocol):
@@ -38,6 +38,8 @@ class Tokens(Protocol):
     def follow(self) -> None: ...  # changes, until closed
 
     def grants(self) -> Sequence[Grant]: ...
+
+    def newer(self) -> Callable[[], object] | None: ...  # reads grants that are known to have changed
 
     def add(
         self,

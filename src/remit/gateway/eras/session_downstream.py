@@ -40,6 +40,7 @@ class SessionDownstream:
             bound_projects=request.bound_projects,
             may_call=request.role.includes(Role.USER),
             may_approve=request.may_approve,
+            can_move=request.can_move,
         )
 
     async def run(

@@ -44,6 +44,7 @@ class StatelessDownstream:
             bound_projects=request.bound_projects,
             may_call=request.role.includes(Role.USER),
             may_approve=request.may_approve,
+            can_move=request.can_move,
             roots=endpoint.roots,
         )
 

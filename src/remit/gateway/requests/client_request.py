@@ -49,6 +49,7 @@ class ClientRequest(NamedTuple):
     limiter: CallLimiter | None = None  # of its principal
     may_approve: bool = True  # whether its person may approve calls
     trace_headers: Mapping[str, str] = {}  # the trace context in the headers of HTTP
+    can_move: bool = False  # whether a load balancer repeats it at another gateway
 
 
 def without_envelope(params: Params) -> Params:

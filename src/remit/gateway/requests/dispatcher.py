@@ -35,7 +35,7 @@ from remit.gateway.transports.list_encoding import EncodedLists
 from remit.presentation.refusals import failure
 from remit.protocol.constants import SUBSCRIPTION_KEY
 from remit.protocol.era import Era
-from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
+from remit.protocol.json_rpc import Answer, ElsewhereError, ErrorCode, JsonRpcError, Params, as_object
 from remit.protocol.tracing import Switch, TracedRequest
 from remit.protocol.traffic import CallStatistics
 from remit.upstream.ports import RequestContext
@@ -140,6 +140,8 @@ class Dispatcher:
         era = DOWNSTREAM_ERAS[request.era]
         try:
             answer = await self._handlers[request.method](request, without_envelope(request.params))
+        except ElsewhereError:
+            raise
         except JsonRpcError as error:
             raise JsonRpcError(era.error_code(error.code), str(error), error.data) from None
         except RemitError as error:

@@ -96,6 +96,7 @@ class _PausedCall:
         self.bound_projects = caller.bound_projects
         self.may_call = caller.may_call
         self.may_approve = caller.may_approve
+        self.can_move = caller.can_move  # until a question makes it the call of this gateway
         self.capabilities = caller.capabilities
         self.log_level = caller.log_level
         self._roots = caller.roots
@@ -185,6 +186,7 @@ class _PausedCall:
         if method == ROOTS:
             return self._roots
         self._question_count += 1
+        self.can_move = False
         key = f"{method.split('/')[0]}-{self._question_count}"
         self._questions[key] = question = _Question(method, params)
         self._progressed.set()

@@ -51,12 +51,14 @@ class SessionRequestContext:
         bound_projects: frozenset[str] | None,
         may_call: bool = True,
         may_approve: bool = True,
+        can_move: bool = False,
     ) -> None:
         self._channel = channel
         self._notify_later = notify_later
         self.bound_projects = bound_projects
         self.may_call = may_call
         self.may_approve = may_approve
+        self.can_move = can_move
         self.session = session
         self.principal = principal
         self.capabilities = capabilities
@@ -101,12 +103,14 @@ class StatelessRequestContext:
         bound_projects: frozenset[str] | None,
         may_call: bool = True,
         may_approve: bool = True,
+        can_move: bool = False,
         roots: Answer,
     ) -> None:
         self._channel = channel
         self.bound_projects = bound_projects
         self.may_call = may_call
         self.may_approve = may_approve
+        self.can_move = can_move
         self.can_answer = "elicitation" in capabilities or "sampling" in capabilities
         self.session = session
         self.principal = principal
@@ -144,6 +148,7 @@ class ClosedRequestContext:
     bound_projects: frozenset[str] | None = frozenset()
     may_call = True
     may_approve = False
+    can_move = False
     capabilities = NO_CAPABILITIES
     log_level = None
 
@@ -173,6 +178,7 @@ class RelayRequestContext:
     bound_projects: frozenset[str] | None = frozenset()
     may_call = True
     may_approve = False
+    can_move = False
     capabilities = RELAYED
     log_level = None
 

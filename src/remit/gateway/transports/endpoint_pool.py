@@ -21,6 +21,7 @@ from remit.errors import ServingError
 from remit.gateway.ports import Endpoint, EndpointSpec
 from remit.gateway.requests.dispatcher import Dispatcher, open_dispatcher
 from remit.gateway.transports.list_splicing import ListSplicer
+from remit.gateway.transports.moved_requests import movable
 from remit.gateway.transports.portable_sessions import PortableSessions
 from remit.gateway.transports.sdk_server import SdkServer
 from remit.protocol.json_rpc import ErrorCode
@@ -82,7 +83,7 @@ class OpenEndpoint:
         """Answer one HTTP request."""
         self._requests += 1
         try:
-            await self._app(scope, receive, ListSplicer(scope, send))
+            await self._app(scope, receive, ListSplicer(scope, movable(scope, send)))
         finally:
             self._requests -= 1
             self.last_used = anyio.current_time()

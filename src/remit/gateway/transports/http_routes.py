@@ -16,7 +16,7 @@ from mcp.server.auth.provider import AccessToken
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from remit.configuration.access_model import IdentityProvider
 from remit.decision.projects import Project, called
@@ -24,12 +24,14 @@ from remit.decision.roles import Role
 from remit.errors import RemitError, ServingError, StoreError, TokenError
 from remit.gateway.access.authenticator import Authenticator, Refused
 from remit.gateway.access.call_limits import CallLimiters
+from remit.gateway.access.open_requests import OpenRequest
 from remit.gateway.access.principals import Principal
 from remit.gateway.access.resource_metadata import challenge, is_metadata, metadata
 from remit.gateway.ports import EndpointSpec
-from remit.gateway.transports.endpoint_pool import EndpointPool
+from remit.gateway.transports.endpoint_pool import EndpointPool, OpenEndpoint
 from remit.gateway.transports.host_check import HostCheck
 from remit.gateway.transports.operations import Operations
+from remit.gateway.transports.page_mount import is_page
 from remit.presentation.refusals import STORE_DOWN
 from remit.protocol.json_rpc import ErrorCode
 
@@ -70,7 +72,8 @@ class GatewayApp:
         self._site = site
         self._endpoints = endpoints
         self._authenticator = site.authenticator
-        self._limiters = CallLimiters(anyio.current_time)
+        self.limiters = CallLimiters(anyio.current_time)
+        self.pages: ASGIApp | None = None  # for people, who sign in there
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
@@ -96,6 +99,9 @@ class GatewayApp:
             return self._site.operations.health()
         if scope["path"] == "/ready":
             return self._site.operations.ready()
+        if self.pages is not None and is_page(scope["path"]):
+            await self.pages(scope, receive, send)
+            return None
         is_push = scope["path"].endswith("/state")
         principal = await self._authenticator.identify(headers.get("authorization"), is_needed=is_push)
         settings, origin = self._authenticator.settings, f"{scope['scheme']}://{headers['host']}"
@@ -113,7 +119,7 @@ class GatewayApp:
         scope["remit.principal"], scope["remit.role"] = principal, route.role
         scope["remit.limiter"] = None
         if principal is not None:
-            scope["remit.limiter"] = self._limiters.of(principal.name, settings.limits)
+            scope["remit.limiter"] = self.limiters.of(principal.name, settings.limits)
             scope["user"] = _user(principal)  # the SDK binds sessions to it
         if route.is_state:
             return await self._push(route.spec.directory, Request(scope, receive))
@@ -134,15 +140,35 @@ class GatewayApp:
             return _refusal(503, STORE_DOWN)
         except RemitError as error:  # an unknown agent or room of a granted project
             return _refusal(404, f"{error}; {error.hint}" if error.hint else str(error))
-        await served.answer(scope, receive, send)
-        return None
+        if principal is None:
+            await served.answer(scope, receive, send)
+            return None
+        progress = _Progress(send)
+        with self._authenticator.open_requests.hold(principal) as request:
+            await served.answer(scope, receive, progress)
+        return await self._cut_off(request, served, progress, scope) if request.is_cut_off else None
+
+    async def _cut_off(
+        self, request: OpenRequest, served: OpenEndpoint, progress: "_Progress", scope: Scope
+    ) -> Response | None:
+        """End the answer to a request whose token is no longer accepted, and the session of a revoked one."""
+        if progress.is_started and not progress.is_complete:
+            await progress({"type": "http.response.body", "body": b"", "more_body": False})
+        if request.is_revoked and "mcp-session-id" in Headers(scope=scope):
+            await served.answer({**scope, "method": "DELETE"}, _nothing, _ignore)
+        if progress.is_started:
+            return None
+        words = "the token was revoked" if request.is_revoked else "the access token has expired"
+        settings, host = self._authenticator.settings, Headers(scope=scope)["host"]
+        refused = Refused(401, words, is_invalid_token=True)
+        return _unidentified(refused, settings.identity, f"{scope['scheme']}://{host}")
 
     async def _route(self, path: str, principal: Principal | None) -> Route | None:
         """Find the target of a path; return None if it does not exist or is not for this principal."""
         found = _PATH.fullmatch(path)
         if found is None or (found["what"] == "state" and (found["agents"] or found["room"])):
             return None
-        project = await self._project(found["project"], principal)
+        project = await self.project(found["project"], principal)
         role = None if project is None else _role(principal, project)
         agent, *parents = found["agents"].split("/a/")[:0:-1] or [None]
         agent = agent if principal is None else principal.agent(agent)
@@ -164,7 +190,8 @@ class GatewayApp:
             is_state,
         )
 
-    async def _project(self, name: str | None, principal: Principal | None) -> Project | None:
+    async def project(self, name: str | None, principal: Principal | None) -> Project | None:
+        """Find a project by its name in URLs, or the usual one of a principal; it may have no role there."""
         usual = self._site.project
         default = usual if principal is None else principal.default_project(usual)
         if name is None and not default.is_of_team:
@@ -197,6 +224,27 @@ class GatewayApp:
         except RemitError as error:
             return _refusal(400, f"{error}; {error.hint}" if error.hint else str(error))
         return JSONResponse({"pushed": list(states)})
+
+
+class _Progress:
+    """Sends an answer, and knows how much of it was sent."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.is_started = self.is_complete = False
+
+    async def __call__(self, message: Message) -> None:
+        self.is_started = True
+        self.is_complete |= message["type"] == "http.response.body" and not message.get("more_body")
+        await self._send(message)
+
+
+async def _nothing() -> Message:
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+async def _ignore(message: Message) -> None:
+    """Send nothing."""
 
 
 async def _body(request: Request, most: int) -> bytes | None:

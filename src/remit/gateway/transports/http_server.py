@@ -3,7 +3,7 @@
 import socket
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import AsyncExitStack, closing, suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,7 +12,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
 from remit.decision.projects import Project
-from remit.errors import ServingError, StoreUnavailableError, StoreUnreachableError
+from remit.errors import ServingError, StoreError, StoreUnreachableError
 from remit.gateway.access.access_settings import AccessSettings, unknown_projects, with_projects
 from remit.gateway.access.authenticator import Authenticator, describe_callers
 from remit.gateway.ports import EndpointSpec
@@ -21,6 +21,7 @@ from remit.gateway.transports.host_check import HostCheck, is_loopback
 from remit.gateway.transports.http_routes import GatewayApp, GatewaySite
 from remit.gateway.transports.lifecycle import GatewayOpeners, Print, describe_endpoint, run_until_stopped
 from remit.gateway.transports.operations import GatewayState, Operations
+from remit.gateway.transports.page_mount import ROOT, MountedPages, OpenPages, PageHost
 from remit.gateway.transports.socket_server import GRACE, Address, bind_socket, serve_until_cancelled
 from remit.gateway.transports.store_wait import wait_for_store
 
@@ -42,9 +43,14 @@ class AllowedOrigins(NamedTuple):
 
 
 def serve(
-    spec: EndpointSpec, address: Address, allowed: AllowedOrigins, openers: GatewayOpeners, say: Print
+    spec: EndpointSpec,
+    address: Address,
+    allowed: AllowedOrigins,
+    openers: GatewayOpeners,
+    say: Print,
+    open_pages: OpenPages | None = None,
 ) -> int:
-    """Serve clients at an address and return the exit code.
+    """Serve clients at an address, and pages for people if these can be opened, and return the exit code.
 
     Raises:
         RemitError: the address is taken, other machines can reach it and there is no token, or the endpoint
@@ -55,7 +61,9 @@ def serve(
         while True:
             try:
                 with closing(openers.tokens()) as tokens, openers.session_seal() as seal:
-                    return _serve(spec, address, allowed, openers, tokens, seal, hosts, listener, say)
+                    return _serve(
+                        spec, address, allowed, openers, tokens, seal, hosts, listener, say, open_pages
+                    )
             except StoreUnreachableError as error:
                 say(f"waiting for the store: {error}")
                 if code := run_until_stopped(partial(wait_for_store, openers, hosts, listener)):
@@ -72,6 +80,7 @@ def _serve(
     hosts: HostCheck,
     listener: socket.socket,
     say: Print,
+    open_pages: OpenPages | None,
 ) -> int:
     tokens.follow()
     projects = _Projects(openers)
@@ -82,10 +91,16 @@ def _serve(
             f"{reached} can be reached from other machines, but no token exists",
             hint="create one with `remit token add NAME`, or listen on 127.0.0.1 without --allow-host",
         )
+    if open_pages is not None:
+        _require_people(seal, knows_people=bool(tokens.grants()) or access.identity is not None)
     address = Address(address.host, listener.getsockname()[1])
 
     async def work(stopping: anyio.Event) -> None:
-        async with openers.upstream_pool() as upstreams, anyio.create_task_group() as tasks:
+        async with (
+            openers.upstream_pool() as upstreams,
+            anyio.create_task_group() as tasks,
+            AsyncExitStack() as opened,
+        ):
             endpoints = EndpointPool(lambda wanted: openers.endpoint(wanted, upstreams), tasks, seal=seal)
             monitor = openers.status_monitor(
                 lambda: [(each.spec, each.dispatcher) for each in endpoints], upstreams, address.url("/mcp")
@@ -98,11 +113,27 @@ def _serve(
                 upstreams.statuses,
             )
             operations = Operations(state)
-            authenticator = Authenticator(tokens.grants, projects.access, tasks, is_private=hosts.is_private)
+            authenticator = Authenticator(
+                tokens.grants, projects.access, tasks, is_private=hosts.is_private, newer=tokens.newer
+            )
             site = GatewaySite(
                 spec, project, hosts, authenticator, projects.known, projects.push_states, operations
             )
-            app = allow_origins(GatewayApp(site, endpoints), allowed.origins)
+            gateway = GatewayApp(site, endpoints)
+            app = allow_origins(gateway, allowed.origins)
+            pages = None
+            if open_pages is not None and seal is not None:
+                host = PageHost(
+                    spec.client,
+                    authenticator,
+                    tokens.grants,
+                    seal,
+                    gateway.limiters,
+                    gateway.project,
+                    projects.known,
+                    lambda: openers.store_health().is_reachable,
+                )
+                pages = gateway.pages = await opened.enter_async_context(open_pages(host))
             try:
                 # Opened now, so an error shows here and not to the first client.
                 if await _unless(stopping, partial(endpoints.at, spec)):
@@ -111,11 +142,25 @@ def _serve(
                     say(f"callers: {describe_callers(access, len(tokens.grants()))}")
                     for name in access.unknown:
                         say(f"warning: `access` names the project `{name}`, which is not known yet")
-                    await _unless(stopping, partial(serve_http, app, endpoints, listener, operations))
+                    if pages is not None:
+                        say(f"pages: {address.url(ROOT)}")
+                    await _unless(stopping, partial(serve_http, app, endpoints, listener, operations, pages))
             finally:
                 tasks.cancel_scope.cancel()
 
     return run_until_stopped(partial(_drained, work))
+
+
+def _require_people(seal: "SessionSeal | None", *, knows_people: bool) -> None:
+    if seal is None:
+        raise ServingError(
+            "--web needs a shared store in PostgreSQL", hint="on one machine, use `remit web` instead"
+        )
+    if not knows_people:
+        raise ServingError(
+            "--web needs people who can sign in, but no token exists",
+            hint="create one with `remit token add NAME --role ROLE`, or configure `[identity]`",
+        )
 
 
 async def _drained(work: Callable[[anyio.Event], Awaitable[None]]) -> None:
@@ -150,11 +195,17 @@ async def _unless(stopping: anyio.Event, work: Callable[[], Awaitable[object]]) 
 
 
 async def serve_http(
-    app: ASGIApp, endpoints: EndpointPool, listener: socket.socket, operations: Operations
+    app: ASGIApp,
+    endpoints: EndpointPool,
+    listener: socket.socket,
+    operations: Operations,
+    pages: MountedPages | None = None,
 ) -> None:
     """Serve clients until cancelled; then end streams, so that clients reconnect, and let calls finish."""
 
     async def drain() -> None:
+        if pages is not None:
+            await pages.end()
         await endpoints.drain(DRAIN)
 
     await serve_until_cancelled(
@@ -195,9 +246,9 @@ class _Projects:
             return registry.at(directory).workspace.project
 
     def known(self) -> Sequence[Project]:
-        """List all projects, from a short-lived cache; without the store, those that were last known."""
+        """List all projects, from a short-lived cache; without a usable store, those that were last known."""
         if time.monotonic() - self._read_at > _PROJECTS_SECONDS:
-            with suppress(StoreUnavailableError), self._open_registry() as registry:
+            with suppress(StoreError), self._open_registry() as registry:
                 self._known = registry.projects.all()
             self._read_at = time.monotonic()
         return self._known

@@ -4,7 +4,7 @@ It does not use the SDK because every agent session waits for this process to st
 takes longer than importing the rest of the gateway.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import anyio
@@ -15,6 +15,7 @@ from remit.gateway.requests.client_request import ClientRequest, ClientSession
 from remit.gateway.requests.dispatcher import Dispatcher
 from remit.gateway.requests.request_validation import validate_request
 from remit.gateway.transports.list_encoding import error_line, message_line, result_line
+from remit.gateway.transports.request_tasks import RequestTasks
 from remit.protocol.constants import CAPABILITIES_KEY, VERSION_KEY
 from remit.protocol.era import Era
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
@@ -28,9 +29,9 @@ _CLOSE_SECONDS = 5.0  # to release a session's resources
 class MessageReader(Protocol):
     """A source of messages that are requests, notifications or answers."""
 
-    def __aiter__(self) -> "MessageReader": ...
-
-    async def __anext__(self) -> Message: ...
+    async def feed(self, take: Callable[[Message], None]) -> None:
+        """Hand over each message, until the end."""
+        ...
 
 
 class MessageWriter(Protocol):
@@ -52,7 +53,7 @@ class JsonRpcConnection:
         self._dispatcher = dispatcher
         self._reader = reader
         self._writer = writer
-        self._tasks = tasks
+        self._requests = RequestTasks(tasks, self._serve)
         self._session: ClientSession | None = None
         self._era: Era | None = None  # None until the client settles on one
         self._running: dict[Id, anyio.CancelScope] = {}
@@ -62,8 +63,7 @@ class JsonRpcConnection:
 
     async def run(self) -> None:
         """Serve until the client closes its stream."""
-        async for message in self._reader:
-            self._take(message)
+        await self._reader.feed(self._take)
 
     async def close(self) -> None:
         """Release the resources of the client's session."""
@@ -186,25 +186,23 @@ class JsonRpcConnection:
             raise JsonRpcError(ErrorCode.METHOD_NOT_FOUND, "Method not found", method)
         if method == "subscriptions/listen":
             self._writer.settle(identity)  # answered only when the stream ends
-        self._running[identity] = scope = anyio.CancelScope()
         session = self._session if era is Era.SESSION else None
         request = ClientRequest(identity, method, params, self, era, session)
-        self._tasks.start_soon(self._serve, request, scope)
+        self._running[identity] = self._requests.start(request)
 
-    async def _serve(self, request: ClientRequest, scope: anyio.CancelScope) -> None:
-        with scope:
-            try:
-                self._answer(request.id, await self._dispatcher.answer(request))
-            except JsonRpcError as error:
-                self._refuse(request.id, error)
-            except anyio.get_cancelled_exc_class():
-                if request.id not in self._cancelled:
-                    self._answer_at_end(request)
-                raise
-            finally:
-                self._writer.settle(request.id)
-                self._cancelled.discard(request.id)
-                del self._running[request.id]
+    async def _serve(self, request: ClientRequest) -> None:
+        try:
+            self._answer(request.id, await self._dispatcher.answer(request))
+        except JsonRpcError as error:
+            self._refuse(request.id, error)
+        except anyio.get_cancelled_exc_class():
+            if request.id not in self._cancelled:
+                self._answer_at_end(request)
+            raise
+        finally:
+            self._writer.settle(request.id)
+            self._cancelled.discard(request.id)
+            del self._running[request.id]
         await self._writer.wait_for_room()
 
     def _answer_at_end(self, request: ClientRequest) -> None:

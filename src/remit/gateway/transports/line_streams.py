@@ -22,12 +22,12 @@ from remit.protocol.json_rpc import ErrorCode, JsonRpcError, as_object
 
 MAX_LINE = 32 * 2**20
 MAX_UNREAD = 4 * 2**20  # unread bytes after which a client's requests have to wait
-MAX_READ_AHEAD = 1000  # messages
 DRAIN_SECONDS = 1.5  # to answer pending requests after the client closes its stream
 
 _CHUNK = 2**18
 
 Message = Mapping[str, Any]
+TakeMessage = Callable[[Message], None]
 
 
 class LineWriter:
@@ -122,7 +122,8 @@ class LineReader:
         self._writer = writer
         self._loop = asyncio.get_running_loop()
         self._messages: deque[Message] = deque()
-        self._has_arrived = asyncio.Event()
+        self._take: TakeMessage | None = None
+        self._halted = self._loop.create_future()  # the stream has ended, or the client does not read
         self._line = bytearray()  # an incomplete line
         self._is_skipping = False  # in a line that is too long
         self._is_reading = False
@@ -131,21 +132,27 @@ class LineReader:
             None if is_pipe(descriptor) else _ReaderThread(descriptor, self._loop, self._take_chunk)
         )
 
-    def __aiter__(self) -> "LineReader":
-        return self
+    async def feed(self, take: TakeMessage) -> None:
+        """Hand over each message until the end of the stream, then wait briefly for pending answers.
 
-    async def __anext__(self) -> Message:
-        """Return the next message; at the end of the stream, first wait briefly for pending answers."""
-        await self._writer.wait_for_room()
-        while not self._messages:
-            if self._has_ended or self._writer.is_broken:
-                with anyio.move_on_after(DRAIN_SECONDS):
-                    await self._writer.wait_until_answered()
-                raise StopAsyncIteration
-            self._has_arrived.clear()
-            self._start()
-            await self._has_arrived.wait()
-        return self._messages.popleft()
+        The event loop's own callback hands it over, without waking a task first. While the client does not
+        read its answers, its requests wait.
+        """
+        self._take = take
+        try:
+            while True:
+                await self._writer.wait_for_room()
+                self._hand_over()
+                if not self._messages and (self._has_ended or self._writer.is_broken):
+                    break
+                self._halted = self._loop.create_future()
+                self._start()
+                await self._halted
+        finally:
+            self._take = None
+            self.close()
+        with anyio.move_on_after(DRAIN_SECONDS):
+            await self._writer.wait_until_answered()
 
     def close(self) -> None:
         """Stop using the descriptor."""
@@ -173,10 +180,27 @@ class LineReader:
             self._split_lines(chunk)
         else:
             self._has_ended = True
-        if self._has_ended or not self._writer.has_room or len(self._messages) > MAX_READ_AHEAD:
-            self.close()
-        if self._has_ended or self._messages:
-            self._has_arrived.set()
+        try:
+            self._hand_over()
+        except Exception as error:  # raised where `feed` waits
+            self._halt(error)
+        if self._has_ended or self._writer.is_broken or not self._writer.has_room:
+            self._halt(None)
+        elif self._take is not None:
+            self._start()
+
+    def _hand_over(self) -> None:
+        while self._messages and self._take is not None and self._writer.has_room:
+            self._take(self._messages.popleft())
+
+    def _halt(self, error: Exception | None) -> None:
+        self.close()
+        if self._halted.done():
+            return
+        if error is None:
+            self._halted.set_result(None)
+        else:
+            self._halted.set_exception(error)
 
     def _split_lines(self, chunk: bytes) -> None:
         *complete, rest = chunk.split(b"\n")

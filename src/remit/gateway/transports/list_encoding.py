@@ -59,13 +59,14 @@ def encodable(value: Any) -> Any:
 
 def result_line(identity: str | int, result: dict[str, Any]) -> bytes:
     """Encode an answer as one line, reusing the JSON of encoded lists."""
-    if not any(type(value) is EncodedList for value in result.values()):
-        return b'{"jsonrpc":"2.0","id":%b,"result":%b}\n' % (encode_json(identity), encode_json(result))
+    number = b"%d" % identity if isinstance(identity, int) else encode_json(identity)
+    if EncodedList not in map(type, result.values()):
+        return b'{"jsonrpc":"2.0","id":%b,"result":%b}\n' % (number, encode_json(result))
     parts = [
         b"%b:%b" % (encode_json(name), value.json if type(value) is EncodedList else encode_json(value))
         for name, value in result.items()
     ]
-    return b'{"jsonrpc":"2.0","id":%b,"result":{%b}}\n' % (encode_json(identity), b",".join(parts))
+    return b'{"jsonrpc":"2.0","id":%b,"result":{%b}}\n' % (number, b",".join(parts))
 
 
 def error_line(identity: str | int | None, error: JsonRpcError) -> bytes:

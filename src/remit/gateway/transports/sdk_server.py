@@ -22,10 +22,11 @@ from remit.gateway.requests.client_request import ClientRequest, ClientSession
 from remit.gateway.requests.dispatcher import Dispatcher
 from remit.gateway.transports.list_encoding import encodable
 from remit.gateway.transports.list_splicing import splice_lists
+from remit.gateway.transports.moved_requests import can_move, send_elsewhere
 from remit.memory.scope_gate import memory_id
 from remit.protocol.constants import LIST_METHODS
 from remit.protocol.era import Era
-from remit.protocol.json_rpc import Answer, JsonRpcError, Params, as_object
+from remit.protocol.json_rpc import Answer, ElsewhereError, JsonRpcError, Params, as_object
 from remit.protocol.tracing import TRACE_KEYS, Switch
 
 SdkContext = ServerRequestContext[Any, Any]
@@ -77,6 +78,9 @@ class SdkServer(Server[Any]):
             request = _request(ctx)
             answer = await self._dispatcher.answer(request)
             await self._note_bound(request, connection_of(ctx).session_id)
+        except ElsewhereError as error:
+            send_elsewhere(cast(Any, ctx.request).scope)
+            raise MCPError(error.code, encodable(str(error))) from None
         except JsonRpcError as error:
             raise MCPError(error.code, encodable(str(error)), encodable(error.data)) from None
         if ctx.method not in LIST_METHODS:
@@ -161,6 +165,7 @@ def _request(ctx: SdkContext) -> ClientRequest:
         _bound_projects(principal),
         *_rights(ctx),
         {} if Switch.active is None or ctx.request is None else _trace_headers(ctx.request.headers),
+        ctx.request is not None and can_move(ctx.request.scope),
     )
 
 

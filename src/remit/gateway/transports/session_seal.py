@@ -75,14 +75,10 @@ class SessionSeal:
         """
         session = SealedSession(os.urandom(16).hex(), self._now(), _essential(parameters))
         written = json.dumps(session, separators=(",", ":")).encode()
-        found = self._current()
-        if found is None or len(written) > _LONGEST_PARAMETERS:
+        if len(written) > _LONGEST_PARAMETERS:
             return None
-        key_id, key = found
-        head = bytes.fromhex(key_id) + os.urandom(_NONCE)
-        sealed = AESGCM(key).encrypt(head[_KEY_ID:], zlib.compress(written), holder.encode())
-        id = _written(head + sealed)
-        return (id, session) if len(id) <= LONGEST else None
+        id = self.encrypt(zlib.compress(written), holder)
+        return None if id is None or len(id) > LONGEST else (id, session)
 
     def open(self, id: str, holder: str) -> SealedSession | None:
         """Return the session of an id; None if it is invalid, expired, or of someone else.
@@ -90,21 +86,44 @@ class SessionSeal:
         Raises:
             StoreError: the store cannot be used.
         """
-        if not id.startswith(_MARK) or len(id) > LONGEST:
+        found = self.decrypt(id, holder) if len(id) <= LONGEST else None
+        if found is None:
+            return None
+        session = SealedSession(*json.loads(zlib.decompress(found)))
+        return session if self._now() < session.opened_at + LIFETIME else None
+
+    def encrypt(self, content: bytes, holder: str) -> str | None:
+        """Return a text that only gateways of this store can read, for this holder; None without a key.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+        found = self._current()
+        if found is None:
+            return None
+        key_id, key = found
+        head = bytes.fromhex(key_id) + os.urandom(_NONCE)
+        return _written(head + AESGCM(key).encrypt(head[_KEY_ID:], content, holder.encode()))
+
+    def decrypt(self, text: str, holder: str) -> bytes | None:
+        """Return what was encrypted for a holder; None if it was not, or its key is gone.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+        if not text.startswith(_MARK):
             return None
         try:
-            raw = base64.b64decode(id[len(_MARK) :] + "===", altchars="-_", validate=False)
-            if _written(raw) != id:  # another spelling of an id that may have ended, or be bound to a node
+            raw = base64.b64decode(text[len(_MARK) :] + "===", altchars="-_", validate=False)
+            if _written(raw) != text:  # another spelling of an id that may have ended, or be bound to a node
                 return None
             key = self._key(raw[:_KEY_ID].hex())
             if key is None:
                 return None
             nonce, sealed = raw[_KEY_ID : _KEY_ID + _NONCE], raw[_KEY_ID + _NONCE :]
-            found = AESGCM(key).decrypt(nonce, sealed, holder.encode())
+            return AESGCM(key).decrypt(nonce, sealed, holder.encode())
         except (InvalidTag, ValueError):
             return None
-        session = SealedSession(*json.loads(zlib.decompress(found)))
-        return session if self._now() < session.opened_at + LIFETIME else None
 
     def bind(self, id: str) -> None:
         """Note that the session of an id cannot move.
