@@ -203,7 +203,7 @@ CONDITIONS ?= 1000000
 prove-conditions: $(VENV)/.test ## Hold CONDITIONS conditions to what CEL makes of them, and as many texts to typed errors
 	REMIT_PROOF_CONDITIONS=$(CONDITIONS) $(BIN)/python -m pytest --numprocesses 2 tests/proofs/test_conditions.py
 
-TEAM = $(BIN)/python -m pytest tests/proofs/test_team.py
+TEAM = $(BIN)/python -m pytest tests/proofs/test_team.py tests/proofs/test_single_server.py
 
 test-team: $(VENV)/.test $(VENV)/.haproxy ## Run three gateways on one PostgreSQL behind HAProxy, and kill some of it: 6 clients for 12 seconds
 	REMIT_TEAM_CLIENTS=6 REMIT_TEAM_SECONDS=12 $(TEAM)
@@ -238,7 +238,7 @@ $(PEERS)/.installed: bench/peers.txt
 	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --requirement bench/peers.txt
 	@touch $@
 
-fit-inspection: $(VENV)/.installed ## Fit the inspection's sentence model, and once without each set for `make bench`; needs scikit-learn and DATA
+fit-inspection: $(VENV)/.installed ## Fit the inspection's sentence model, and once without each set for `make bench`; needs numba and DATA
 	mkdir -p build/inspection
 	cd training && $(abspath $(BIN))/python inspection_model.py $(DATA) --each ../build/inspection
 
@@ -258,7 +258,7 @@ $(GATEWAY_PEERS)/.installed: Makefile
 TEAM_PEERS := build/team-peers
 ARTIFACTS ?= 100000
 
-bench-team: $(VENV)/.test $(VENV)/.haproxy $(TEAM_PEERS)/.installed ## Measure gateways on PostgreSQL beside SQLite and ContextForge, with ARTIFACTS artifacts of memory (1000000 takes longer)
+bench-team: $(VENV)/.test $(VENV)/.haproxy $(TEAM_PEERS)/.installed ## Measure gateways on PostgreSQL beside SQLite and ContextForge, with ARTIFACTS artifacts of memory (1000000 takes longer); ONLY runs parts of it: few many projects nodes memory
 	PYTHONPATH=tests:tests/support/servers OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/team.py $(TEAM_PEERS) --artifacts $(ARTIFACTS) $(if $(ONLY),--only $(ONLY))
 	$(TEAM_PEERS)/bin/python bench/team_plot.py bench/results/team.json docs/images/team-growth.png
 

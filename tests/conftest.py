@@ -11,6 +11,7 @@ import httpcore2
 import pytest
 from hypothesis import HealthCheck, settings
 
+from support.collection_order import share_compilation
 from support.person_launch import play_person
 from support.postgres import Databases, needs_postgres, postgres_databases, stores_in_postgres
 from support.sandbox import Sandbox
@@ -38,8 +39,9 @@ play_person()
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """Collect tests without looking for garbage: what collection makes stays."""
+    share_compilation(session.config)
     gc.disable()
     try:
         return (yield)

@@ -9,6 +9,7 @@ import pytest
 from remit import bootstrap_gateway
 from remit.decision.launch import Launch
 from remit.errors import BadVariableError, EmbeddingError
+from remit.files.bounded_reader import Machine
 from remit.search.embeddings.weights import data_file
 from remit.search.engine import SearchEngine
 from support.sandbox import Sandbox
@@ -110,3 +111,21 @@ def test_a_server_that_is_started_gets_nothing_that_leads_to_the_store(
     monkeypatch.delenv("REMIT_STORE")  # in SQLite, the variables are a server's own affair
     resources = bootstrap_gateway._launch_resources()  # pyright: ignore[reportPrivateUsage]
     assert resources.ready(upstream(Launch(command="x"))).environment["PGPASSWORD"] == "hunter22"
+
+
+def test_servers_get_no_secret_of_who_runs_the_gateway(tmp_path: Path) -> None:
+    own = {
+        "REMIT_STORE": "postgresql://app@db/remit",
+        "REMIT_STORE_ADMIN": "postgresql://boss@db/remit",
+        "REMIT_STORE_KEY_FILE": "/run/key",
+        "PGPASSWORD": "secret",
+        "PGSSLKEY": "/run/key",
+        "OTEL_EXPORTER_OTLP_HEADERS": "authorization=secret",
+        "OTEL_EXPORTER_OTLP_TRACES_HEADERS": "authorization=secret",
+    }
+    others = {"OTEL_SERVICE_NAME": "remit", "PATH": "/bin"}
+    machine = Machine(home=str(tmp_path), variables={**own, **others}, root=str(tmp_path))
+    assert bootstrap_gateway._of_servers(machine) == others  # pyright: ignore[reportPrivateUsage] - all launches
+    here = {name: value for name, value in own.items() if name.startswith("PG")}  # of a server's own database
+    machine = Machine(home=str(tmp_path), variables={**here, **others}, root=str(tmp_path))
+    assert bootstrap_gateway._of_servers(machine) == {**here, **others}  # pyright: ignore[reportPrivateUsage]

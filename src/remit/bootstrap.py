@@ -11,7 +11,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from remit import settings
-from remit.configuration.store_place import StorePlace, store_place
+from remit.configuration.store_place import StorePlace, admin_place, store_place
 from remit.decision.projects import TEAM
 from remit.errors import TeamError
 from remit.files.bounded_reader import Machine, this_machine
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from remit.states.state_service import StateService
     from remit.store.binary_vector_search import SignIndex
     from remit.store.ports import Clock, Store
+    from remit.store.postgres.team_admin import SqlTeamAdmin
     from remit.store.postgres.team_store import SqlTeams
     from remit.store.sql_store import SqlStore
     from remit.store.store_facts import StoreFacts
@@ -49,7 +50,7 @@ def open_registry() -> "Registry":
     from remit.store.open_store import open_store
 
     machine = this_machine()
-    store = open_store(store_place(machine).place)
+    store = open_store(store_place(machine).place, admin=admin_place(machine).place)
     engine, teams = SearchEngine(machine.variables), teams_of(store)
     return Registry(
         store, ClientFiles(machine, teams=teams), open_states(store, machine, teams=teams), engine, now
@@ -98,18 +99,41 @@ def open_teams(place: str) -> "SqlTeams":
         StoreError: the database cannot be used.
         TeamError: the store is not shared.
     """
+    _require_shared(place)
+    from remit.store.open_store import PATIENCE
+    from remit.store.postgres.postgres_database import PostgresDatabase
+    from remit.store.postgres.team_store import SqlTeams
+
+    return SqlTeams(PostgresDatabase(place, patience=PATIENCE))
+
+
+def open_team_admin(place: str | None = None) -> "SqlTeamAdmin":
+    """Open the teams of a shared store to change them, as an administrator; default: the configured address.
+
+    Raises:
+        StoreError: the database cannot be used.
+        StoreRightsError: the configured address may not administer the store.
+        TeamError: the store is not shared.
+    """
+    place = place or admin_place(this_machine()).place
+    _require_shared(place)
+    from remit.store.open_store import PATIENCE
+    from remit.store.postgres.postgres_database import PostgresDatabase
+    from remit.store.postgres.role_grants import ADMIN
+    from remit.store.postgres.team_admin import SqlTeamAdmin
+
+    return SqlTeamAdmin(PostgresDatabase(place, patience=PATIENCE, role=ADMIN))
+
+
+def _require_shared(place: str) -> None:
     if not settings.is_address(place):
         raise TeamError(
             "teams need a shared store in PostgreSQL, and this one is an SQLite file",
             hint="set `store` in remit.toml or REMIT_STORE, see `remit store init --help`",
         )
-    from remit.store.open_store import PATIENCE, require_driver
+    from remit.store.open_store import require_driver
 
     require_driver()
-    from remit.store.postgres.postgres_database import PostgresDatabase
-    from remit.store.postgres.team_store import SqlTeams
-
-    return SqlTeams(PostgresDatabase(place, patience=PATIENCE))
 
 
 def memory_at(

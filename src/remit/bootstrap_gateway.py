@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from remit import settings
 from remit.bootstrap import data_directory, now, open_memory, open_notifier, open_registry
-from remit.configuration.store_place import key_file, store_place
+from remit.configuration.store_place import admin_place, key_file, store_place
 from remit.files.bounded_reader import this_machine
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from remit.upstream.credentials.principal_credentials import PrincipalCredentials
     from remit.upstream.launch.launch_resources import LaunchResources
     from remit.upstream.oauth.server_login import ServerLogin
+    from remit.upstream.ownership import ServerLocks
     from remit.upstream.ports import ServerLists, UpstreamPool
     from remit.upstream.transports.remote import RemoteConnector
     from remit.upstream.upstream_model import Offer, Upstream
@@ -97,7 +98,11 @@ async def open_upstream_pool() -> "AsyncGenerator[UpstreamPool]":
             found.follow()
             return found
 
-        async with open_upstream_pool(_launch_resources(credentials)) as upstreams:
+        @cache
+        def locks() -> "ServerLocks":
+            return opened.enter_context(closing(_open_server_locks()))
+
+        async with open_upstream_pool(_launch_resources(credentials, locks)) as upstreams:
             yield upstreams
 
 
@@ -105,7 +110,20 @@ def open_upstreams() -> "Upstreams":
     """Open the live servers, to list their tools."""
     from remit.upstream.live_servers import LiveServers
 
-    return LiveServers(_launch_resources())
+    return LiveServers(_launch_resources(locks=_open_server_locks))
+
+
+def _open_server_locks() -> "ServerLocks":
+    """Open the locks of servers that only one process may run: in the shared store, or on this machine."""
+    machine = this_machine()
+    place = store_place(machine).place
+    if settings.is_address(place):
+        from remit.store.postgres.server_locks import PostgresServerLocks
+
+        return PostgresServerLocks(place)
+    from remit.upstream.lock_files import LockFiles
+
+    return LockFiles(os.path.join(data_directory(machine), "server-locks"))
 
 
 def open_tokens() -> "Tokens":
@@ -121,6 +139,28 @@ def open_tokens() -> "Tokens":
         from remit.store.postgres.gateway_tokens import SqlTokens
 
         return StoredTokens(SqlTokens(place))
+    return _own_tokens(machine)
+
+
+def open_token_admin() -> "Tokens":
+    """Open the gateway's tokens to add and revoke them, in a shared store as an administrator.
+
+    Raises:
+        StoreError: the shared store cannot be used.
+        StoreRightsError: the configured address may not administer it.
+    """
+    machine = this_machine()
+    place = admin_place(machine).place
+    if settings.is_address(place):
+        from remit.gateway.access.stored_tokens import StoredTokens
+        from remit.store.postgres.gateway_tokens import SqlTokens
+        from remit.store.postgres.role_grants import ADMIN
+
+        return StoredTokens(SqlTokens(place, role=ADMIN))
+    return _own_tokens(machine)
+
+
+def _own_tokens(machine: "Machine") -> "Tokens":
     from remit.gateway.access.token_file import TokenFile
 
     return TokenFile(data_directory(machine))
@@ -215,7 +255,10 @@ def _store_health() -> "StoreHealth":
     return StoreHealth() if listener is None else StoreHealth(not listener.is_down, listener.seconds)
 
 
-def _launch_resources(credentials: "Callable[[], PrincipalCredentials] | None" = None) -> "LaunchResources":
+def _launch_resources(
+    credentials: "Callable[[], PrincipalCredentials] | None" = None,
+    locks: "Callable[[], ServerLocks] | None" = None,
+) -> "LaunchResources":
     from remit import __version__
     from remit.configuration.file_paths import machine_path
     from remit.upstream.launch.launch_resources import LaunchResources
@@ -229,16 +272,22 @@ def _launch_resources(credentials: "Callable[[], PrincipalCredentials] | None" =
         watchdog=Watchdog(),
         remote=lambda: _open_remote(data_directory(machine)),
         credentials=credentials,
+        locks=locks,
         own=(data_directory(machine), machine_path(machine), *_key_file(machine)),
     )
 
 
 def _of_servers(machine: "Machine") -> dict[str, str]:
-    """Return the variables that servers may have: none of Remit's own secrets."""
-    secrets = {settings.KEY, settings.STORE, settings.STORE_KEY_FILE}
+    """Return the variables that servers may have: none of the secrets of Remit or of who runs it."""
+    secrets = {settings.KEY, settings.STORE, settings.STORE_ADMIN, settings.STORE_KEY_FILE}
+    patterns = [settings.TRACE_HEADERS]
     if settings.is_address(store_place(machine).place):
-        secrets.update(settings.STORE_SECRETS)
-    return {name: value for name, value in machine.variables.items() if name not in secrets}
+        patterns.append(settings.STORE_VARIABLES)
+    return {
+        name: value
+        for name, value in machine.variables.items()
+        if name not in secrets and not any(each.fullmatch(name) for each in patterns)
+    }
 
 
 def _open_remote(directory: str) -> "RemoteConnector":

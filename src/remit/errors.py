@@ -35,9 +35,11 @@ RemitError
 ├── UnknownRoomError          the room is not declared
 ├── UnknownServerError        the server is not known here
 ├── UpstreamError             a server is unreachable or violates the protocol
-│   └── NotSignedInError      the caller has no credential for the server
+│   ├── NotSignedInError      the caller has no credential for the server
+│   └── OwnedElsewhereError   only one process may run the server, and another one does
 └── StoreError
     ├── StoreUnavailableError   the database cannot be opened, read or written
+    │   ├── StoreRightsError    the user of the database may not do this
     │   ├── StoreTimeoutError   a query took too long
     │   └── StoreUnreachableError  the database server cannot be reached, or does not answer
     ├── StoreRefusedError       the database does not accept a value
@@ -231,12 +233,20 @@ class NotSignedInError(UpstreamError):
     """The caller has no credential of its own for a server that needs one."""
 
 
+class OwnedElsewhereError(UpstreamError):
+    """Only one process may run a server, and another one does, or this one cannot prove that none does."""
+
+
 class StoreError(RemitError):
     """The database cannot be used."""
 
 
 class StoreUnavailableError(StoreError):
     """The database cannot be opened, read or written."""
+
+
+class StoreRightsError(StoreUnavailableError):
+    """The user of the database may not do this: a role is missing."""
 
 
 class StoreTimeoutError(StoreUnavailableError):

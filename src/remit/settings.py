@@ -14,8 +14,10 @@ DEPTH = "REMIT_DEPTH"  # set for all that Remit starts, so a nested `remit serve
 NESTED = f"1-{os.urandom(8).hex()}"  # its value, unless an install record gives another one
 DATABASE = "remit.db"
 STORE = "REMIT_STORE"  # names a PostgreSQL database
+STORE_ADMIN = "REMIT_STORE_ADMIN"  # names it as a user who may administer it
 STORE_KEY_FILE = "REMIT_STORE_KEY_FILE"  # has the keys that encrypt credentials
-STORE_SECRETS = ("PGPASSWORD", "PGPASSFILE", "PGSERVICE", "PGSERVICEFILE")  # lead to its password
+TRACE_HEADERS = re.compile(r"OTEL_EXPORTER_OTLP_(\w+_)?HEADERS")  # hold the key of a collector
+STORE_VARIABLES = re.compile(r"PG[A-Z]+")  # lead to the store and its password
 _SCHEMES = ("postgresql://", "postgres://")
 # Names of the variables of libpq that an installed process may use; others may be a repository's.
 LIBPQ = "REMIT_LIBPQ_VARIABLES"

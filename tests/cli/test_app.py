@@ -14,6 +14,7 @@ import pytest
 
 from remit import __version__
 from support.builders import servers
+from support.forked_commands import fork_server
 from support.sandbox import Sandbox
 from support.terminal import AS_PERSON, on_terminal
 
@@ -376,7 +377,7 @@ def test_an_unwritable_place_for_data_is_one_error_with_a_hint(sandbox: Sandbox,
 def test_a_wrong_option_is_an_error_that_names_it(
     sandbox: Sandbox, arguments: tuple[str, ...], says: str
 ) -> None:
-    finished = sandbox.remit_process(*arguments)
+    finished = sandbox.remit(*arguments)
     assert finished.returncode == 2
     assert finished.stderr.startswith(says)
 
@@ -512,7 +513,7 @@ def test_an_interrupt_ends_a_wait_for_a_locked_database_at_once(sandbox: Sandbox
 
 
 def test_two_processes_at_once_both_succeed(sandbox: Sandbox, shop: Path) -> None:
-    command = [sys.executable, "-m", "remit", "scan", "--json"]
+    command = fork_server().command("remit", "scan", "--json")
     started = [
         subprocess.Popen(
             command, cwd=shop, env=sandbox.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -529,7 +530,7 @@ def on_a_terminal(sandbox: Sandbox, cwd: Path, *arguments: str, typed: bytes = b
     ours, theirs = os.openpty()
     os.write(ours, typed)
     process = subprocess.Popen(
-        [*AS_PERSON, *arguments],
+        fork_server().command("remit", *arguments),
         cwd=cwd,
         env={**sandbox.environment, "TERM": "xterm-256color", "COLUMNS": "200"},
         stdin=theirs,

@@ -18,6 +18,7 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
+from support.forked_commands import fork_server
 from support.processes import SERVERS
 from support.sandbox import Sandbox
 from support.served_gateway import serving
@@ -33,6 +34,11 @@ def shop(sandbox: Sandbox) -> Path:
     return project
 
 
+def on_stdio(sandbox: Sandbox, project: Path, *options: str) -> StdioServerParameters:
+    program, *words = fork_server().command("remit", "serve", *options)
+    return StdioServerParameters(command=program, args=words, cwd=str(project), env=sandbox.environment)
+
+
 def text_of(result: object) -> str:
     assert isinstance(result, types.CallToolResult)
     (content,) = result.content
@@ -46,13 +52,8 @@ def test_a_client_that_says_it_has_no_terminal_waits_for_nobodys_approval(sandbo
     sandbox.write(project / ".mcp.json", {"mcpServers": {"till": {"command": "till"}}})
 
     async def ask(entrypoint: str) -> str:
-        command = StdioServerParameters(
-            command=sys.executable,
-            args=["-m", "remit", "serve"],
-            cwd=str(project),
-            env={**sandbox.environment, "CLAUDE_CODE_ENTRYPOINT": entrypoint},
-        )
-        async with Client(command) as client:
+        sandbox.variables["CLAUDE_CODE_ENTRYPOINT"] = entrypoint
+        async with Client(on_stdio(sandbox, project)) as client:
             return text_of(await client.call_tool("why_tool", {"name": "till"}))
 
     assert "is hidden: waiting for approval" in anyio.run(ask, "cli")
@@ -64,10 +65,7 @@ def test_a_client_calls_a_tool_of_a_server_through_it_on_stdio(mode: Any, sandbo
     project = shop(sandbox)
 
     async def run() -> None:
-        command = StdioServerParameters(
-            command=sys.executable, args=["-m", "remit", "serve"], cwd=str(project), env=sandbox.environment
-        )
-        async with Client(command, mode=mode) as client:
+        async with Client(on_stdio(sandbox, project), mode=mode) as client:
             names = [tool.name for tool in (await client.list_tools()).tools]
             assert "echo__echo" in names
             assert text_of(await client.call_tool("echo__echo", {"text": "hi"})) == '{"text": "hi"}'
@@ -87,11 +85,7 @@ def test_memory_is_served_alone(mode: Any, sandbox: Sandbox) -> None:
     project = shop(sandbox)
 
     async def run() -> None:
-        words = ["-m", "remit", "serve", "--memory"]
-        command = StdioServerParameters(
-            command=sys.executable, args=words, cwd=str(project), env=sandbox.environment
-        )
-        async with Client(command, mode=mode) as client:
+        async with Client(on_stdio(sandbox, project, "--memory"), mode=mode) as client:
             names = [tool.name for tool in (await client.list_tools()).tools]
             assert "retrieve_context" in names
             assert "echo__echo" not in names

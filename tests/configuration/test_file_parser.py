@@ -109,6 +109,15 @@ def test_a_file_says_what_is_always_listed_and_how_servers_are_run() -> None:
     )
 
 
+def test_a_single_session_belongs_to_no_principal() -> None:
+    content, mistakes = read({"servers": {"web": {"sessions": "single"}}})
+    assert not mistakes
+    assert content.servers[0].options == ServerOptions(sessions="single")
+    assert wrong('servers.web = { sessions = "single", credentials = "principal" }') == [
+        ("servers.web.sessions", '`"single"` cannot be combined with `credentials = "principal"`', None)
+    ]
+
+
 def test_a_sandbox_denies_everything_that_it_does_not_name() -> None:
     content, mistakes = read(
         {
@@ -158,7 +167,7 @@ def test_what_is_wrong_about_how_servers_are_run_is_said_with_what_was_perhaps_m
             "`read_result`",
         ),
         ("servers.git.prefx", "`prefx` is not a known key", "did you mean `prefix`?"),
-        ("servers.git.sessions", "expected one of `shared`, `own`", "did you mean `shared`?"),
+        ("servers.git.sessions", "expected one of `shared`, `own`, `single`", "did you mean `shared`?"),
         ("servers.git.inherit_env", "expected true or false, found text", None),
         (
             "servers.git.deadline",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.configuration.store_place import key_file, store_place
+from remit.configuration.store_place import admin_place, key_file, store_place
 from remit.errors import BadFileError, BadVariableError
 from remit.files.bounded_reader import Machine
 from support.sandbox import Sandbox
@@ -138,3 +138,18 @@ def test_the_key_file_is_named_as_the_store_is(tmp_path: Path) -> None:
     own(tmp_path, 'store_key_file = "remit.key"\n')
     with pytest.raises(BadFileError, match=r"`store_key_file` in .*: expected an absolute path"):
         key_file(machine(tmp_path))
+
+
+def test_administrators_have_an_address_of_their_own_or_that_of_all(tmp_path: Path) -> None:
+    boss = SHARED.replace("remit@", "boss@")
+    file = own(tmp_path, f'store = "{SHARED}"\n')
+    assert admin_place(machine(tmp_path)) == (SHARED, str(file))
+    own(tmp_path, f'store = "{SHARED}"\nstore_admin = "{boss}"\nstore_admin_password_file = "/run/boss"\n')
+    assert admin_place(machine(tmp_path)).place == f"{boss}?password_file=/run/boss"
+    assert store_place(machine(tmp_path)).place == SHARED
+    here = machine(tmp_path, REMIT_STORE_ADMIN="postgres:///mine")
+    assert admin_place(here) == ("postgres:///mine", "REMIT_STORE_ADMIN")
+    with pytest.raises(BadVariableError, match="`REMIT_STORE_ADMIN`: expected the address"):
+        admin_place(machine(tmp_path, REMIT_STORE_ADMIN="secret"))
+    own(tmp_path, f'store_admin = "{boss}"\n')
+    assert admin_place(machine(tmp_path)).place == str(tmp_path / "data/remit.db")  # nothing to administer

@@ -4,13 +4,14 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from support.builders import servers, visible_names
 from support.databases import damage, run_sql, store_variables
-from support.processes import run_together
+from support.processes import forked_script, run_together
 from support.sandbox import Sandbox
 
 KILLS = int(os.environ.get("REMIT_PROOF_KILLS", "5"))
@@ -39,10 +40,7 @@ with open_registry() as registry:
 """
 
 
-def start(
-    sandbox: Sandbox, script: str, *arguments: str, stdout: int | None = None
-) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-c", script, *arguments]
+def start(sandbox: Sandbox, command: Sequence[str], stdout: int | None = None) -> subprocess.Popen[bytes]:
     environment = sandbox.environment | store_variables(sandbox.database)
     return subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=stdout)
 
@@ -56,9 +54,9 @@ def shop(sandbox: Sandbox) -> Path:
 
 @pytest.mark.proof
 def test_eight_processes_that_record_uses_at_once_lose_and_double_none(sandbox: Sandbox, shop: Path) -> None:
-    processes = [
-        start(sandbox, RECORD_MANY, str(shop), str(USES), f"session-{number}") for number in range(8)
-    ]
+    sessions = [f"session-{number}" for number in range(8)]
+    commands = [forked_script(sandbox.root, RECORD_MANY, str(shop), str(USES), each) for each in sessions]
+    processes = [start(sandbox, command) for command in commands]
     assert run_together(processes) == [0] * 8
     with sandbox.registry() as registry:
         here = registry.at(str(shop))
@@ -72,7 +70,8 @@ def test_every_acknowledged_write_survives_a_kill_at_any_moment(sandbox: Sandbox
     chance = random.Random(7)  # noqa: S311 - chooses moments, not secrets
     acknowledged: list[str] = []
     for attempt in range(KILLS):
-        with start(sandbox, WRITE_UNTIL_KILLED, str(shop), str(attempt), stdout=subprocess.PIPE) as process:
+        command = [sys.executable, "-c", WRITE_UNTIL_KILLED, str(shop), str(attempt)]
+        with start(sandbox, command, stdout=subprocess.PIPE) as process:
             assert process.stdout is not None
             wanted = chance.randrange(1, 40)
             acknowledged.extend(process.stdout.readline().decode().strip() for _ in range(wanted))

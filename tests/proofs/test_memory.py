@@ -22,7 +22,7 @@ from support.databases import damage, run_sql, store_variables, unindexed_memory
 from support.memory_calls import context, decision, entity, note, one, pattern, session, start
 from support.sandbox import Sandbox
 
-KILLS = 200 if "REMIT_PROOF_KILLS" in os.environ else 5
+KILLS = min(200, int(os.environ.get("REMIT_PROOF_KILLS", "5")))
 EXAMPLES = 500 if "REMIT_PROOF_EXAMPLES" in os.environ else 10
 
 PROJECTS = st.sampled_from(["shop", "blog", "bank"])

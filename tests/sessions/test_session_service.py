@@ -242,6 +242,7 @@ def test_patterns_of_another_project_count_only_where_the_machine_says_so(
     assert "press" not in str(registry.sessions.suggestions(here, session_id="now"))
 
 
+@pytest.mark.sqlite_only  # the hook is a process that opens the file
 def test_a_tool_is_suggested_when_its_state_came_into_force(sandbox: Sandbox, shop: Path) -> None:
     sandbox.write(
         shop / "remit.toml", '[states.open]\nfile = "open"\n[tools."mcp__till__*"]\nstates = ["open"]\n'

@@ -116,6 +116,12 @@ def test_nothing_of_a_draft_is_stored_or_in_force(sandbox: Sandbox, shop: Path) 
         ('[filters]\nfiles = ["/f.py"]', "a draft cannot change `filters`"),
         ('[env]\nvariables = ["HOME"]', "env"),
         ("[servers.till]\ninherit_env = true", "a draft cannot change how a server runs"),
+        ("[servers.till]\nsandbox = false", "a draft cannot change how a server runs"),
+        ('[servers.till]\nsandbox = {write = ["/"]}', "a draft cannot change how a server runs"),
+        (
+            "[servers.till]\ntrusted = true",
+            "a draft cannot change how a server runs, or whether it is trusted",
+        ),
         ("x = 1\n" * 100_000, "longer than"),
     ],
 )
@@ -127,6 +133,30 @@ def test_a_draft_that_is_invalid_or_would_run_something_is_refused_with_its_plac
     assert not found.views
     assert problem in " ".join((found.problems[0].place, found.problems[0].reason))
     assert not (shop / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "",
+        "[servers.till]\nblock = []\n[servers.scale]\ntrusted = false",
+        "[servers.till]\nsandbox = {network = true}\n[servers.scale]\ntrusted = false",
+        "[servers.till]\nsandbox = {}\n[servers.scale]",
+        '[servers.till]\nsandbox = {}\nprojects = ["*"]\n[servers.scale]\ntrusted = false',
+        "[servers.scale]\ntrusted = false\n[servers.till]\nsandbox = {}",
+    ],
+)
+def test_a_draft_cannot_take_a_sandbox_or_distrust_from_a_server(
+    sandbox: Sandbox, shop: Path, draft: str
+) -> None:
+    file = sandbox.home / ".config/remit/remit.toml"
+    kept = "[servers.till]\nsandbox = {}\n[servers.scale]\ntrusted = false\n"
+    sandbox.write(file, kept)
+    assert simulate(sandbox, shop, f'{kept}block = ["Bash"]\n', layer=MACHINE).is_valid
+    found = simulate(sandbox, shop, draft, layer=MACHINE)
+    assert all("a draft cannot change" in each.reason for each in found.problems)
+    assert found.problems
+    assert not found.is_valid
 
 
 def test_a_state_that_runs_today_may_stay_and_is_not_run_for_the_draft(sandbox: Sandbox, shop: Path) -> None:

@@ -467,10 +467,22 @@ def test_a_broken_file_is_named_with_its_place_and_what_it_said_before_holds(
         assert (problem.source, problem.place) == (str(file), place)
         assert problem.reason.startswith(reason)
         assert problem.reason.endswith("; using the last valid version")
-        assert visible(sandbox.registry(), here) == set()
+        assert visible(registry, here) == set()
     file.unlink()
     assert registry.problems(here) == []
     assert visible(registry, here) == {"mcp__deploy__*"}
+
+
+@pytest.mark.sqlite_only  # in a shared store, others could have written it
+def test_another_process_uses_the_last_valid_version_too(
+    sandbox: Sandbox, shop: Path, registry: Registry
+) -> None:
+    sandbox.write_state("deploy")
+    file = sandbox.write(shop / "remit.toml", '[tools."mcp__deploy__*"]\nstates = ["docker"]\n')
+    here = registry.at(str(shop))
+    assert visible(registry, here) == set()
+    sandbox.write(file, "x = [")
+    assert visible(sandbox.registry(), here) == set()
 
 
 def test_a_file_that_was_never_good_says_nothing_and_hides_nothing(

@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 LAUNCH = Path(__file__).with_name("forked_launch.py")
+_SDK_SERVERS = Path(__file__).with_name("servers")
 REMIT = "remit"
 CRASHED = 70  # the exit code of a command that raised
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
@@ -230,10 +231,9 @@ def _time_left(forks: Iterable[_Fork]) -> float | None:
 def _launch(listener: socket.socket, ours: Iterable[int]) -> _Fork:
     """Run the program that `forked_launch.py` asks for, and end it when that is gone."""
     connection, _ = listener.accept()
-    start, streams, _, _ = socket.recv_fds(connection, 65_536, 3)
-    rest = b"" if start.endswith(b"\n") else _read_line(lambda: connection.recv(65_536))
-    asked: dict[str, Any] = json.loads(start + rest)
-    if asked["words"][0] != REMIT:
+    length, streams, _, _ = socket.recv_fds(connection, 4, 3)
+    asked = _handed_over(connection.recv(int.from_bytes(length, "big"), socket.MSG_WAITALL))
+    if Path(asked["words"][0]).parent == _SDK_SERVERS:
         _load_sdk()
     pid = os.fork()
     if pid == 0:
@@ -248,6 +248,12 @@ def _launch(listener: socket.socket, ours: Iterable[int]) -> _Fork:
             os.write(source, bytes([code if code >= 0 else 128 - code]))
 
     return _Fork(pid, told=tell, source=source, take=_pass_signals)
+
+
+def _handed_over(asked: bytes) -> Mapping[str, Any]:
+    cwd, count, *rest = os.fsdecode(asked).split("\0")
+    variables = dict(variable.split("=", 1) for variable in rest[int(count) :])
+    return {"cwd": cwd, "words": rest[: int(count)], "environment": variables}
 
 
 def _pass_signals(pid: int, numbers: bytes) -> None:

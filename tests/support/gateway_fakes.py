@@ -10,6 +10,7 @@ import anyio
 
 from remit.bootstrap import open_notifier
 from remit.decision.declarations import Key
+from remit.errors import OwnedElsewhereError
 from remit.gateway.endpoint import LiveEndpoint
 from remit.gateway.open_endpoint import EndpointResources, serve_endpoint
 from remit.gateway.ports import EndpointSpec
@@ -63,6 +64,7 @@ class FakeLinks:
     stocked: list[str] = field(default_factory=list[str])
     dropped: list[frozenset[Key]] = field(default_factory=list[frozenset[Key]])
     left: list[str] = field(default_factory=list[str])
+    elsewhere: set[str] = field(default_factory=set[str])  # what another gateway runs
     before_stock: Callable[[str], Awaitable[None]] | None = None
 
     def __post_init__(self) -> None:
@@ -77,12 +79,17 @@ class FakeLinks:
         params: Params,
         caller: RequestContext,  # noqa: ARG002
     ) -> Answer:
+        await self.claim(upstream)
         self._keys[upstream.label] = upstream.key
         self.asked.append(Asked(upstream.label, method, params, upstream))
         answer = self.answers.get(upstream.label)
         if answer is not None:
             return answer(params)
         return {"content": [{"type": "text", "text": f"{upstream.label} did {params.get('name')}"}]}
+
+    async def claim(self, upstream: Upstream) -> None:
+        if upstream.label in self.elsewhere:
+            raise OwnedElsewhereError(f"`{upstream.label}` runs at another gateway", next_step="wait")
 
     async def list_all(
         self,
@@ -93,6 +100,7 @@ class FakeLinks:
     ) -> ServerLists:
         self._keys[upstream.label] = upstream.key
         self.stocked.append(upstream.label)
+        await self.claim(upstream)
         if self.before_stock is not None:
             await self.before_stock(upstream.label)
         stock = self.stocks.get(upstream.label, ServerLists())
@@ -149,6 +157,7 @@ class FakeCaller:
     bound_projects: frozenset[str] | None = None
     may_call: bool = True
     may_approve: bool = True
+    can_move: bool = False
     capabilities: Mapping[str, Any] = field(default_factory=dict[str, Any])
     takes_input_required: bool = False
     log_level: str | None = None

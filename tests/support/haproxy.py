@@ -21,13 +21,15 @@ defaults
   timeout client 1h
   timeout server 1h
   timeout check 5s
-  option redispatch
-  retries 3
-  retry-on conn-failure empty-response
+  option redispatch 1
+  retries 10
+  retry-on conn-failure empty-response 503
 frontend all
   bind 127.0.0.1:{port}
   default_backend gateways
 backend gateways
+  option http-buffer-request
+  http-request set-header Remit-Retry 503
   option httpchk
   http-check send meth GET uri /ready hdr Host 127.0.0.1
   default-server check inter 250ms fall 2 rise 1

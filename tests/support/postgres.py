@@ -206,8 +206,8 @@ def open_everywhere(patch: pytest.MonkeyPatch, address: str) -> None:
         PostgresDatabase,  # its driver is not installed everywhere
     )
 
-    def opened(place: str, *, patience: float = 5.0) -> PostgresDatabase:  # noqa: ARG001
-        return PostgresDatabase(address, patience=patience)
+    def opened(_place: str, *, patience: float = 5.0, admin: str | None = None) -> PostgresDatabase:
+        return PostgresDatabase(address, patience=patience, admin=admin and address)
 
     patch.setattr(remit.store.open_store, "open_database", opened)
 
@@ -248,13 +248,14 @@ def stores_in_postgres(*, without_filters: bool = False) -> Generator[None]:
         known = STANDING_IN
         from remit.store.postgres import postgres_database  # its driver is not installed everywhere
 
-        def chosen(place: str, *, patience: float = PATIENCE) -> Database:
+        def chosen(place: str, *, patience: float = PATIENCE, admin: str | None = None) -> Database:
             if not is_address(place):
                 address = known.get(place) or databases.create()
                 if place != ":memory:":
                     known[place] = address
                 place = address
-            return postgres_database.PostgresDatabase(place, patience=patience)
+            admin = admin if admin and is_address(admin) else None
+            return postgres_database.PostgresDatabase(place, patience=patience, admin=admin)
 
         if without_filters:
             queries = UnfilteredQueries(postgres_database.FOLDERS, postgres_database.translate)

@@ -33,6 +33,13 @@ def forked_server_command(program: str, *arguments: str) -> list[str]:
     return fork_server().command(str(SERVERS / program), *arguments)
 
 
+def forked_script(folder: Path, script: str, *arguments: str) -> list[str]:
+    """Return a command that runs a script in a process of its own, which has Remit loaded."""
+    path = folder / "script.py"
+    path.write_text(script, "utf-8")
+    return fork_server().command(str(path), *arguments)
+
+
 class Listener(NamedTuple):
     """A process that listens on a port, and the lines it prints."""
 

@@ -3,14 +3,14 @@
 from contextlib import closing
 from pathlib import Path
 
-from remit.bootstrap import open_teams
+from remit.bootstrap import open_team_admin
 from support.sandbox import Sandbox
 
 
 def add_teams(sandbox: Sandbox, address: str) -> None:
     """Create `payments` with `api` and `web`, and `search` with `index`."""
     sandbox.variables["REMIT_STORE"] = address
-    with closing(open_teams(address)) as teams:
+    with closing(open_team_admin(address)) as teams:
         for name, projects, server in (("payments", "api web", "till"), ("search", "index", "ranker")):
             teams.add(name, 1)
             for project in projects.split():

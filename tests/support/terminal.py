@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from support.forked_commands import fork_server
 from support.sandbox import Sandbox
 
 AS_PERSON = [sys.executable, str(Path(__file__).with_name("person_launch.py"))]
@@ -49,7 +50,7 @@ def on_terminal(
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     environment = {**sandbox.environment, "TERM": "xterm", **(variables or {})}
     process = subprocess.Popen(
-        [*AS_PERSON, *arguments],
+        fork_server().command("remit", *arguments),
         cwd=cwd,
         env=environment,
         stdin=theirs,

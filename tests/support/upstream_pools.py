@@ -24,6 +24,7 @@ from remit.trust.start_permit import StartPermit, permit_start
 from remit.upstream.credentials.principal_credentials import PrincipalCredentials
 from remit.upstream.launch.launch_resources import LaunchResources
 from remit.upstream.oauth.token_store import FileTokenStore, TokenStore
+from remit.upstream.ownership import ServerLocks
 from remit.upstream.transports.remote import RemoteConnector
 from remit.upstream.transports.watchdog import Watchdog
 from remit.upstream.upstream_model import Upstream
@@ -69,6 +70,7 @@ def launch_resources(
     home: str = "/",
     tokens: TokenStore | None = None,
     credentials: PrincipalCredentials | None = None,
+    locks: ServerLocks | None = None,
 ) -> LaunchResources:
     client = {"name": "remit", "version": "0"}
     stored = tokens or FileTokenStore("/nowhere")
@@ -79,6 +81,7 @@ def launch_resources(
         watchdog=Watchdog(),
         remote=lambda: RemoteConnector(stored),
         credentials=None if credentials is None else lambda: credentials,
+        locks=None if locks is None else lambda: locks,
     )
 
 
@@ -109,6 +112,7 @@ class RecordingCaller:
     bound_projects: frozenset[str] | None = None
     may_call: bool = True
     may_approve: bool = True
+    can_move: bool = False
     capabilities: Mapping[str, Any] = field(default_factory=dict[str, Any])
     takes_input_required: bool = False
     log_level: str | None = None

@@ -10,7 +10,7 @@ from remit.bootstrap import open_registry
 from remit.cli import render
 from remit.cli.options import WorkspaceOptions, for_a_workspace
 from remit.errors import BadFileError
-from remit.files.bounded_reader import FileError, read_text
+from remit.files.bounded_reader import ANYWHERE, FileError, read_text
 from remit.inspection.definition_file import FileDefinition, read_definitions
 from remit.inspection.inspection_findings import InspectionFinding, Suspicion, worst
 from remit.inspection.inspector import inspect
@@ -53,7 +53,7 @@ def inspect_definitions(*, files: tuple[str, ...], options: WorkspaceOptions, as
 
 def _read(file: str) -> list[FileDefinition]:
     try:
-        text = read_text(file, limit=_LARGEST)
+        text = read_text(file, limit=_LARGEST, within=ANYWHERE)
     except FileError as failure:
         raise BadFileError(f"{file}: {failure.reason}") from failure
     return read_definitions(text or "", file, PurePath(file).stem)

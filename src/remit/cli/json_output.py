@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from remit.decision.kinds import Kind
 from remit.decision.launch import Launch, references
 from remit.decision.problems import Severity
 from remit.text.redaction import environment_secrets
+from remit.text.times import moment
 from remit.trust.entry_text import EntryText
 
 if TYPE_CHECKING:
@@ -302,7 +303,3 @@ def _finding(item: Finding) -> Shape:
         "reason": item.reason,
         "fix": item.fix,
     }
-
-
-def moment(milliseconds: int) -> str:
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds")

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
 
 import click
 
@@ -14,11 +13,12 @@ from remit.cli.json_output import Shape
 from remit.cli.options import JSON, NOTHING_DONE, PROJECT, confirm
 from remit.errors import BadFileError, NoSuchFileError, NotApprovedError
 from remit.files import private_files
-from remit.files.bounded_reader import FileError, read_bytes
+from remit.files.bounded_reader import ANYWHERE, FileError, read_bytes
 from remit.files.checkout import link_in_checkout
 from remit.memory.artifacts import ArtifactKind, StoredArtifact, body_of, name_of
 from remit.memory.project_memory import Memory
 from remit.memory.scope_gate import memory_id
+from remit.text.times import moment
 
 _LIMIT = 50
 _NAME = 80  # characters of an artifact's name in a table
@@ -235,7 +235,11 @@ def _records(count: int) -> str:
 
 def _lines(file: str) -> Sequence[str]:
     try:
-        data = sys.stdin.buffer.read(_LARGEST + 1) if file == "-" else read_bytes(file, limit=_LARGEST)
+        data = (
+            sys.stdin.buffer.read(_LARGEST + 1)
+            if file == "-"
+            else read_bytes(file, limit=_LARGEST, within=ANYWHERE)
+        )
         if data is None:
             raise NoSuchFileError(f"`{file}` cannot be read: it does not exist")
         if len(data) > _LARGEST:
@@ -337,4 +341,4 @@ def _value(value: object) -> str:
 
 
 def _time(milliseconds: int) -> str:
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="seconds")
+    return moment(milliseconds, "seconds")

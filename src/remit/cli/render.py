@@ -7,7 +7,6 @@ import shlex
 import sys
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -177,11 +176,6 @@ def plural(count: int, word: str) -> str:
 def rounded(count: int) -> str:
     """Round an estimate to three digits."""
     return f"{round(count, 3 - len(str(count))) if count > 999 else count:,}"
-
-
-def local_time(milliseconds: int) -> str:
-    """Write a time for a person: to the minute, in their time zone."""
-    return datetime.fromtimestamp(milliseconds / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def heading(context: Context) -> str:

@@ -5,6 +5,7 @@ import logging
 import os
 import re
 import sys
+from pkgutil import resolve_name
 from typing import NamedTuple
 
 import click
@@ -97,6 +98,7 @@ _LAST_PORT = 65535
     multiple=True,
     help="With --http: an origin whose pages may connect, such as http://localhost:6274; may be repeated.",
 )
+@click.option("--web", "has_pages", is_flag=True, help="With --http: also serve pages for people, at /web.")
 @click.option("--memory", is_flag=True, help="Serve only project memory, on stdio.")
 @click.option(
     OPTION,
@@ -120,6 +122,7 @@ def serve(
     mode: str | None,
     hosts: tuple[str, ...],
     origins: tuple[str, ...],
+    has_pages: bool,
     memory: bool,
     installed: _Installed | None,
     log_json: bool,
@@ -148,6 +151,8 @@ def serve(
     address = None if http is None else _address(http)
     if (hosts or origins) and address is None:
         raise click.UsageError("--allow-host and --allow-origin are for --http")
+    if has_pages and address is None:
+        raise click.UsageError("--web is for --http; on one machine, use `remit web`")
     pages = [_origin(each) for each in origins]
     if memory and (address or agent or room or strategy or mode):
         raise click.UsageError("--memory serves only memory on stdio: omit the other options")
@@ -173,13 +178,14 @@ def serve(
     from remit.gateway.transports.socket_server import Address
 
     allowed = http_server.AllowedOrigins(hosts, pages)
-    sys.exit(http_server.serve(spec, Address(*address), allowed, openers, _say))
+    # By name: the pages use the commands, so no command can import them.
+    open_pages = resolve_name("remit.web.nodes.open_node_pages:open_node_pages") if has_pages else None
+    sys.exit(http_server.serve(spec, Address(*address), allowed, openers, _say, open_pages))
 
 
 def _take_back_variables(client: str, project: str, ground: Ground) -> None:
     """Start with no program, option or mark that this repository's settings chose."""
-    workspace = locate(project)
-    for name in take_back(os.environ, client, workspace.dir, workspace.checkout, ground.path):
+    for name in take_back(os.environ, client, locate(project), ground.path):
         _say(
             f"ignoring {name}, which a file of this repository sets: it could choose the code of your servers"
         )

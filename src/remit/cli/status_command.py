@@ -1,7 +1,6 @@
 """`remit status`: running gateways and their servers."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +11,7 @@ from remit.cli import render
 from remit.cli.json_output import store_shape
 from remit.cli.listing.server_status import server_statuses, sign_in_states, status_notices, status_shape
 from remit.cli.options import JSON, PROJECT
+from remit.text.times import local_time
 
 if TYPE_CHECKING:
     from remit.cli.listing.server_status import ServerStatus
@@ -66,11 +66,10 @@ def _servers(registry: "Registry", context: "Context") -> "list[ServerStatus]":
 
 
 def _show(gateway: Mapping[str, Any]) -> None:
-    since = datetime.fromtimestamp(gateway["started_at"] / 1000, tz=UTC).astimezone()
     memory = gateway.get("memory_mb")
     parts = [
         f"gateway {gateway['pid']} on {gateway['url'] or 'stdio'}",
-        f"since {since:%Y-%m-%d %H:%M}",
+        f"since {local_time(gateway['started_at'])}",
         *([] if memory is None else [f"{memory:g} MB"]),
     ]
     render.out(render.printable(", ".join(parts)))

@@ -34,6 +34,7 @@ from remit.configuration import rule_edits
 from remit.configuration.config_model import ConfigurationLayer
 from remit.configuration.policy_compiler import disabling_rules
 from remit.decision.context import Context
+from remit.text.times import local_time
 
 if TYPE_CHECKING:
     from remit.configuration.config_model import ConfigurationFile
@@ -165,7 +166,7 @@ def undo(*, is_listed: bool, yes: bool) -> None:
         sys.exit(NOTHING_DONE)
     last = entries[-1]
     command = render.printable(last.command)
-    render.note(f"Last change: `{command}`, {render.local_time(last.at)}")
+    render.note(f"Last change: `{command}`, {local_time(last.at)}")
     for path in last.paths:
         render.note(f"  {path}")
     client = last.command.removeprefix(_UNINSTALL) if last.command.startswith(_UNINSTALL) else None
@@ -184,10 +185,7 @@ def _list_changes(entries: Sequence[JournalEntry]) -> None:
     if not entries:
         render.out("Nothing to undo.")
         return
-    rows = [
-        (render.local_time(entry.at), entry.command, ", ".join(entry.paths))
-        for entry in entries[:MOST_CHANGES]
-    ]
+    rows = [(local_time(entry.at), entry.command, ", ".join(entry.paths)) for entry in entries[:MOST_CHANGES]]
     render.table("", ("time", "change", "files"), rows)
     if len(entries) > MOST_CHANGES:
         render.out(f"\nand {render.plural(len(entries) - MOST_CHANGES, 'earlier change')}")

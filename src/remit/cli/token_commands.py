@@ -6,17 +6,17 @@ import re
 import sys
 import time
 from contextlib import closing
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
 
 from remit.bootstrap import open_registry
-from remit.bootstrap_gateway import open_credentials, open_tokens
+from remit.bootstrap_gateway import open_credentials, open_token_admin, open_tokens
 from remit.cli import render
 from remit.cli.approvals.person_check import require_person
 from remit.cli.options import JSON, NOTHING_DONE
 from remit.decision.roles import Role
+from remit.text.times import day
 
 if TYPE_CHECKING:
     from remit.cli.json_output import Shape
@@ -64,7 +64,7 @@ def add_token(name: str, *, projects: tuple[str, ...], agents: tuple[str, ...], 
         raise click.UsageError("a token name may have up to 64 letters, digits and . _ @ -")
     with open_registry() as registry:
         found = dict.fromkeys(registry.projects.named(each) for each in projects)
-    with closing(open_tokens()) as tokens:
+    with closing(open_token_admin()) as tokens:
         at = time.time_ns() // 1_000_000
         made = tokens.add(name, projects=[*found], agents=agents, role=Role(role), at=at)
     render.out(made)
@@ -91,7 +91,7 @@ def list_tokens(*, as_json: bool) -> None:
 def revoke_token(name: str) -> None:
     """Revoke a token, starting now."""
     require_person("revoke a token")
-    with closing(open_tokens()) as tokens:
+    with closing(open_token_admin()) as tokens:
         is_revoked = tokens.revoke(name)
     if not is_revoked:
         sys.stderr.write(f"error: there is no token `{render.printable(name)}`\n")
@@ -114,6 +114,5 @@ def _shape(grant: Grant) -> Shape:
 
 
 def _cells(grant: Grant) -> tuple[str, ...]:
-    made = datetime.fromtimestamp(grant.created_at / 1000, tz=UTC).date().isoformat()
     projects = ", ".join(project.path for project in grant.projects) or "all"
-    return grant.name, grant.role, projects, ", ".join(grant.agents) or "all", made
+    return grant.name, grant.role, projects, ", ".join(grant.agents) or "all", day(grant.created_at)

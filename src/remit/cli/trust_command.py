@@ -13,13 +13,13 @@ import click
 from remit.bootstrap import open_registry
 from remit.cli import json_output, render, server_output
 from remit.cli.approvals.person_check import require_person
-from remit.cli.json_output import moment
 from remit.cli.listing.inspection_notes import inspection_notes, show_notes
 from remit.cli.options import WorkspaceOptions, confirm, for_a_workspace, known_names
 from remit.decision.context import Context, shorten
 from remit.decision.definitions.definition_changes import ChangeVerdict
 from remit.errors import UnknownServerError
 from remit.text.spelling import did_you_mean
+from remit.text.times import local_time, moment
 from remit.trust.definition_diff import diff_lines
 from remit.trust.held_definitions import AcceptedBy
 
@@ -233,7 +233,7 @@ def definition_lines(item: HeldDefinition) -> Iterator[str]:
         yield f"  {item.change.detail}"
     if item.accepted_at is not None:
         by = _ACCEPTED[item.accepted_by or AcceptedBy.FIRST_SIGHT]
-        yield f"  accepted {by}, {render.local_time(item.accepted_at)}"
+        yield f"  accepted {by}, {local_time(item.accepted_at)}"
     yield from (f"  {line}" for line in diff_lines(item.accepted, item.current))
 
 

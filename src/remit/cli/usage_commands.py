@@ -7,7 +7,7 @@ import click
 
 from remit.bootstrap import open_registry
 from remit.cli import render
-from remit.cli.json_output import Shape, asked_for, moment
+from remit.cli.json_output import Shape, asked_for
 from remit.cli.options import NOTHING_DONE, WorkspaceOptions, for_a_workspace, for_an_agent
 from remit.decision.context import Context
 from remit.hooks.hook_command import main as answer_event
@@ -15,6 +15,7 @@ from remit.install.ground import OPTION
 from remit.presentation.discovery_text import LOWEST_SHOWN
 from remit.presentation.request_cost import RequestCost
 from remit.sessions.session_service import Suggestions
+from remit.text.times import moment
 from remit.usage.reports import ProjectUse, SessionUse, ToolUse, UsageReport
 
 _WIDTH = 16  # columns of the longest bar

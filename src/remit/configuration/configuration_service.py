@@ -32,7 +32,7 @@ from remit.decision.context import FilterFiles
 from remit.decision.problems import Problem, Severity
 from remit.decision.requirements import NO_REQUIREMENTS, Requirement, Requirements
 from remit.errors import StoreUnavailableError
-from remit.files.bounded_reader import content_digest
+from remit.files.bounded_reader import ANYWHERE, content_digest
 
 if TYPE_CHECKING:
     from remit.configuration.toml_files import TomlFiles
@@ -129,7 +129,7 @@ class ConfigurationService:
 
     def _with_filters(self, current: CurrentConfiguration, workspace: Workspace) -> CurrentConfiguration:
         """Add the digests of the filter files, which may change at any time."""
-        found = tuple((path, content_digest(path)) for path in current.configuration.filters)
+        found = tuple((path, content_digest(path, within=ANYWHERE)) for path in current.configuration.filters)
         self._current[workspace.dir] = current = current._replace(filters=found)
         return current
 

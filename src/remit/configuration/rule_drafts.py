@@ -3,9 +3,10 @@
 A draft can change rules, and states that only look at this machine. It cannot hold anything new that runs.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from remit.configuration.config_model import (
+    AccessLists,
     ConfigurationContent,
     ConfigurationMistake,
     TomlDocument,
@@ -53,8 +54,16 @@ def forbidden_changes(
         if entry.detector is not None and entry.detector.runs and known.get(entry.name) != entry:
             message = "a draft cannot hold a new state that runs a program or asks a server"
             yield ConfigurationMistake(("states", entry.name), message, _EDIT)
-    options = {entry.name: entry.options for entry in before.servers}
-    for entry in draft.servers:
-        if entry.options is not None and options.get(entry.name) != entry.options:
-            message = "a draft cannot change how a server runs"
-            yield ConfigurationMistake(("servers", entry.name), message, _EDIT)
+    old, new = _running(before.servers), _running(draft.servers)
+    for name in dict.fromkeys((*old, *new)):
+        if old.get(name) != new.get(name):
+            message = "a draft cannot change how a server runs, or whether it is trusted"
+            yield ConfigurationMistake(("servers", name), message, _EDIT)
+    if old == new and [*old] != [*new]:  # the last that matches holds
+        yield ConfigurationMistake(("servers",), "a draft cannot change the order of servers", _EDIT)
+
+
+def _running(servers: Iterable[AccessLists]) -> dict[str, tuple[object, ...]]:
+    """Return what decides how servers run and whose ratings are believed, with the projects it holds in."""
+    found = {each.name: (each.options, each.sandbox, each.trusted, each.projects) for each in servers}
+    return {name: each for name, each in found.items() if each[:-1] != (None, None, None)}

@@ -10,19 +10,21 @@ from typing import NamedTuple, cast
 
 from remit.configuration.file_paths import machine_paths
 from remit.errors import BadFileError, BadVariableError
-from remit.files.bounded_reader import FileError, Machine, read_text
-from remit.settings import DATABASE, STORE, STORE_KEY_FILE, data_directory, is_address
+from remit.files.bounded_reader import ANYWHERE, FileError, Machine, read_text
+from remit.settings import DATABASE, STORE, STORE_ADMIN, STORE_KEY_FILE, data_directory, is_address
 
 KEY = "store"
-PASSWORD_FILE = "store_password_file"  # noqa: S105 - the name of a setting
+ADMIN = "store_admin"
+ADDRESSES = {KEY: STORE, ADMIN: STORE_ADMIN}  # settings, and the variables that replace them
 KEY_FILE = "store_key_file"
 _LIMIT = 2**20  # bytes of a file
 _MENTIONED = re.compile(r"""^[ \t]*["']?store""", re.MULTILINE)
 _LINE = re.compile(
-    r"""^[ \t]*(store|store_password_file|store_key_file)[ \t]*=[ \t]*["']([^"'\\\n]+)["']""", re.MULTILINE
+    r"""^[ \t]*(store(?:_admin)?(?:_password_file)?|store_key_file)[ \t]*=[ \t]*["']([^"'\\\n]+)["']""",
+    re.MULTILINE,
 )
 _SOME_ADDRESS, _NO_ADDRESS = "postgresql://", "-"
-_EXAMPLE = f'write it as `{KEY} = "postgresql://USER@HOST/DATABASE"`'
+_ADDRESS = "postgresql://USER@HOST/DATABASE"
 
 
 class StorePlace(NamedTuple):
@@ -42,12 +44,27 @@ def store_place(machine: Machine) -> StorePlace:
         BadFileError: a file names something else than a PostgreSQL database.
         BadVariableError: `REMIT_STORE` does.
     """
-    own, managed = machine_paths(machine)
-    found = _in_file(managed, machine) or _in_variable(machine.variables) or _in_file(own, machine)
+    found = _address(KEY, machine)
     if found is not None:
         return found
     folder = data_directory(machine.variables, machine.platform, machine.home)
     return StorePlace(os.path.join(folder, DATABASE))
+
+
+def admin_place(machine: Machine) -> StorePlace:
+    """Find the store as administrators open it: `store_admin` or `REMIT_STORE_ADMIN`, else as all do.
+
+    Raises:
+        BadFileError: a file names something else than a PostgreSQL database.
+        BadVariableError: a variable does.
+    """
+    place = store_place(machine)
+    return (_address(ADMIN, machine) or place) if is_address(place.place) else place
+
+
+def password_file_of(key: str) -> str:
+    """Return the setting that names the password file of an address."""
+    return f"{key}_password_file"
 
 
 def address_problem(address: object) -> str:
@@ -67,9 +84,12 @@ def without_address(content: object) -> object:
     if not isinstance(content, dict):
         return content
     known = cast("dict[str, object]", content)
-    if not isinstance(known.get(KEY), str):
-        return known
-    return {**known, KEY: _NO_ADDRESS if address_problem(known[KEY]) else _SOME_ADDRESS}
+    hidden = {
+        key: _NO_ADDRESS if address_problem(known[key]) else _SOME_ADDRESS
+        for key in ADDRESSES
+        if isinstance(known.get(key), str)
+    }
+    return {**known, **hidden}
 
 
 def key_file(machine: Machine) -> str | None:
@@ -96,29 +116,34 @@ def _full_path(path: str, machine: Machine) -> str:
     return machine.home + path[1:] if path.startswith("~") else path
 
 
-def _in_variable(variables: Mapping[str, str]) -> StorePlace | None:
-    given = variables.get("REMIT_STORE")
+def _address(key: str, machine: Machine) -> StorePlace | None:
+    own, managed = machine_paths(machine)
+    return (
+        _in_file(key, managed, machine)
+        or _in_variable(ADDRESSES[key], machine.variables)
+        or _in_file(key, own, machine)
+    )
+
+
+def _in_variable(name: str, variables: Mapping[str, str]) -> StorePlace | None:
+    given = variables.get(name)
     if not given:
         return None
     if problem := address_problem(given):
-        raise BadVariableError(
-            f"`{STORE}`: {problem}", hint=f"set {STORE} to `postgresql://USER@HOST/DATABASE`"
-        )
-    return StorePlace(given, STORE)
+        raise BadVariableError(f"`{name}`: {problem}", hint=f"set {name} to `{_ADDRESS}`")
+    return StorePlace(given, name)
 
 
-def _in_file(path: str, machine: Machine) -> StorePlace | None:
-    """Read the store from a file; one that cannot be read counts as any invalid file does."""
+def _in_file(key: str, path: str, machine: Machine) -> StorePlace | None:
+    """Read an address from a file; one that cannot be read counts as any invalid file does."""
     content = _content(path)
-    if KEY not in content:
+    if key not in content:
         return None
-    address, password = content[KEY], content.get(PASSWORD_FILE)
-    for key, problem in (
-        (KEY, address_problem(address)),
-        (PASSWORD_FILE, "" if password is None else path_problem(password)),
-    ):
-        if problem:
-            raise BadFileError(f"`{key}` in {path}: {problem}", hint=_EXAMPLE if key == KEY else None)
+    address, password = content[key], content.get(password_file_of(key))
+    if problem := address_problem(address):
+        raise BadFileError(f"`{key}` in {path}: {problem}", hint=f'write it as `{key} = "{_ADDRESS}"`')
+    if password is not None and (problem := path_problem(password)):
+        raise BadFileError(f"`{password_file_of(key)}` in {path}: {problem}")
     given = str(address)
     if password is not None:
         from urllib.parse import quote  # few stores need it
@@ -131,7 +156,7 @@ def _in_file(path: str, machine: Machine) -> StorePlace | None:
 def _content(path: str) -> dict[str, object]:
     """Read the settings of the store from a file; empty if it has none."""
     try:
-        text = None if path == os.devnull else read_text(path, limit=_LIMIT)
+        text = None if path == os.devnull else read_text(path, limit=_LIMIT, within=ANYWHERE)
     except FileError:
         return {}
     return _settings(text) if text is not None and _MENTIONED.search(text) else {}

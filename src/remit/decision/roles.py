@@ -14,8 +14,11 @@ class Role(StrEnum):
     @property
     def rank(self) -> int:
         """Its place in the order, from the weakest."""
-        return list(Role).index(self)
+        return _RANKS[self]
 
     def includes(self, other: "Role") -> bool:
         """Check whether it may do all that another may."""
         return self.rank >= other.rank
+
+
+_RANKS = {role: rank for rank, role in enumerate(Role)}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.kinds import Kind
 from remit.text.foreign import clean, clean_schema, one_line
+from remit.text.times import day
 from remit.text.token_estimate import estimate
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _entry(item: RankedTool, definitions: Mapping[Key, Definition] | None, invok
         "description": _full(tool) if definitions is not None else _in_one_line(tool),
         "scope": tool.scope,
         "usage_count": tool.usage_count,
-        "last_used_at": None if tool.last_used_at is None else _day(tool.last_used_at),
+        "last_used_at": None if tool.last_used_at is None else day(tool.last_used_at),
         "score": round(score, 3),
     }
     lines = [_headline(item), *([] if invoked is None else [f"   {invoked}"]), _facts(item)]
@@ -112,7 +112,7 @@ def _facts(item: RankedTool) -> str:
     tool, decision, score = item
     count = tool.usage_count
     uses = f"{count:,} use{'' if count == 1 else 's'}" if count else "never used"
-    last = [] if tool.last_used_at is None else [f"last {_day(tool.last_used_at)}"]
+    last = [] if tool.last_used_at is None else [f"last {day(tool.last_used_at)}"]
     hidden = (
         []
         if decision.is_available
@@ -134,7 +134,3 @@ def _text(found: SearchResults, shown: list[_Entry]) -> str:
     if found.note:
         lines.append(f"({found.note})")
     return "\n".join(lines)
-
-
-def _day(milliseconds: int) -> str:
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).date().isoformat()

@@ -45,8 +45,14 @@ class JsonRpcError(Exception):
         return {"code": self.code, "message": str(self), **data}
 
 
+class ElsewhereError(JsonRpcError):
+    """Only another gateway can answer; whoever balances the load may repeat the request there."""
+
+
 def as_object(value: object) -> dict[str, Any]:
     """Return a raw JSON object as a dict; any other value becomes an empty one."""
     if isinstance(value, dict):
         return cast("dict[str, Any]", value)
+    if value is None:  # the usual other value, and the check below takes longer
+        return {}
     return dict(cast("Mapping[str, Any]", value)) if isinstance(value, Mapping) else {}

@@ -76,9 +76,14 @@ def test_the_demo_tells_its_story_and_leaves_nothing_behind(world: Sandbox) -> N
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_demo_that_is_stopped_leaves_nothing_behind(world: Sandbox, number: signal.Signals) -> None:
-    with started(world) as run:
-        assert any("agent calls" in line for line in lines_of(run))  # the gateway and its servers run now
+def test_a_machine_without_tools_sees_the_demo_and_stopped_it_leaves_nothing_behind(
+    world: Sandbox, number: signal.Signals
+) -> None:
+    (world.home / ".claude.json").write_text(json.dumps({}))
+    with started(world, "--unless-tools", str(world.root)) as run:
+        lines = lines_of(run)
+        assert "~/shop $ remit tools\n" in lines
+        assert any("agent calls" in line for line in lines)  # the gateway and its servers run now
         run.send_signal(number)
         _, errors = run.communicate(timeout=60)
     assert run.returncode == 128 + number
@@ -94,11 +99,3 @@ def test_a_machine_with_tools_sees_its_own_instead(world: Sandbox) -> None:
     assert not world.database.exists()  # a look leaves nothing behind
     assert shown.stdout == world.remit(cwd=shop).stdout
     assert "~/shop $" not in shown.stdout
-
-
-def test_a_machine_without_tools_sees_the_demo(world: Sandbox) -> None:
-    (world.home / ".claude.json").write_text(json.dumps({}))
-    with started(world, "--unless-tools", str(world.root)) as run:
-        assert "~/shop $ remit tools\n" in lines_of(run)
-        run.terminate()  # the rest is told by the story
-        run.communicate(timeout=60)

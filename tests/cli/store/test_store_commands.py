@@ -41,6 +41,7 @@ def test_a_store_is_set_up_filled_checked_and_used(sandbox: Sandbox, databases: 
         "schema": newest(),
         "role": "remit_runtime",
         "user": None,
+        "admin": None,
     }
     assert sandbox.remit("store", "init", secretly(address)).stdout.startswith(f"{place} was already set up")
     sandbox.database.parent.mkdir()

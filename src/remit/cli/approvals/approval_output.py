@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from remit.cli.json_output import Shape
+from remit.text.times import local_time, moment
 
 if TYPE_CHECKING:
     from remit.policy.approval_service import ApprovalService
@@ -40,18 +40,14 @@ def approval_shape(item: Approval, approvals: ApprovalService) -> Shape:
         "principal": item.binding.principal,
         "reason": item.reason,
         "arguments": item.shown or None,
-        "requested_at": _time(item.requested_at),
-        "expires_at": _time(item.expires_at),
-        "declined_at": None if item.declined_at is None else _time(item.declined_at),
+        "requested_at": moment(item.requested_at),
+        "expires_at": moment(item.expires_at),
+        "declined_at": None if item.declined_at is None else moment(item.declined_at),
     }
 
 
 def deadline(milliseconds: int, now: float) -> str:
     """Write a time of today in the person's time zone, with the minutes left."""
-    at = datetime.fromtimestamp(milliseconds / 1000).astimezone().strftime("%H:%M")
+    at = local_time(milliseconds, "%H:%M")
     left = max(0, milliseconds - now) / 60_000
     return f"{at} ({round(left)} min)" if left >= 1 else f"{at} (less than 1 min)"
-
-
-def _time(milliseconds: int) -> str:
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import closing
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +14,7 @@ from remit.bootstrap_gateway import open_credentials, open_key_file
 from remit.cli import render
 from remit.cli.approvals.person_check import require_person
 from remit.cli.options import JSON, NOTHING_DONE, WorkspaceOptions, for_a_workspace, known_names
+from remit.text.times import day
 
 if TYPE_CHECKING:
     from remit.cli.json_output import Shape
@@ -134,5 +134,10 @@ def _shape(each: SealedCredential) -> Shape:
 
 
 def _cells(each: SealedCredential) -> tuple[str, str, str, str, str]:
-    made = datetime.fromtimestamp(each.created_at / 1000, tz=UTC).date().isoformat()
-    return each.place.principal, each.place.server, each.place.project or "all", each.key_id, made
+    return (
+        each.place.principal,
+        each.place.server,
+        each.place.project or "all",
+        each.key_id,
+        day(each.created_at),
+    )

@@ -8,12 +8,13 @@ import click
 
 from remit.bootstrap import open_registry
 from remit.cli import render
-from remit.cli.json_output import Shape, asked_for, moment
+from remit.cli.json_output import Shape, asked_for
 from remit.cli.listing.calls_command import call_shape
 from remit.cli.listing.moments import Moment
 from remit.cli.options import ERRORS_FOUND, JSON, PROJECT
 from remit.decision.projects import Workspace
 from remit.policy.audit import CallQuery
+from remit.text.times import local_time, moment
 
 if TYPE_CHECKING:
     from remit.policy.audit import ChainCheck
@@ -78,7 +79,7 @@ def check_shape(found: ChainCheck) -> Shape:
 
 def _show(found: ChainCheck) -> None:
     if found.broken_at is not None:
-        at = render.local_time(found.broken_at)
+        at = local_time(found.broken_at)
         render.out(f"The log was changed: the entry of {at} is not as written, or one before it is gone.")
     elif not found.knows:
         render.out("The log does not contain this digest: entries were cut off, or it is of another project.")
@@ -86,7 +87,7 @@ def _show(found: ChainCheck) -> None:
         count = f"{found.entries:,} {'entry' if found.entries == 1 else 'entries'}"
         render.out(f"{count}, none changed." if found.entries else "The log is empty.")
         if found.deleted and found.deleted_until is not None:
-            until = render.local_time(found.deleted_until)
+            until = local_time(found.deleted_until)
             render.note(f"{found.deleted:,} older entries, up to {until}, were deleted for their age.")
         if found.unlinked:
             render.note(f"The first {found.unlinked:,} have no digest: an older Remit wrote them.")

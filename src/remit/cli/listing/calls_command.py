@@ -12,11 +12,12 @@ import click
 
 from remit.bootstrap import open_registry
 from remit.cli import render
-from remit.cli.json_output import Shape, asked_for, moment
+from remit.cli.json_output import Shape, asked_for
 from remit.cli.listing.moments import Moment
 from remit.cli.options import JSON, PROJECT
 from remit.decision.decide import Verdict
 from remit.policy.audit import AuditEntry, AuditOutcome, CallQuery
+from remit.text.times import local_time, moment
 
 if TYPE_CHECKING:
     from remit.decision.context import Context
@@ -123,7 +124,7 @@ def _show(found: FoundCalls, context: Context) -> None:
     columns = ("time", "tool", "agent", "outcome", "ms", "bytes")
     rows = [
         (
-            render.local_time(entry.called_at),
+            local_time(entry.called_at),
             entry.tool,
             entry.agent or "",
             _outcome(entry),

@@ -37,19 +37,23 @@ def store() -> None:
 @store.command("init")
 @click.argument("url", callback=address_argument)
 @click.option("--user", metavar="NAME", help="A user of the database that Remit will connect as; must exist.")
+@click.option(
+    "--admin", metavar="NAME", help="A user that may also change teams, tokens and trust; must exist."
+)
 @JSON
-def init_store(url: str, *, user: str | None, as_json: bool) -> None:
+def init_store(url: str, *, user: str | None, admin: str | None, as_json: bool) -> None:
     """Create a shared store in a PostgreSQL database.
 
-    URL is the address of an owner of the database. Creates the schema, and the role remit_runtime, which can
-    neither create anything nor see rows of another project. With --user, that user may take the role. Running
-    it again changes nothing, or updates the schema.
+    URL is the address of an owner of the database. Creates the schema and two roles. With --user, a user may
+    take the role remit_runtime: that of gateways, which cannot change teams, tokens and trust. With --admin,
+    a user may also take remit_admin, which can. Running it again updates the schema, and restores the rights
+    of both roles.
     """
     require_person("set up a store")
     require_driver()
     from remit.store.maintenance.store_setup import set_up_store
 
-    done = set_up_store(url, user)
+    done = set_up_store(url, user, admin)
     if as_json:
         render.data(done._asdict())
         return
@@ -62,7 +66,11 @@ def init_store(url: str, *, user: str | None, as_json: bool) -> None:
         render.out(f"Created a store in {place} (schema {done.schema}, role {done.role}).")
     if user is not None:
         render.out(f"{render.printable(user)} may use it.")
+    if admin is not None:
+        render.out(f"{render.printable(admin)} may administer it.")
     render.out(f'\nTo use it, put this line into remit.toml:\n\n  store = "{_with_user(place, user)}"')
+    if admin is not None:
+        render.out(f'\nand this one where you administer it:\n\n  store_admin = "{_with_user(place, admin)}"')
 
 
 def _with_user(place: str, user: str | None) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from remit.bootstrap import find_store, now, open_registry, open_teams
+from remit.bootstrap import find_store, now, open_team_admin, open_teams
 from remit.cli import render
 from remit.cli.approvals.person_check import require_person
 from remit.cli.options import JSON, confirm
@@ -43,7 +43,7 @@ def team() -> None:
 def add_team(name: str) -> None:
     """Create a team."""
     require_person("create a team")
-    with closing(open_teams(find_store().place)) as teams:
+    with closing(open_team_admin()) as teams:
         made = teams.add(name, now())
     render.out(f"created {made.path} ({made.hash})")
 
@@ -68,13 +68,11 @@ def list_teams(*, as_json: bool) -> None:
 def remove_team(name: str, *, yes: bool) -> None:
     """Delete a team, its projects, and everything stored about them."""
     require_person("remove a team")
-    with closing(open_teams(find_store().place)) as teams:
+    with closing(open_team_admin()) as teams:
         found = teams.find(name)
-    count = len(found.projects)
-    confirm(f"Delete {found.owner.path} and everything stored about its {count} projects?", yes=yes)
-    with open_registry() as registry:
-        for each in (*found.projects, found.owner):
-            registry.projects.forget(each)
+        count = len(found.projects)
+        confirm(f"Delete {found.owner.path} and everything stored about its {count} projects?", yes=yes)
+        teams.remove(found)
     render.out(f"removed {found.owner.path}")
 
 
@@ -92,7 +90,7 @@ def add_project(name: str, *, team_name: str) -> None:
     Gateways serve it at /p/NAME/mcp. `remit token add TOKEN --project NAME` gives access to it.
     """
     require_person("create a project")
-    with closing(open_teams(find_store().place)) as teams:
+    with closing(open_team_admin()) as teams:
         made = teams.add_project(name, teams.find(team_name), now())
     render.out(f"created {made.path} ({made.hash}), served at /p/{name}/mcp")
 
@@ -103,11 +101,10 @@ def add_project(name: str, *, team_name: str) -> None:
 def remove_project(name: str, *, yes: bool) -> None:
     """Delete a project of a team, and everything stored about it."""
     require_person("remove a project")
-    with closing(open_teams(find_store().place)) as teams:
+    with closing(open_team_admin()) as teams:
         found = teams.locate(name).project
-    confirm(f"Delete {found.path} and everything stored about it?", yes=yes)
-    with open_registry() as registry:
-        registry.projects.forget(found)
+        confirm(f"Delete {found.path} and everything stored about it?", yes=yes)
+        teams.remove_project(found)
     render.out(f"removed {found.path}")
 
 

@@ -7,13 +7,13 @@ from contextlib import closing
 
 import click
 
-from remit.bootstrap import find_store, open_teams
+from remit.bootstrap import find_store, open_team_admin, open_teams
 from remit.cli import render
 from remit.cli.approvals.person_check import require_person
 from remit.cli.options import ERRORS_FOUND
 from remit.configuration.checks.team_policy import policy_problems
 from remit.errors import NoSuchFileError, TeamError
-from remit.files.bounded_reader import FileError, read_text
+from remit.files.bounded_reader import ANYWHERE, FileError, read_text
 
 _LIMIT = 2**20
 
@@ -34,12 +34,12 @@ def set_policy(team_name: str, file: str) -> None:
     """
     require_person("change the rules of a team")
     try:
-        text = read_text(file, limit=_LIMIT)
+        text = read_text(file, limit=_LIMIT, within=ANYWHERE)
     except FileError as error:
         raise TeamError(f"`{render.printable(file)}`: {error.reason}") from error
     if text is None:
         raise NoSuchFileError(f"there is no file `{render.printable(file)}`")
-    with closing(open_teams(find_store().place)) as teams:
+    with closing(open_team_admin()) as teams:
         found = teams.find(team_name)
         problems = policy_problems(file, text)
         if problems:

@@ -9,7 +9,7 @@ from contextlib import closing
 
 import click
 
-from remit.bootstrap import find_store, now, open_teams
+from remit.bootstrap import find_store, now, open_team_admin, open_teams
 from remit.cli import render
 from remit.cli.approvals.person_check import require_person
 from remit.cli.options import JSON, NOTHING_DONE
@@ -71,7 +71,7 @@ def add_server(
     )
     text = json.dumps(entry)
     _check(name, text)
-    with closing(open_teams(find_store().place)) as teams:
+    with closing(open_team_admin()) as teams:
         found = teams.find(team_name)
         teams.put_server(name, text, found, now())
     render.out(f"{found.owner.path} has the server {name}")
@@ -83,7 +83,7 @@ def add_server(
 def remove_server(team_name: str, name: str) -> None:
     """Remove a server from a team."""
     require_person("remove a server from a team")
-    with closing(open_teams(find_store().place)) as teams:
+    with closing(open_team_admin()) as teams:
         found = teams.find(team_name)
         is_removed = teams.remove_server(name, found)
     if not is_removed:
