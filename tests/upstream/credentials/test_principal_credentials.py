@@ -202,3 +202,20 @@ def test_without_the_database_a_known_credential_still_counts_and_an_unknown_one
     with pytest.raises(StoreUnavailableError):
         made.find(github(), "bob")
     made.close()
+
+
+@needs_postgres
+def test_a_change_that_can_no_longer_be_read_leaves_a_known_credential(
+    databases: Databases, keys: KeyFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from remit.store.postgres.upstream_credentials import SqlCredentials
+
+    address = databases.create()
+    rows = SqlCredentials(address)
+    made = PrincipalCredentials(lambda: rows, keys)
+    made.set(github(), "alice", "secret-a", 1)
+    assert found(made, github(), "alice") == "secret-a"
+    monkeypatch.setattr(rows, "revision", lambda: -1)  # the last that was notified before the outage
+    databases.drop(address)
+    assert found(made, github(), "alice") == "secret-a"
+    made.close()

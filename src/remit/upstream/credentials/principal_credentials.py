@@ -27,8 +27,7 @@ class PrincipalCredentials:
         self._rows: CredentialRows | None = None
         self._follows = False
         self._lock = Lock()
-        self._revision: object = None
-        self._kept: dict[CredentialPlace, Credential | None] = {}  # of this revision
+        self._kept: dict[CredentialPlace, tuple[object, Credential | None]] = {}  # each with its revision
 
     def close(self) -> None:
         """Close the store, if it was opened."""
@@ -52,18 +51,19 @@ class PrincipalCredentials:
         """
         place = place_of(upstream, principal)
         with self._lock:
-            rows = self._opened()
+            rows, (known_at, known) = self._opened(), self._kept.get(place, (None, None))
             try:
                 revision = rows.revision()
+                if place not in self._kept or revision != known_at:
+                    known = self._read(rows, place)
+                    self._keep(place, revision, known)
             except StoreUnavailableError:
                 if place not in self._kept:
                     raise
-                revision = self._revision
-            if revision != self._revision or len(self._kept) > _MOST_KEPT:
-                self._revision, self._kept = revision, {}
-            if place not in self._kept:
-                self._kept[place] = self._read(rows, place)
-            return self._kept[place]
+            except CredentialError:
+                self._kept.pop(place, None)
+                raise
+            return known
 
     def all(self) -> Sequence[SealedCredential]:
         """List the credentials, encrypted.
@@ -127,6 +127,11 @@ class PrincipalCredentials:
             if self._follows:
                 self._rows.follow()
         return self._rows
+
+    def _keep(self, place: CredentialPlace, revision: object, credential: Credential | None) -> None:
+        if len(self._kept) >= _MOST_KEPT:
+            self._kept.clear()
+        self._kept[place] = revision, credential
 
     def _read(self, rows: CredentialRows, place: CredentialPlace) -> Credential | None:
         found = rows.find(place.principal, place.server, place.project)
