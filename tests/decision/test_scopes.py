@@ -63,6 +63,11 @@ def test_a_team_row_is_in_scope_in_the_projects_of_its_team_only() -> None:
     assert not in_scope(Scope.TEAM, None, None, SHOP)
 
 
+@pytest.mark.parametrize("scope", [Scope.GLOBAL, Scope.MANAGED, Scope.PLUGIN])
+def test_a_teams_project_has_nothing_from_the_files_of_a_machine(scope: Scope) -> None:
+    assert not in_scope(scope, None, None, API)
+
+
 def test_the_servers_of_a_team_are_stronger_than_global_ones_and_weaker_than_those_of_the_project() -> None:
     scopes = sorted(Scope, key=lambda scope: strength(Kind.MCP_SERVER, scope, None))
     assert scopes.index(Scope.PROJECT) + 1 == scopes.index(Scope.TEAM) == scopes.index(Scope.GLOBAL) - 1

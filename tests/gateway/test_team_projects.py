@@ -206,10 +206,36 @@ async def recalled(served: LiveEndpoint, id: str, bound: frozenset[str] | None) 
     return json.dumps(answer["structuredContent"]).replace(id, "")
 
 
+@pytest.mark.usefixtures("guarded")
+async def test_a_teams_project_shows_nothing_of_the_machine_that_serves_it(
+    sandbox: Sandbox, links: FakeLinks
+) -> None:
+    links.stocks["diary"] = ServerLists(tools=[offered("read_diary")])
+    declared = {"mcpServers": {"diary": {"command": "diary"}, "till": {"command": "another-till"}}}
+    sandbox.write(sandbox.home / ".claude.json", json.dumps(declared))
+    async with endpoint(sandbox, links, sandbox.project("shop")) as served:
+        assert "diary__read_diary" in await names(served)
+    for arguments in (("tools", "--all"), ("why", "mcp__till__*"), ("search", "reads", "--all")):
+        shown = sandbox.remit(*arguments, "--project", str(API)).stdout
+        assert "diary" not in shown
+        assert ".claude.json" not in shown
+    of_machine, of_nobody = (
+        sandbox.remit("why", f"mcp__{server}__read", "--project", str(API)).stdout.replace(server, "…")
+        for server in ("diary", "nobody")
+    )
+    assert of_machine == of_nobody
+    async with endpoint(sandbox, links, API) as served:
+        assert await names(served) == ["till__open", "till__refund"]
+        assert told(await call(served, "till__open")) == "till did open"
+        hidden = await call(served, "discover_tools", {"query": "diary", "include_hidden": True})
+        assert "read_diary" not in json.dumps(hidden)
+
+
 SCOPES = (Scope.TEAM, Scope.LOCAL, Scope.PLUGIN)
+MACHINE_SCOPES = (Scope.GLOBAL, Scope.MANAGED, Scope.PLUGIN)
 _INSERT = """insert into tools (
     client, kind, scope, project_hash, server, name, source, authority, discovered_at, updated_at
-) values ('x', 'mcp_server', '{scope}', '{owner}', 's', 'mcp__s__*', 'f', 3, 1, 1)"""
+) values ('x', 'mcp_server', '{scope}', {owner}, 's', 'mcp__s__*', 'f', 3, 1, 1)"""
 
 
 @needs_conditions
@@ -222,7 +248,9 @@ async def test_the_rule_of_scopes_is_the_same_in_the_database_and_in_the_kernel(
     owners = {each.project.hash for each in workspaces} | {each.team.hash for each in workspaces if each.team}
     for owner in owners:
         for scope in SCOPES:
-            run_sql(store, _INSERT.format(scope=scope, owner=owner))
+            run_sql(store, _INSERT.format(scope=scope, owner=f"'{owner}'"))
+    for scope in MACHINE_SCOPES:
+        run_sql(store, _INSERT.format(scope=scope, owner="null"))
     nobody = team_workspace(Project("team:none/x", "0" * 16), Project("team:none", "1" * 16))
     forged = workspaces[0]._replace(team=workspaces[-1].team)  # the database knows its team better
     for workspace in (*workspaces, nobody, forged):
@@ -230,6 +258,8 @@ async def test_the_rule_of_scopes_is_the_same_in_the_database_and_in_the_kernel(
         expected = {
             (scope, owner) for owner in owners for scope in SCOPES if in_scope(scope, owner, None, workspace)
         }
+        machine = {(scope, None) for scope in MACHINE_SCOPES if in_scope(scope, None, None, workspace)}
+        expected |= machine
         if workspace is forged:
             expected = {each for each in expected if each[0] is not Scope.TEAM}
         assert seen == expected

@@ -5,6 +5,7 @@ from dataclasses import replace
 from remit.decision.declarations import Declaration, Resolved
 from remit.decision.kinds import ConfigStatus
 from remit.decision.launch import Launch
+from remit.decision.projects import View
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import MEMORY_SERVER, REMIT
 from remit.memory.memory_server import (
@@ -18,7 +19,9 @@ from remit.memory.memory_server import (
 )
 from remit.upstream.offer_reader import read_offer
 from remit.upstream.ports import ServerLists
-from support.builders import CLIENT, declared
+from support.builders import CLIENT, SHOP, declared
+
+VIEW = View(CLIENT, SHOP)
 
 
 def gateway(*more: str) -> Declaration:
@@ -35,7 +38,7 @@ def resolved(
 
 
 def status(*items: Resolved, is_served: bool = False) -> ConfigStatus | None:
-    found = resolve_own_server(CLIENT, items, is_served=is_served)
+    found = resolve_own_server(VIEW, items, is_served=is_served)
     return None if found is None else found.config_status
 
 
@@ -72,7 +75,7 @@ def test_a_declared_server_of_its_name_does_not_receive_its_calls() -> None:
         for scope in (Scope.GLOBAL, Scope.LOCAL)
     ]
     others = [resolved(declared("git"), ConfigStatus.ENABLED)]
-    own = resolve_own_server(CLIENT, [*theirs, *others], is_served=True)
+    own = resolve_own_server(VIEW, [*theirs, *others], is_served=True)
     assert own is not None
     found, problems = with_own_server([*theirs, *others], own)
     assert [(item.declaration.source, item.shadowed_by) for item in found] == [

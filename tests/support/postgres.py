@@ -212,7 +212,7 @@ def open_everywhere(patch: pytest.MonkeyPatch, address: str) -> None:
     patch.setattr(remit.store.open_store, "open_database", opened)
 
 
-_SCOPE_RULE = re.compile(r"\(t\.scope in \(.*?or t\.project_hash = %\(project\)s\)\)\)", re.S)
+_SCOPE_RULE = re.compile(r"\(\(t\.scope in \(.*?or t\.project_hash = %\(project\)s\)\)\)", re.S)
 _OF_PROJECT = re.compile(r"\b(?:\w+\.)?(?:project_hash = %\(project\)s|(?:team_id|id) = %\(team\)s)")
 _OF_MEMORY = re.compile(r"\b((?:\w+\.)?project) = %\(project\)s")
 _GLOBAL_OR_NOT = r"(\1 = '') = (%(project)s = '')"  # a project also sees what is global, but does not own it

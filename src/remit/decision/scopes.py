@@ -39,13 +39,14 @@ def strength(kind: Kind, scope: Scope, dir: str | None) -> tuple[int, int]:
 
 def in_scope(scope: Scope, project_hash: str | None, dir: str | None, workspace: Workspace) -> bool:
     """Return whether a row with this scope, project and directory applies to a workspace."""
+    is_of_machine = workspace.team is None  # a team's project has nothing from the files of any machine
     if scope in (Scope.GLOBAL, Scope.MANAGED):
-        return True
+        return is_of_machine
     if scope is Scope.TEAM:
         return workspace.team is not None and project_hash == workspace.team.hash
     owned = project_hash == workspace.project.hash
     if scope is Scope.PLUGIN:
-        return owned or project_hash is None
+        return owned or (project_hash is None and is_of_machine)
     if scope in (Scope.LOCAL, Scope.DYNAMIC):
         return owned
     return owned and dir is not None and is_at_or_below(workspace.dir, dir)

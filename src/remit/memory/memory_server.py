@@ -23,7 +23,7 @@ from remit.memory.scope_gate import memory_id, team_memories
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from remit.decision.projects import Workspace
+    from remit.decision.projects import Project, View, Workspace
     from remit.decision.tools import Definition
     from remit.upstream.upstream_model import Offer, Upstream
 
@@ -33,7 +33,7 @@ def is_own(declaration: Declaration) -> bool:
     return declaration.source == REMIT
 
 
-def resolve_own_server(client: str, resolved: Iterable[Resolved], *, is_served: bool) -> Resolved | None:
+def resolve_own_server(view: View, resolved: Iterable[Resolved], *, is_served: bool) -> Resolved | None:
     """Return the own server for a client that starts a gateway or that a gateway serves.
 
     An entry of the user's own that starts memory alone takes its place.
@@ -43,7 +43,7 @@ def resolve_own_server(client: str, resolved: Iterable[Resolved], *, is_served: 
     if not (has_gateway or is_served) or any(map(_starts_memory, declared)):
         return None
     status = ConfigStatus.ENABLED if has_gateway else ConfigStatus.UNSERVED
-    return Resolved(declaration=own_server(client), config_status=status)
+    return Resolved(declaration=own_server(view.client, view.workspace.team), config_status=status)
 
 
 def with_own_server(
@@ -66,14 +66,15 @@ def with_own_server(
     return [*kept, own], problems
 
 
-def own_server(client: str) -> Declaration:
-    """Declare the own server for a client."""
+def own_server(client: str, team: Project | None = None) -> Declaration:
+    """Declare the own server for a client, everywhere or for the projects of a team."""
     return Declaration(
         name=server_name(MEMORY_SERVER),
         kind=Kind.MCP_SERVER,
         client=client,
-        scope=Scope.GLOBAL,
+        scope=Scope.GLOBAL if team is None else Scope.TEAM,
         source=REMIT,
+        project_hash=None if team is None else team.hash,
         server=MEMORY_SERVER,
         digest=_digest(),
     )

@@ -82,7 +82,7 @@ class SourceReader:
         reading, resolved = self._read_files(view)
         # Once a gateway ran here, its own server stays listed, even between runs.
         is_known = is_served or self._store.is_resolved(REMIT, view)
-        own = resolve_own_server(view.client, resolved, is_served=is_known)
+        own = resolve_own_server(view, resolved, is_served=is_known)
         resolved, problems = with_own_server(resolved, own)
         reading = replace(reading, problems=[*reading.problems, *problems]) if problems else reading
         self._last[view] = reading.inputs, resolved

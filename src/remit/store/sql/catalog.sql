@@ -1,11 +1,11 @@
 -- Named queries for the catalog, projects and definitions. A name in braces inserts a fragment; `{in_scope}` is the only SQL form of the scope rule.
 
 -- fragment: in_scope
-(t.scope in ('global', 'managed')
+((t.scope in ('global', 'managed') and :team = '')
  or (t.scope in ('local', 'dynamic') and t.project_hash = :project)
  or (t.scope = 'project' and t.project_hash = :project and t.dir in (select value from json_each(:reach)))
  or (t.scope = 'team' and t.project_hash = :team)
- or (t.scope = 'plugin' and (t.project_hash is null or t.project_hash = :project)))
+ or (t.scope = 'plugin' and (t.project_hash is null and :team = '' or t.project_hash = :project)))
 
 -- fragment: known_here
 ({in_scope} and (
