@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from remit import settings
 from remit.configuration.store_place import StorePlace, admin_place, store_place
-from remit.decision.projects import TEAM
 from remit.errors import TeamError
 from remit.files.bounded_reader import Machine, this_machine
 from remit.search.engine import SearchEngine
@@ -83,13 +82,17 @@ def open_memory(directory: str = ".") -> "Memory":
 
 def _locate(directory: str, machine: Machine) -> "Workspace":
     """Find the workspace of a directory, or of a team's project."""
-    from remit.files.checkout import locate
+    from remit.files.checkout import locate, locate_on_shared_store
 
     place = store_place(machine).place
-    if not directory.startswith(TEAM) or not settings.is_address(place):
+    if not settings.is_address(place):
         return locate(directory)
-    with closing(open_teams(place)) as teams:
-        return teams.locate(directory)
+
+    def locate_team(name: str) -> "Workspace":
+        with closing(open_teams(place)) as teams:
+            return teams.locate(name)
+
+    return locate_on_shared_store(directory, locate_team)
 
 
 def open_teams(place: str) -> "SqlTeams":

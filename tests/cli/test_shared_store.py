@@ -104,5 +104,5 @@ def test_without_the_driver_a_command_says_what_to_install(
     told = sandbox.remit("tools")
     assert told.returncode == 2
     assert "psycopg is not installed" in told.stderr
-    assert "'.[postgres]'" in told.stderr
+    assert "-m pip install 'psycopg[binary]'" in told.stderr
     assert PASSWORD not in told.stderr

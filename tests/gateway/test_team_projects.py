@@ -231,6 +231,13 @@ async def test_a_teams_project_shows_nothing_of_the_machine_that_serves_it(
         assert "read_diary" not in json.dumps(hidden)
 
 
+@pytest.mark.usefixtures("address")
+def test_a_name_that_is_no_directory_leads_to_the_spelling_of_a_teams_project(sandbox: Sandbox) -> None:
+    found = sandbox.remit("tools", "--project", "api")
+    assert found.returncode == FAILURE
+    assert "a project of a team: `team:TEAM/PROJECT`" in found.stderr
+
+
 SCOPES = (Scope.TEAM, Scope.LOCAL, Scope.PLUGIN)
 MACHINE_SCOPES = (Scope.GLOBAL, Scope.MANAGED, Scope.PLUGIN)
 _INSERT = """insert into tools (

@@ -8,9 +8,9 @@ point back at it, so a planted `.git` file cannot claim another project's tools.
 import errno
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from remit.decision.projects import Workspace, identify
+from remit.decision.projects import TEAM, Workspace, identify
 from remit.decision.scopes import ancestors, is_at_or_below
 from remit.errors import NoSuchDirectoryError
 from remit.files.bounded_reader import ANYWHERE, FileError, read_bytes
@@ -27,6 +27,22 @@ def locate(directory: str) -> Workspace:
     dir = _canonical(directory)
     checkout = checkout_of(dir) or dir
     return Workspace(dir=dir, checkout=checkout, project=identify(_main_checkout(checkout)))
+
+
+def locate_on_shared_store(directory: str, locate_team: Callable[[str], Workspace]) -> Workspace:
+    """Find the workspace of a directory, or of a team's project.
+
+    Raises:
+        NoSuchDirectoryError: the directory does not exist.
+        UnknownProjectError: the team has no such project.
+    """
+    if directory.startswith(TEAM):
+        return locate_team(directory)
+    try:
+        return locate(directory)
+    except NoSuchDirectoryError as error:
+        hint = f"name an existing directory, or a project of a team: `{TEAM}TEAM/PROJECT`"
+        raise NoSuchDirectoryError(str(error), hint=hint) from error
 
 
 def checkout_of(dir: str) -> str | None:

@@ -11,7 +11,7 @@ from remit.clients import CLIENTS, load
 from remit.decision.projects import TEAM
 from remit.errors import UnknownProjectError
 from remit.files.bounded_reader import FileError, Machine, are_unchanged, read_text
-from remit.files.checkout import locate
+from remit.files.checkout import locate, locate_on_shared_store
 from remit.files.file_stamps import FileStamps
 from remit.install.install_record_path import record_paths
 
@@ -41,9 +41,9 @@ class ClientFiles:
 
     def locate(self, directory: str) -> Workspace:
         """Find the workspace of a directory, or of a team's project `team:TEAM/NAME`."""
-        if self._teams is not None and self._is_of_team(directory):
-            return self._teams.locate(directory)
-        return locate(directory)
+        if self._teams is None:
+            return locate(directory)
+        return locate_on_shared_store(directory, self._teams.locate)
 
     def canonical(self, path: str) -> str:
         """Return a path as it was stored; it may no longer exist."""

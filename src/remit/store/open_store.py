@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from remit.store.database import Database
     from remit.store.sql_store import SqlStore
 
-_INSTALL = "run `pip install '.[postgres]'` in a checkout, or install `psycopg[binary]` next to Remit"
+_DRIVER = "psycopg[binary]"
 PATIENCE = 30.0  # seconds that a query waits for other writers
 
 
@@ -24,14 +24,26 @@ def require_driver() -> None:
     Raises:
         StoreUnavailableError: it is not.
     """
-    from importlib import import_module  # only a shared store needs it
+    import sys  # only a shared store needs these
+    from importlib import import_module
 
     try:
         import_module("psycopg")
     except ImportError as error:
         raise StoreUnavailableError(
-            "the store is a PostgreSQL database, and psycopg is not installed", hint=_INSTALL
+            "the store is a PostgreSQL database, and psycopg is not installed",
+            hint=f"run `{driver_command(sys.executable)}`",
         ) from error
+
+
+def driver_command(python: str) -> str:
+    """Return the command that installs PostgreSQL's driver for an interpreter, however Remit came there."""
+    folders = python.replace("\\", "/")
+    if "/pipx/venvs/" in folders:
+        return f"pipx inject remit '{_DRIVER}'"
+    if "/uv/tools/" in folders:
+        return f"uv pip install --python {python} '{_DRIVER}'"
+    return f"{python} -m pip install '{_DRIVER}'"
 
 
 def open_database(place: str, *, patience: float = PATIENCE, admin: str | None = None) -> Database:

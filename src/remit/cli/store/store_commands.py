@@ -11,6 +11,8 @@ from remit.cli import render
 from remit.cli.approvals.person_check import require_person
 from remit.cli.options import ERRORS_FOUND, JSON, confirm
 from remit.cli.store.store_places import address_argument, place_argument
+from remit.configuration.file_paths import machine_path
+from remit.files.bounded_reader import this_machine
 from remit.settings import is_address
 from remit.store.open_store import open_database, require_driver
 from remit.store.store_facts import shown_place
@@ -68,9 +70,12 @@ def init_store(url: str, *, user: str | None, admin: str | None, as_json: bool) 
         render.out(f"{render.printable(user)} may use it.")
     if admin is not None:
         render.out(f"{render.printable(admin)} may administer it.")
-    render.out(f'\nTo use it, put this line into remit.toml:\n\n  store = "{_with_user(place, user)}"')
+    file = render.printable(machine_path(this_machine()))
+    render.out(f"\nTo use it, put this line into {file} on each gateway:\n")
+    render.out(f'  store = "{_with_user(place, user)}"')
     if admin is not None:
-        render.out(f'\nand this one where you administer it:\n\n  store_admin = "{_with_user(place, admin)}"')
+        render.out("\nand this one into the same file where you administer it:\n")
+        render.out(f'  store_admin = "{_with_user(place, admin)}"')
 
 
 def _with_user(place: str, user: str | None) -> str:

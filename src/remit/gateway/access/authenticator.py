@@ -21,6 +21,8 @@ from remit.gateway.access.token_grants import Grant, find_grant
 _BEARER = re.compile(r"(?i)bearer +(\S+)\s*")
 _SETTINGS_SECONDS = 2.0  # lifetime of the settings
 
+_UNKNOWN = "the token is not accepted: it is unknown or was revoked; ask an administrator for another"
+
 _logger = logging.getLogger(__name__)
 
 
@@ -81,7 +83,8 @@ class Authenticator:
         if found is not None and identity is not None and found[1].count(".") == 2:
             return await self._by_access_token(found[1], identity)
         if is_needed or self._wants_credentials:
-            return Refused(401, _needed(identity), authorization is not None)
+            reason = _needed(identity) if found is None else _UNKNOWN
+            return Refused(401, reason, authorization is not None)
         return None
 
     async def identify_person(self, token: str) -> Principal | Refused:
