@@ -1,13 +1,17 @@
 """Commands with a store in PostgreSQL: where it is said, shown and recorded, never with a password."""
 
 import json
+import time
 
+import httpx2
 import pytest
 
 from remit.hooks.hook_context import record_use
+from support.http_gateway import ACCEPT, HELLO
 from support.postgres import Databases, needs_postgres
 from support.process_state import process_state
 from support.sandbox import Sandbox
+from support.served_gateway import serving
 
 pytestmark = needs_postgres
 PASSWORD = "pa55phrase"  # noqa: S105 - the server trusts everyone
@@ -56,6 +60,21 @@ def test_hooks_use_the_same_store(sandbox: Sandbox, address: str) -> None:
     used = json.loads(sandbox.remit("usage", "--json", "--project", str(shop)).stdout)
     assert "Bash" in json.dumps(used)
     assert not sandbox.database.exists()
+
+
+def test_a_session_that_one_of_two_gateways_ends_is_over_at_the_other(sandbox: Sandbox, address: str) -> None:
+    sandbox.variables["REMIT_STORE"] = address
+    shop = sandbox.project("shop")
+    asked: dict[str, object] = {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}}
+    with serving(sandbox, shop) as one, serving(sandbox, shop) as two, httpx2.Client(timeout=30) as client:
+        id = client.post(one, json=HELLO, headers=ACCEPT).headers["mcp-session-id"]
+        headers = {**ACCEPT, "mcp-session-id": id}
+        assert client.post(two, json=asked, headers=headers).status_code == 200
+        assert client.delete(one, headers=headers).status_code == 200
+        deadline = time.monotonic() + 1
+        while client.post(two, json=asked, headers=headers).status_code != 404:
+            assert time.monotonic() < deadline
+        assert client.post(one, json=asked, headers=headers).status_code == 404
 
 
 def test_a_store_that_cannot_be_reached_is_shown_as_such(sandbox: Sandbox) -> None:

@@ -181,6 +181,18 @@ class Databases:
     def drop(self, address: str) -> None:
         self._connection.execute(f"drop database {address.rpartition('/')[2]} with (force)")
 
+    def disconnect(self, address: str) -> None:
+        """End all connections to a database, and accept none."""
+        name = address.rpartition("/")[2]
+        self._connection.execute(f"alter database {name} allow_connections false")
+        self._connection.execute(
+            "select pg_terminate_backend(pid) from pg_stat_activity where datname = %s", [name]
+        )
+
+    def admit(self, address: str) -> None:
+        """Accept connections to a database again."""
+        self._connection.execute(f"alter database {address.rpartition('/')[2]} allow_connections true")
+
     def close(self) -> None:
         self._connection.close()
 

@@ -134,6 +134,112 @@ async def test_a_session_that_its_client_ended_is_over(address: str) -> None:
             assert (await post(two, spelling)).status_code == 404
 
 
+async def end(node: Gateway, id: str, by: str = ADA) -> int:
+    async with httpx2.AsyncClient() as client:
+        headers = {**ACCEPT, "authorization": by, "mcp-session-id": id}
+        return (await client.delete(f"{node.url}/mcp", headers=headers)).status_code
+
+
+async def refused(node: Gateway, id: str) -> None:
+    with anyio.fail_after(1):
+        while (await post(node, id)).status_code != 404:
+            await anyio.sleep(0.01)
+
+
+async def test_a_session_that_was_never_at_another_node_cannot_start_there_once_its_client_ended_it(
+    address: str,
+) -> None:
+    async with nodes(address) as (one, two, _):
+        id, kept = await opened(one), await opened(one)
+        assert await end(one, id) == 200
+        assert (await post(two, id)).status_code == 404
+        assert (await post(two, kept)).status_code == 200
+
+
+async def test_a_session_that_is_open_at_two_nodes_ends_at_both_within_a_second(address: str) -> None:
+    async with nodes(address) as (one, two, _):
+        id, kept = await opened(one), await opened(one)
+        for each in (id, kept):
+            assert (await post(two, each)).status_code == 200
+        assert await end(two, id) == 200
+        await refused(one, id)
+        assert [served.dispatcher.sessions for served in one.endpoints] == [1]
+        assert [(await post(node, kept)).status_code for node in (one, two)] == [200, 200]
+        assert await end(one, kept) == 200
+        await refused(two, kept)
+
+
+async def test_a_session_can_be_ended_at_a_node_that_never_had_it_even_if_it_cannot_move(
+    address: str,
+) -> None:
+    async with nodes(address) as (one, two, _):
+        id = await opened(one)
+        assert (await post(one, id, request("resources/subscribe", uri="note://one"))).status_code == 200
+        assert await end(two, id, by="Bearer token_of_eve") == 404
+        assert (await post(one, id)).status_code == 200
+        assert await end(two, id) == 200
+        await refused(one, id)
+        assert [await end(node, id) for node in (one, two)] == [404, 404]
+
+
+async def test_the_stream_of_a_session_ends_at_its_node_when_another_node_is_told_to_end_it(
+    address: str,
+) -> None:
+    async with nodes(address) as (one, two, _), httpx2.AsyncClient() as client:
+        id = await opened(one)
+        headers = {"accept": "text/event-stream", "authorization": ADA, "mcp-session-id": id}
+        async with client.stream("GET", f"{one.url}/mcp", headers=headers) as stream:
+            assert stream.status_code == 200
+            assert await end(two, id) == 200
+            with anyio.fail_after(1):
+                async for _ in stream.aiter_bytes():
+                    pass
+
+
+async def test_a_session_that_a_node_opens_while_its_client_ends_it_does_not_stay_open(address: str) -> None:
+    async with nodes(address) as (one, two, _):
+        for _ in range(5):
+            id = await opened(one)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(post, two, id)
+                tasks.start_soon(end, one, id)
+            await refused(two, id)
+            await refused(one, id)
+
+
+async def test_a_session_that_cannot_be_ended_everywhere_says_so_and_can_be_ended_again(
+    databases: Databases, address: str
+) -> None:
+    async with nodes(address) as (one, two, _):
+        id = await opened(one)
+        assert (await post(two, id)).status_code == 200
+        databases.disconnect(address)
+        assert await end(one, id) == 503
+        assert (await post(one, id)).status_code == 404
+        databases.admit(address)
+        with anyio.fail_after(10):
+            while (status := await end(one, id)) == 503:
+                await anyio.sleep(0.05)
+        assert status == 200
+        await refused(two, id)
+
+
+async def test_the_store_is_asked_about_ended_sessions_only_after_one_ended(address: str) -> None:
+    with closing(seal_of(address)) as one, closing(seal_of(address)) as two:
+        assert two.ended(["a"]) == []
+        with anyio.fail_after(5):  # until its listener has read what the store has
+            while two.may_have_ended():
+                await anyio.sleep(0.01)
+        one.bind("b")
+        assert one.end("a")
+        assert not one.end("a")
+        with anyio.fail_after(1):
+            while not two.may_have_ended():
+                await anyio.sleep(0.01)
+        assert two.ended(["a", "b", "c"]) == ["a"]
+        assert not two.may_have_ended()
+
+
 async def test_a_session_with_a_server_of_its_own_ends_at_another_node(address: str) -> None:
     async with nodes(address) as (one, two, endpoint):
         id = await opened(one)
@@ -192,7 +298,13 @@ def test_keys_change_every_day_and_old_ids_stay_valid_until_they_expire(address:
         assert last.open(sealed[0], "ada") is None
         assert last.open(later[0], "ada") == later[1]
         last.bind(later[0])
-        assert (last.is_bound(later[0]), last.is_bound(sealed[0])) == (True, False)
+        assert (last.is_fixed(later[0]), last.is_fixed(sealed[0])) == (True, False)
+        assert last.end(sealed[0])
+        assert last.is_fixed(sealed[0])
     with closing(seal_of(address, 1_000 + LIFETIME + 3 * ROTATION)) as new, closing(seal_of(address)) as old:
         assert new.seal({}, "ada") is not None
         assert old.open(sealed[0], "ada") is None  # its key is gone
+        assert new.ended([sealed[0]]) == [sealed[0]]  # for as long as a key could still open it
+    with closing(seal_of(address, 1_000 + 3 * LIFETIME)) as newest:
+        assert newest.seal({}, "ada") is not None
+        assert newest.ended([sealed[0]]) == []

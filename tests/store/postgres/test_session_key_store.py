@@ -23,11 +23,11 @@ def test_a_session_that_one_of_many_threads_ends_is_over_at_other_nodes(database
         ended = [f"{thread} {number}" for number in range(SESSIONS)]
         for each in ended:
             keys.bind(each, 1)
-            assert keys.is_bound(each)
+            assert keys.is_fixed(each)
         return ended
 
     with closing(SqlSessionKeys(address)) as one, closing(SqlSessionKeys(address)) as two:
         with ThreadPoolExecutor(THREADS) as threads:
             ended = [each for found in threads.map(partial(end, one), range(THREADS)) for each in found]
         assert len(ended) == THREADS * SESSIONS
-        assert [each for each in ended if not two.is_bound(each)] == []
+        assert [each for each in ended if not two.is_fixed(each)] == []

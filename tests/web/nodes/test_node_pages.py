@@ -354,10 +354,10 @@ async def test_a_session_counts_only_while_it_is_known_that_nobody_ended_it(
     ann = await one.sign_in("ann")
 
     def fail(error: StoreError) -> None:
-        def is_bound(seal: SessionSeal, id: str) -> bool:  # noqa: ARG001
+        def is_fixed(seal: SessionSeal, id: str) -> bool:  # noqa: ARG001
             raise error
 
-        monkeypatch.setattr(SessionSeal, "is_bound", is_bound)
+        monkeypatch.setattr(SessionSeal, "is_fixed", is_fixed)
 
     fail(StoreUnavailableError("a transaction has failed"))
     assert await ann.status("api/here") == [503]

@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
 import anyio
+from anyio import to_thread
 from anyio.abc import TaskGroup, TaskStatus
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, authorization_context
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -17,7 +18,8 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from remit.errors import ServingError
+from remit.errors import ServingError, StoreError
+from remit.gateway.change_tracker import ChangeSignal
 from remit.gateway.ports import Endpoint, EndpointSpec
 from remit.gateway.requests.dispatcher import Dispatcher, open_dispatcher
 from remit.gateway.transports.list_splicing import ListSplicer
@@ -63,8 +65,10 @@ class OpenEndpoint:
             max_request_body_size=MAX_BODY,
         )
         self._app: ASGIApp = self._admit
+        self.portable_sessions: PortableSessions | None = None
         if seal is not None:
-            self._app = server.sessions = PortableSessions(self._app, seal, json.dumps(spec), MAX_BODY)
+            self.portable_sessions = PortableSessions(self._app, seal, json.dumps(spec), MAX_BODY)
+            self._app = server.sessions = self.portable_sessions
         self._requests = 0
         self.last_used = 0.0
 
@@ -128,6 +132,8 @@ class EndpointPool:
         self._max_endpoints = max_endpoints
         self._served: dict[EndpointSpec, OpenEndpoint] = {}
         self._locks: dict[EndpointSpec, anyio.Lock] = {}
+        if seal is not None:
+            tasks.start_soon(self._follow_ended, seal)
 
     def __iter__(self) -> Iterator[OpenEndpoint]:
         return iter(list(self._served.values()))
@@ -162,6 +168,27 @@ class EndpointPool:
                 await anyio.sleep(_DRAIN_STEP)
         for served in self:
             served.over.set()
+
+    async def _follow_ended(self, seal: "SessionSeal") -> None:
+        """End sessions here that their clients end at other nodes, until cancelled."""
+        signal = ChangeSignal()
+        seal.follow(signal.from_threads())
+        while True:
+            await signal.wait()
+            if not seal.may_have_ended():
+                continue
+            open_at = [each.portable_sessions for each in self if each.portable_sessions is not None]
+            held = {id: sessions for sessions in open_at for id in sessions.held()}
+            try:
+                ended = await to_thread.run_sync(seal.ended, [*held])
+            except StoreError as error:  # looks again once the store is back, which is a change
+                _logger.warning("sessions that ended elsewhere cannot be read: %s", error)
+                continue
+            for id in ended:
+                try:
+                    await held[id].close(id)
+                except Exception:  # its endpoint may be closing; the others must still be told
+                    _logger.exception("a session that ended elsewhere could not be closed")
 
     def _make_room(self, opener: str | None, most: int | None) -> None:
         """Close an idle endpoint if there are too many: of this principal, or of the one with the most."""

@@ -3,11 +3,14 @@
 A client gets an id that carries its session. A node that does not know the session opens it again: it sends
 the handshake to itself, and then the request. A session that more than its state binds to a node ends with
 404 at another: it has a server of its own, subscriptions, or a question that waits for the client's answer.
+
+A session that its client ends at one node is over at all of them: the store knows it, and tells the nodes
+that have it open.
 """
 
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import anyio
@@ -16,10 +19,12 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, authorizat
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from remit.errors import StoreError
 from remit.gateway.transports.sdk_server import SESSION
+from remit.protocol.json_rpc import ErrorCode
 
 if TYPE_CHECKING:  # its cryptography is loaded for a shared store only
     from remit.gateway.transports.session_seal import SealedSession, SessionSeal
@@ -40,6 +45,7 @@ class PortableSessions:
         self._max_body = max_body
         self._inner: dict[str, str] = {}  # the SDK's ids, by ours
         self._outer: dict[str, str] = {}
+        self._closings: dict[str, Scope] = {}  # requests that end a session here, by our ids
         self._ended: dict[str, None] = {}  # ids of sessions that must not start again here
         self._bound: set[str] = set()
         self._locks: dict[str, anyio.Lock] = {}
@@ -73,9 +79,20 @@ class PortableSessions:
         id = self._outer.pop(inner, None)
         if id is not None:
             self._inner.pop(id, None)
+            self._closings.pop(id, None)
             if id in self._bound:
                 self._bound.discard(id)
                 self._end(id)
+
+    def held(self) -> set[str]:
+        """Return the ids of the sessions that are open here, or just being opened."""
+        return {*self._inner, *self._locks}
+
+    async def close(self, id: str) -> None:
+        """End a session at this node, with its streams."""
+        self._end(id)
+        if (closing := self._closings.get(id)) is not None:
+            await self._app(closing, _body({}), _discard)
 
     async def _open(self, scope: Scope, receive: Receive, send: Send) -> None:
         body, again = await _buffered(receive, self._max_body)
@@ -91,22 +108,38 @@ class PortableSessions:
             return
         id, session = sealed
         scope[SESSION] = session.name
-        await self._app(scope, again, self._renamed(id, send, self._learn))
+        await self._app(scope, again, self._renamed(id, send, scope))
 
     async def _go_on(self, id: str, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] == "DELETE":
+            response = await self._end_everywhere(id, scope)
+            await (response or self._app)(scope, receive, send)
+            return
         if id not in self._inner:
             body = b""
             if scope["method"] == "POST":
                 body, receive = await _buffered(receive, self._max_body)
-            if scope["method"] != "DELETE" and not _is_reply(body):
+            if not _is_reply(body):
                 await self._open_again(id, scope)
-        inner = self._inner.get(id)
+        inner = None if id in self._ended else self._inner.get(id)
         if inner is None:
             await self._app(scope, receive, send)  # 404
             return
-        if scope["method"] == "DELETE":
-            self._end(id)
         await self._app(_with_session(scope, inner), receive, self._renamed(id, send))
+
+    async def _end_everywhere(self, id: str, scope: Scope) -> Response | None:
+        """End a session at all nodes; return None if this is not the id of one that is still open."""
+        try:
+            if await to_thread.run_sync(self._seal.open, id, self._holder(scope)) is None:
+                return None
+            is_over = not await to_thread.run_sync(self._seal.end, id)
+        except StoreError as error:
+            _logger.warning("the end of a session could not be noted: %s", error)
+            if id in self._inner:
+                await self.close(id)
+            return _unfinished()
+        await self.close(id)
+        return None if is_over else JSONResponse(None)
 
     async def _open_again(self, id: str, scope: Scope) -> None:
         lock = self._locks.setdefault(id, anyio.Lock())
@@ -117,6 +150,8 @@ class PortableSessions:
                 session = await to_thread.run_sync(self._movable, id, self._holder(scope))
                 if session is not None:
                     await self._shake_hands(id, session, scope)
+                if id in self._ended:  # meanwhile
+                    await self.close(id)
         finally:
             if not lock.statistics().tasks_waiting:
                 self._locks.pop(id, None)
@@ -129,7 +164,7 @@ class PortableSessions:
             _logger.warning("the id of a session cannot be opened: %s", error)
             return None
         try:
-            return None if session is None or self._seal.is_bound(id) else session
+            return None if session is None or self._seal.is_fixed(id) else session
         except StoreError:
             return None  # the client connects again, as it would without this
 
@@ -137,19 +172,19 @@ class PortableSessions:
         """Send the client's handshake once more, to this node."""
         opening = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": dict(session.parameters)}
         first = _posted({**scope, SESSION: session.name})
-        await self._app(first, _body(opening), self._renamed(id, _discard, self._learn))
+        await self._app(first, _body(opening), self._renamed(id, _discard, scope))
         if (inner := self._inner.get(id)) is not None:
             done = {"jsonrpc": "2.0", "method": "notifications/initialized"}
             await self._app(_with_session(_posted(scope), inner), _body(done), _discard)
 
-    def _renamed(self, id: str, send: Send, learn: Callable[[str, str], None] | None = None) -> Send:
-        """Show a client its own id instead of the SDK's."""
+    def _renamed(self, id: str, send: Send, opening: Scope | None = None) -> Send:
+        """Show a client its own id instead of the SDK's, which is learned from the answer to an opening."""
 
         async def renamed(message: Message) -> None:
             if message["type"] == "http.response.start":
                 found = dict(message["headers"])
-                if _HEADER in found and learn is not None and message["status"] < 400:
-                    learn(id, found[_HEADER].decode())
+                if _HEADER in found and opening is not None and message["status"] < 400:
+                    self._learn(id, found[_HEADER].decode(), opening)
                 others = [each for each in message["headers"] if each[0].lower() != _HEADER]
                 own = [(_HEADER, id.encode())] if _HEADER in found else []
                 message = {**message, "headers": [*others, *own]}
@@ -157,8 +192,10 @@ class PortableSessions:
 
         return renamed
 
-    def _learn(self, id: str, inner: str) -> None:
+    def _learn(self, id: str, inner: str, opening: Scope) -> None:
         self._inner[id], self._outer[inner] = inner, id
+        headers = [each for each in opening["headers"] if each[0] == b"host"]
+        self._closings[id] = _with_session({**opening, "method": "DELETE", "headers": headers}, inner)
 
     def _end(self, id: str) -> None:
         if len(self._ended) >= _MOST_ENDED:
@@ -170,6 +207,14 @@ class PortableSessions:
         user = scope.get("user")
         who = authorization_context(user) if isinstance(user, AuthenticatedUser) else None
         return json.dumps([self._endpoint, repr(who)])
+
+
+def _unfinished() -> Response:
+    words = "the session is over at this gateway, but not at others: the store is down; send this again later"
+    error = {"code": ErrorCode.INTERNAL_ERROR, "message": words}
+    return JSONResponse(
+        {"jsonrpc": "2.0", "id": None, "error": error}, status_code=503, headers={"Retry-After": "5"}
+    )
 
 
 async def _buffered(receive: Receive, most: int) -> tuple[bytes, Receive]:

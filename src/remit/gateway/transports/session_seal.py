@@ -9,7 +9,7 @@ import os
 import threading
 import time
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple, Protocol
 
@@ -30,9 +30,15 @@ _REREAD = 5.0  # seconds between two looks for a key that is not known
 
 
 class SessionRows(Protocol):
-    """The keys and the bound sessions in a store."""
+    """The keys, and the bound and ended sessions, in a store."""
 
     def close(self) -> None: ...
+
+    def follow(self, tell: Callable[[], object]) -> None: ...  # of changes, from another thread
+
+    def revision(self) -> int: ...  # changes when a session ends
+
+    def known_revision(self) -> int | None: ...  # the same; None: the database has to be asked
 
     def all_keys(self) -> list[tuple[Any, ...]]: ...  # id, key, time; newest first
 
@@ -42,7 +48,11 @@ class SessionRows(Protocol):
 
     def bind(self, digest: str, at: int) -> None: ...
 
-    def is_bound(self, digest: str) -> bool: ...
+    def is_fixed(self, digest: str) -> bool: ...  # bound or ended
+
+    def end(self, digest: str, at: int) -> bool: ...  # False: it was over
+
+    def ended(self, digests: Sequence[str]) -> list[str]: ...
 
 
 class SealedSession(NamedTuple):
@@ -62,10 +72,15 @@ class SessionSeal:
         self._lock = threading.Lock()
         self._keys: dict[str, tuple[bytes, int]] = {}  # key and time, by id, newest first
         self._read_at = -_REREAD
+        self._seen: int | None = None  # the revision of the ended sessions at the last look
 
     def close(self) -> None:
         """Close the store."""
         self._rows.close()
+
+    def follow(self, tell: Callable[[], object]) -> None:
+        """Call a function from another thread after each change of the store, until closed."""
+        self._rows.follow(tell)
 
     def seal(self, parameters: Mapping[str, Any], holder: str) -> tuple[str, SealedSession] | None:
         """Return the id of a new session; None if it is too long, or there is no key.
@@ -133,13 +148,37 @@ class SessionSeal:
         """
         self._rows.bind(digest(id), self._now())
 
-    def is_bound(self, id: str) -> bool:
-        """Return whether the session of an id cannot move.
+    def is_fixed(self, id: str) -> bool:
+        """Return whether the session of an id cannot move, or is over.
 
         Raises:
             StoreError: the store cannot be used.
         """
-        return self._rows.is_bound(digest(id))
+        return self._rows.is_fixed(digest(id))
+
+    def end(self, id: str) -> bool:
+        """Note that the session of an id is over, for all nodes; return False if it was.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+        return self._rows.end(digest(id), self._now())
+
+    def may_have_ended(self) -> bool:
+        """Return whether a session has ended since the last look, as far as is known without asking."""
+        return self._seen is None or self._rows.known_revision() != self._seen
+
+    def ended(self, ids: Iterable[str]) -> list[str]:
+        """Return those of some ids whose sessions are over.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+        held = {digest(id): id for id in ids}
+        revision = self._rows.revision()  # read first: what ends meanwhile is found by the next look
+        found = [held[each] for each in self._rows.ended([*held])] if held else []
+        self._seen = revision
+        return found
 
     def _current(self) -> tuple[str, bytes] | None:
         """Return the newest key; make one if it is too old."""

@@ -28,6 +28,7 @@ REBUILT = {  # and who makes them again
     "revisions": "triggers",
     "session_keys": "the next session of a gateway",
     "bound_sessions": "gateways",
+    "ended_sessions": "gateways",
     "credentials": "a person, with `remit credential set`: SQLite's are in a file, under another key",
 }
 OUTLIVING = ("audit", "audit_anchors")  # stay in PostgreSQL when their project is forgotten

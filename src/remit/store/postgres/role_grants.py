@@ -66,7 +66,7 @@ OWNED = ("audit_anchors", "copies", "revisions", "schema_version")  # written by
 _RUNTIME_RIGHTS: Mapping[str, TableRights] = {
     **dict.fromkeys(_WRITTEN_AT_RUNTIME, _WRITE),
     **dict.fromkeys((*ADMINISTERED, *OWNED), _READ),
-    **dict.fromkeys(("bound_sessions", "deliveries", "session_keys"), _KEEP),
+    **dict.fromkeys(("bound_sessions", "deliveries", "ended_sessions", "session_keys"), _KEEP),
     "audit": TableRights(frozenset({"select", "insert"}), insert=_CALL),
     "projects": _WRITE._replace(update=("seen_at",)),
     "tools": _WRITE._replace(update=_TOOL_FACTS),

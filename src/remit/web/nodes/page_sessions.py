@@ -129,7 +129,7 @@ class PageSessions:
         if self._now() > min(session.at + IDLE, session.since + LONGEST):
             return False
         try:
-            return not self._seal.is_bound(_id(session))
+            return not self._seal.is_fixed(_id(session))
         except StoreUnreachableError:  # without the store, no page changes anything
             if self._is_store_reachable():
                 raise
