@@ -14,6 +14,13 @@ from support.databases import run_sql
 from support.sandbox import Sandbox
 
 HOUR = 3_600_000
+ADDED = """
+insert into audit (
+    id, called_at, project_hash, endpoint, client, tool, verdict, outcome, duration_ms, bytes_in, bytes_out,
+    chain
+) select
+    NUMBER, 5, project_hash, endpoint, client, tool, verdict, outcome, duration_ms, bytes_in, bytes_out, chain
+from audit order by id limit 1"""
 
 
 @pytest.fixture
@@ -161,5 +168,26 @@ def test_a_log_that_was_changed_or_written_by_an_older_remit_is_named(sandbox: S
     run_sql(sandbox.database, "update audit set outcome = 'refused' where called_at = 1")
     told = sandbox.remit("audit", "verify", cwd=shop)
     assert told.returncode == 1
-    assert "is not as written" in told.stdout
-    assert json.loads(sandbox.remit("audit", "verify", "--json", cwd=shop).stdout)["broken_at"]
+    assert "this entry was changed or not written by Remit, or one before it was removed" in told.stdout
+    found = json.loads(sandbox.remit("audit", "verify", "--json", cwd=shop).stdout)
+    assert found["broken_at"] == found["breaks"][0]["called_at"]
+    assert found["breaks"][0]["kind"] == "altered"
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [(1, "this entry was added or moved"), (2, "2 entries from here on were added or moved")],
+)
+def test_entries_that_were_added_later_are_named_as_such(
+    sandbox: Sandbox, shop: Path, count: int, said: str
+) -> None:
+    run_sql(sandbox.database, "update audit set id = id + 100 where id = (select max(id) from audit)")
+    for number in range(count):
+        run_sql(sandbox.database, ADDED.replace("NUMBER", str(50 + number)))
+    told = sandbox.remit("audit", "verify", cwd=shop)
+    assert (told.returncode, said in told.stdout) == (1, True), told.stdout
+
+
+def test_a_log_that_cannot_be_checked_is_told_from_one_that_was_changed(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.variables["REMIT_STORE"] = "postgresql://127.0.0.1:1/remit"
+    assert sandbox.remit("audit", "verify", cwd=shop).returncode == 2

@@ -5,7 +5,15 @@ import pytest
 from remit.configuration.retention import Retention
 from remit.decision.context import Context
 from remit.decision.projects import Project, Workspace
-from remit.policy.audit import AuditEntry, AuditLog, CallQuery, ChainCheck
+from remit.policy.audit import (
+    AuditEntry,
+    AuditLog,
+    BreakKind,
+    CallQuery,
+    ChainBreak,
+    ChainCheck,
+    linked,
+)
 from remit.store.audit_store import prune_entries
 from remit.store.open_store import open_store
 from remit.store.sql_store import SqlStore
@@ -62,7 +70,7 @@ def test_a_log_that_nobody_touched_is_whole(log: Log) -> None:
 
 def test_an_empty_log_is_whole_and_has_no_digest() -> None:
     log = AuditLog(open_store(":memory:").audit, lambda: 1)
-    assert log.verify(SHOP) == ChainCheck(entries=0, unlinked=0, broken_at=None, head="", knows=True)
+    assert log.verify(SHOP) == ChainCheck(entries=0, unlinked=0, breaks=[], head="", knows=True)
 
 
 @pytest.mark.parametrize(
@@ -80,6 +88,40 @@ def test_an_empty_log_is_whole_and_has_no_digest() -> None:
 def test_an_entry_that_changed_or_is_gone_breaks_the_chain_there(log: Log, statement: str, at: int) -> None:
     log.change(statement)
     assert log.check().broken_at == at
+    assert {each.kind for each in log.check().breaks} == {BreakKind.ALTERED}
+
+
+def test_each_place_where_the_log_was_changed_is_found(log: Log) -> None:
+    log.change("update audit set bytes_in = 0 where tool = 'mcp__git__tool2'")
+    log.change("delete from audit where tool = 'mcp__git__tool4'")
+    assert [(each.kind, each.called_at) for each in log.check().breaks] == [("altered", 2), ("altered", 5)]
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("is_linked", [True, False])
+def test_entries_that_were_added_between_others_are_told_from_changed_ones(
+    log: Log, count: int, *, is_linked: bool
+) -> None:
+    log.change("update audit set id = id + 100 where called_at > 3 and project_hash = 'shop'")
+    links = [*log.store.audit.links(SHOP.workspace)]
+    digest = links[2].chain
+    for number in range(count):
+        added = ENTRY._replace(called_at=30 + number)
+        digest = linked(digest, added) if is_linked else "0" * 64
+        log.change(_insertion(added, digest, id=50 + number))
+    assert log.check().breaks == [ChainBreak(BreakKind.ADDED, 30, count)]
+    assert (log.check().entries, log.check().head) == (5 + count, links[-1].chain)
+
+
+def _insertion(entry: AuditEntry, digest: str, *, id: int) -> str:
+    values = {"id": id, "project_hash": "shop", **entry._asdict(), "chain": digest}
+    shown = ["null" if value is None else repr(value) for value in values.values()]
+    return f"insert into audit ({', '.join(values)}) values ({', '.join(shown)})"  # noqa: S608 - a test's
+
+
+def test_numbers_that_no_entry_has_break_nothing(log: Log) -> None:
+    log.change("update audit set id = id * 10 + 7")
+    assert log.check().breaks == []
 
 
 def test_entries_cut_off_at_the_end_are_missed_by_who_kept_the_digest(log: Log) -> None:
@@ -102,7 +144,7 @@ def test_entries_deleted_for_their_age_break_nothing(log: Log) -> None:
     head = log.check().head
     log.time = LIFETIME * 2
     log.log.add([ENTRY._replace(called_at=log.time)], BLOG)
-    assert log.check() == ChainCheck(0, 0, None, head, knows=True, deleted=5, deleted_until=5)
+    assert log.check() == ChainCheck(0, 0, [], head, knows=True, deleted=5, deleted_until=5)
     assert log.check(head).knows
     log.log.add([ENTRY._replace(called_at=log.time)], SHOP)
     assert (log.check(head).entries, log.check(head).broken_at) == (1, None)

@@ -6,6 +6,7 @@ Entries never contain arguments or results.
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from hashlib import sha256
@@ -22,6 +23,7 @@ HOOK = "hook"  # the endpoint of calls that a client made itself
 WEB = "web"  # the endpoint of what people do on the pages of a gateway
 _OBJECTS = (dict, Mapping)  # most are dicts, which are recognized at once
 _PRUNE_EVERY = 60_000  # milliseconds
+_RECENT = 100  # digests in which a check looks for the one that an entry was written after
 MOST_BARS = 60  # intervals in a timeline
 _STEPS = (60_000, 300_000, 900_000, 3_600_000, 6 * 3_600_000, 86_400_000, 7 * 86_400_000)  # milliseconds
 
@@ -88,16 +90,37 @@ class ChainAnchor(NamedTuple):
     until: int | None = None  # when the last of them was called
 
 
+class BreakKind(StrEnum):
+    """What a broken link proves."""
+
+    # The entry was changed or written past Remit, or one before it was removed: nothing tells which.
+    ALTERED = "altered"
+    ADDED = "added"  # the entry was not there, or not at this place, when the one after it was written
+
+
+class ChainBreak(NamedTuple):
+    """A place where the chain is not as it was written."""
+
+    kind: BreakKind
+    called_at: int  # of the altered entry, or the first added one
+    entries: int = 1  # that were added
+
+
 class ChainCheck(NamedTuple):
     """What a check of the audit log of a project found."""
 
     entries: int
     unlinked: int  # the first so many come from an older Remit, without digests
-    broken_at: int | None  # time of the first entry that is not as it was written, or follows a missing one
+    breaks: Sequence[ChainBreak]  # in the order of the log
     head: str  # digest of the last entry; whoever keeps it can tell later that nothing was cut off
     knows: bool  # whether the log contains the digest that was asked for
     deleted: int = 0  # entries that were deleted for their age, as far as they were counted
     deleted_until: int | None = None  # when the last of them was called
+
+    @property
+    def broken_at(self) -> int | None:
+        """The time of the entry at the first break."""
+        return self.breaks[0].called_at if self.breaks else None
 
 
 def linked(previous: str, entry: AuditEntry) -> str:
@@ -174,18 +197,14 @@ class AuditLog:
         `known` is a digest from an earlier check: if the log contains it, nothing up to there was cut off.
         """
         anchor = self._store.anchor(context.workspace)
-        head = anchor.chain
-        entries, unlinked, knows, broken_at = 0, 0, not known or head == known, None
-        for entry, chain in self._store.links(context.workspace):
-            entries += 1
-            if not chain and not head:
-                unlinked += 1
-                continue
-            if chain != linked(head, entry) and broken_at is None:
-                broken_at = entry.called_at
-            head = chain
-            knows = knows or chain == known
-        return ChainCheck(entries, unlinked, broken_at, head, knows, anchor.entries, anchor.until)
+        checker = _ChainChecker(anchor.chain)
+        knows = not known or anchor.chain == known
+        for link in self._store.links(context.workspace):
+            checker.take(link)
+            knows = knows or link.chain == known
+        breaks = [found for _, found in checker.breaks]
+        counts = checker.entries, checker.unlinked
+        return ChainCheck(*counts, breaks, checker.head, knows, anchor.entries, anchor.until)
 
     def export(self, query: CallQuery, workspaces: Iterable[Workspace]) -> Iterator[ExportedCall]:
         """Read the entries of projects between two times, each project in the order of its chain."""
@@ -216,6 +235,41 @@ class AuditLog:
         end = last - last % step
         start = max(first - first % step, end - (MOST_BARS - 1) * step)
         return Timeline(step, [bars.get(at, TimelineBar(at, 0, 0, 0)) for at in range(start, end + 1, step)])
+
+
+class _ChainChecker:
+    """Follows the chain, entry by entry.
+
+    Digests do not cover the numbers of entries, so a number that nothing uses breaks nothing: a transaction
+    that was rolled back took it, or a node died before it committed.
+    """
+
+    def __init__(self, head: str) -> None:
+        self.head = head
+        self.entries = self.unlinked = 0
+        self.breaks: list[tuple[int, ChainBreak]] = []  # with the place of its first entry
+        self._recent = deque([(0, head, 0)], _RECENT)  # place, digest and time of entries, the newest last
+
+    def take(self, link: AuditLink) -> None:
+        """Check the next entry."""
+        self.entries += 1
+        if not link.chain and not self.head:
+            self.unlinked += 1
+        elif link.chain != linked(self.head, link.entry):
+            self._note_break(link)
+        self.head = link.chain
+        self._recent.append((self.entries, link.chain, link.entry.called_at))
+
+    def _note_break(self, link: AuditLink) -> None:
+        """Tell added entries, after whose predecessor this one was written, from what cannot be told."""
+        for back, (place, digest, _) in enumerate(reversed(self._recent)):
+            if back and link.chain == linked(digest, link.entry):
+                first = place + 1
+                self.breaks = [each for each in self.breaks if each[0] < first]
+                at = next(at for each, _, at in self._recent if each == first)
+                self.breaks.append((first, ChainBreak(BreakKind.ADDED, at, back)))
+                return
+        self.breaks.append((self.entries, ChainBreak(BreakKind.ALTERED, link.entry.called_at)))
 
 
 def estimated_size(message: object) -> int:

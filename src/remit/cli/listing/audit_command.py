@@ -13,11 +13,13 @@ from remit.cli.listing.calls_command import call_shape
 from remit.cli.listing.moments import Moment
 from remit.cli.options import ERRORS_FOUND, JSON, PROJECT
 from remit.decision.projects import Workspace
-from remit.policy.audit import CallQuery
+from remit.policy.audit import BreakKind, CallQuery
 from remit.text.times import local_time, moment
 
 if TYPE_CHECKING:
-    from remit.policy.audit import ChainCheck
+    from remit.policy.audit import ChainBreak, ChainCheck
+
+_MOST_SHOWN = 10  # places where the log was changed
 
 
 @click.group()
@@ -36,7 +38,11 @@ def verify(*, project: str, head: str, as_json: bool) -> None:
 
     Each entry has a digest over itself and all entries before it. Keep the digest that this command prints:
     with it, a later check finds out whether the newest entries were cut off. Entries that were
-    deleted for their age break nothing, and are counted. Exits with 1 if the log is not as it was written.
+    deleted for their age break nothing, and are counted. Nor do missing numbers, which a transaction that
+    was rolled back or a gateway that died leaves behind.
+
+    Exits with 0 if the log is as it was written, with 1 if it is not or does not contain DIGEST, and with 2
+    if it could not be checked.
     """
     with open_registry() as registry:
         context = registry.at(project)
@@ -45,7 +51,7 @@ def verify(*, project: str, head: str, as_json: bool) -> None:
         render.data({**asked_for(context), **check_shape(found)})
     else:
         _show(found)
-    if found.broken_at is not None or not found.knows:
+    if found.breaks or not found.knows:
         raise SystemExit(ERRORS_FOUND)
 
 
@@ -74,13 +80,26 @@ def check_shape(found: ChainCheck) -> Shape:
     """Return a check as JSON."""
     broken_at = None if found.broken_at is None else moment(found.broken_at)
     until = None if found.deleted_until is None else moment(found.deleted_until)
-    return {**found._asdict(), "broken_at": broken_at, "deleted_until": until}
+    breaks = [{**each._asdict(), "called_at": moment(each.called_at)} for each in found.breaks]
+    return {**found._asdict(), "breaks": breaks, "broken_at": broken_at, "deleted_until": until}
+
+
+def _described(found: ChainBreak) -> str:
+    at = local_time(found.called_at)
+    if found.kind is BreakKind.ALTERED:
+        return f"{at}: this entry was changed or not written by Remit, or one before it was removed"
+    if found.entries == 1:
+        return f"{at}: this entry was added or moved after the next one was written"
+    return f"{at}: {found.entries:,} entries from here on were added or moved after the next one was written"
 
 
 def _show(found: ChainCheck) -> None:
-    if found.broken_at is not None:
-        at = local_time(found.broken_at)
-        render.out(f"The log was changed: the entry of {at} is not as written, or one before it is gone.")
+    if found.breaks:
+        render.out(f"The log was changed in {render.plural(len(found.breaks), 'place')}:")
+        for each in found.breaks[:_MOST_SHOWN]:
+            render.out(f"- {_described(each)}")
+        if (more := len(found.breaks) - _MOST_SHOWN) > 0:
+            render.note(f"{more:,} more; `--json` lists all.")
     elif not found.knows:
         render.out("The log does not contain this digest: entries were cut off, or it is of another project.")
     else:
