@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import IO
 import pytest
 
 from support.builders import servers
+from support.postgres import Databases, needs_postgres
 from support.sandbox import Sandbox
 
 
@@ -76,6 +78,23 @@ def test_each_change_is_a_line_of_json(sandbox: Sandbox, shop: Path) -> None:
         fifth = json.loads(lines.readline())
         assert "the last valid version" in fifth["problems"][0]["reason"]
         assert fifth["at"] >= fourth["at"]
+
+
+@needs_postgres
+def test_with_a_shared_store_changes_are_announced_and_nothing_is_asked_in_between(
+    sandbox: Sandbox, shop: Path, databases: Databases
+) -> None:
+    address = databases.create()
+    sandbox.variables["REMIT_STORE"] = address
+    with watching(sandbox, shop, "--json") as (lines, _):
+        assert json.loads(lines.readline())["states"]["editing"] is False
+        assert sandbox.remit("state", "set", "editing", cwd=shop).returncode == 0
+        began = time.monotonic()
+        assert [tool["server"] for tool in json.loads(lines.readline())["appeared"]] == ["deploy"]
+        assert time.monotonic() - began < 1
+        databases.wait_for_silence(address, seconds=2, within=8)
+        sandbox.write(shop / "Dockerfile", "FROM scratch")
+        assert json.loads(lines.readline())["states"]["docker"] is True
 
 
 def test_without_a_terminal_the_list_is_followed_by_lines(sandbox: Sandbox, shop: Path) -> None:

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import cache
@@ -180,6 +181,16 @@ class Databases:
 
     def drop(self, address: str) -> None:
         self._connection.execute(f"drop database {address.rpartition('/')[2]} with (force)")
+
+    def wait_for_silence(self, address: str, *, seconds: float, within: float) -> None:
+        """Wait until nobody has asked a database anything for some time."""
+        name, end = address.rpartition("/")[2], time.monotonic() + within
+        asked = (
+            "select extract(epoch from clock_timestamp() - max(query_start)) from pg_stat_activity "
+            "where datname = %s"
+        )
+        while self._connection.execute(asked, [name]).fetchone()[0] < seconds:
+            assert time.monotonic() < end, f"{name} is asked all the time"
 
     def disconnect(self, address: str) -> None:
         """End all connections to a database, and accept none."""

@@ -1,7 +1,7 @@
 """The change watcher: reports that the available tools of a workspace may have changed.
 
 Watching files makes it fast. It finds other changes (a variable, a pushed state, an expired result) by
-checking at an interval.
+checking at an interval: a longer one if the store is a server, which announces what others write.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 STEP_SECONDS = 0.1  # between two checks for writes to the store, which take microseconds
 STEPS = 10  # between two full checks
+STEPS_WITH_SERVER = 100  # the same, if each check asks a server
 
 
 class _Seen(NamedTuple):
@@ -44,6 +45,7 @@ class ChangeWatcher:
         self._store = store
         self._notifier = notifier
         self._seen: _Seen | None = None
+        self.steps = STEPS_WITH_SERVER if store.listen() else STEPS
 
     def __iter__(self) -> Iterator[None]:
         try:
@@ -51,7 +53,7 @@ class ChangeWatcher:
                 if self.look():
                     yield
                     self._watch()  # the new decisions may depend on other paths
-                for _ in range(STEPS):
+                for _ in range(self.steps):
                     if self._notifier.wait(STEP_SECONDS) or self.is_written:
                         break
         finally:
@@ -65,7 +67,7 @@ class ChangeWatcher:
                 if self.look():
                     yield
                     self._watch()  # the new decisions may depend on other paths
-                for _ in range(STEPS):
+                for _ in range(self.steps):
                     if await asyncio.to_thread(self._notifier.wait, STEP_SECONDS) or self.is_written:
                         break
         finally:

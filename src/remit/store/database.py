@@ -58,6 +58,8 @@ class Database(Protocol):
 
     def follow(self, tell: Callable[[], object]) -> None: ...  # of changes that no file shows, until closed
 
+    def listen(self) -> bool: ...  # know revisions without asking a server; False: there is none
+
     def is_reachable(self) -> bool: ...  # as far as is known without asking
 
     def can_compare(self) -> bool: ...  # whether queries can compare vectors

@@ -239,6 +239,8 @@ class Store(Protocol):
 
     def follow(self, tell: Callable[[], object]) -> None: ...  # of changes that no file shows, until closed
 
+    def listen(self) -> bool: ...  # know revisions without asking a server; False: there is none
+
     def is_reachable(self) -> bool: ...  # as far as is known without asking
 
     def revision(self) -> int: ...  # changes whenever another connection writes

@@ -97,6 +97,10 @@ class SqlStore:
         """Call a function from another thread after each change that no file shows, until closed."""
         self.database.follow(tell)
 
+    def listen(self) -> bool:
+        """Know the revision without asking a server from now on; False: there is no server to ask."""
+        return self.database.listen()
+
     def is_reachable(self) -> bool:
         """Return whether the database answers, as far as is known without asking."""
         return self.database.is_reachable()

@@ -100,6 +100,10 @@ class SqliteDatabase:
     def follow(self, tell: Callable[[], object]) -> None:
         """Do nothing: `files` shows every change."""
 
+    def listen(self) -> bool:
+        """Return False: there is no server, and asking takes microseconds."""
+        return False
+
     def is_reachable(self) -> bool:
         """Return True: a file is always there."""
         return True

@@ -16,7 +16,7 @@ import anyio.to_thread
 
 from remit.catalog.contexts import ALL_CLIENTS
 from remit.errors import RemitError
-from remit.scanning.change_watcher import STEP_SECONDS, STEPS, ChangeWatcher
+from remit.scanning.change_watcher import STEP_SECONDS, ChangeWatcher
 
 if TYPE_CHECKING:
     from remit.cli.options import WorkspaceOptions
@@ -103,7 +103,7 @@ class LiveFeed:
             if await self._sources.run(_look, watcher):
                 self.streams.announce()
                 await anyio.sleep(PAUSE_SECONDS)
-            for _ in range(STEPS):
+            for _ in range(watcher.steps):
                 wait = partial(notifier.wait, STEP_SECONDS)
                 if await anyio.to_thread.run_sync(wait, abandon_on_cancel=True):
                     break

@@ -1,7 +1,12 @@
 """The revisions in PostgreSQL: a row for each part and connection, until the connection ends."""
 
+import time
+from collections.abc import Callable
+from contextlib import closing
+
 import psycopg
 
+from remit.store.open_store import PATIENCE
 from support.postgres import Databases, needs_postgres
 
 pytestmark = needs_postgres
@@ -59,3 +64,46 @@ def test_a_transaction_raises_a_revision_once_and_again_after_a_savepoint_was_ro
         assert number() == before + 1
         connection.execute(set_state, [201, 201])
         assert number() == before + 2
+
+
+def test_who_listens_knows_what_others_write_without_asking_and_ignores_its_own(databases: Databases) -> None:
+    from remit.store.postgres.postgres_database import (
+        PostgresDatabase,  # its driver is not installed everywhere
+    )
+
+    address = databases.create()
+
+    def opened() -> PostgresDatabase:
+        return PostgresDatabase(address, patience=PATIENCE)
+
+    def last_asked() -> object:
+        with psycopg.connect(address) as asking:
+            found = "select query_start from pg_stat_activity where pid = %s"
+            return asking.execute(found, [pid]).fetchall()
+
+    def write(database: PostgresDatabase, state: str) -> None:
+        database.run("see_project", project="p", path="/p", at=1)
+        database.run("set_state", project="p", name=state, at=1, by="")
+
+    with closing(opened()) as one, closing(opened()) as two:
+        pid = one._connection.info.backend_pid  # pyright: ignore[reportPrivateUsage]
+        before = one.revision()
+        assert one.listen()
+        write(one, "own")
+        while one.known_revision_of("states") is None:  # until its listener has read them
+            assert one.revision() == before
+        asked = last_asked()
+        write(two, "other")
+        until(lambda: one.revision() != before)
+        assert last_asked() == asked
+        write(one, "own once more")
+        changed = one.revision()
+        one.follow(lambda: None)
+        write(two, "another")
+        until(lambda: one.revision() != changed)
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    end = time.monotonic() + 1
+    while not is_so():
+        assert time.monotonic() < end

@@ -27,6 +27,7 @@ from remit.store.database import Row, Value
 from remit.store.named_queries import SQL, NamedQueries
 from remit.store.postgres import pgvector_adapter, postgres_schema, revision_listener, work_claims
 from remit.store.postgres.answering_connection import AnsweringConnection
+from remit.store.postgres.known_revisions import KnownRevisions
 from remit.store.postgres.postgres_address import CONNECT_SECONDS, connection_parameters, shown
 from remit.store.postgres.role_grants import ADMIN, RUNTIME
 
@@ -77,9 +78,8 @@ class PostgresDatabase:
         self._turn = threading.RLock()  # a second thread would nest in the transaction of the first
         self._depth = 0
         self._tell: Callable[[], object] | None = None
-        self._listener: revision_listener.RevisionListener | None = None
-        self._numbers: dict[str, int] = {}  # the revisions after the last change by this connection
-        self._has_written = self._is_closed = False  # written: since the revisions were read
+        self._revisions = KnownRevisions(lambda: self.rows("revisions"))
+        self._is_closed = False
         with self._translated_errors():
             self._connection = self._connect()
 
@@ -87,7 +87,7 @@ class PostgresDatabase:
         """Close the connection, and stop following changes."""
         if self._tell is not None:
             revision_listener.leave(self._address, self._tell)
-            self._tell = self._listener = None
+            self._tell = self._revisions.listener = None
         self._is_closed = True
         self._connection.close()
 
@@ -96,15 +96,24 @@ class PostgresDatabase:
 
         From now on, the revisions are known without asking, and stay known while the database is down.
         """
-        self._tell = tell
-        self._listener = revision_listener.follow(
+        before, self._tell = self._tell, tell
+        self._revisions.listener = revision_listener.follow(
             self._address, self._connect, _read_revisions, merge_revisions, tell
         )
+        if before is not None:
+            revision_listener.leave(self._address, before)
         self._connection.is_down = self._is_down
+
+    def listen(self) -> bool:
+        """Know the revisions without asking from now on, if they are not known already."""
+        if self._tell is None:
+            self.follow(lambda: None)
+        return True
 
     def is_reachable(self) -> bool:
         """Return whether the database answers, as far as is known without asking."""
-        return not self._is_closed and (self._listener is None or not self._listener.is_down)
+        listener = self._revisions.listener
+        return not self._is_closed and (listener is None or not listener.is_down)
 
     @contextmanager
     def administrator(self) -> Generator["PostgresDatabase"]:
@@ -118,7 +127,7 @@ class PostgresDatabase:
             yield opened
         finally:
             opened.close()
-            self._has_written = True  # as far as this connection's readers are concerned
+            self._revisions.has_written = True  # as far as this connection's readers are concerned
 
     def run(self, query: str, /, **values: Value) -> None:
         """Run a named query without returning its rows."""
@@ -139,7 +148,7 @@ class PostgresDatabase:
 
     def revision(self) -> int:
         """Return a number that changes when another connection writes the catalog, a state or an approval."""
-        return self.rows("revision")[0][0]
+        return self._revisions.of_others()
 
     def catalog_revision(self) -> int:
         """Return a number that changes with the data of catalogs."""
@@ -151,11 +160,11 @@ class PostgresDatabase:
 
     def known_revision_of(self, part: str) -> int | None:
         """Return a number that changes with a part of the store, if it is known without asking; else None."""
-        return None if self._has_to_ask() else self.revision_of(part)
+        return None if self._revisions.must_ask() else self.revision_of(part)
 
     def revision_of(self, part: str) -> int:
         """Return a number that changes with a part of the store."""
-        return self._revisions().get(part, 0)
+        return self._revisions.by_part().get(part, 0)
 
     def files(self) -> list[str]:
         """List the files that change whenever any process writes: none, PostgreSQL notifies instead."""
@@ -211,7 +220,7 @@ class PostgresDatabase:
         if self._seconds is not None:
             wanted["statement_timeout"] = str(max(1, int(self._seconds * 1000)))
         with self._turn, self._translated_errors():
-            self._has_written |= _writes(query)
+            self._revisions.has_written |= _writes(query)
             if self._depth:
                 cursor = self._scoped_cursor({**self._scope, "remit.everything": "", **wanted})
                 self._lock(cursor, query, wanted)
@@ -238,25 +247,6 @@ class PostgresDatabase:
                 ending.enter_context(self._connection.transaction())
             yield
 
-    def _revisions(self) -> Mapping[str, int]:
-        """Return the revisions: those that the listener knows, unless this connection has written since."""
-        known = self._listener
-        if known is None or known.numbers is None:
-            return dict(self.rows("revisions"))
-        if self._has_to_ask():
-            try:
-                self._numbers = dict(self.rows("revisions"))
-                self._has_written = False
-            except StoreUnavailableError:  # the listener is about to notice
-                pass
-        return {part: max(number, self._numbers.get(part, 0)) for part, number in known.numbers.items()}
-
-    def _has_to_ask(self) -> bool:
-        known = self._listener
-        if known is None or known.numbers is None:
-            return True
-        return self._has_written if known.is_live else not known.is_down
-
     def _is_down(self) -> bool:
         return not self.is_reachable()
 
@@ -282,7 +272,7 @@ class PostgresDatabase:
         if not self.is_reachable():  # do not wait for a timeout that another connection waits for already
             raise psycopg.OperationalError("the database is down")
         if self._connection.closed:
-            self._numbers = {}  # it may be a restored database
+            self._revisions.forget()
             self._connection = self._connect()
             self._connection.is_down = self._is_down
 
@@ -362,7 +352,7 @@ def _setting(wanted: Mapping[str, str], *, is_local: bool) -> sql.Composed:
 
 
 def _read_revisions(connection: "psycopg.Connection[Any]") -> dict[str, int]:
-    return dict(connection.execute(_sql("revisions")).fetchall())
+    return {part: number for part, number, _ in connection.execute(_sql("revisions")).fetchall()}
 
 
 def merge_revisions(connection: "psycopg.Connection[Any]") -> None:

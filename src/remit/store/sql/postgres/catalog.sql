@@ -1,10 +1,8 @@
 -- Named queries of PostgreSQL that have no like in SQLite, or another form there.
 
--- name: revision
-select coalesce(sum(number), 0) from revisions where writer <> pg_backend_pid()
-
 -- name: revisions
-select part, sum(number) from revisions group by part
+select part, sum(number), coalesce(sum(number) filter (where writer = pg_backend_pid()), 0)
+from revisions group by part
 
 -- name: merge_revisions
 select merge_revisions()
