@@ -40,9 +40,7 @@ def test_a_store_of_one_machine_has_no_teams(sandbox: Sandbox) -> None:
 @needs_postgres
 def test_teams_are_listed_with_their_projects_and_servers(shared: Sandbox) -> None:
     assert "created team:billing (" in run(shared, "team", "add", "billing")
-    assert "served at /p/invoices/mcp" in run(
-        shared, "team", "project", "add", "invoices", "--team", "billing"
-    )
+    assert "served at /p/invoices/mcp" in run(shared, "team", "project", "add", "billing", "invoices")
     teams = json.loads(run(shared, "team", "list", "--json"))["teams"]
     assert [team["name"] for team in teams] == ["billing", "payments", "search"]
     (invoices,) = teams[0]["projects"]
@@ -69,9 +67,9 @@ def test_an_empty_store_lists_no_teams_and_no_servers(sandbox: Sandbox, database
     [
         (("add", "payments"), "a team `payments` already exists"),
         (("add", "Pay Ments"), "use up to 64 lowercase letters"),
-        (("project", "add", "remit.toml", "--team", "payments"), "use up to 64 lowercase letters"),
-        (("project", "add", "index", "--team", "payments"), "`team:search/index` already has this name"),
-        (("project", "add", "new", "--team", "paymets"), "did you mean `payments`?"),
+        (("project", "add", "payments", "remit.toml"), "use up to 64 lowercase letters"),
+        (("project", "add", "payments", "index"), "`team:search/index` already has this name"),
+        (("project", "add", "paymets", "new"), "did you mean `payments`?"),
         (("project", "remove", "apl", "--yes"), "did you mean `api`?"),
         (("server", "remove", "payments", "ranker"), "team:payments has no server `ranker`"),
         (("server", "add", "payments", "x"), "name either a command after `--`, or a URL"),

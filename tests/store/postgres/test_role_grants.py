@@ -322,7 +322,7 @@ def test_commands_that_administer_say_which_role_and_address_they_need(
         rules = str(sandbox.write(sandbox.root / "rules.toml", 'mode = "plan"\n'))
         changes = (
             ("team", "add", "sales"),
-            ("team", "project", "add", "crm", "--team", "payments"),
+            ("team", "project", "add", "payments", "crm"),
             ("team", "server", "add", "payments", "wiki", "--", "wiki"),
             ("team", "policy", "set", "payments", rules),
             ("token", "add", "ada", "--project", "api"),

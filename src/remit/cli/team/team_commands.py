@@ -82,9 +82,9 @@ def project() -> None:
 
 
 @project.command("add")
+@click.argument("team_name", metavar="TEAM")
 @click.argument("name", callback=_name)
-@click.option("--team", "team_name", metavar="TEAM", required=True, help="The team that owns the project.")
-def add_project(name: str, *, team_name: str) -> None:
+def add_project(team_name: str, name: str) -> None:
     """Create a project of a team.
 
     Gateways serve it at /p/NAME/mcp. `remit token add TOKEN --project NAME` gives access to it.
