@@ -23,7 +23,7 @@ defaults
   timeout check 5s
   option redispatch 1
   retries 10
-  retry-on conn-failure empty-response 503
+  retry-on conn-failure 503
 frontend all
   bind 127.0.0.1:{port}
   default_backend gateways
