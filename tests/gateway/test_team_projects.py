@@ -182,15 +182,9 @@ async def test_a_team_can_read_and_write_its_memory_and_no_other_team_can(
     with closing(open_teams(address)) as teams:
         id = f"team-payments-{teams.find('payments').owner.hash[:8]}"
         bound = frozenset({memory_id(teams.locate("web").project)})  # of a token for this project
-    session: dict[str, object] = {
-        "objective": "agree on German tills",
-        **{key: [] for key in ("actions_taken", "decisions_made", "open_items", "next_actions")},
-        "save_scope": "project",
-    }
     async with endpoint(sandbox, links, API) as served:
         assert f"The memory of its team has the project_id `{id}`" in (served.instructions or "")
-        saved = await call(served, "remit-memory__save_session", {"session": session, "project_id": id})
-        assert not saved["isError"], saved
+        await save(served, id, "agree on German tills")
     async with endpoint(sandbox, links, WEB) as served:
         assert "German tills" in await recalled(served, id, None)
         assert "German tills" in await recalled(served, id, bound)
@@ -236,6 +230,62 @@ def test_a_name_that_is_no_directory_leads_to_the_spelling_of_a_teams_project(sa
     found = sandbox.remit("tools", "--project", "api")
     assert found.returncode == FAILURE
     assert "a project of a team: `team:TEAM/PROJECT`" in found.stderr
+
+
+@needs_conditions
+async def test_a_project_recalls_what_its_team_knows_beside_its_own_and_no_other_team_does(
+    sandbox: Sandbox, address: str, links: FakeLinks
+) -> None:
+    sandbox.write(sandbox.home / ".config/remit/remit.toml", '[memory]\ntools = "listed"\n')
+    with closing(open_teams(address)) as teams:
+        of_team = memory_id(teams.find("payments").owner)
+        api, index = (memory_id(teams.locate(name).project) for name in ("api", "index"))
+    async with endpoint(sandbox, links, API) as served:
+        await save(served, of_team, "agree on German tills")
+        assert await context(served, api) == []  # the gate: its own memory does not exist yet
+        await save(served, api, "draw the German receipt")
+        both = [("project", api, "draw the German receipt"), ("team", of_team, "agree on German tills")]
+        for keyword in (None, "German"):
+            assert await context(served, api, keyword=keyword) == both
+            assert await context(served, api, keyword=keyword, bound=frozenset({api})) == both
+        assert await context(served, api, scope="global") == []
+        assert await context(served, of_team) == [("project", of_team, "agree on German tills")]
+        surfaced = await call(
+            served, "remit-memory__memory_surface", {"query": "German tills", "project_id": api}
+        )
+        found = surfaced["structuredContent"]["matches"]
+        assert sorted((each["scope"], each["project_id"]) for each in found) == [
+            ("project", api),
+            ("team", of_team),
+        ]
+    async with endpoint(sandbox, links, INDEX) as served:
+        await save(served, index, "rank German words")
+        assert await context(served, index) == [("project", index, "rank German words")]
+        assert await context(served, api) == await context(served, of_team) == []
+
+
+async def save(served: LiveEndpoint, id: str, objective: str) -> None:
+    session: dict[str, object] = {
+        "objective": objective,
+        **{key: [] for key in ("actions_taken", "decisions_made", "open_items", "next_actions")},
+        "save_scope": "project",
+    }
+    saved = await call(served, "remit-memory__save_session", {"session": session, "project_id": id})
+    assert not saved["isError"], saved
+
+
+async def context(
+    served: LiveEndpoint,
+    id: str,
+    *,
+    scope: str = "project",
+    keyword: str | None = None,
+    bound: frozenset[str] | None = None,
+) -> list[tuple[str, str, str]]:
+    asked = {"scope": scope, "project_id": id, **({} if keyword is None else {"keyword": keyword})}
+    answer = await call(served, "remit-memory__retrieve_context", asked, FakeCaller(bound_projects=bound))
+    found = answer["structuredContent"].get("items", [])
+    return [(each["scope"], each["project_id"], each["objective"]) for each in found]
 
 
 SCOPES = (Scope.TEAM, Scope.LOCAL, Scope.PLUGIN)

@@ -39,7 +39,14 @@ from remit.memory.results import (
     SurfaceResult,
     blocked,
 )
-from remit.memory.scope_gate import SAVING_TOOLS, MemoryScope, Permission, memory_id, scope_refusal
+from remit.memory.scope_gate import (
+    SAVING_TOOLS,
+    MemoryScope,
+    Permission,
+    memory_id,
+    scope_refusal,
+    team_memories,
+)
 from remit.memory.session_start import sections
 from remit.memory.value_checks import MAX_TEXT, checked_text
 from remit.memory.writer import (
@@ -99,7 +106,8 @@ class Memory:
         self._new_id = new_id
         self._on_close = on_close
         self._search = ArtifactSearch(store, engine)
-        self._reader = MemoryReader(store, self._search, clock)
+        teams = {memory_id(workspace.project): team for team in team_memories(workspace)}
+        self._reader = MemoryReader(store, self._search, clock, teams)
         self._writer = MemoryWriter(store)
         self._pending = PendingWrites(queue, store, self._writer, _plan)
         self._global = GlobalWrites(store, approvals, workspace, clock)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.errors import ArtifactError, ScopeError, StoreError, StoreTimeoutError, StoreUnavailableError
@@ -13,6 +15,7 @@ from remit.memory.hygiene import HygieneReport, PendingWrite, hygiene
 from remit.memory.ports import Home, MemoryStore
 from remit.memory.results import (
     LIMITS,
+    TEAM,
     ContextBundle,
     FoundArtifact,
     Item,
@@ -38,6 +41,7 @@ if TYPE_CHECKING:  # loads pydantic, which only tool calls need
 
 TIME_LIMIT = 5.0  # seconds
 _EXCERPT = 300  # characters
+_NO_TEAMS: Mapping[str, str] = MappingProxyType({})
 
 
 class _ContextQuery(NamedTuple):
@@ -52,13 +56,20 @@ class _ContextQuery(NamedTuple):
 class MemoryReader:
     """Implements the tools that read, within a time limit."""
 
-    def __init__(self, store: MemoryStore, search: ArtifactSearch, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: MemoryStore,
+        search: ArtifactSearch,
+        clock: Clock,
+        teams: Mapping[str, str] = _NO_TEAMS,  # the memory that its team shares, by a project's
+    ) -> None:
         self._store = store
         self._search = search
         self._clock = clock
+        self._teams = teams
 
     def retrieve(self, arguments: RetrieveContext, bound: BoundProjects) -> ContextBundle:
-        """Run `retrieve_context`: the focus area first, then the project, then the global scope."""
+        """Run `retrieve_context`: the focus area first, then the project, its team, and the global scope."""
         asked = self._asked(arguments, bound)
         state = asked.where.standing.scope_state
         try:
@@ -82,7 +93,7 @@ class MemoryReader:
             )
 
     def surface(self, arguments: MemorySurface, bound: BoundProjects) -> SurfaceResult:
-        """Run `memory_surface`: the best matches in a project and the global scope."""
+        """Run `memory_surface`: the best matches in a project, its team and the global scope."""
         query, limit = arguments.query, arguments.limit or DEFAULT_SURFACED
         where = self._place("memory_surface", arguments.project_id, None, bound)
         try:
@@ -94,6 +105,9 @@ class MemoryReader:
                     for each in homes.values()
                     for item in self._search.search(query, each, tuple(ArtifactKind), MAX_SURFACED)
                 ]
+                if shared := self._team_homes(where):
+                    hits = self._search.search(query, shared, tuple(ArtifactKind), MAX_SURFACED)
+                    found += _of_team(hits)
         except StoreError as error:
             is_late = isinstance(error, StoreTimeoutError)
             status = RetrievalStatus.TIMED_OUT if is_late else RetrievalStatus.FAILED
@@ -175,6 +189,14 @@ class MemoryReader:
             each: homes[each] for each in tuple(MemoryScope)[tuple(MemoryScope).index(scope) :] if homes[each]
         }
 
+    def _team_homes(self, where: MemoryPlace) -> Sequence[Home]:
+        """Return the home of what a project's team shares, where the gate lets all of memory through."""
+        team = self._teams.get(where.project_id or "")
+        is_within = where.bound is None or team in where.bound
+        if team is None or not is_within or where.standing is not PlaceStatus.KNOWN:
+            return ()
+        return self._store.homes(team)[:1]
+
     def _checked(self, where: MemoryPlace, scope: MemoryScope | None) -> list[Home]:
         if scope is MemoryScope.GLOBAL:
             return [self._store.global_home()]
@@ -186,6 +208,8 @@ class MemoryReader:
     def _bundle(self, asked: _ContextQuery) -> ContextBundle:
         homes = self._homes(asked.where, asked.scope)
         found = [item for scope, each in homes.items() for item in self._found(asked, scope, each)]
+        if asked.scope is not MemoryScope.GLOBAL and (shared := self._team_homes(asked.where)):
+            found += _of_team(self._found(asked, TEAM, shared))
         kept, truncated = limited(found, LIMITS)
         now = self._clock()
         conflicts = self._conflicts(kept, asked.where)
@@ -202,7 +226,7 @@ class MemoryReader:
             next_step=_next_step(asked, conflicts, truncated, is_empty=not kept),
         )
 
-    def _found(self, asked: _ContextQuery, scope: MemoryScope, homes: Sequence[Home]) -> list[FoundArtifact]:
+    def _found(self, asked: _ContextQuery, scope: str, homes: Sequence[Home]) -> list[FoundArtifact]:
         limit = LIMITS[scope] + 1  # one extra shows that there are more
         if asked.keyword is not None:
             return self._search.search(asked.keyword, homes, asked.kinds, limit)
@@ -226,7 +250,7 @@ class MemoryReader:
             "label": kept.label,
             "name": name_of(kept.kind, kept.content),
             "content": body_of(kept.kind, kept.content)[:_EXCERPT],
-            "scope": kept.scope,
+            "scope": item.scope,
             "focus": kept.focus,
             "freshness": freshness(kept.dated_at, self._clock()),
             "score": round(item.score or 0.0, 3),
@@ -234,8 +258,12 @@ class MemoryReader:
         }
 
 
+def _of_team(found: Sequence[FoundArtifact]) -> list[FoundArtifact]:
+    return [replace(item, is_of_team=True) for item in found]
+
+
 def _next_step(
-    asked: _ContextQuery, conflicts: Sequence[object], truncated: Sequence[MemoryScope], *, is_empty: bool
+    asked: _ContextQuery, conflicts: Sequence[object], truncated: Sequence[str], *, is_empty: bool
 ) -> str | None:
     where = asked.where
     if where.standing is PlaceStatus.UNKNOWN_PROJECT:

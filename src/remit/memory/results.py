@@ -1,6 +1,6 @@
 """The results of the memory tools."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -8,7 +8,13 @@ from remit.memory.artifacts import ArtifactKind, ArtifactStatus, StoredArtifact,
 from remit.memory.decision_comparison import DedupOutcome, contradicting
 from remit.memory.scope_gate import MemoryScope, ScopeRefusal, ScopeState
 
-LIMITS = {MemoryScope.FOCUS: 10, MemoryScope.PROJECT: 20, MemoryScope.GLOBAL: 5}
+TEAM = "team"  # the scope that is shown for what all projects of a team share
+LIMITS: Mapping[str, int] = {
+    MemoryScope.FOCUS: 10,
+    MemoryScope.PROJECT: 20,
+    TEAM: 10,
+    MemoryScope.GLOBAL: 5,
+}
 Item = dict[str, object]
 
 
@@ -75,6 +81,12 @@ class FoundArtifact:
 
     kept: StoredArtifact
     score: float | None = None
+    is_of_team: bool = False  # from the memory that the projects of a team share
+
+    @property
+    def scope(self) -> str:
+        """The scope to show."""
+        return TEAM if self.is_of_team else self.kept.scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +99,7 @@ class ContextBundle:
     conflicts_found: bool = False
     conflicts: Sequence[Sequence[str]] = ()  # pairs of ids
     hygiene_due: bool = False
-    truncated_scopes: Sequence[MemoryScope] = ()
+    truncated_scopes: Sequence[str] = ()
     next_step: str | None = None
 
 
@@ -133,13 +145,13 @@ def overall(results: Sequence[SaveResult]) -> SaveStatus:
 
 
 def limited(
-    found: Sequence[FoundArtifact], limits: dict[MemoryScope, int]
-) -> tuple[list[FoundArtifact], list[MemoryScope]]:
+    found: Sequence[FoundArtifact], limits: Mapping[str, int]
+) -> tuple[list[FoundArtifact], list[str]]:
     """Limit the artifacts per scope, nearest scope first, and list the scopes that had more."""
     kept: list[FoundArtifact] = []
-    truncated: list[MemoryScope] = []
+    truncated: list[str] = []
     for scope, limit in limits.items():
-        here = [item for item in found if item.kept.scope is scope]
+        here = [item for item in found if item.scope == scope]
         kept += here[:limit]
         if len(here) > limit:
             truncated.append(scope)
@@ -160,7 +172,7 @@ def shown(found: FoundArtifact, now: int) -> Item:
         "id": kept.id,
         "_label": kept.label,
         **kept.content,
-        "scope": kept.scope,
+        "scope": found.scope,
         "project_id": kept.project_id or None,
         "focus": kept.focus,
         "created_at": kept.created_at,
