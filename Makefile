@@ -59,7 +59,7 @@ SCRATCH := $(shell test "$$(df -Pk /dev/shm 2>/dev/null | awk 'END { print $$4 }
 test: $(VENV)/.test sandbox ## Run all tests, with a bounded slice of each proof
 	$(SCRATCH) $(BIN)/python -m pytest --numprocesses 3 --ignore tests/browser --ignore tests/real_clients --ignore tests/servers --ignore tests/frameworks
 
-PROOFS_ON_BOTH := tests/proofs/test_isolation.py tests/proofs/test_search_isolation.py tests/proofs/test_concurrency.py tests/proofs/test_memory.py
+PROOFS_ON_BOTH := tests/proofs/test_isolation.py tests/proofs/test_team_isolation.py tests/proofs/test_search_isolation.py tests/proofs/test_concurrency.py tests/proofs/test_memory.py
 ON_BOTH := tests/store tests/memory tests/search tests/catalog tests/scanning tests/trust tests/policy tests/usage tests/sessions tests/states tests/test_registry.py \
 	$(PROOFS_ON_BOTH)
 

@@ -27,7 +27,7 @@ from remit.decision.decide import UNKNOWN
 from remit.decision.declarations import ClientReading, Declaration, Key
 from remit.decision.kinds import Authority, Kind, ToolStatus
 from remit.decision.launch import Launch
-from remit.decision.projects import View, Workspace, identify
+from remit.decision.projects import Project, View, Workspace, identify
 from remit.decision.scopes import Scope, in_scope
 from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule
 from remit.decision.tool_names import server_name
@@ -59,7 +59,6 @@ WORKSPACES = (
     Workspace("/code/shop/nested", "/code/shop/nested", NESTED),  # a repository inside another
 )
 LABELS = ("git", "wiki")
-HASHES = {project.hash for project in PROJECTS}
 
 
 class Place(NamedTuple):
@@ -79,6 +78,25 @@ PLACES = (
     *(Place(Scope.PROJECT, workspace.project.hash, workspace.dir) for workspace in WORKSPACES),
     Place(Scope.PROJECT, SHOP.hash, "/code"),  # a file above the repository, found from inside it
 )
+
+
+class World(NamedTuple):
+    """The workspaces of a life, and the places of their servers; a life names them by number."""
+
+    workspaces: Sequence[Workspace]
+    places: Sequence[Place]
+
+    @property
+    def projects(self) -> list[Project]:
+        return list(dict.fromkeys(workspace.project for workspace in self.workspaces))
+
+    @property
+    def owners(self) -> set[str]:
+        teams = {workspace.team.hash for workspace in self.workspaces if workspace.team is not None}
+        return {project.hash for project in self.projects} | teams
+
+
+DIRECTORIES = World(WORKSPACES, PLACES)
 
 
 class Edit(NamedTuple):
@@ -145,6 +163,7 @@ lives = st.lists(steps, min_size=3, max_size=16)
 class Paper:
     """Configuration files that exist on paper only, with a revision in place of time stamps."""
 
+    world: World
     declared: set[tuple[Place, str]] = field(default_factory=set[tuple[Place, str]])
     off: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     revision: int = 0
@@ -152,7 +171,7 @@ class Paper:
     clients: Sequence[str] = (CLIENT,)
 
     def locate(self, directory: str) -> Workspace:
-        return next(workspace for workspace in WORKSPACES if workspace.dir == directory)
+        return next(each for each in self.world.workspaces if each.dir == directory)
 
     def canonical(self, path: str) -> str:
         return path
@@ -240,6 +259,9 @@ class PaperStamps(FileStamps):
 class PaperServers:
     """Servers that exist on paper only: each lists a tool that carries the hash of its own project."""
 
+    def __init__(self, owners: set[str]) -> None:
+        self._owners = owners
+
     def ask(
         self, upstreams: Sequence[Upstream], on_answer: Callable[[Upstream, Offer], None]
     ) -> Sequence[Offer]:
@@ -249,16 +271,15 @@ class PaperServers:
         return offers
 
     def _tool(self, upstream: Upstream) -> Definition:
-        owner = next((part for part in upstream.key if part in HASHES), "everybody")
+        owner = next((part for part in upstream.key if part in self._owners), "everybody")
         return Definition(name=upstream.canonical(f"{owner}_listed"), description=f"words of {owner}")
 
 
 class Machine:
     """A registry that lives through steps, and the model beside it."""
 
-    def __init__(self, store: SqlStore) -> None:
-        run_sql(store, "delete from projects; delete from tools; delete from definitions")
-        self.store, self.paper, self.time = store, Paper(), 0
+    def __init__(self, store: SqlStore, world: World) -> None:
+        self.store, self.world, self.paper, self.time = store, world, Paper(world), 0
         states = open_states(store, files.Machine(home="/nowhere", variables={}, root="/nowhere"), self._tick)
         self.registry = Registry(store, self.paper, states, SearchEngine({}), self._tick)
         self.uses: Counter[str] = Counter()
@@ -268,27 +289,31 @@ class Machine:
     def live(self, step: Step) -> None:
         match step:
             case Edit(place, label):
-                self.paper.declared ^= {(PLACES[place], LABELS[label])}
+                self.paper.declared ^= {(self.world.places[place % len(self.world.places)], LABELS[label])}
                 self.paper.revision += 1
             case SwitchOff(project, label):
-                self.paper.off ^= {(PROJECTS[project].hash, LABELS[label])}
+                projects = self.world.projects
+                self.paper.off ^= {(projects[project % len(projects)].hash, LABELS[label])}
                 self.paper.revision += 1
             case Look(workspace):
-                self.look(WORKSPACES[workspace])
+                self.look(self.workspace(workspace))
             case Call(workspace, label, tool, by_hook, failures):
                 for succeeded in [False] * failures or [None]:
-                    self._call(WORKSPACES[workspace], LABELS[label], tool, succeeded, by_hook=by_hook)
+                    self._call(self.workspace(workspace), LABELS[label], tool, succeeded, by_hook=by_hook)
             case Report(workspace, label, tool):
-                where = WORKSPACES[workspace]
+                where = self.workspace(workspace)
                 name = self._notice(where, LABELS[label], tool)
                 self.registry.usage.report_tool(
                     name, self.registry.at(where.dir), description=f"words of {where.project.hash}"
                 )
             case Ask(workspace):
-                where = WORKSPACES[workspace]
+                where = self.workspace(workspace)
                 here = self.registry.at(where.dir)
                 self.registry.trust.grant(self.registry.trust.servers(here), here)
-                self.registry.servers.connect(here, PaperServers())
+                self.registry.servers.connect(here, PaperServers(self.world.owners))
+
+    def workspace(self, number: int) -> Workspace:
+        return self.world.workspaces[number % len(self.world.workspaces)]
 
     def look(self, workspace: Workspace) -> None:
         self.registry.tools(self.registry.at(workspace.dir))
@@ -338,21 +363,28 @@ def test_no_tool_of_another_project_appears_in_any_list_count_context_explanatio
     life: list[Step],
     asked_from: int,
 ) -> None:
-    check_isolation(store, life, asked_from)
+    check_isolation(_emptied(store), life, asked_from)
 
 
 @needs_postgres
 @settings(max_examples=EXAMPLES // 4, database=None)
 @given(life=lives, asked_from=workspaces)
 def test_nor_does_it_in_postgresql(postgres: SqlStore, life: list[Step], asked_from: int) -> None:
-    check_isolation(postgres, life, asked_from)
+    check_isolation(_emptied(postgres), life, asked_from)
 
 
-def check_isolation(store: SqlStore, life: list[Step], asked_from: int) -> None:
-    machine = Machine(store)
+def _emptied(store: SqlStore) -> SqlStore:
+    run_sql(store, "delete from projects; delete from tools; delete from definitions")
+    return store
+
+
+def check_isolation(
+    store: SqlStore, life: Sequence[Step], asked_from: int, world: World = DIRECTORIES
+) -> None:
+    machine = Machine(store, world)
     for step in life:
         machine.live(step)
-    workspace = WORKSPACES[asked_from]
+    workspace = machine.workspace(asked_from)
     here = machine.registry.at(workspace.dir)
     machine.look(workspace)
     listed = machine.registry.tools(here)
@@ -397,9 +429,8 @@ def check_isolation(store: SqlStore, life: list[Step], asked_from: int) -> None:
             json_output.diagnosis(machine.registry.diagnose(here), here),
         ]
     )
-    assert [
-        project.path for project in PROJECTS if project != workspace.project and project.hash in said
-    ] == []
+    own = {workspace.project.hash, "" if workspace.team is None else workspace.team.hash}
+    assert [owner for owner in world.owners - own if owner in said] == []
     # A foreign name is unknown, unless a server that covers it is known here and answers for it.
     covered = {
         name for name in foreign if any(name.startswith(row[0][:-1]) for row in seen if row[0].endswith("*"))
