@@ -26,6 +26,7 @@ from remit.gateway.results.result_store import ResultStore
 from remit.policy.approval_service import Permit, caller_of
 from remit.policy.audit import AuditOutcome
 from remit.presentation import refusals
+from remit.presentation.app_metadata import is_for_model
 from remit.presentation.approval_question import ask_user, can_elicit
 from remit.presentation.remit_tools import OwnTool
 from remit.protocol.json_rpc import Answer, ElsewhereError, ErrorCode, JsonRpcError, Params, as_object
@@ -36,6 +37,7 @@ _NO_APPROVALS = (
     "`{}` needs approval, and approvals cannot be checked now because Remit's store is down.\n"
     "Next step: call it again in a minute."
 )
+_FOR_PAGES = "`{}` can only be called by the page of its server"
 _SPOOL_FULL = (
     "Remit's store has been down for so long that no more calls can be recorded, so none are made.\n"
     "Next step: ask the user to check Remit's database."
@@ -101,8 +103,10 @@ class CallHandler:
         self._notifier = ApprovalNotifier()
         self._results = LargeResults(results, self._resolve, self._refusal)
 
-    async def call(self, name: str, asked: Params, caller: RequestContext) -> Answer:
-        """Call an upstream tool.
+    async def call(
+        self, name: str, asked: Params, caller: RequestContext, *, is_models: bool = False
+    ) -> Answer:
+        """Call an upstream tool; a call is surely the model's if it came through `call_tool`.
 
         Raises:
             JsonRpcError: there is no such tool, or its server answers with an error.
@@ -116,7 +120,9 @@ class CallHandler:
         catalog, target = await self._resolve(name)
         refused = None
         if target is not None and target.decision.gate is not Gate.SCOPE:
-            refused = await self._refused(target, asked, caller)
+            if is_models and not is_for_model(catalog.items.get(target.tool.key, {})):
+                refused = refusals.failure(_FOR_PAGES.format(name)), AuditOutcome.REFUSED
+            refused = refused or await self._refused(target, asked, caller)
             if refused is None:
                 catalog, target, refused = await self._as_listed(name, target, catalog, asked, caller)
         if target is None or target.decision.gate is Gate.SCOPE:

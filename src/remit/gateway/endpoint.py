@@ -20,7 +20,6 @@ from remit.gateway.published_lists import PublishedLists
 from remit.gateway.remit_tool_calls import BadArgumentsError, arguments_of, open_group, text_of
 from remit.gateway.resource_routing import ResourceRouter
 from remit.memory.memory_server import instructions as about_memory
-from remit.presentation.app_metadata import is_for_model
 from remit.presentation.instructions import instructions
 from remit.presentation.refusals import STORE_DOWN, failure
 from remit.presentation.remit_tools import DEFINITIONS, OwnTool
@@ -134,6 +133,9 @@ class LiveEndpoint:
         Raises:
             JsonRpcError: there is no such tool, or the upstream answers with an error.
         """
+        return await self._call(asked, caller, is_models=False)
+
+    async def _call(self, asked: Params, caller: RequestContext, *, is_models: bool) -> Answer:
         name = asked.get("name")
         if not isinstance(name, str):
             raise JsonRpcError(ErrorCode.INVALID_PARAMS, "`name` must be a string")
@@ -148,7 +150,7 @@ class LiveEndpoint:
                 groups = (await self._lists.refresh()).groups
                 if group := next((groups[each] for each in served_spellings(name) if each in groups), None):
                     return open_group(group)
-            return await self._calls.call(name, asked, caller)
+            return await self._calls.call(name, asked, caller, is_models=is_models)
 
     def withheld(self, capabilities: Mapping[str, Any]) -> frozenset[str]:
         """Return the names of tools that are not for sessions with these capabilities."""
@@ -252,21 +254,14 @@ class LiveEndpoint:
             inner = _inner_call(asked)
         except BadArgumentsError as error:
             return failure(f"`{OwnTool.CALL}`: {error}")
-        if self._is_for_app(inner["name"]):
-            return failure(f"`{inner['name']}` can only be called by the page of its server")
         try:
-            return await self.call(inner, caller)
+            return await self._call(inner, caller, is_models=True)
         except UnservedToolError as error:
             return error.answer
         except JsonRpcError as error:
             if error.code != ErrorCode.INVALID_PARAMS:
                 raise
             return failure(str(error), self._how_to_call(inner["name"]))
-
-    def _is_for_app(self, name: str) -> bool:
-        catalog = self._lists.last.catalog
-        key = catalog.names.find(name)
-        return key is not None and not is_for_model(catalog.items.get(key, {}))
 
     def _how_to_call(self, name: str) -> str | None:
         """Return the input schema of a tool that was called with wrong arguments."""
