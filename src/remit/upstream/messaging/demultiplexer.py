@@ -66,7 +66,7 @@ class Demultiplexer:
             if identity is None:
                 self._take_notification(method, params, request)
             else:
-                self._take_request(identity, method, params, request or self._latest())
+                self._take_request(identity, method, params, request or self._only_callers())
 
     def unreadable(self, number: int | None, fault: Exception) -> None:
         """Fail the request whose answer is unreadable, or all requests if it is unknown."""
@@ -98,8 +98,11 @@ class Demultiplexer:
             identity = int(identity)
         return self.pending.get(identity) if isinstance(identity, int) else None
 
-    def _latest(self) -> PendingRequest | None:
-        return next((each for each in reversed(self.pending.values()) if each.caller is not None), None)
+    def _only_callers(self) -> PendingRequest | None:
+        """Return the latest request if all are of one caller; else nobody knows whose a message is."""
+        asked = [each for each in self.pending.values() if each.caller is not None]
+        callers = {(each.caller.session, each.caller.principal) for each in asked if each.caller is not None}
+        return asked[-1] if len(callers) == 1 else None
 
     def _count(self) -> bool:
         """Count an unsolicited message; return False if there are too many."""
@@ -114,7 +117,7 @@ class Demultiplexer:
         elif method == "notifications/progress":
             self._take_progress(method, params)
         elif method == "notifications/message":
-            about = request or self._latest()
+            about = request or self._only_callers()
             if about is not None:
                 about.notify(method, params, self._tasks.start_soon)
         elif method == ELICITATION_COMPLETE:
