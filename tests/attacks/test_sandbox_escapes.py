@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from attacks.worlds import World
+from remit.clients import CLIENTS
 from remit.trust.server_sandbox import Sandbox, SandboxError
 from remit.upstream.launch.bubblewrap import SandboxBuilder
 from support.processes import git
+from support.sandbox import Sandbox as Remit
 from support.sandboxed_servers import SandboxMachine, obstacle
 
 pytestmark = pytest.mark.skipif(obstacle() is not None, reason=str(obstacle()))
@@ -269,6 +272,30 @@ def test_what_clients_and_editors_run_stays_as_it_is(machine: SandboxMachine) ->
     }
     names = (".claude/settings.json", ".mcp.json", "remit.toml", "opencode.json", "web/.vscode/tasks.json")
     assert found == dict.fromkeys(names, "{}")
+
+
+def files_of_clients(world: World) -> set[str]:
+    """List the files of a project that any client reads, as far as Remit knows."""
+    with Remit(root=world.root).registry() as registry:
+        found: set[str] = set()
+        for context in (registry.at(str(world.repository), client=client) for client in CLIENTS):
+            registry.scan(context)
+            found |= {os.path.relpath(path, world.repository) for path in registry.catalog.inputs(context)}
+    return {name for name in found if not name.startswith(("..", ".git/")) and name not in (".", ".git")}
+
+
+def test_no_file_of_a_project_that_a_client_reads_can_be_changed(
+    machine: SandboxMachine, tmp_path: Path
+) -> None:
+    names = sorted(files_of_clients(World(tmp_path.resolve() / "other")))
+    assert {".mcp.json", ".kiro/settings/mcp.json", ".roo/mcp.json", ".github/mcp.json"} <= set(names)
+    for name in names:
+        program(machine.project / name / "it", "{}")
+    script = " ".join(f"echo x > {name}/it; mv {name} {name}.gone;" for name in names)
+    done = inside(machine, "sh", "-c", f"{script} echo done", write=(".",))
+    assert done.stdout == "done\n"
+    kept = [name for name in names if (machine.project / name / "it").is_file()]
+    assert [name for name in kept if (machine.project / name / "it").read_text() == "{}"] == names
 
 
 @pytest.mark.parametrize("name", [".git", ".claude", "HEAD", "web/.mcp.json"])

@@ -31,9 +31,12 @@ if TYPE_CHECKING:
 # keeps these read-only, wherever they are in it, unless the user's own file names them in `write`.
 RUNS_CODE = frozenset(
     (
-        *(".git", ".husky", ".pre-commit-config.yaml", ".envrc", ".mise.toml", "mise.toml"),
-        *(".mcp.json", ".claude", ".codex", ".cursor", ".gemini", ".opencode", "opencode.json"),
-        *("opencode.jsonc", ".vscode", ".idea", ".zed", "remit.toml", "remit.local.toml", "remit.lock"),
+        *(".git", ".hg", ".jj", ".husky", ".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml"),
+        *(".envrc", ".mise", ".mise.toml", "mise.toml", ".mise.local.toml", "mise.local.toml"),
+        *(".mcp.json", ".claude", ".codex", ".continue", ".cursor", ".gemini", ".kiro", ".opencode", ".roo"),
+        *("opencode.json", "opencode.jsonc", ".vscode", ".idea", ".zed", ".devcontainer"),
+        ".github",  # servers of Copilot CLI, and workflows
+        *("remit.toml", "remit.local.toml", "remit.lock"),
     )
 )
 _LONGEST_REASON = 300
