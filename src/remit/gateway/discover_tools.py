@@ -29,6 +29,7 @@ from remit.search.unindexed_search import unindexed_searcher
 from remit.settings import DEFAULT_LIMIT, MAX_LIMIT
 
 AT_ONCE = 2_000  # names; a search waits for the index of as many, which takes less than a second
+_LONGEST_QUERY = 20_000  # characters
 PATIENCE = 1.0  # seconds that the first search of more tools waits for their index
 
 
@@ -109,7 +110,7 @@ class ToolDiscovery:
             raise BadArgumentsError(f"`limit` must be a number from 1 to {MAX_LIMIT}")
         if scope is not None and scope not in list(Scope):
             raise BadArgumentsError(f"`scope` must be one of {', '.join(Scope)}")
-        query = text_of(arguments, "query")
+        query = text_of(arguments, "query", longest=_LONGEST_QUERY)
         asked = _Asked(None if scope is None else Scope(scope), arguments.get("include_hidden") is True)
         view = self._view_of(lists) or _unindexed(lists, query, asked)
         found = view.searcher.search(

@@ -17,7 +17,7 @@ from remit.gateway.current_lists import CurrentLists
 from remit.gateway.inventory_refresh import InventoryRefresher
 from remit.gateway.ports import EndpointChange, ListKind, PublishedList, SessionView, ToolCounts
 from remit.gateway.published_lists import PublishedLists
-from remit.gateway.remit_tool_calls import BadArgumentsError, arguments_of, open_group, text_of
+from remit.gateway.remit_tool_calls import LONGEST_NAME, BadArgumentsError, arguments_of, open_group, text_of
 from remit.gateway.resource_routing import ResourceRouter
 from remit.memory.memory_server import instructions as about_memory
 from remit.presentation.instructions import instructions
@@ -139,6 +139,8 @@ class LiveEndpoint:
         name = asked.get("name")
         if not isinstance(name, str):
             raise JsonRpcError(ErrorCode.INVALID_PARAMS, "`name` must be a string")
+        if len(name) > LONGEST_NAME:
+            raise JsonRpcError(ErrorCode.INVALID_PARAMS, f"`name` is longer than {LONGEST_NAME:,} characters")
         own_tools = self._lists.last.catalog.plan.own_tools
         own = next((OwnTool(each) for each in served_spellings(name) if each in own_tools), None)
         with _translated_errors():

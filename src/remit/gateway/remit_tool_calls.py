@@ -13,6 +13,7 @@ from remit.presentation.refusals import clean_reason, failure, next_step
 from remit.presentation.strategies import HOW_TO_CALL, ToolGroup, definitions_of, in_words
 from remit.protocol.json_rpc import Answer, Params, as_object
 
+LONGEST_NAME = 1_000  # characters; every tool is compared with a name that is unknown
 _MOST_REPORTED = 200
 _LONGEST_NAME = 256
 _LONGEST_TEXT = 4_096
@@ -47,15 +48,17 @@ def arguments_of(asked: Params) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", arguments)
 
 
-def text_of(arguments: Mapping[str, Any], key: str) -> str:
+def text_of(arguments: Mapping[str, Any], key: str, *, longest: int = LONGEST_NAME) -> str:
     """Return a string argument.
 
     Raises:
-        BadArgumentsError: it is missing, blank or not a string.
+        BadArgumentsError: it is missing, blank, too long or not a string.
     """
     value = arguments.get(key)
     if not isinstance(value, str) or not value.strip():
         raise BadArgumentsError(f"`{key}` must be a non-empty string")
+    if len(value) > longest:
+        raise BadArgumentsError(f"`{key}` is longer than {longest:,} characters")
     return value
 
 
