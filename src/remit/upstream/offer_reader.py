@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from remit.decision.tool_names import storable
 from remit.upstream.ports import ServerLists
-from remit.upstream.tool_reader import MAX_DEFINITION, read_tools
+from remit.upstream.tool_reader import MAX_DEFINITION, is_too_deep, read_tools
 from remit.upstream.upstream_model import Offer, ServerExtras, Upstream
 
 _MAX_ITEMS = 10_000  # per list
@@ -24,7 +24,7 @@ def read_offer(lists: ServerLists, upstream: Upstream) -> Offer:
             resources=_usable(lists.resources, "uri"),
             templates=_usable(lists.templates, "uriTemplate"),
             prompts=_usable(lists.prompts, "name"),
-            capabilities=dict(lists.capabilities),
+            capabilities={} if is_too_deep(lists.capabilities) else dict(lists.capabilities),
             instructions=None if lists.instructions is None else storable(lists.instructions),
         ),
     )
@@ -46,6 +46,8 @@ def _usable(items: Iterable[object], key: str) -> list[dict[str, Any]]:
 
 
 def _is_bounded(fields: dict[str, Any]) -> bool:
+    if is_too_deep(fields):
+        return False
     try:
         text = json.dumps(fields, allow_nan=False)
     except ValueError:

@@ -1,7 +1,7 @@
 """Reads tool definitions one by one, and quarantines bad ones with a reason."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, cast
 
 from remit.decision.tool_names import storable
@@ -11,6 +11,7 @@ from remit.upstream.upstream_model import Quarantined, Upstream
 
 MAX_DEFINITION = 2**20  # characters
 MAX_NAME = 256  # characters
+MAX_DEPTH = 100  # levels of JSON; whoever compares definitions goes through them one in another
 
 
 class ToolDefinitionError(Exception):
@@ -33,6 +34,8 @@ def read_tools(items: Iterable[object], upstream: Upstream) -> ReadTools:
         try:
             fields = _object(item, "the tool")
             label = _name(fields)
+            if is_too_deep(fields):
+                raise ToolDefinitionError(f"its definition is nested more than {MAX_DEPTH} levels deep")
             definition = _definition(label, fields, upstream)
             if (holder := holders.get(definition.name)) == label:
                 raise ToolDefinitionError("is listed more than once; the first counts")
@@ -43,6 +46,22 @@ def read_tools(items: Iterable[object], upstream: Upstream) -> ReadTools:
         except ToolDefinitionError as error:
             found.quarantined.append(Quarantined(tool=storable(label), reason=storable(str(error))))
     return found
+
+
+def is_too_deep(value: object) -> bool:
+    """Check whether JSON is nested too deeply to go through it."""
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        level = [inner for each in level for inner in _inner(each)]
+        if not level:
+            return False
+    return True
+
+
+def _inner(value: object) -> Iterator[object]:
+    if isinstance(value, dict | list):
+        held = cast("dict[str, object]", value).values() if isinstance(value, dict) else value
+        yield from (each for each in cast("Iterable[object]", held) if isinstance(each, dict | list))
 
 
 def _definition(label: str, fields: dict[str, object], upstream: Upstream) -> Definition:
