@@ -118,6 +118,7 @@ def test_servers_get_no_secret_of_who_runs_the_gateway(tmp_path: Path) -> None:
         "REMIT_STORE": "postgresql://app@db/remit",
         "REMIT_STORE_ADMIN": "postgresql://boss@db/remit",
         "REMIT_STORE_KEY_FILE": "/run/key",
+        "REMIT_CLIENT_SECRET": "secret",
         "PGPASSWORD": "secret",
         "PGSSLKEY": "/run/key",
         "OTEL_EXPORTER_OTLP_HEADERS": "authorization=secret",

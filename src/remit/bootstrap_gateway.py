@@ -223,9 +223,12 @@ def open_key_file() -> "KeyFile":
     return KeyFile(os.path.join(data_directory(machine), "credentials.key"), is_default=True)
 
 
-def _key_file(machine: "Machine") -> list[str]:
-    found = key_file(machine)
-    return [] if found is None else [found]
+def _secret_files(machine: "Machine") -> list[str]:
+    """List the files of secrets that the machine's configuration names."""
+    identity = open_machine_files().current().identity
+    client = None if identity is None else identity.sign_in
+    found = key_file(machine), None if client is None else client.secret_file
+    return [os.path.expanduser(each) for each in found if each is not None]
 
 
 def open_machine_files() -> "MachineFiles":
@@ -273,13 +276,19 @@ def _launch_resources(
         remote=lambda: _open_remote(data_directory(machine)),
         credentials=credentials,
         locks=locks,
-        own=(data_directory(machine), machine_path(machine), *_key_file(machine)),
+        own=(data_directory(machine), machine_path(machine), *_secret_files(machine)),
     )
 
 
 def _of_servers(machine: "Machine") -> dict[str, str]:
     """Return the variables that servers may have: none of the secrets of Remit or of who runs it."""
-    secrets = {settings.KEY, settings.STORE, settings.STORE_ADMIN, settings.STORE_KEY_FILE}
+    secrets = {
+        settings.KEY,
+        settings.STORE,
+        settings.STORE_ADMIN,
+        settings.STORE_KEY_FILE,
+        settings.CLIENT_SECRET,
+    }
     patterns = [settings.TRACE_HEADERS]
     if settings.is_address(store_place(machine).place):
         patterns.append(settings.STORE_VARIABLES)

@@ -16,6 +16,7 @@ DATABASE = "remit.db"
 STORE = "REMIT_STORE"  # names a PostgreSQL database
 STORE_ADMIN = "REMIT_STORE_ADMIN"  # names it as a user who may administer it
 STORE_KEY_FILE = "REMIT_STORE_KEY_FILE"  # has the keys that encrypt credentials
+CLIENT_SECRET = "REMIT_CLIENT_SECRET"  # noqa: S105 - a name; known to the issuer, never passed to servers
 TRACE_HEADERS = re.compile(r"OTEL_EXPORTER_OTLP_(\w+_)?HEADERS")  # hold the key of a collector
 STORE_VARIABLES = re.compile(r"PG[A-Z]+")  # lead to the store and its password
 _SCHEMES = ("postgresql://", "postgres://")

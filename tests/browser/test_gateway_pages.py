@@ -6,12 +6,14 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from anyio.from_thread import start_blocking_portal
 from playwright.sync_api import Browser, expect
 
 from remit.bootstrap import open_team_admin
 from remit.decision.projects import TEAM
 from remit.policy.approval_service import caller_of
 from support.listed_tools import list_tools, tool
+from support.local_issuer import AUDIENCE, CLIENT_ID, LocalIssuer, served_issuer
 from support.postgres import Databases, needs_postgres, open_everywhere
 from support.real_browser import serious_findings, watched
 from support.sandbox import Sandbox
@@ -72,3 +74,38 @@ def test_an_approver_signs_in_at_one_gateway_and_answers_at_another(
         expect(page.get_by_text("You are signed out")).to_be_visible()
         page.goto(f"{one}/web/p/api/here")
         expect(page.get_by_role("heading", name="Sign in to Remit")).to_be_visible()
+
+
+@pytest.fixture
+def issuer() -> Iterator[LocalIssuer]:
+    """An issuer on another site: browsers tell hosts apart, but not ports."""
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(served_issuer(host="localhost")) as made,
+    ):
+        yield made
+
+
+def test_a_person_signs_in_at_the_issuer_and_comes_back_from_its_site(
+    sandbox: Sandbox, browser: Browser, nodes: list[str], issuer: LocalIssuer
+) -> None:
+    one, two = nodes
+    identity = f'[identity]\nissuer = "{issuer.issuer}"\naudience = "{AUDIENCE}"\n'
+    identity += f'client_id = "{CLIENT_ID}"\npublic_url = "{one}"\n'
+    access = '[[access]]\ngroup = "payers"\nrole = "approver"\nprojects = ["api"]\n'
+    sandbox.write(sandbox.home / ".config/remit/remit.toml", identity + access)
+    button = f"Sign in with {issuer.issuer.removeprefix('http://')}"
+    with watched(browser) as page:
+        page.goto(f"{two}/web/p/api/waiting")
+        for _ in range(100):  # gateways read their file every two seconds
+            if page.get_by_role("link", name=button).count():
+                break
+            page.wait_for_timeout(100)
+            page.reload()
+        assert not serious_findings(page)
+        page.get_by_role("link", name=button).click()
+        page.get_by_role("link", name="yes").click()
+        expect(page.get_by_text("oidc:ida, approver")).to_be_visible()
+        assert page.url == f"{one}/web/p/api/waiting"
+        page.goto(f"{two}/web/p/api/here")
+        expect(page.get_by_text("oidc:ida, approver")).to_be_visible()

@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 
-from remit.configuration.access_model import AccessRule, CallLimits, IdentityProvider
+from remit.configuration.access_model import AccessRule, CallLimits, IdentityProvider, SignInClient
 from remit.configuration.config_model import (
     ConfigurationContent,
     ConfigurationFile,
@@ -70,6 +70,49 @@ def test_an_issuer_is_reached_with_encryption_or_on_this_machine(address: str) -
     message = "expected an https address without a user, a query and a fragment"
     assert wrong(f'[identity]\nissuer = "{address}"\naudience = "remit"') == [("identity.issuer", message)]
     assert wrong(f'{IDENTITY}jwks = "{address}"') == [("identity.jwks", message)]
+
+
+def test_people_sign_in_at_the_issuer_with_a_client_id_and_return_to_the_audience_or_elsewhere() -> None:
+    given = '[identity]\nissuer = "https://login.example.com"\nclient_id = "pages"\n'
+    at_audience = said(f'{given}audience = ["remit", "https://Tools.example/mcp"]').identity
+    assert at_audience is not None
+    assert at_audience.sign_in == SignInClient("pages", "https://tools.example")
+    more = 'public_url = "https://tools.example:8443/"\nscopes = ["openid", "groups"]\n'
+    elsewhere = said(f'{given}audience = "remit"\n{more}client_secret_file = "~/secret"').identity
+    assert elsewhere is not None
+    assert elsewhere.sign_in == SignInClient(
+        "pages", "https://tools.example:8443", "~/secret", ("openid", "groups")
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "mistake"),
+    [
+        ('client_id = "pages"', ("identity.public_url", "`public_url` is missing")),
+        (
+            'client_id = "pages"\npublic_url = "http://tools.example"',
+            ("identity.public_url", "expected an https"),
+        ),
+        (
+            'client_id = "pages"\npublic_url = "https://x.example/y"',
+            ("identity.public_url", "expected an address "),
+        ),
+        ('scopes = "openid"', ("identity.scopes", "`scopes` needs `client_id`")),
+        ('client_secret = "hunter22"', ("identity.client_secret", "`client_secret` is not a known key")),
+    ],
+)
+def test_a_mistake_in_how_people_sign_in_is_named_without_secrets(
+    text: str, mistake: tuple[str, str]
+) -> None:
+    ((path, message),) = wrong(f"{IDENTITY}{text}")
+    assert path == mistake[0]
+    assert message.startswith(mistake[1])
+    assert "hunter22" not in message
+
+
+def test_the_file_of_the_client_secret_is_an_absolute_path() -> None:
+    text = f'{IDENTITY}client_id = "pages"\npublic_url = "https://x.example"\nclient_secret_file = "secret"'
+    assert wrong(text) == [("identity.client_secret_file", "expected an absolute path")]
 
 
 def test_a_rule_gives_a_group_or_a_person_a_role_in_projects() -> None:

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -13,7 +14,7 @@ import httpx2
 
 from remit.bootstrap import open_notifier, open_team_admin, open_teams
 from remit.configuration.access_model import CallLimits
-from remit.decision.projects import Project
+from remit.decision.projects import TEAM, Project
 from remit.decision.roles import Role
 from remit.gateway.access.access_settings import AccessSettings
 from remit.gateway.access.authenticator import Authenticator
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
     from remit.store.postgres.team_admin import SqlTeamAdmin
 
 HOST = "http://127.0.0.1:8787"
+API = Path(f"{TEAM}payments/api")
+TOOL = "mcp__till__refund"
+ASKS = f'[tools."{TOOL}"]\napproval = true\n'
 ISSUER = LocalIssuer()
 
 
@@ -143,6 +147,7 @@ async def node(sandbox: Sandbox, address: str, people: PeopleOfGateways) -> Asyn
                 tasks,
                 is_private=True,
                 fetch=ISSUER.fetch,
+                post=ISSUER.post,
                 clock=_never(),
             )
             pool = EndpointPool(_opened, tasks)

@@ -5,6 +5,20 @@ from typing import NamedTuple
 from remit.decision.roles import Role
 
 
+class SignInClient(NamedTuple):
+    """How the pages of a gateway sign people in at the issuer."""
+
+    client_id: str
+    public_url: str  # the origin at which browsers reach the gateway
+    secret_file: str | None = None
+    scopes: tuple[str, ...] = ("openid",)
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether browsers come over TLS."""
+        return self.public_url.startswith("https://")
+
+
 class IdentityProvider(NamedTuple):
     """The issuer whose access tokens a gateway accepts."""
 
@@ -13,6 +27,7 @@ class IdentityProvider(NamedTuple):
     jwks: str | None = None  # the address of its keys; None: as its metadata says
     name_claim: str = "sub"
     groups_claim: str = "groups"
+    sign_in: SignInClient | None = None  # None: people paste a token
 
 
 class AccessRule(NamedTuple):

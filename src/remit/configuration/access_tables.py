@@ -1,11 +1,13 @@
 """Reads who may use a gateway: the identity provider, the roles of its people, and their limits."""
 
-from remit.configuration.access_model import AccessRule, CallLimits, IdentityProvider
+from remit.configuration.access_model import AccessRule, CallLimits, IdentityProvider, SignInClient
+from remit.configuration.store_place import path_problem
 from remit.configuration.table_fields import TableFields
 from remit.decision.roles import Role
 
 ACCESS_SECTIONS = ("identity", "access", "limits")
-_IDENTITY = ("issuer", "audience", "jwks", "name_claim", "groups_claim")
+_SIGN_IN = ("client_secret_file", "public_url", "scopes")  # with `client_id`
+_IDENTITY = ("issuer", "audience", "jwks", "name_claim", "groups_claim", "client_id", *_SIGN_IN)
 _RULE = ("group", "principal", "role", "projects")
 _LIMITS = ("calls_per_minute", "concurrent_calls", "endpoints")
 _MOST = 1_000_000
@@ -31,7 +33,41 @@ def read_identity(top: TableFields) -> IdentityProvider | None:
         _address(fields, "jwks"),
         fields.text("name_claim") or "sub",
         fields.text("groups_claim") or "groups",
+        _sign_in(fields, audience),
     )
+
+
+def _sign_in(fields: TableFields, audience: tuple[str, ...]) -> SignInClient | None:
+    """Read how people sign in at the issuer; None if they paste a token."""
+    client_id = fields.text("client_id")
+    if client_id is None:
+        for key in fields.given(_SIGN_IN):
+            fields.note(key, f"`{key}` needs `client_id`")
+        return None
+    secret = fields.text("client_secret_file")
+    if secret is not None and (problem := path_problem(secret)):
+        fields.note("client_secret_file", problem)
+    public_url = _public_url(fields, audience)
+    if public_url is None:
+        return None
+    return SignInClient(client_id, public_url, secret, fields.text_or_texts("scopes") or ("openid",))
+
+
+def _public_url(fields: TableFields, audience: tuple[str, ...]) -> str | None:
+    """Read the origin of the gateway; by default, it is that of the audience."""
+    from urllib.parse import urlsplit  # few files name one
+
+    if "public_url" not in fields:
+        for each in filter(is_key_address, audience):
+            parts = urlsplit(each)
+            return f"{parts.scheme}://{parts.netloc}".lower()
+        fields.note("public_url", "`public_url` is missing", 'for example `"https://tools.example.com"`')
+        return None
+    address = _address(fields, "public_url")
+    if address is not None and urlsplit(address).path.strip("/"):
+        fields.note("public_url", "expected an address without a path")
+        return None
+    return None if address is None else address.rstrip("/").lower()
 
 
 _NEEDS = {
@@ -41,7 +77,7 @@ _NEEDS = {
 
 
 def _address(fields: TableFields, key: str) -> str | None:
-    """Read an address from which keys are trusted."""
+    """Read an address that is trusted with keys or people."""
     address = fields.text(key)
     if address is None:
         return None

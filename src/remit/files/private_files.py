@@ -1,10 +1,32 @@
-"""Writes files that only their user can read."""
+"""Files that only their user can read."""
 
 import errno
 import os
 import secrets
 import stat
 from contextlib import suppress
+
+_LONGEST = 10_000  # characters of a secret
+
+
+class ExposedFileError(OSError):
+    """Others can read a file that holds a secret."""
+
+
+def read_secret(path: str) -> str:
+    """Read the only line of a file that its user alone, or also the group of a file of root, can read.
+
+    Raises:
+        OSError: the file cannot be read, or is not text; `ExposedFileError` if others can read it too.
+    """
+    with open(path, encoding="utf-8") as opened:
+        found = os.fstat(opened.fileno())
+        if os.name == "posix" and found.st_mode & (0o077 if found.st_uid else 0o037):
+            raise ExposedFileError(errno.EPERM, "others can read it")
+        try:
+            return opened.read(_LONGEST).strip()
+        except UnicodeError:
+            raise OSError(errno.EINVAL, "not UTF-8 text") from None
 
 
 def write(path: str, text: str) -> None:

@@ -1,18 +1,15 @@
 """The pages of gateways: who sees what by role, what people do there, and what holds when something fails."""
 
 import json
-from collections.abc import AsyncIterator
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 
 import anyio
 import pytest
 from starlette.types import Message
 
-from remit.bootstrap import open_team_admin, open_teams
+from remit.bootstrap import open_teams
 from remit.configuration.access_model import AccessRule
-from remit.decision.projects import TEAM
 from remit.decision.roles import Role
 from remit.errors import StoreError, StoreUnavailableError, StoreUnreachableError
 from remit.gateway.access.access_settings import AccessSettings, with_projects
@@ -20,10 +17,12 @@ from remit.gateway.transports.session_seal import SessionSeal
 from remit.policy.approval_service import caller_of
 from remit.web.nodes import node_pages
 from support.frozen_database import freezable
-from support.listed_tools import list_tools, tool
 from support.node_pages import (
+    API,
+    ASKS,
     HOST,
     ISSUER,
+    TOOL,
     Node,
     PeopleOfGateways,
     csrf_of,
@@ -34,53 +33,11 @@ from support.node_pages import (
 )
 from support.postgres import Databases, needs_postgres, open_everywhere
 from support.sandbox import Sandbox
-from support.teams import add_teams
 
 pytestmark = [pytest.mark.anyio, needs_postgres]
 
-API = Path(f"{TEAM}payments/api")
-TOOL = "mcp__till__refund"
-ASKS = f'[tools."{TOOL}"]\napproval = true\n'
 EVERY = ("here", "why/till", "search", "calls", "waiting", "tokens", "team", "simulate")
 LOCAL = ("memory", "servers", "cost", "code", "static/page.css")
-
-
-@pytest.fixture
-def address(sandbox: Sandbox, databases: Databases, monkeypatch: pytest.MonkeyPatch) -> str:
-    made = databases.create()
-    open_everywhere(monkeypatch, made)
-    add_teams(sandbox, made)
-    with closing(open_team_admin(made)) as teams:
-        teams.set_policy(ASKS, teams.find("payments"))
-    with sandbox.registry() as registry:
-        list_tools(registry, API, tool("refund", "Pay back."), tool("open"), server="till")
-    return made
-
-
-@pytest.fixture
-def people(sandbox: Sandbox, address: str) -> PeopleOfGateways:
-    sandbox.time = 10**12
-    with closing(open_teams(address)) as teams:
-        made = PeopleOfGateways([each.project for each in teams.workspaces().values()])
-    made.add("rita", Role.READER, "api")
-    made.add("uma", Role.USER, "api")
-    made.add("ann", Role.APPROVER, "api")
-    made.add("adam", Role.ADMIN, "api")  # not of the whole team
-    made.add("ada", Role.ADMIN, "api", "web")
-    made.add("ivan", Role.ADMIN, "index")
-    return made
-
-
-@pytest.fixture
-async def one(sandbox: Sandbox, address: str, people: PeopleOfGateways) -> AsyncIterator[Node]:
-    async with node(sandbox, address, people) as made:
-        yield made
-
-
-@pytest.fixture
-async def two(sandbox: Sandbox, address: str, people: PeopleOfGateways) -> AsyncIterator[Node]:
-    async with node(sandbox, address, people) as made:
-        yield made
 
 
 def waiting_call(sandbox: Sandbox, principal: str, **arguments: object) -> str:

@@ -1,5 +1,6 @@
-"""Checks access tokens of an identity provider: signature, issuer, audience and time."""
+"""Checks tokens of an identity provider: signature, issuer, audience and time."""
 
+import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
@@ -42,6 +43,29 @@ async def check_token(token: str, keys: IssuerKeys) -> Claims | InvalidToken:
     Raises:
         IdentityError: its key is not known, and the issuer does not answer.
     """
+    identity = keys.identity
+    found = await _verified(token, keys, _audiences(identity))
+    return found if isinstance(found, InvalidToken) else _claims(found, identity)
+
+
+async def check_id_token(token: str, keys: IssuerKeys, client_id: str, nonce: str) -> InvalidToken | None:
+    """Check that an ID token answers a sign-in of this gateway; None if it does.
+
+    Raises:
+        IdentityError: its key is not known, and the issuer does not answer.
+    """
+    found = await _verified(token, keys, [client_id])
+    if isinstance(found, InvalidToken):
+        return found
+    is_alone = found["aud"] in (client_id, [client_id])
+    if found.get("azp", client_id if is_alone else None) != client_id:
+        return InvalidToken("it is for another client")
+    is_answer = hmac.compare_digest(str(found.get("nonce", "")).encode(), nonce.encode())
+    return None if is_answer else InvalidToken("it is for another sign-in")
+
+
+async def _verified(token: str, keys: IssuerKeys, audiences: list[str]) -> dict[str, Any] | InvalidToken:
+    """Check the signature, the issuer, the audience and the time of a token."""
     try:
         header = jwt.get_unverified_header(token)
     except (jwt.PyJWTError, RecursionError):  # older versions of the library parse any depth
@@ -56,7 +80,7 @@ async def check_token(token: str, keys: IssuerKeys) -> Claims | InvalidToken:
     known = [key for key in await keys.find(kid) if _is_for(key, str(algorithm))]
     if len(known) != 1:
         return InvalidToken("its key is not known")
-    return _claims(token, known[0], str(algorithm), keys.identity)
+    return _decoded(token, known[0], str(algorithm), audiences, keys.identity.issuer)
 
 
 def _is_for(key: Key, algorithm: str) -> bool:
@@ -65,19 +89,24 @@ def _is_for(key: Key, algorithm: str) -> bool:
     return is_suited and key.get("alg", algorithm) == algorithm and key.get("use", "sig") == "sig"
 
 
-def _claims(token: str, key: Key, algorithm: str, identity: IdentityProvider) -> Claims | InvalidToken:
+def _decoded(
+    token: str, key: Key, algorithm: str, audiences: list[str], issuer: str
+) -> dict[str, Any] | InvalidToken:
     try:
-        found = jwt.decode(
+        return jwt.decode(
             token,
             jwt.PyJWK(dict(key), algorithm),
             algorithms=[algorithm],
-            audience=_audiences(identity),
-            issuer=identity.issuer,
+            audience=audiences,
+            issuer=issuer,
             leeway=LEEWAY,
             options={"require": [*_REQUIRED], "enforce_minimum_key_length": True},
         )
     except jwt.PyJWTError as error:
         return InvalidToken(_reason(error))
+
+
+def _claims(found: Mapping[str, Any], identity: IdentityProvider) -> Claims | InvalidToken:
     name = found.get(identity.name_claim)
     if not isinstance(name, str) or not name or len(name) > _LONGEST_NAME or not name.isprintable():
         return InvalidToken(f"it has no usable `{identity.name_claim}`")

@@ -12,7 +12,9 @@ from anyio.abc import TaskGroup
 from remit.configuration.access_model import IdentityProvider
 from remit.errors import IdentityError, RemitError
 from remit.gateway.access.access_settings import AccessSettings
-from remit.gateway.access.issuer_keys import Fetch, IssuerKeys
+from remit.gateway.access.issuer_documents import Fetch, Post
+from remit.gateway.access.issuer_keys import IssuerKeys
+from remit.gateway.access.issuer_sign_in import IssuerSignIn
 from remit.gateway.access.open_requests import OpenRequests
 from remit.gateway.access.principals import Principal
 from remit.gateway.access.shared_read import SharedRead
@@ -46,6 +48,7 @@ class Authenticator:
         is_private: bool,  # only this machine reaches the gateway
         newer: Callable[[], Callable[[], object] | None] = lambda: None,  # reads grants that have changed
         fetch: Fetch | None = None,
+        post: Post | None = None,
         clock: Callable[[], float] = anyio.current_time,
     ) -> None:
         self._grants = grants
@@ -55,9 +58,11 @@ class Authenticator:
         self._reading_settings = SharedRead(tasks, self._read)
         self._reading_grants = SharedRead(tasks, self._read_grants)
         self._fetch = fetch
+        self._post = post
         self._clock = clock
         self._wants_credentials = not is_private
         self._keys: IssuerKeys | None = None
+        self._sign_in: IssuerSignIn | None = None
         self._read_at: float | None = None
         self.settings = AccessSettings(is_complete=False)
         self.open_requests = OpenRequests(grants, tasks)
@@ -99,6 +104,19 @@ class Authenticator:
         if isinstance(found, Principal) and found.agents:
             return Refused(403, "this token is for agents, not for a person")
         return found
+
+    async def issuer_sign_in(self) -> IssuerSignIn | None:
+        """Return how people sign in at the issuer; None if the gateway is not its client."""
+        await self._refresh()
+        identity = self.settings.identity
+        client = None if identity is None else identity.sign_in
+        if identity is None or client is None:
+            return None
+        if self._sign_in is None or self._sign_in.identity != identity:
+            self._sign_in = IssuerSignIn(
+                identity, client, self._keys_of(identity), fetch=self._fetch, post=self._post
+            )
+        return self._sign_in
 
     async def _by_access_token(self, token: str, identity: IdentityProvider) -> Principal | Refused:
         from remit.gateway.access.access_tokens import InvalidToken, check_token  # loads cryptography

@@ -1,32 +1,25 @@
 """The public keys of an identity provider: kept while it is down, and fetched again on rotation."""
 
-import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
-from urllib.parse import urlsplit
 
 import anyio
-import httpx2
 from anyio.abc import TaskGroup
 
 from remit.configuration.access_model import IdentityProvider
 from remit.configuration.access_tables import is_key_address
-from remit.errors import IdentityError, UpstreamError
+from remit.errors import IdentityError
+from remit.gateway.access.issuer_documents import Fetch, discover, fetch_json
 from remit.protocol.traffic import TokenBucket
-from remit.upstream.transports.http_client import open_http_client, send_within_origin
 
 LIFETIME = 600.0  # seconds after which keys are fetched again, so a withdrawn key ends
 _BURST, _PER_SECOND = 3, 1 / 30  # fetches: anybody can send a token with an unknown key
-_TIMEOUT = 5.0  # seconds for one document
-_MAX_BYTES = 2**20
 _MAX_KEYS = 100
 _HINT = "check `[identity]`, and that the gateway can reach the issuer"
 
 _logger = logging.getLogger(__name__)
 
-Document = Mapping[str, Any]
-Fetch = Callable[[str], Awaitable[Document]]
 Key = Mapping[str, Any]  # a JSON Web Key
 
 
@@ -96,68 +89,7 @@ class IssuerKeys:
 
     async def _jwks_address(self) -> str:
         """Ask the issuer for the address of its keys."""
-        issuer, problem = self.identity.issuer, IdentityError("it has no metadata")
-        for address in metadata_addresses(issuer):
-            try:
-                document = await self._fetch(address)
-            except IdentityError as error:
-                problem = error
-                continue
-            if document.get("issuer") != issuer:
-                raise IdentityError("its metadata names another issuer")
-            jwks = document.get("jwks_uri")
-            if not isinstance(jwks, str) or not is_key_address(jwks):
-                raise IdentityError("its metadata has no https address of keys")
-            return jwks
-        raise problem
-
-
-def metadata_addresses(issuer: str) -> tuple[str, str]:
-    """Return where an issuer has its metadata: by OpenID Connect, and by RFC 8414."""
-    parts = urlsplit(issuer)
-    path = parts.path.rstrip("/")
-    origin = f"{parts.scheme}://{parts.netloc}"
-    return (
-        f"{origin}{path}/.well-known/openid-configuration",
-        f"{origin}/.well-known/oauth-authorization-server{path}",
-    )
-
-
-async def fetch_json(address: str) -> Document:
-    """Fetch a JSON object.
-
-    Raises:
-        IdentityError: the address does not answer with one in time.
-    """
-    try:
-        with anyio.fail_after(_TIMEOUT):
-            async with (
-                open_http_client({"Accept": "application/json"}) as client,
-                send_within_origin(client, "GET", httpx2.URL(address), None, {}) as response,
-            ):
-                if response.status_code != 200:
-                    raise IdentityError(f"it answers with the status {response.status_code}")
-                return _parsed(await _body(response))
-    except TimeoutError:
-        raise IdentityError("it takes too long") from None
-    except UpstreamError as error:
-        raise IdentityError(str(error)) from None
-
-
-async def _body(response: httpx2.Response) -> bytes:
-    body = bytearray()
-    async for chunk in response.aiter_bytes():
-        body += chunk
-        if len(body) > _MAX_BYTES:
-            raise IdentityError("its answer is too long")
-    return bytes(body)
-
-
-def _parsed(body: bytes) -> Document:
-    try:
-        document: object = json.loads(body)
-    except (ValueError, RecursionError):
-        document = None
-    if not isinstance(document, dict):
-        raise IdentityError("its answer is not a JSON object")
-    return cast(Document, document)
+        jwks = (await discover(self.identity.issuer, self._fetch)).get("jwks_uri")
+        if not isinstance(jwks, str) or not is_key_address(jwks):
+            raise IdentityError("its metadata has no https address of keys")
+        return jwks

@@ -15,6 +15,7 @@ from psycopg import pq
 from psycopg.conninfo import conninfo_to_dict
 
 from remit.errors import StoreUnavailableError
+from remit.files.private_files import ExposedFileError, read_secret
 from remit.settings import LIBPQ
 
 CONNECT_SECONDS = 5
@@ -27,7 +28,6 @@ _KEEPALIVES = {
     "tcp_user_timeout": "6000",
 }
 _PASSWORD_FILE = "password_file"  # noqa: S105 - the name of a parameter
-_LONGEST_PASSWORD = 10_000  # characters
 _WRITE = "write it as `postgresql://USER@HOST:PORT/DATABASE`, and special characters as `%40` for `@`"
 
 
@@ -95,16 +95,13 @@ def _neutral(variables: Mapping[str, str]) -> dict[str, str]:
 def _read_password(path: str) -> str:
     """Read a password that only this user, or also the group of a file of root, can read."""
     try:
-        with open(path, encoding="utf-8") as opened:
-            found = os.fstat(opened.fileno())
-            if os.name == "posix" and found.st_mode & (0o077 if found.st_uid else 0o037):
-                raise StoreUnavailableError(
-                    f"others can read the password of the store in {path}", hint=f"run `chmod 600 {path}`"
-                )
-            return opened.read(_LONGEST_PASSWORD).strip()
-    except (OSError, UnicodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        return read_secret(path)
+    except ExposedFileError:
         raise StoreUnavailableError(
-            f"the password of the store in {path} cannot be read: {reason}",
+            f"others can read the password of the store in {path}", hint=f"run `chmod 600 {path}`"
+        ) from None
+    except OSError as error:
+        raise StoreUnavailableError(
+            f"the password of the store in {path} cannot be read: {error.strerror}",
             hint="write the password alone into that file",
         ) from None

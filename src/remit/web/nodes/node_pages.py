@@ -26,10 +26,11 @@ from remit.gateway.access.authenticator import Refused
 from remit.gateway.transports.page_mount import ROOT
 from remit.web import templating
 from remit.web.nodes.page_sessions import PageSessions, SignedInSession, drop_cookies, drop_notices
+from remit.web.nodes.sign_in_pages import PROJECTS, SIGN_IN, SignInPages, own_page
 from remit.web.page_model import SESSION, VIEW, PageView, Viewer
 from remit.web.request_guard import confined, foreign_request, refused
 from remit.web.site_pages import PAGES, actions_for, pages_for
-from remit.web.web_app import PageAnswers, WebSite, own_form, read_form, static_file, web_app
+from remit.web.web_app import PageAnswers, WebSite, own_form, static_file, web_app
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,11 +39,9 @@ if TYPE_CHECKING:
     from remit.gateway.access.principals import Principal
     from remit.gateway.transports.page_mount import PageHost
 
-SIGN_IN = f"{ROOT}/sign-in"
 SIGN_OUT = f"{ROOT}/sign-out"
 MAX_STREAMS = 16  # for one principal
 _STATIC = f"{ROOT}/static/"
-_PROJECTS = f"{ROOT}/p/"
 _UNKNOWN = "There is no such page."
 _STORE_DOWN = "The database cannot be reached. Try again in a minute."
 
@@ -64,6 +63,7 @@ class NodePages:
         self._host = host
         self._site = site
         self._sessions = sessions
+        self._sign_in = SignInPages(host, sessions)
         self._app = web_app(site)
         self._answers = PageAnswers(site)
         self._streams: Counter[str] = Counter()  # by principal
@@ -90,11 +90,11 @@ class NodePages:
         path, request = scope["path"], Request(scope, receive)
         if path.startswith(_STATIC):
             return static_file(path.removeprefix(_STATIC)) or refused(404, _UNKNOWN)
-        if path == SIGN_IN and request.method == "POST":
-            return await self._sign_in(request)
+        if path.startswith(SIGN_IN) and (response := await self._sign_in.answer(request)) is not None:
+            return response
         caller = await self._caller(headers)
         if caller is None:
-            return self._unknown_caller(request)
+            return await self._unknown_caller(request)
         send = await self._with_cookies(caller, request, send)
         view = await self._view(path, caller)
         is_outdated = not self._host.is_store_reachable()
@@ -145,9 +145,9 @@ class NodePages:
 
     async def _view(self, path: str, caller: _Caller) -> PageView | None:
         """Find the project of a path; None if it does not exist for the person."""
-        if not path.startswith(_PROJECTS):
+        if not path.startswith(PROJECTS):
             return None
-        name, principal = path.removeprefix(_PROJECTS).partition("/")[0], caller.principal
+        name, principal = path.removeprefix(PROJECTS).partition("/")[0], caller.principal
         project = await self._host.find_project(name, principal) if name else None
         role = None if project is None else principal.role_in(project)
         if project is None or role is None:
@@ -162,7 +162,7 @@ class NodePages:
         )
         options = WorkspaceOptions(project.path, self._host.client)
         return PageView(
-            options, pages_for(viewer), actions_for(viewer), viewer, root=f"{_PROJECTS}{name}", site=ROOT
+            options, pages_for(viewer), actions_for(viewer), viewer, root=f"{PROJECTS}{name}", site=ROOT
         )
 
     def _siblings(self, project: Project) -> Sequence[Project]:
@@ -179,44 +179,14 @@ class NodePages:
         values = {**self._answers.frame(request, "Projects", ""), "projects": own}
         return HTMLResponse(templating.render("projects.html", values))
 
-    def _unknown_caller(self, request: Request) -> Response:
+    async def _unknown_caller(self, request: Request) -> Response:
         """Lead a person who opens a page to the sign-in, and refuse everything else."""
         path = request.url.path
         if path == SIGN_IN:
-            return self._sign_in_page(request.query_params.get("next", ""), "", 200)
+            return await self._sign_in.page(request.query_params.get("next", ""), "", 200)
         if request.method == "GET" and request.headers.get("sec-fetch-mode") == "navigate":
-            return RedirectResponse(templating.link(SIGN_IN, {"next": _own(path)}), status_code=303)
-        return self._sign_in_page(path, "", 401)
-
-    def _sign_in_page(self, path: str, words: str, status: int) -> Response:
-        identity = self._host.authenticator.settings.identity
-        issuer = None if identity is None else identity.issuer
-        values = {"site": ROOT, "words": words, "issuer": issuer, "next": _own(path)}
-        return HTMLResponse(templating.render("sign_in.html", values), status_code=status)
-
-    async def _sign_in(self, request: Request) -> Response:
-        """Exchange a token for a session; it is stored in the browser only, encrypted, and never logged."""
-        form = await read_form(request) or {}
-        token, back = form.get("token", "").strip(), form.get("next", "")
-        if not token:
-            return self._sign_in_page(back, "Paste a token.", 400)
-        principal = await self._host.authenticator.identify_person(token)
-        if isinstance(principal, Refused):
-            words = f"{principal.words[0].upper()}{principal.words[1:]}."
-            return self._sign_in_page(back, words, principal.status)
-        limits = self._host.authenticator.settings.limits
-        with self._host.limiters.of(principal.name, limits).call() as over:
-            if over is not None:
-                return self._sign_in_page(back, f"Too many requests: {over.reason}.", 429)
-        is_secure = request.headers.get("origin", "").startswith("https://")
-        session = self._sessions.open(token, is_secure=is_secure)
-        header = await to_thread.run_sync(self._sessions.set_cookie, session)
-        if header is None:
-            return self._sign_in_page(back, "The token is too long for a browser's cookie.", 400)
-        _logger.info("`%s` signed in to the pages", principal.name)
-        response = RedirectResponse(_own(back) or f"{ROOT}/", status_code=303)
-        response.headers["Set-Cookie"] = header
-        return response
+            return RedirectResponse(templating.link(SIGN_IN, {"next": own_page(path)}), status_code=303)
+        return await self._sign_in.page(path, "", 401)
 
     async def _sign_out(self, request: Request, caller: _Caller) -> Response:
         if request.method != "POST" or await own_form(request) is None:
@@ -229,7 +199,7 @@ class NodePages:
             _logger.warning("a session cannot be ended at other gateways: %s", error)
             words = "You are signed out in this browser. The database cannot be reached, so a copy of the "
             words += "cookie would work for up to 12 hours after the sign-in."
-        response = self._sign_in_page("", words, 200)
+        response = await self._sign_in.page("", words, 200)
         for header in drop_cookies(caller.session):
             response.headers.append("Set-Cookie", header)
         return response
@@ -276,11 +246,6 @@ class NodePages:
 
     def _refused(self, request: Request, status: int, words: str) -> Response:
         return self._answers.refused(request, status, words)
-
-
-def _own(path: str) -> str:
-    """Return a path to return to after the sign-in; empty if it is none of a project."""
-    return path if path.startswith(_PROJECTS) else ""
 
 
 def _lobby(caller: _Caller) -> PageView:

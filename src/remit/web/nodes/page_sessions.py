@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from remit.errors import StoreError, StoreUnreachableError
+from remit.gateway.access.issuer_sign_in import PendingSignIn, begin_sign_in
 from remit.web.request_guard import cookie
 
 if TYPE_CHECKING:
@@ -29,8 +30,11 @@ RENEWAL = 600_000  # milliseconds after which the next page renews a cookie
 SECURE = "__Host-remit_web"  # browsers accept it from this very host over TLS only
 PLAIN = "remit_web"
 NOTICES = "remit_notice"
+SIGN_IN_LIFETIME = 600_000  # milliseconds in which a person signs in at an issuer
+SECURE_SIGN_IN, PLAIN_SIGN_IN = "__Host-remit_sign_in", "remit_sign_in"
 
 _HOLDER = "web session"
+_SIGN_IN_HOLDER = "web sign-in"
 _MOST_NOTICES = 1_000  # characters
 _MOST_COOKIE = 3_900  # browsers keep 4,096, with name and attributes
 
@@ -117,6 +121,28 @@ class PageSessions:
         text = self._seal.encrypt(zlib.compress(json.dumps(notices).encode()), session.csrf)
         return None if text is None else _cookie(NOTICES, text, session)
 
+    def begin_sign_in(self, back: str, *, is_secure: bool) -> tuple[PendingSignIn, str | None]:
+        """Begin a sign-in at an issuer; return it with the header that gives it to the browser.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+        made = begin_sign_in(back, self._now())
+        text = self._seal.encrypt(json.dumps(made).encode(), _SIGN_IN_HOLDER)
+        age = SIGN_IN_LIFETIME // 1000
+        return made, None if text is None else f"{_sign_in_cookie(text, is_secure=is_secure)}; Max-Age={age}"
+
+    def pending_sign_in(self, headers: Headers, *, is_secure: bool) -> PendingSignIn | None:
+        """Return the sign-in that the browser of a request has begun, at any gateway; None if it is too old.
+
+        Raises:
+            StoreError: its key is not known, and the store cannot be used.
+        """
+        text = cookie(headers, SECURE_SIGN_IN if is_secure else PLAIN_SIGN_IN)
+        found = None if text is None else self._seal.decrypt(text[:_MOST_COOKIE], _SIGN_IN_HOLDER)
+        pending = None if found is None else PendingSignIn(*json.loads(found))
+        return pending if pending is not None and self._now() < pending.at + SIGN_IN_LIFETIME else None
+
     def end(self, session: SignedInSession) -> None:
         """End a session at every gateway.
 
@@ -151,6 +177,11 @@ def drop_notices(session: SignedInSession) -> str:
     return _cookie(NOTICES, "", session) + "; Max-Age=0"
 
 
+def drop_sign_in(*, is_secure: bool) -> str:
+    """Return the header that removes a sign-in that is over."""
+    return f"{_sign_in_cookie('', is_secure=is_secure)}; Max-Age=0"
+
+
 def _session(found: Any) -> SignedInSession:
     token, since, at, is_secure, csrf = found
     return SignedInSession(token=token, since=since, at=at, is_secure=is_secure, csrf=csrf)
@@ -165,5 +196,14 @@ def _name(session: SignedInSession) -> str:
 
 
 def _cookie(name: str, text: str, session: SignedInSession) -> str:
-    place = "Path=/; Secure" if session.is_secure else "Path=/web"
-    return f"{name}={text}; HttpOnly; SameSite=Strict; {place}"
+    return f"{name}={text}; HttpOnly; SameSite=Strict; {_place(is_secure=session.is_secure)}"
+
+
+def _sign_in_cookie(text: str, *, is_secure: bool) -> str:
+    name = SECURE_SIGN_IN if is_secure else PLAIN_SIGN_IN
+    # Lax: the browser comes back from the pages of the issuer.
+    return f"{name}={text}; HttpOnly; SameSite=Lax; {_place(is_secure=is_secure)}"
+
+
+def _place(*, is_secure: bool) -> str:
+    return "Path=/; Secure" if is_secure else "Path=/web"
