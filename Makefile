@@ -203,7 +203,7 @@ CONDITIONS ?= 1000000
 prove-conditions: $(VENV)/.test ## Hold CONDITIONS conditions to what CEL makes of them, and as many texts to typed errors
 	REMIT_PROOF_CONDITIONS=$(CONDITIONS) $(BIN)/python -m pytest --numprocesses 2 tests/proofs/test_conditions.py
 
-TEAM = $(BIN)/python -m pytest tests/proofs/test_team.py tests/proofs/test_single_server.py
+TEAM = $(BIN)/python -m pytest tests/proofs/test_team.py tests/proofs/test_single_server.py tests/proofs/test_upgrade.py
 
 test-team: $(VENV)/.test $(VENV)/.haproxy ## Run three gateways on one PostgreSQL behind HAProxy, and kill some of it: 6 clients for 12 seconds
 	REMIT_TEAM_CLIENTS=6 REMIT_TEAM_SECONDS=12 $(TEAM)

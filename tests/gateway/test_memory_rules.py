@@ -8,7 +8,7 @@ import pytest
 
 from remit.bootstrap import open_notifier
 from remit.decision.projects import identify
-from remit.errors import StoreError, StoreUnreachableError
+from remit.errors import StoreError, StoreTooNewError, StoreUnreachableError
 from remit.gateway.endpoint import LiveEndpoint
 from remit.gateway.open_endpoint import EndpointResources, serve_endpoint
 from remit.gateway.ports import EndpointSpec
@@ -289,6 +289,7 @@ async def test_calls_of_it_are_counted_and_kept_in_the_audit(
     [
         (StoreError("the disk is full"), "the disk is full"),
         (StoreUnreachableError("PostgreSQL at db.internal cannot be reached"), STORE_DOWN),
+        (StoreTooNewError("`postgresql://db.internal` was created by a newer Remit"), STORE_DOWN),
     ],
 )
 async def test_a_memory_that_cannot_be_opened_is_told_and_the_gateway_goes_on(

@@ -12,8 +12,12 @@ import anyio
 import pytest
 from anyio import to_thread
 
+from remit.errors import StoreError, StoreTooNewError, StoreUnavailableError
 from remit.gateway.call_spool import CallSpool
+from remit.gateway.endpoint import _translated_errors  # pyright: ignore[reportPrivateUsage]
 from remit.policy.audit import CallQuery
+from remit.presentation.refusals import STORE_DOWN
+from remit.protocol.json_rpc import JsonRpcError
 from remit.upstream.ports import ServerLists
 from support.frozen_database import freezable
 from support.gateway_fakes import FakeLinks, call, endpoint, names, offered, told
@@ -217,3 +221,13 @@ async def test_a_node_that_starts_without_its_database_waits_for_it(
             status, _, retry_after = await answer(port, "/mcp")
             assert (status, retry_after) == (503, "1")
             mortal.start()  # ends the wait
+
+
+@pytest.mark.parametrize("kind", [StoreTooNewError, StoreUnavailableError])
+def test_a_model_is_not_told_where_the_store_is(kind: type[StoreError]) -> None:
+    with (
+        pytest.raises(JsonRpcError) as raised,
+        _translated_errors(),  # what all requests of an endpoint run in
+    ):
+        raise kind("`postgresql://db.internal/remit` cannot be used")
+    assert str(raised.value) == STORE_DOWN

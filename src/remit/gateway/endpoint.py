@@ -10,7 +10,7 @@ from remit.decision.definitions.definition_changes import is_held
 from remit.decision.definitions.project_lock import ProjectLock
 from remit.decision.tool_names import MEMORY_SERVER, REMIT, served_spellings
 from remit.decision.tools import Tool
-from remit.errors import RemitError, StoreUnavailableError
+from remit.errors import RemitError, StoreTooNewError, StoreUnavailableError
 from remit.gateway.call_handler import CallHandler, UnservedToolError
 from remit.gateway.change_feed import ChangeFeed
 from remit.gateway.current_lists import CurrentLists
@@ -296,7 +296,10 @@ def _translated_errors() -> Generator[None]:
     """Convert Remit's own errors to JSON-RPC errors."""
     try:
         yield
-    except StoreUnavailableError as error:  # its place and how to repair it are for people
+    except (
+        StoreUnavailableError,
+        StoreTooNewError,
+    ) as error:  # its place and repair are for people
         _log.warning("a request needs the store: %s", error)
         raise JsonRpcError(ErrorCode.INTERNAL_ERROR, STORE_DOWN) from error
     except RemitError as error:

@@ -17,6 +17,7 @@ from remit.errors import (
     ScopeError,
     StoreError,
     StoreRefusedError,
+    StoreTooNewError,
     StoreUnreachableError,
     UnknownArtifactError,
 )
@@ -118,7 +119,7 @@ def problem(error: RemitError, arguments: Mapping[str, Any] = _NOTHING) -> Raw:
         context["approval_id"] = error.approval_id
     code = next(code for sort, code in _CODES.items() if isinstance(error, sort))
     message, hint = str(error), error.hint
-    if isinstance(error, StoreUnreachableError):  # its address and how to repair it are for people
+    if isinstance(error, (StoreUnreachableError, StoreTooNewError)):  # its address is for people
         _log.warning("a memory tool needs the store: %s", error)
         message, hint = STORE_DOWN, None
     return {"error": True, "code": code, "message": message, "context": context, "next_step": hint}

@@ -121,6 +121,47 @@ def test_a_newer_schema_is_refused(databases: Databases) -> None:
             act(address)
 
 
+def test_gateways_go_on_after_a_migration_that_says_so_and_nobody_else_does(databases: Databases) -> None:
+    import psycopg
+
+    from remit.store.maintenance.postgres_access import write_postgres
+
+    address = databases.create()
+    store = open_store(address)
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("insert into remit.schema_version values (98, %s), (99, 5)", [newest()])
+    open_store(address).close()
+    store.close()
+    for act in (set_up, _check, write_postgres):
+        with pytest.raises(StoreTooNewError, match=f"schema 99, this knows {newest()}"):
+            act(address)
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("update remit.schema_version set oldest = %s where number = 98", [newest() + 1])
+    with pytest.raises(StoreTooNewError, match="schema 99"):
+        open_store(address)
+
+
+def test_a_migration_names_the_schema_that_older_gateways_must_know(
+    databases: Databases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import psycopg
+
+    from remit.store.postgres import postgres_schema
+
+    address, known = databases.create(), postgres_schema.migrations()
+    added = tmp_path / "0099_later.sql"
+    added.write_text("-- Gateways that know schema 11 can go on.\nalter table tools add x text;\n", "utf-8")
+    monkeypatch.setattr(postgres_schema, "migrations", lambda: {**known, 99: str(added)})
+    assert set_up(address).schema == 99
+    with psycopg.connect(address) as connection:
+        found = connection.execute(
+            "select number, oldest from remit.schema_version order by 1 desc"
+        ).fetchall()
+    assert found[:2] == [(99, 11), (max(known), None)]
+    monkeypatch.undo()
+    open_store(address).close()
+
+
 def test_an_older_schema_is_read_by_nobody_until_it_is_migrated(databases: Databases) -> None:
     import psycopg
 

@@ -58,8 +58,8 @@ def use_issuer(people: PeopleOfGateways, public_url: str = HOST, **changed: Any)
 
 @pytest.fixture(autouse=True)
 def signing_in(people: PeopleOfGateways, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, usual in {"metadata": {}, "claims": {}, "id_claims": {}, "codes": {}, "headers": []}.items():
-        monkeypatch.setattr(ISSUER, name, usual)
+    for name in ("metadata", "claims", "id_claims", "codes"):
+        monkeypatch.setattr(ISSUER, name, {})
     for name in ("is_down", "client_secret", "person"):
         monkeypatch.setattr(ISSUER, name, getattr(ISSUER, name))
     use_issuer(people)

@@ -146,6 +146,7 @@ def write_postgres(address: str) -> PostgresAccess:
     connection = connect(address)
     try:
         postgres_schema.prepare(connection, shown(address))
+        require_current(connection, shown(address))
         connection.execute("reset role")
         require_owner(connection, shown(address))
         connection.execute(_OPEN_ALL)

@@ -5,6 +5,7 @@ the scope rule. `role_grants` has their rights.
 """
 
 import os
+import re
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -21,6 +22,8 @@ from remit.store.postgres.role_grants import ADMIN, ROLES, RUNTIME, SCHEMA
 _MIGRATIONS = os.path.join(SQL, "postgres", "migrations")
 _LOCK = 0x52656D69  # taken by whoever migrates
 _LEAST_VERSION = 160000
+# The first line of a migration after which older gateways can go on.
+_KNOWS = re.compile(r"-- Gateways that know schema (\d+) can go on\.\n")
 _EXTENSION = "create extension vector schema public"
 Connection = psycopg.Connection[Any]
 
@@ -44,7 +47,7 @@ def prepare(connection: AnsweringConnection, place: str, role: str = RUNTIME) ->
         )
     connection.execute(sql.SQL("set search_path to {}, public").format(sql.Identifier(SCHEMA)))
     found = version(connection)
-    if found > newest():
+    if found > newest() and oldest(connection) > newest():
         raise StoreTooNewError(
             f"`{place}` was created by a newer Remit (schema {found}, this knows {newest()})",
             hint="upgrade Remit, or use another database",
@@ -90,6 +93,12 @@ def version(connection: Connection) -> int:
     return found[0][0] or 0
 
 
+def oldest(connection: Connection) -> int:
+    """Return the schema that a Remit must know to work on this one, which is newer than its own."""
+    listed = "select max(coalesce(oldest, number)) from remit.schema_version"
+    return connection.execute(listed).fetchall()[0][0]
+
+
 def migrate(connection: Connection, place: str) -> None:
     """Create the role and the schema, or bring the schema up to date; others that try wait.
 
@@ -105,8 +114,12 @@ def migrate(connection: Connection, place: str) -> None:
             _create_roles(connection, place)
             for number, path in migrations().items():
                 if number > before:
-                    connection.execute(read_sql(path).encode())
+                    text = read_sql(path)
+                    connection.execute(text.encode())
                     connection.execute("insert into schema_version (number) values (%s)", [number])
+                    if (known := knows(text)) is not None:
+                        set_oldest = "update schema_version set oldest = %s where number = %s"
+                        connection.execute(set_oldest, [known, number])
             role_grants.grant(connection)
     except errors.InsufficientPrivilege as error:
         raise StoreUnavailableError(
@@ -171,6 +184,12 @@ def partitions(connection: Connection) -> list[str]:
         "and relkind = 'r' order by 1"
     )
     return [name for (name,) in connection.execute(listed, [SCHEMA]).fetchall()]
+
+
+def knows(migration: str) -> int | None:
+    """Return the schema that older gateways must know to go on after a migration; None: they cannot."""
+    found = _KNOWS.match(migration)
+    return None if found is None else int(found[1])
 
 
 def migrations() -> dict[int, str]:
