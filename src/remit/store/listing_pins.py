@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING
 
 from remit.store.database import Database, Value, scope_parameters
-from remit.store.pin_store import definition_of
+from remit.store.pin_store import definitions_of
 from remit.trust.held_definitions import AcceptedBy
 from remit.trust.listing_comparison import (
     Known,
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from remit.decision.declarations import Declaration
     from remit.decision.definitions.definition_changes import DefinitionChange
     from remit.decision.projects import Workspace
+    from remit.decision.tools import Definition
 
 Judge = Callable[[Sighting], "DefinitionChange | None"]
 
@@ -43,10 +43,14 @@ def pin_listing(
 ) -> None:
     """Accept what is new, and hold what changed; `listed` has the rows of the tools."""
     pins = read_pins(database, server, workspace)
-    comparison = ListingComparison(pins, declaration, partial(definition_of, database, workspace))
+    found: dict[int | None, Definition] = {}
+    comparison = ListingComparison(pins, declaration, found.get)
     rows = {item.definition.name: row for row, item in listed.items()}
     settling = _Settling(declaration.digest, at)
-    for item in comparison.unsettled(listed.values()):
+    unsettled = [*comparison.unsettled(listed.values())]
+    before = (pins[item.definition.name] for item in unsettled if item.definition.name in pins)
+    found |= definitions_of(database, workspace, (pin.accepted_id for pin in before))
+    for item in unsettled:
         row, seen = rows[item.definition.name], comparison.sight(item)
         if seen is Known.ACCEPTED:
             settling.keep(row, item)

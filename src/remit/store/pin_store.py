@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from remit.decision.definitions.definition_changes import ChangeVerdict, DefinitionChange
@@ -23,8 +24,9 @@ class SqlPins:
 
     def changed(self, workspace: Workspace) -> list[HeldDefinition]:
         """List the definitions in scope that are not the accepted ones, or that are news."""
-        found = self._database.rows("changed_definitions", **scope_parameters(workspace))
-        return [self._held(row, workspace) for row in found]
+        rows = self._database.rows("changed_definitions", **scope_parameters(workspace))
+        found = definitions_of(self._database, workspace, (id for row in rows for id in row[-2:]))
+        return [_held(row, found) for row in rows]
 
     def accept(self, items: Iterable[HeldDefinition], workspace: Workspace, at: int) -> None:
         """Accept definitions as they were listed; one that changed since then stays held."""
@@ -75,23 +77,29 @@ class SqlPins:
             found += [(tool, entry, item) for tool, entry, changed in rows if changed == item.changed_id]
         return found
 
-    def _held(self, row: Row, workspace: Workspace) -> HeldDefinition:
-        verdict, reason, detail, changed_at, by, accepted_at, is_news, accepted_id, changed_id = row[8:]
-        change = None if verdict is None else DefinitionChange(ChangeVerdict(verdict), reason, detail)
-        return HeldDefinition(
-            key=tuple(row[:8]),
-            change=change,
-            changed_at=changed_at,
-            accepted_by=None if by is None else AcceptedBy(by),
-            accepted_at=accepted_at,
-            is_news=bool(is_news),
-            changed_id=changed_id,
-            accepted=definition_of(self._database, workspace, accepted_id),
-            current=definition_of(self._database, workspace, changed_id),
-        )
+
+def definitions_of(
+    database: Database, workspace: Workspace, ids: Iterable[int | None]
+) -> dict[int | None, Definition]:
+    """Read stored definitions by their ids: all at once, since a list may have thousands."""
+    wanted = sorted({id for id in ids if id is not None})
+    if not wanted:
+        return {}
+    found = database.rows("definitions_by_id", ids=json.dumps(wanted), **scope_parameters(workspace))
+    return {row[0]: row_values.definition(row[1:]) for row in found}
 
 
-def definition_of(database: Database, workspace: Workspace, id: int | None) -> Definition | None:
-    """Read a stored definition; None without an id."""
-    found = database.rows("definition_by_id", id=id, **scope_parameters(workspace))
-    return row_values.definition(found[0]) if found else None
+def _held(row: Row, found: Mapping[int | None, Definition]) -> HeldDefinition:
+    verdict, reason, detail, changed_at, by, accepted_at, is_news, accepted_id, changed_id = row[8:]
+    change = None if verdict is None else DefinitionChange(ChangeVerdict(verdict), reason, detail)
+    return HeldDefinition(
+        key=tuple(row[:8]),
+        change=change,
+        changed_at=changed_at,
+        accepted_by=None if by is None else AcceptedBy(by),
+        accepted_at=accepted_at,
+        is_news=bool(is_news),
+        changed_id=changed_id,
+        accepted=found.get(accepted_id),
+        current=found.get(changed_id),
+    )

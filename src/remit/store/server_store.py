@@ -18,7 +18,7 @@ from remit.store.definition_rows import (
     store_definitions,
 )
 from remit.store.listing_pins import pin_listing, read_pins
-from remit.store.pin_store import SqlPins, definition_of
+from remit.store.pin_store import SqlPins, definitions_of
 from remit.store.prepared_listing import PreparedListing
 from remit.store.tool_rows import Placement, place_tool, undeclared_names
 from remit.trust.listing_comparison import ListedDefinition
@@ -51,8 +51,7 @@ class SqlServers:
         pins = {} if server is None else read_pins(database, server, workspace)
         if waiting := listing.learn(stored, pins):
             ids = {pins[name].accepted_id for name in waiting if name in pins}
-            accepted = {id: definition_of(database, workspace, id) for id in ids if id is not None}
-            found = {id: each for id, each in accepted.items() if each is not None}
+            found = {id: each for id, each in definitions_of(database, workspace, ids).items() if id}
             listing.learn_more(found, definitions_beside(database, declaration, workspace))
 
     def keep_judged(self, listing: PreparedListing, workspace: Workspace, at: int) -> None:
@@ -151,7 +150,9 @@ def _keep_tools(
         place_tool(database, name, client, placement, workspace, at)
     rows = {name: (row, stored[tools[name].digest].id) for name, (row, _) in known.items() if name in tools}
     changed = [found for name, found in rows.items() if found != known[name]]
-    database.run_each("list_tool", [{"tool": row, "definition": id, "at": at} for row, id in changed])
+    if changed:
+        written = json.dumps([{"tool": row, "definition": id} for row, id in changed])
+        database.run("list_tools", listed=written, at=at)
     return {rows[name][0]: each for name, each in tools.items()}
 
 

@@ -18,11 +18,15 @@ update tools set is_unlisted = 1, updated_at = :at
 where server_id = :server_id and kind = 'mcp_tool' and is_unlisted = 0
     and id not in (select cast(value as bigint) from json_each(:listed))
 
--- name: list_tool
+-- fragment: json_listed
+select value ->> 'tool' as tool, value ->> 'definition' as definition from json_each(:listed)
+
+-- name: list_tools
 update tools set
-    definition_id = :definition, is_unlisted = 0,
-    updated_at = iif(definition_id is not distinct from :definition, updated_at, :at)
-where id = :tool and (definition_id is distinct from :definition or is_unlisted = 1)
+    definition_id = g.definition, is_unlisted = 0,
+    updated_at = iif(tools.definition_id is not distinct from g.definition, tools.updated_at, :at)
+from ({json_listed}) g
+where tools.id = g.tool and (tools.definition_id is distinct from g.definition or tools.is_unlisted = 1)
 
 -- name: tools_of_server
 select t.name, t.id, iif(t.is_unlisted = 1, null, t.definition_id)

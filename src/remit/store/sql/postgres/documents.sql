@@ -9,6 +9,9 @@ from jsonb_to_recordset(cast(replace(:documents, '\u0000', '\ufffd') as jsonb)) 
     digest text, document text, name text, server text, body text, params text, details text
 )
 
+-- fragment: json_listed
+select tool, definition from jsonb_to_recordset(cast(:listed as jsonb)) as j (tool bigint, definition bigint)
+
 -- fragment: json_owners
 select id, document from jsonb_to_recordset(cast(:owners as jsonb)) as j (id bigint, document bigint)
 
