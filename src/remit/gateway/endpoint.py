@@ -2,8 +2,8 @@
 
 import json
 import logging
-from collections.abc import AsyncIterator, Generator, Mapping
-from contextlib import AbstractAsyncContextManager, contextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from remit.decision.definitions.definition_changes import is_held
@@ -143,7 +143,7 @@ class LiveEndpoint:
             raise JsonRpcError(ErrorCode.INVALID_PARAMS, f"`name` is longer than {LONGEST_NAME:,} characters")
         own_tools = self._lists.last.catalog.plan.own_tools
         own = next((OwnTool(each) for each in served_spellings(name) if each in own_tools), None)
-        with _translated_errors():
+        with _TRANSLATED:
             if own is OwnTool.CALL:
                 return await self._call_deferred(asked, caller)
             if own is not None:
@@ -195,7 +195,7 @@ class LiveEndpoint:
         Raises:
             JsonRpcError: the target does not exist, or the upstream answers with an error.
         """
-        with _translated_errors():
+        with _TRANSLATED:
             waits = method != "logging/setLevel"  # which only goes to running servers
             lists = await (self._settled() if waits else self._lists.refresh())
             return await self._router.pass_on(method, asked, caller, lists)
@@ -244,7 +244,7 @@ class LiveEndpoint:
     async def _settled(self) -> PublishedLists:
         """Return the lists for a client; in the first seconds, wait for new servers first."""
         await self._refresher.settled()
-        with _translated_errors():
+        with _TRANSLATED:
             return await self._lists.send()
 
     async def _call_deferred(self, asked: Params, caller: RequestContext) -> Answer:
@@ -291,19 +291,20 @@ def _inner_call(asked: Params) -> dict[str, Any]:
     return {**asked, "name": name, "arguments": arguments_of(arguments)}
 
 
-@contextmanager
-def _translated_errors() -> Generator[None]:
-    """Convert Remit's own errors to JSON-RPC errors."""
-    try:
-        yield
-    except (
-        StoreUnavailableError,
-        StoreTooNewError,
-    ) as error:  # its place and repair are for people
-        _log.warning("a request needs the store: %s", error)
-        raise JsonRpcError(ErrorCode.INTERNAL_ERROR, STORE_DOWN) from error
-    except RemitError as error:
-        raise JsonRpcError.from_remit(error) from error
+class _TranslatedErrors:
+    """Converts Remit's own errors to JSON-RPC errors; a generator would take longer, on every call."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, (StoreUnavailableError, StoreTooNewError)):  # its place and how to repair it are for people
+            _log.warning("a request needs the store: %s", error)
+            raise JsonRpcError(ErrorCode.INTERNAL_ERROR, STORE_DOWN) from error
+        if isinstance(error, RemitError):
+            raise JsonRpcError.from_remit(error) from error
+
+
+_TRANSLATED = _TranslatedErrors()
 
 
 def _scope(asked: Params) -> str | None:

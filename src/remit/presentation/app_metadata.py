@@ -25,6 +25,8 @@ def has_app(item: Mapping[str, Any]) -> bool:
 def page_of(item: Mapping[str, Any]) -> str | None:
     """Return the address of a tool's page."""
     meta = as_object(item.get("_meta"))
+    if _UI not in meta and _OLD_KEY not in meta:
+        return None
     page = as_object(meta.get(_UI)).get(_PAGE, meta.get(_OLD_KEY))
     return page if isinstance(page, str) and page.startswith(SCHEME) else None
 

@@ -40,11 +40,7 @@ class Connection:
         self._transport: MessageTransport | None = None
         self.demultiplexer = Demultiplexer(tasks, on_notification)
         self.handshake = HandshakeResult(era=Era.SESSION, version="")  # until it is open
-
-    @property
-    def era(self) -> UpstreamEra:
-        """The adapter for the server's era."""
-        return UPSTREAM_ERAS[self.handshake.era]
+        self.era: UpstreamEra = UPSTREAM_ERAS[Era.SESSION]
 
     @property
     def keeps_state(self) -> bool:
@@ -62,6 +58,7 @@ class Connection:
         """
         self._transport = self.demultiplexer.transport = transport
         self.handshake = await negotiate(self, self._client, capabilities, era=transport.only_era or era)
+        self.era = UPSTREAM_ERAS[self.handshake.era]
         transport.use_handshake(self.handshake)
         await self.era.opened(self)
 
@@ -116,9 +113,9 @@ class Connection:
         self, pending: PendingRequest, method: str, params: Params | None, time_limit: float | None
     ) -> Answer:
         message = self._message(pending, method, dict(params or {}))
+        pending.time_limit = time_limit
         try:
-            with pending.within(time_limit):
-                await self._exchange(pending, message)
+            await self._exchange(pending, message)
             if pending.is_notifying:
                 await pending.flush()
             if not pending.is_over:

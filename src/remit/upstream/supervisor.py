@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from time import monotonic
 
 import anyio
 from anyio.abc import TaskGroup
@@ -133,7 +134,7 @@ class Supervisor:
     def give_back(self, session: UpstreamSession) -> None:
         """Release a session."""
         session.users -= 1
-        session.used_at = anyio.current_time()
+        session.used_at = monotonic()
         self._freed.set()
 
     def succeeded(self) -> None:
@@ -144,7 +145,7 @@ class Supervisor:
     def failed(self, failure: Failure) -> None:
         """Record a failure."""
         self._failure = failure
-        self._breaker = self._breaker.failed(anyio.current_time())
+        self._breaker = self._breaker.failed(monotonic())
 
     def error(self, failure: Failure | None) -> UpstreamError:
         """Create the error for a failed request."""
@@ -232,7 +233,7 @@ class Supervisor:
         return shared
 
     async def _start(self, caller: RequestContext | None) -> UpstreamSession:
-        wait = self._breaker.wait(anyio.current_time())
+        wait = self._breaker.wait(monotonic())
         if wait > 0:
             failure = self._failure or Failure(reason="failed", next_step=WAIT)
             text = f"{failure.reason}; next attempt in {wait:.0f} s" if wait >= 1 else failure.reason

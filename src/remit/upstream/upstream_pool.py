@@ -258,7 +258,7 @@ async def _failed(
     """Explain a failed request; if the connection is gone, wait until its session has ended."""
     demultiplexer = session.opened.demultiplexer
     if isinstance(error, TimeoutError) and demultiplexer.fault is None:
-        if demultiplexer.heard_at < anyio.current_time() - time_limit and session.opened.keeps_state:
+        if demultiplexer.heard_at < time.monotonic() - time_limit and session.opened.keeps_state:
             session.dismiss()  # silent all that time: it hangs
         failure = Failure(reason=f"did not answer within {time_limit:g} s")
         supervisor.failed(failure)

@@ -1,6 +1,7 @@
 """One session of one server: a task that opens the connection, keeps it and closes it."""
 
 from collections.abc import Callable
+from time import monotonic
 from typing import NamedTuple
 
 import anyio
@@ -55,7 +56,7 @@ class UpstreamSession:
         self.announced_changes = 0  # of its tools
         self._kept_changes: int | None = None  # None: its tools were not listed and stored yet
         self.users = 0  # running requests
-        self.used_at = anyio.current_time()
+        self.used_at = monotonic()
         self.is_settled = anyio.Event()  # it is open, or over
         self.is_over = anyio.Event()
         self.error: BaseException | None = None
@@ -157,7 +158,7 @@ class UpstreamSession:
         if not connection.keeps_state and not self._upstream.is_per_principal:
             idle = float("inf")
         while connection.demultiplexer.fault is None:
-            rest = self.used_at + idle - anyio.current_time() if self.is_idle else idle
+            rest = self.used_at + idle - monotonic() if self.is_idle else idle
             if rest <= 0:
                 self.dismiss()
                 break

@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from anyio import to_thread
 
@@ -31,7 +31,7 @@ from remit.presentation.results.excerpts import (
 from remit.presentation.results.result_document import STRUCTURED, ResultDocument, document_of
 from remit.presentation.results.result_limit import ALWAYS_FITS, RESULT_BUDGET, ResultLimit
 from remit.presentation.results.shortened_result import OutputSchema, excerpt_answer, shortened
-from remit.protocol.json_rpc import Answer, Params
+from remit.protocol.json_rpc import Answer, Params, as_object
 from remit.upstream.ports import RequestContext
 
 Resolve = Callable[[str], Awaitable[ResolvedCall]]
@@ -54,6 +54,8 @@ class LargeResults:
 
         An answer that cannot be kept is returned whole: nothing is lost.
         """
+        if _is_short_text(answer):
+            return answer
         size = estimated_size(answer)
         if size <= ALWAYS_FITS or answer.get("resultType", "complete") != "complete":
             return answer
@@ -107,6 +109,17 @@ class LargeResults:
     async def leave(self, session: str) -> None:
         """Remove the results of a session."""
         await self._store.run(ResultStore.leave, session)
+
+
+def _is_short_text(answer: Answer) -> bool:
+    """Check whether an answer is one short text, as most are: to estimate its size takes longer."""
+    content = answer.get("content")
+    blocks = cast("list[object]", content) if isinstance(content, list) else []
+    if len(blocks) != 1 or STRUCTURED in answer:
+        return False
+    block = as_object(blocks[0])
+    text = block.get("text")
+    return block.get("type") == "text" and isinstance(text, str) and len(text) <= ALWAYS_FITS
 
 
 def _limit(target: CallTarget, catalog: EndpointCatalog) -> ResultLimit:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from time import monotonic
 from typing import Any, cast
 
 import anyio
@@ -38,12 +39,12 @@ class Demultiplexer:
         self._elicitations = UrlElicitations()
         self._questions = 0
         self._replies = 0
-        self._bucket = TokenBucket(BURST, PER_SECOND, now=anyio.current_time())
+        self._bucket = TokenBucket(BURST, PER_SECOND, now=monotonic())
         self.transport: MessageTransport | None = None
         self.pending: dict[int, PendingRequest] = {}
         self.fault: Exception | None = None
         self.is_lost = anyio.Event()
-        self.heard_at = anyio.current_time()
+        self.heard_at = monotonic()
 
     def take(self, message: Any, size: int, request: PendingRequest | None = None) -> None:
         """Route a message, which may come from the stream of a request."""
@@ -56,7 +57,7 @@ class Demultiplexer:
         if not isinstance(message, dict):
             self._count()
             return
-        self.heard_at = anyio.current_time()
+        self.heard_at = monotonic()
         found = cast("Message", message)
         method, identity = found.get("method"), found.get("id")
         if method is None:
@@ -106,7 +107,7 @@ class Demultiplexer:
 
     def _count(self) -> bool:
         """Count an unsolicited message; return False if there are too many."""
-        is_flood = self._bucket.take(anyio.current_time()) > 0
+        is_flood = self._bucket.take(monotonic()) > 0
         if is_flood:
             self.lost(ProtocolError(FLOOD))
         return not is_flood

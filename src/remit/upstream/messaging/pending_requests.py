@@ -1,6 +1,7 @@
 """Pending requests, with the notifications and questions that arrive before the answer."""
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,8 +20,8 @@ class PendingRequest:
     """One request that waits for its answer."""
 
     __slots__ = (
-        *("acknowledged", "answer", "arrived", "caller", "fault", "id", "is_notifying", "size"),
-        *("_inbox", "_limit", "_notified", "_scope", "progress_token", "questions"),
+        *("acknowledged", "answer", "arrived", "caller", "fault", "id", "is_notifying", "size", "time_limit"),
+        *("_clock", "_deadline", "_inbox", "_loop", "_notified", "_scope", "progress_token", "questions"),
     )
 
     def __init__(self, number: int, caller: RequestContext | None = None) -> None:
@@ -30,43 +31,57 @@ class PendingRequest:
         self.answer: Message | None = None
         self.fault: Exception | None = None
         self.size = 0  # bytes of the answer
-        self.arrived = asyncio.Event()  # quicker than that of anyio: each call makes one
+        self.time_limit: float | None = None  # seconds; progress restarts it
+        self._loop = asyncio.get_running_loop()
+        self.arrived: asyncio.Future[None] = self._loop.create_future()  # or it has failed, or taken too long
         self.acknowledged: anyio.Event | None = None  # for a change stream
         self.questions: dict[object, anyio.CancelScope] = {}  # requests from the server to the caller
         self.is_notifying = False
         self._inbox: deque[tuple[str, Params]] | None = None
         self._notified: anyio.Event | None = None
         self._scope: anyio.CancelScope | None = None
-        self._limit: float | None = None
+        self._clock: asyncio.TimerHandle | None = None
+        self._deadline = math.inf
 
     @property
     def is_over(self) -> bool:
         """Whether the answer or a failure has arrived."""
-        return self.arrived.is_set()
+        return self.answer is not None or self.fault is not None
 
-    def within(self, seconds: float | None) -> anyio.CancelScope:
-        """Return the scope to wait in; progress restarts its time limit."""
-        self._limit = seconds
+    def start_clock(self) -> None:
+        """Start the time limit, after which `arrived` is set without an answer.
+
+        A scope that is cancelled in time would do the same, but each call would make one.
+        """
+        if self.time_limit is not None:
+            self._deadline = self._loop.time() + self.time_limit
+            self._clock = self._loop.call_at(self._deadline, self._look_at_clock)
+
+    def within_limit(self) -> anyio.CancelScope:
+        """Start the time limit, and return a scope that it cancels, for work that `arrived` does not end."""
         self._scope = anyio.CancelScope()
-        self.extend()
+        self.start_clock()
         return self._scope
 
     def extend(self) -> None:
         """Restart the time limit, which pauses while the caller is asked."""
-        if self._scope is not None and self._limit is not None:
-            is_asking = bool(self.questions)
-            self._scope.deadline = float("inf") if is_asking else anyio.current_time() + self._limit
+        if self.questions:
+            self._deadline = math.inf
+        elif self._clock is None:
+            self.start_clock()
+        elif self.time_limit is not None:
+            self._deadline = self._loop.time() + self.time_limit
 
     def take_answer(self, message: Message, size: int = 0) -> None:
         """Store the answer."""
         self.answer, self.size = message, size
-        self.arrived.set()
+        self._arrive()
 
     def fail(self, fault: Exception) -> None:
         """Fail the request, unless it is answered."""
         if self.answer is None and self.fault is None:
             self.fault = fault
-            self.arrived.set()
+            self._arrive()
 
     def result(self) -> Answer:
         """Return the server's result.
@@ -113,11 +128,29 @@ class PendingRequest:
                 await self._notified.wait()
 
     def close(self) -> None:
-        """Drop pending notifications, and cancel open questions."""
+        """Stop the clock, drop pending notifications, and cancel open questions."""
+        self.time_limit = None
+        if self._clock is not None:
+            self._clock.cancel()
         if self._inbox is not None:
             self._inbox.clear()
         for scope in self.questions.values():
             scope.cancel()
+
+    def _arrive(self) -> None:
+        if not self.arrived.done():
+            self.arrived.set_result(None)
+
+    def _look_at_clock(self) -> None:
+        """Give up, or look again later if there was progress; while the caller is asked, do neither."""
+        if self._deadline == math.inf:
+            self._clock = None
+        elif self._loop.time() < self._deadline:
+            self._clock = self._loop.call_at(self._deadline, self._look_at_clock)
+        else:
+            self._arrive()
+            if self._scope is not None:
+                self._scope.cancel()
 
 
 def _error(error: object) -> JsonRpcError:

@@ -31,7 +31,9 @@ class UrlElicitations:
 
     def note_required(self, answer: Message, caller: RequestContext) -> None:
         """Remember the caller of a request that fails until a URL is visited."""
-        error = as_object(answer.get("error"))
+        if "error" not in answer:
+            return
+        error = as_object(answer["error"])
         required = as_object(error.get("data")).get("elicitations")
         if error.get("code") == ErrorCode.URL_ELICITATION_REQUIRED and isinstance(required, list):
             for each in cast("list[object]", required):

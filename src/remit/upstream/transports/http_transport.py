@@ -95,6 +95,10 @@ class HttpTransport:
 
     async def exchange(self, request: PendingRequest, message: Message) -> None:
         """Post a request, and read its answer from the response."""
+        with request.within_limit():
+            await self._exchange(request, message)
+
+    async def _exchange(self, request: PendingRequest, message: Message) -> None:
         stream = EventStream()
         async with self._send("POST", encode(message), self._repeated_headers(message)) as response:
             if response.status_code >= 400 and await self._take_error(response, request):

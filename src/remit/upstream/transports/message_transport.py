@@ -46,7 +46,7 @@ class MessageTransport(Protocol):
         ...
 
     async def exchange(self, request: PendingRequest, message: Message) -> None:
-        """Send a request, and return when its answer has arrived.
+        """Send a request, and return when its answer has arrived, or its time limit is over.
 
         Raises:
             LostError: the connection is gone.

@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 from collections import deque
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
@@ -74,6 +74,14 @@ class ServerProcess:
             OSError, anyio.BrokenResourceError, anyio.ClosedResourceError: the process no longer reads.
         """
         await self._stdin.send(text)
+
+    def write_now(self, text: bytes) -> Awaitable[None] | None:
+        """Write to stdin, and return what to wait for if there is no room for all of it.
+
+        Raises:
+            OSError, anyio.BrokenResourceError, anyio.ClosedResourceError: the process no longer reads.
+        """
+        return self._stdin.send_now(text)
 
     async def drain_stderr(self) -> None:
         """Drain stderr, so the process never blocks on it, and keep its end."""

@@ -7,7 +7,7 @@ import asyncio
 import os
 import socket
 import sys
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple, Protocol
@@ -117,6 +117,10 @@ class ChunkWriter(Protocol):
         """
         ...
 
+    def send_now(self, item: bytes) -> Awaitable[None] | None:
+        """Do the same; return None if all of it is written, or what to wait for."""
+        ...
+
     async def aclose(self) -> None: ...
 
 
@@ -138,23 +142,39 @@ class PipeWriter:
             anyio.ClosedResourceError: it was closed.
             OSError: nobody reads.
         """
-        while self._written is not None:
-            await self._written.wait()
+        rest = self.send_now(item)
+        if rest is not None:
+            await rest
+
+    def send_now(self, item: bytes) -> Awaitable[None] | None:
+        """Do the same; return None if all of it is written, or what to wait for."""
+        if self._written is not None:
+            return self._send_later(item, self._written)
         if self._fault is None:
             self._rest = memoryview(item)
             self._write()
-        if self._rest:
-            written = self._written = asyncio.Event()
-            self._loop.add_writer(self._descriptor, self._write)
-            await written.wait()
         if self._fault is not None:
             raise self._fault
+        if not self._rest:
+            return None
+        self._written = asyncio.Event()
+        self._loop.add_writer(self._descriptor, self._write)
+        return self._finish(self._written)
 
     async def aclose(self) -> None:
         """Close the pipe."""
         if not isinstance(self._fault, anyio.ClosedResourceError):
             self._end(anyio.ClosedResourceError())
             os.close(self._descriptor)
+
+    async def _send_later(self, item: bytes, written: asyncio.Event) -> None:
+        await written.wait()
+        await self.send(item)
+
+    async def _finish(self, written: asyncio.Event) -> None:
+        await written.wait()
+        if self._fault is not None:
+            raise self._fault
 
     def _write(self) -> None:
         try:
@@ -190,6 +210,10 @@ class StreamWriter:
         """
         async with self._writing:
             await self._stream.send(item)
+
+    def send_now(self, item: bytes) -> Awaitable[None]:
+        """Return what to wait for: the stream of anyio has no other way."""
+        return self.send(item)
 
     async def aclose(self) -> None:
         """Close the stream."""

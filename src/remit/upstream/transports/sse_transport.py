@@ -43,8 +43,9 @@ class SseTransport:
 
     async def exchange(self, request: PendingRequest, message: Message) -> None:
         """Post a request, and wait for its answer on the stream."""
-        await self.send(message)
-        await request.arrived.wait()
+        with request.within_limit():
+            await self.send(message)
+            await request.arrived
 
     async def send(self, message: Message) -> None:
         """Post a message."""

@@ -25,6 +25,7 @@ from remit.upstream.transports.process import ServerProcess
 MAX_NOISE = 2**20  # bytes in a row that are not messages; some servers print logs to stdout
 BATCH = 16  # messages to process before other tasks run
 NOISE = "writes output that is not MCP"
+_BROKEN = (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError)
 
 
 class StdioTransport:
@@ -44,8 +45,16 @@ class StdioTransport:
 
     async def exchange(self, request: PendingRequest, message: Message) -> None:
         """Send a request, and wait for its answer."""
-        await self.send(message)
-        await request.arrived.wait()
+        try:
+            rest = self._process.write_now(encode(message) + b"\n")
+            if rest is None:
+                request.start_clock()  # only now: the server works already
+            else:
+                with request.within_limit():
+                    await rest
+        except _BROKEN:
+            raise LostError from None
+        await request.arrived
 
     async def send(self, message: Message) -> None:
         """Send a message.
@@ -53,10 +62,9 @@ class StdioTransport:
         Raises:
             LostError: the process no longer reads.
         """
-        line = encode(message) + b"\n"
         try:
-            await self._process.write(line)
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+            await self._process.write(encode(message) + b"\n")
+        except _BROKEN:
             raise LostError from None
 
     def use_handshake(self, handshake: HandshakeResult) -> None:
