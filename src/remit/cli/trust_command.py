@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=known_names)
 @for_a_workspace
-@click.option("--all", "everything", is_flag=True, help="Trust everything that is listed.")
+@click.option("--all", "everything", is_flag=True, help="Trust everything that is listed and needs no name.")
 @click.option("--harmless", is_flag=True, help="Accept all changed definitions that are harmless.")
 @click.option("--reject", is_flag=True, help="Reject the changed definition of each NAME.")
 @click.option("--revoke", is_flag=True, help="Revoke trust in each NAME, or with --all in everything.")
@@ -57,8 +57,9 @@ def trust(
     contact a server or redefine states of other files, and hides tools whose definitions changed after you
     accepted them. Without a NAME, lists all of these: what they would do, and what changed.
 
-    A NAME is a server, a state or a tool; a server stands for all its changed definitions. Trust ends when an
-    entry or a definition changes. Asks for confirmation.
+    A NAME is a server, a state or a tool; a server stands for all its changed definitions. Definitions that
+    you rejected, that inspection flags high or that are too large to inspect need the tool's own name. Trust
+    ends when an entry or a definition changes. Asks for confirmation.
     """
     chosen = bool(everything or names or harmless)
     _check(names, everything=everything, harmless=harmless, reject=reject, revoke=revoke)
@@ -67,9 +68,12 @@ def trust(
         found = find_candidates(registry, context, names)
         if harmless:
             found = TrustCandidates([], [], [item for item in found.definitions if item.is_harmless])
+        skipped = _skipped(found, names) if chosen and not (reject or revoke) else []
+        found = found.without(skipped)
         notes = [] if as_json or harmless else _notes(found, registry, context, of_all=not chosen)
         if chosen:
-            _show(found, context, to_stderr=True)
+            if not (found.is_empty and skipped):
+                _show(found, context, to_stderr=True)
             show_notes(notes, to_stderr=True)
             if not (found.is_empty or revoke):
                 require_person("trust what a project or server runs")
@@ -80,9 +84,10 @@ def trust(
         problems = registry.problems(context)
     render.problems(problems, context)
     if as_json:
-        render.data(trust_shape(found, context))
+        skips = {"skipped": [item.name for item in skipped]} if chosen else {}
+        render.data(trust_shape(found, context) | skips)
     elif chosen:
-        _tell(found)
+        _tell(found, skipped)
     else:
         _show(found, context)
         show_notes(notes)
@@ -114,6 +119,10 @@ class TrustCandidates(NamedTuple):
         """Whether nothing needs trust."""
         return not (self.servers or self.states or self.definitions)
 
+    def without(self, skipped: Collection[HeldDefinition]) -> TrustCandidates:
+        """Leave out definitions."""
+        return self._replace(definitions=[each for each in self.definitions if each not in skipped])
+
 
 def find_candidates(registry: Registry, context: Context, names: Sequence[str]) -> TrustCandidates:
     """Find everything that needs trust, or the named part.
@@ -135,6 +144,11 @@ def find_candidates(registry: Registry, context: Context, names: Sequence[str]) 
             hint = near or "`remit trust` lists what does"
             raise UnknownServerError(f"nothing called `{name}` needs your trust", hint=hint)
     return TrustCandidates(servers, states, definitions)
+
+
+def _skipped(found: TrustCandidates, names: Sequence[str]) -> list[HeldDefinition]:
+    """List the definitions that neither `--all` nor the name of a server accepts."""
+    return [item for item in found.definitions if item.needs_its_name and not any(map(item.is_named, names))]
 
 
 def _notes(found: TrustCandidates, registry: Registry, context: Context, *, of_all: bool) -> list[ToolNote]:
@@ -185,9 +199,9 @@ def _show(found: TrustCandidates, context: Context, *, to_stderr: bool = False) 
             stream.write(f"{render.printable(line)}\n")
 
 
-def _tell(found: TrustCandidates) -> None:
-    """Print whether each candidate is trusted now."""
-    if found.servers or found.is_empty:
+def _tell(found: TrustCandidates, skipped: Sequence[HeldDefinition]) -> None:
+    """Print whether each candidate is trusted now, and which definitions were skipped."""
+    if found.servers or (found.is_empty and not skipped):
         server_output.trusted(found.servers)
     for item in found.states:
         word = "trusted" if item.is_trusted else "not trusted"
@@ -195,6 +209,13 @@ def _tell(found: TrustCandidates) -> None:
     for item in found.definitions:
         word = "accepted" if item.change is None else "rejected" if item.is_rejected else "not accepted"
         render.out(f"{word}: {render.printable(item.title)}")
+    for item in skipped:
+        verdict = "" if item.change is None else _VERDICTS[item.change.verdict]
+        render.note(f"not accepted: {item.title} ({verdict}); to accept it: `{_command(item)}`")
+
+
+def _command(item: HeldDefinition) -> str:
+    return f"remit trust {shlex.quote(item.name)}"
 
 
 def trust_shape(found: TrustCandidates, context: Context) -> json_output.Shape:

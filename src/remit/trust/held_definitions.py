@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from remit.decision.tools import Definition
 
 
+_BY_NAME_ONLY = (ChangeVerdict.REJECTED, ChangeVerdict.FLAGGED, ChangeVerdict.UNINSPECTED)
+
+
 class AcceptedBy(StrEnum):
     """Who accepted a definition."""
 
@@ -72,6 +75,11 @@ class HeldDefinition:
         """Whether a person rejected it."""
         return self.change is not None and self.change.verdict is ChangeVerdict.REJECTED
 
+    @property
+    def needs_its_name(self) -> bool:
+        """Whether only its own name accepts it: it was rejected, flagged, or is too large to inspect."""
+        return self.change is not None and self.change.verdict in _BY_NAME_ONLY
+
     def is_held(self, policy: ChangePolicy) -> bool:
         """Return whether it waits for a person."""
         return is_held(self.change, policy)
@@ -79,4 +87,8 @@ class HeldDefinition:
     def is_called(self, name: str) -> bool:
         """Return whether a name means this tool, or its server, which does not stand for a rejected one."""
         is_server = name in (self.server, f"mcp__{self.server}", f"mcp__{self.server}__*")
-        return (is_server and not self.is_rejected) or self.name in spellings(name)
+        return (is_server and not self.is_rejected) or self.is_named(name)
+
+    def is_named(self, name: str) -> bool:
+        """Return whether a name means this and nothing else."""
+        return self.name in spellings(name)
