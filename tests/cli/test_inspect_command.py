@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from support.listed_tools import list_tools, tool
 from support.sandbox import Sandbox
 
 POISONED = {
@@ -46,6 +47,21 @@ def test_without_files_the_tools_available_here_are_judged(sandbox: Sandbox) -> 
     finished = sandbox.remit("inspect", "--json", cwd=shop)
     assert (finished.returncode, finished.stderr) == (0, "")
     assert json.loads(finished.stdout) == {"tools": 0, "flagged": []}
+
+
+def test_a_held_tool_is_judged_and_marked(sandbox: Sandbox) -> None:
+    sandbox.write_state("notes")
+    shop = sandbox.project("shop")
+    with sandbox.registry() as registry:
+        list_tools(registry, shop, tool("look", "Look at notes."), tool("tidy", "Tidy notes."))
+        list_tools(registry, shop, tool("look", "Look at notes."), tool("tidy", str(POISONED["description"])))
+    lines = sandbox.remit("inspect", cwd=shop).stdout.splitlines()
+    assert lines[0] == "high: mcp__notes__tidy (held)"
+    assert lines[-1] == "2 tools inspected: 1 high, 0 medium, 0 low"
+    (flagged,) = json.loads(sandbox.remit("inspect", "--json", cwd=shop).stdout)["flagged"]
+    assert flagged["held"] is True
+    sandbox.remit("trust", "mcp__notes__tidy", "--yes", cwd=shop)
+    assert sandbox.remit("inspect", cwd=shop).stdout.splitlines()[0] == "high: mcp__notes__tidy"
 
 
 def test_a_file_without_definitions_is_an_error(sandbox: Sandbox, tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ import click
 from remit.bootstrap import open_registry
 from remit.cli import render
 from remit.cli.options import WorkspaceOptions, for_a_workspace
+from remit.decision.decide import ToolDecision
+from remit.decision.gates import Gate
 from remit.errors import BadFileError
 from remit.files.bounded_reader import ANYWHERE, FileError, read_text
 from remit.inspection.definition_file import FileDefinition, read_definitions
@@ -19,10 +21,18 @@ from remit.inspection.surroundings import Surroundings, own_name
 _LARGEST = 16 * 2**20  # bytes of a file, as of a client's
 
 
+class Inspected(NamedTuple):
+    """A definition to inspect."""
+
+    item: FileDefinition
+    is_held: bool = False  # its tool is hidden until a person accepts it
+
+
 class Flagged(NamedTuple):
     """A definition with findings."""
 
     item: FileDefinition
+    is_held: bool
     severity: Suspicion
     findings: Sequence[InspectionFinding]
 
@@ -33,16 +43,17 @@ class Flagged(NamedTuple):
 def inspect_definitions(*, files: tuple[str, ...], options: WorkspaceOptions, as_json: bool) -> None:
     """Find tool definitions that steer the model.
 
-    Inspects the tools available here, or those in FILEs: `tools/list` answers, or JSON Lines with `id`,
-    `name`, `description`, `server` and `inputSchema`. Nothing is started or sent.
+    Inspects the tools available here and those whose definitions are held, or those in FILEs: `tools/list`
+    answers, or JSON Lines with `id`, `name`, `description`, `server` and `inputSchema`. Nothing is started or
+    sent.
     """
-    items = [each for file in files for each in _read(file)] if files else _available(options)
-    others = Surroundings.of(each.definition for each in items)
-    judged = [(item, inspect(item.definition, others)) for item in items]
+    items = [Inspected(each) for file in files for each in _read(file)] if files else _known(options)
+    others = Surroundings.of(each.item.definition for each in items)
+    judged = [(each, inspect(each.item.definition, others)) for each in items]
     flagged = [
-        Flagged(item, severity, findings)
+        Flagged(*each, severity, findings)
         for severity in Suspicion
-        for item, findings in judged
+        for each, findings in judged
         if worst(findings) is severity
     ]
     if as_json:
@@ -59,14 +70,20 @@ def _read(file: str) -> list[FileDefinition]:
     return read_definitions(text or "", file, PurePath(file).stem)
 
 
-def _available(options: WorkspaceOptions) -> list[FileDefinition]:
+def _known(options: WorkspaceOptions) -> list[Inspected]:
+    """Find the tools that are available here, or that only their definition hides."""
     with open_registry() as registry:
         context = options.context(registry)
-        tools = [item.tool for item in registry.tools(context) if item.decision.is_available]
-        found = registry.catalog.definitions(tools, context)
+        listed = [item for item in registry.tools(context) if item.decision.is_available or _is_held(item)]
+        found = registry.catalog.definitions([item.tool for item in listed], context)
         problems = registry.problems(context)
     render.problems(problems, context)
-    return [FileDefinition(found[tool.key].name, found[tool.key]) for tool in tools if tool.key in found]
+    known = [(item, found[item.tool.key]) for item in listed if item.tool.key in found]
+    return [Inspected(FileDefinition(each.name, each), _is_held(item)) for item, each in known]
+
+
+def _is_held(item: ToolDecision) -> bool:
+    return item.decision.gate is Gate.DEFINITION
 
 
 def _shape(flagged: Flagged) -> dict[str, object]:
@@ -76,6 +93,7 @@ def _shape(flagged: Flagged) -> dict[str, object]:
         "name": own_name(definition),
         "server": definition.server,
         "severity": flagged.severity.value,
+        "held": flagged.is_held,
         "findings": [
             {"rule": each.rule, "reason": each.reason, "excerpt": each.excerpt} for each in flagged.findings
         ],
@@ -84,7 +102,8 @@ def _shape(flagged: Flagged) -> dict[str, object]:
 
 def _show(count: int, flagged: Sequence[Flagged]) -> None:
     for each in flagged:
-        render.out(render.printable(f"{each.severity.value}: {each.item.definition.name}"))
+        held = " (held)" if each.is_held else ""
+        render.out(render.printable(f"{each.severity.value}: {each.item.definition.name}{held}"))
         for found in each.findings:
             render.out(render.printable(f"  {found.rule}: {found.reason}"))
             render.out(render.printable(f"    “{found.excerpt}”"))
