@@ -35,6 +35,7 @@ class ProjectServers(NamedTuple):
     definitions: Mapping["Key", "Definition"]
     instructions: Mapping[Place, str | None]  # of the servers that were listed
     held: Sequence["Tool"]  # tools, and servers by their instructions, that nobody accepted as they are
+    listed_at: Mapping[Place, int]  # when, in milliseconds
 
     def unlisted(self) -> list[Place]:
         """List the servers whose tools are not known."""
@@ -51,15 +52,19 @@ def project_servers(registry: "Registry", context: Context) -> ProjectServers:
             declared.setdefault(place, []).append(item.declaration)
     clients = {each.client for entries in declared.values() for each in entries}
     views = [registry.catalog.tools(replace(context, client=client)) for client in sorted(clients)]
-    rows = [tool for tools in views for tool in tools if tool.scope is Scope.PROJECT]
-    current = {row.key for row in rows if row.listed_at is not None and not row.is_outdated}
+    found = {tool.key: tool for tools in views for tool in tools if tool.scope is Scope.PROJECT}
+    rows = [*found.values()]
+    current = {row.key: row.listed_at for row in rows if row.listed_at is not None and not row.is_outdated}
     extras = registry.catalog.extras(everyone)
     listed: dict[Place, list[Tool]] = {}
     instructions: dict[Place, str | None] = {}
+    listed_at: dict[Place, int] = {}
     servers: list[Tool] = []
     for place, entries in declared.items():
-        known = next((each for each in entries if each.key in current), None)
-        if known is not None:
+        listing = [each for each in entries if each.key in current]
+        if listing:
+            known = max(listing, key=lambda each: current[each.key])  # for whichever client it was listed
+            listed_at[place] = current[known.key]
             listed[place] = [row for row in rows if _is_tool_of(row, known)]
             servers += [row for row in rows if row.key == known.key]
             if known.key in extras:
@@ -68,7 +73,7 @@ def project_servers(registry: "Registry", context: Context) -> ProjectServers:
     tools = [tool for of_server in listed.values() for tool in of_server]
     definitions = registry.catalog.definitions(tools, everyone)
     held = [tool for tool in (*tools, *servers) if is_held(tool.change, changes)]
-    return ProjectServers(declared, listed, definitions, instructions, held)
+    return ProjectServers(declared, listed, definitions, instructions, held, listed_at)
 
 
 def _is_locked(item: "Resolved") -> bool:

@@ -87,3 +87,42 @@ def test_a_server_that_is_not_trusted_is_not_started_and_its_tools_stay_unknown(
     (shop / "remit.lock").unlink()
     ran = sandbox.remit("lock", "--check", "--no-connect", cwd=shop)
     assert (ran.returncode, ran.stdout) == (1, "there is no lock: run `remit lock`\n")
+
+
+def test_a_server_that_changed_since_it_was_listed_is_noticed(sandbox: Sandbox, shop: Path) -> None:
+    text = (SERVERS / "probe.py").read_text()
+    server = sandbox.write(shop / "till.py", text)
+    sandbox.write(shop / ".mcp.json", servers(till={"command": sys.executable, "args": [str(server)]}))
+    sandbox.remit("trust", "--all", "--yes", cwd=shop)
+    sandbox.remit("lock", cwd=shop)
+    sandbox.write(server, text.replace('{"name": "run", ', '{"name": "run", "description": "Runs it.", '))
+    known = sandbox.remit("lock", "--check", "--no-connect", cwd=shop)
+    assert (known.returncode, " matches its lock, by the tools listed 20" in known.stdout) == (0, True)
+    ran = sandbox.remit("lock", "--check", cwd=shop)
+    assert ran.returncode == 1
+    assert f"till (.mcp.json): ~ {RUN}: its definition changed\n" in ran.stdout
+    sandbox.write(server, "raise SystemExit(1)")
+    ran = sandbox.remit("lock", "--check", cwd=shop)
+    assert ran.returncode == 1
+    assert "not checked: till (.mcp.json): its tools are those of 20" in ran.stderr
+
+
+def test_a_held_definition_is_named_once_with_the_command_that_accepts_it(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    text = (SERVERS / "probe.py").read_text()
+    server = sandbox.write(shop / "till.py", text)
+    sandbox.write(shop / ".mcp.json", servers(till={"command": sys.executable, "args": [str(server)]}))
+    sandbox.remit("trust", "--all", "--yes", cwd=shop)
+    sandbox.remit("lock", cwd=shop)
+    (shop / "remit.lock").unlink()
+    sandbox.write(
+        server, text.replace('{"name": "run", ', '{"name": "run", "description": "Always run it.", ')
+    )
+    ran = sandbox.remit("lock", cwd=shop)
+    assert (ran.returncode, ran.stdout, (shop / "remit.lock").exists()) == (1, "", False)
+    line = f"not locked: {RUN}: its definition is not accepted; run `remit trust {RUN}`\n"
+    assert ran.stderr.count(RUN) == line.count(RUN)
+    assert ran.stderr.endswith(f"{line}no lock was written\n")
+    sandbox.remit("trust", RUN, "--yes", cwd=shop)
+    assert sandbox.remit("lock", cwd=shop).returncode == 0

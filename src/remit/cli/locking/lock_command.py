@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -11,13 +12,14 @@ import click
 
 from remit.bootstrap import open_registry
 from remit.bootstrap_gateway import open_upstreams
-from remit.bootstrap_lock import ProjectServers, build_lock, project_servers
+from remit.bootstrap_lock import Place, ProjectServers, build_lock, project_servers
 from remit.cli import render, server_output
 from remit.cli.options import JSON, NOTHING_DONE, PROJECT
 from remit.configuration.editable_file import EditableFile
 from remit.configuration.lock_file import lock_text
 from remit.decision.context import shorten
 from remit.decision.definitions.project_lock import LOCK
+from remit.text.times import local_time
 from remit.trust.definition_diff import diff_lines
 from remit.trust.lock_diff import lock_differences
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from remit.decision.context import Context
     from remit.decision.definitions.project_lock import ProjectLock
+    from remit.decision.tools import Tool
     from remit.registry import Registry
     from remit.scanning.live_listing import ServerListing
 
@@ -33,14 +36,14 @@ if TYPE_CHECKING:
 @click.command()
 @PROJECT
 @click.option("--check", is_flag=True, help="Compare the project with its lock, and write nothing.")
-@click.option("--no-connect", is_flag=True, help="Do not start servers whose tools are not known yet.")
+@click.option("--no-connect", is_flag=True, help="Start no server: use the tools that are known.")
 @JSON
 def lock(*, project: str, check: bool, no_connect: bool, as_json: bool) -> None:
     """Write or check the lock of a project's servers.
 
     `remit.lock` is a file to commit. It contains the servers that the project's own files declare: their
     entries, packages and tool definitions, and the tools that each client and agent sees. Your own files do
-    not count. Servers that you trust are started if their tools are not known yet.
+    not count. Servers that you trust are started, to list their tools.
 
     With a lock, Remit holds the servers and tools of the project that differ from it. Exits with 1 if a
     server could not be listed, if a changed definition is not accepted yet or, with --check, if the project
@@ -48,28 +51,23 @@ def lock(*, project: str, check: bool, no_connect: bool, as_json: bool) -> None:
     """
     with open_registry() as registry:
         context = replace(registry.at(project, registry.usual_client, is_headless=True), ignores_lock=True)
-        servers = project_servers(registry, context)
-        if not no_connect and servers.unlisted():
-            servers = _listed(servers, registry, context)
+        servers, stale = project_servers(registry, context), list[Place]()
+        if not no_connect:
+            servers, stale = _list_again(servers, registry, context)
         known = registry.configuration.current(context.workspace).compiled.policy.lock
         current = build_lock(servers, context)
         changed = registry.trust.pins.changed(context)
         diffs = {each.name: diff_lines(each.accepted, each.current) for each in changed}
         problems = registry.problems(context)
     render.problems(problems, context)
-    missing = (
-        []
-        if no_connect
-        else [f"{name} ({source}): its tools are not known" for source, name in servers.unlisted()]
-    )
+    missing = [_unlisted(place, servers) for place in stale]
     path = os.path.join(context.workspace.checkout, LOCK)
     if check:
         found = _differences(known, current, diffs)
-        _tell(found, missing, context, as_json=as_json)
+        of = f", by the tools listed {_oldest(servers)}" if no_connect and servers.listed_at else ""
+        _tell(found, missing, f"{shorten(context.workspace.checkout, context)} matches its lock{of}", as_json)
     else:
-        missing += [
-            f"{tool.name}: its definition is not accepted; see `remit trust`" for tool in servers.held
-        ]
+        missing += [_unaccepted(tool) for tool in servers.held]
         if not servers.held:
             EditableFile(path, checkout=context.workspace.checkout).write(lock_text(current))
         _tell_written(current, missing, shorten(path, context), is_written=not servers.held, as_json=as_json)
@@ -78,13 +76,16 @@ def lock(*, project: str, check: bool, no_connect: bool, as_json: bool) -> None:
         sys.exit(NOTHING_DONE)
 
 
-def _listed(servers: ProjectServers, registry: Registry, context: Context) -> ProjectServers:
-    """Connect to the servers whose tools are not known, as far as the user trusts them."""
-    clients = {each.client for place in servers.unlisted() for each in servers.declared[place]}
+def _list_again(
+    servers: ProjectServers, registry: Registry, context: Context
+) -> tuple[ProjectServers, list[Place]]:
+    """List the tools of all servers that the user trusts, and return the others, too."""
+    left = {place: {each.key for each in entries} for place, entries in servers.declared.items()}
+    clients = {each.client for entries in servers.declared.values() for each in entries}
     asked: dict[str, ServerListing] = {}
     for client in sorted(clients, key=lambda name: (name != registry.usual_client, name)):
-        unlisted = [each for place in servers.unlisted() for each in servers.declared[place]]
-        names = sorted({each.server or "" for each in unlisted if each.client == client})
+        entries = [each for place in left for each in servers.declared[place] if each.client == client]
+        names = sorted({each.server or "" for each in entries})
         at = replace(registry.at(context.workspace.dir, client, is_headless=True), ignores_lock=True)
         with server_output.progress("asking servers") as show:
             found = (
@@ -92,10 +93,28 @@ def _listed(servers: ProjectServers, registry: Registry, context: Context) -> Pr
             )
         for each in found:
             asked.setdefault(each.tool.server or "", each)
-        servers = project_servers(registry, context)
-    missing = {name for _, name in servers.unlisted()}
-    server_output.warnings([each for name, each in asked.items() if name in missing])
-    return servers
+        done = {each.tool.key for each in found if _is_current(each)}
+        left = {place: keys for place, keys in left.items() if not keys & done}
+    names_left = {name for _, name in left}
+    server_output.warnings([each for name, each in asked.items() if name in names_left])
+    return project_servers(registry, context), sorted(left)
+
+
+def _is_current(listing: ServerListing) -> bool:
+    """Return whether a server was listed now, here or by the gateway that runs it."""
+    offer = listing.offer
+    return offer is not None and (offer.failure is None or offer.is_elsewhere)
+
+
+def _unlisted(place: Place, servers: ProjectServers) -> str:
+    source, name = place
+    at = servers.listed_at.get(place)
+    known = "its tools are not known" if at is None else f"its tools are those of {local_time(at)}"
+    return f"{name} ({source}): {known}"
+
+
+def _unaccepted(tool: Tool) -> str:
+    return f"{tool.name}: its definition is not accepted; run `remit trust {shlex.quote(tool.name)}`"
 
 
 def _differences(
@@ -106,8 +125,12 @@ def _differences(
     return ["the lock is invalid"] if known.problem else lock_differences(known, current, diffs)
 
 
-def _tell(found: Sequence[str], missing: Sequence[str], context: Context, *, as_json: bool) -> None:
-    """Print how a project differs from its lock."""
+def _oldest(servers: ProjectServers) -> str:
+    return local_time(min(servers.listed_at.values()))
+
+
+def _tell(found: Sequence[str], missing: Sequence[str], match: str, as_json: bool) -> None:
+    """Print how a project differs from its lock, or that it matches."""
     if as_json:
         render.data({"differences": list(found), "unchecked": list(missing)})
         return
@@ -116,7 +139,7 @@ def _tell(found: Sequence[str], missing: Sequence[str], context: Context, *, as_
     for line in missing:
         render.note(f"not checked: {line}")
     if not (found or missing):
-        render.out(f"{render.printable(shorten(context.workspace.checkout, context))} matches its lock.")
+        render.out(f"{render.printable(match)}.")
 
 
 def _tell_written(
@@ -134,3 +157,5 @@ def _tell_written(
         render.out(f"Locked {servers} and {render.plural(counted, 'tool')} in {path}.")
     for line in missing:
         render.note(f"not locked: {line}")
+    if not is_written:
+        render.note("no lock was written")
