@@ -62,6 +62,15 @@ def note(tmp_path: Path) -> Path:
     return tmp_path / "note"
 
 
+def test_a_server_lists_what_it_offers_to_a_client_that_can_answer_it(sandbox: Sandbox, shop: Path) -> None:
+    able = {"command": sys.executable, "args": [str(SERVERS / "by_hand.py"), "--era", "old", "--summarizes"]}
+    sandbox.write(sandbox.home / ".claude.json", servers(able=able))
+    with sandbox.registry() as registry:
+        at = registry.at(str(shop))
+        connect(registry, at)
+        assert "mcp__able__summarize" in tools(registry, at)
+
+
 def test_the_tools_of_a_users_server_are_listed_and_visible_in_every_project(
     sandbox: Sandbox, shop: Path
 ) -> None:

@@ -13,8 +13,9 @@ from remit.errors import UpstreamError
 from remit.protocol.json_rpc import Answer, JsonRpcError, Params
 from remit.upstream import supervisor
 from remit.upstream.messaging import forwarding
-from remit.upstream.ports import Health
+from remit.upstream.ports import RELAYED, Health
 from remit.upstream.upstream_model import Sharing
+from support.processes import SERVERS
 from support.upstream_pools import RecordingCaller, open_pool, text_of, tool, two_era_launch, upstream
 
 pytestmark = pytest.mark.anyio
@@ -228,7 +229,21 @@ async def test_one_session_is_shared_where_the_configuration_says_so() -> None:
     assert json.loads(text_of(answer))[0] == 2
 
 
-async def test_a_session_that_only_listed_is_adopted_by_the_first_caller() -> None:
+async def test_a_server_is_listed_with_all_that_can_be_relayed() -> None:
+    server = upstream(
+        Launch(command=sys.executable, args=(str(SERVERS / "by_hand.py"), "--era", "old", "--summarizes"))
+    )
+    async with open_pool() as made:
+        all_lists = await made.list_all(server)
+        session = await made.list_first(server, RecordingCaller())
+    assert session is not None
+    assert {each["name"] for each in all_lists.tools} - {each["name"] for each in session.tools} == {
+        "summarize"
+    }
+    assert (all_lists.is_partial, session.is_partial) == (False, True)
+
+
+async def test_a_session_that_only_listed_ends_with_the_first_caller() -> None:
     server = upstream(two_era_launch("old"))
     async with open_pool() as made:
         await made.list_all(server)
@@ -452,7 +467,8 @@ async def test_a_question_without_a_request_is_refused() -> None:
     server = upstream(two_era_launch("old"))
     async with open_pool() as made:
         await made.list_all(server, parts=frozenset({"tools", "resources"}))
-        told = json.loads(text_of(await made.request(server, "tools/call", tool("heard"), RecordingCaller())))
+        caller = RecordingCaller(capabilities=RELAYED)  # takes over the session that listed
+        told = json.loads(text_of(await made.request(server, "tools/call", tool("heard"), caller)))
     replies = [message for message in told["heard"] if "error" in message]
     assert [reply["error"]["code"] for reply in replies] == [-32601]
     assert [message["id"] for message in told["heard"] if "result" in message] == ["ping"]
@@ -481,7 +497,7 @@ async def test_a_session_lists_its_tools_before_its_first_call_and_after_it_anno
 
 
 async def test_a_process_that_replaces_another_lists_its_tools_again() -> None:
-    server, caller = upstream(two_era_launch("old")), RecordingCaller()
+    server, caller = upstream(two_era_launch("old")), RecordingCaller(capabilities=RELAYED)
     async with open_pool() as made:
         found = await made.list_all(server)
         found.note_kept()

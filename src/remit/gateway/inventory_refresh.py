@@ -70,6 +70,7 @@ class InventoryRefresher:
         self._has_idled.set()
         self.offers = SessionOffers()
         self._lists_for_all = False
+        self._doubted: set[Key] = set()  # servers whose partial list lacks a stored tool
         self._met: list[str] = []  # principals, latest first
         self._listed: set[Key] = set()  # servers that were listed with the credential of a principal
         self._asked_for_all: set[tuple[Key, str | None]] = set()  # with the digests of their entries
@@ -145,6 +146,7 @@ class InventoryRefresher:
                 raise
             return False
         found.note_kept()
+        self._doubt(offer, upstream.key, catalog)
         self._signal.set()
         return True
 
@@ -216,17 +218,28 @@ class InventoryRefresher:
         try:
             await self._keeper.keep(_kept_part(offer, upstream), key, catalog)
             found.note_kept()
+            self._doubt(offer, key, catalog)
         except RemitError as error:
             _log.warning("could not store the tools of %s: %s", upstream.label, error)
         self._signal.set()
 
     def _asks_for_all(self, key: Key, catalog: EndpointCatalog) -> bool:
-        """Check whether to ask a server with all capabilities: once, and in a list for all clients."""
+        """Check whether to ask a server with all capabilities: once, for all clients or to settle a doubt."""
         mark = (key, catalog.servers[key].digest)
-        if not self._lists_for_all or mark in self._asked_for_all:
+        if not (self._lists_for_all or key in self._doubted) or mark in self._asked_for_all:
             return False
         self._asked_for_all.add(mark)
         return True
+
+    def _doubt(self, offer: Offer, key: Key, catalog: EndpointCatalog) -> None:
+        """Ask with all capabilities if a session lacks stored tools: are they gone, or not offered to it?"""
+        if not offer.is_partial or offer.failure is not None or key in self._doubted:
+            return
+        listed = {each.name for each in offer.tools}
+        rows = (row for rows in catalog.rows.values() for row in rows if catalog.owners.get(row.key) == key)
+        if any(row.name not in listed and not row.is_unlisted for row in rows):
+            self._doubted.add(key)
+            self.ask(key)
 
     async def _offered_to_someone(self, upstream: Upstream) -> ServerLists:
         """List the tools of a server with the credential of the latest principal that has one.

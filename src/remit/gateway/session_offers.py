@@ -35,12 +35,17 @@ class SessionOffers:
 
     def __init__(self) -> None:
         self._found: dict[Key, dict[str, _Offer]] = {}
+        self._complete: set[Key] = set()  # servers that were asked with all capabilities
 
     def combined(self, key: Key, found: ServerLists) -> ServerLists:
         """Note a list, and return it with the tools that the server offers to other capabilities.
 
-        A tool that is gone from the list of the same capabilities is gone for all.
+        A tool that is gone from the list of the same capabilities is gone for all. The result is partial as
+        long as the server was not asked with all capabilities.
         """
+        if not found.is_partial:
+            self._complete.add(key)
+        found = found._replace(is_partial=key not in self._complete)
         offers, new = self._found.setdefault(key, {}), _Offer.of(found.tools)
         gone = offers.get(found.offered_to, _NOTHING).tools.keys() - new.tools.keys()
         for capabilities, offer in offers.items():

@@ -37,7 +37,7 @@ class SqlServers:
         self._database = database
 
     def keep(self, declaration: Declaration, offer: Offer, workspace: Workspace, at: int) -> None:
-        """Store a server's listing; tools missing from it become stale."""
+        """Store a server's listing; tools missing from a complete one become stale."""
         listing = PreparedListing(declaration, offer)
         self.compare(listing, workspace)
         listing.judge()
@@ -111,7 +111,8 @@ def _keep(database: Database, listing: PreparedListing, workspace: Workspace, at
     )
     stored = store_definitions(database, listing.definitions)
     rows = _keep_tools(database, listing, placement, stored, workspace, at)
-    database.run("mark_unlisted", server_id=server, listed=json.dumps(list(rows)), at=at)
+    if not offer.is_partial:
+        database.run("mark_unlisted", server_id=server, listed=json.dumps(list(rows)), at=at)
     if listing.instructions is not None:
         rows[server] = listing.instructions
     listed = {row: ListedDefinition(each.definition, *stored[each.digest]) for row, each in rows.items()}

@@ -18,9 +18,10 @@ from remit.upstream.failures import explain
 from remit.upstream.launch.launch_resources import LaunchResources
 from remit.upstream.launch.ready_server import NotReadyError
 from remit.upstream.ownership import owned
+from remit.upstream.ports import RELAYED
 from remit.upstream.tool_reader import MAX_NAME, read_tools
 from remit.upstream.transports.process import ProcessRecord
-from remit.upstream.upstream_model import Failure, Offer, Upstream
+from remit.upstream.upstream_model import Failure, Offer, Sharing, Upstream
 
 MAX_CONCURRENT = 8
 
@@ -33,7 +34,6 @@ class LiveServers:
 
     def __init__(self, resources: LaunchResources) -> None:
         self._resources = resources
-        self._request = HandshakeRequest(resources.client, {})
 
     def ask(self, upstreams: Sequence[Upstream], on_answer: Callable[[Upstream, Offer], None]) -> list[Offer]:
         """List the tools of servers, a few at once; a failure counts as an answer.
@@ -93,7 +93,7 @@ class LiveServers:
         try:
             with anyio.fail_after(upstream.deadline):
                 transport = self._resources.open_transport(ready, record)
-                async with connect(transport, self._request) as connection:
+                async with connect(transport, self._handshake(upstream)) as connection:
                     offer = await _offer(connection, upstream, began)
         except Exception as error:  # one server must not take down the others
             if offer is None:
@@ -101,6 +101,11 @@ class LiveServers:
                 return Offer(failure=failure, seconds=time.monotonic() - began)
         assert offer is not None  # noqa: S101 - an error returned above
         return offer
+
+    def _handshake(self, upstream: Upstream) -> HandshakeRequest:
+        """Declare all that a gateway relays: a server may offer more to a client that can answer it."""
+        capabilities = {} if upstream.sharing is Sharing.SINGLE else RELAYED  # as a gateway does
+        return HandshakeRequest(self._resources.client, dict(capabilities))
 
 
 async def _offer(connection: Connection, upstream: Upstream, began: float) -> Offer:

@@ -20,6 +20,7 @@ def read_offer(lists: ServerLists, upstream: Upstream) -> Offer:
         quarantined=tools.quarantined,
         protocol_version=lists.protocol_version,
         server_version=lists.server_version,
+        is_partial=lists.is_partial,
         extras=ServerExtras(
             resources=_usable(lists.resources, "uri"),
             templates=_usable(lists.templates, "uriTemplate"),

@@ -126,6 +126,7 @@ class ServerLists(NamedTuple):
     protocol_version: str | None = None
     server_version: str | None = None
     offered_to: str = "{}"  # the capabilities of the client in the session that was asked
+    is_partial: bool = False  # clients with other capabilities may be offered more
     note_kept: Callable[[], None] = lambda: None  # call it once the tools are stored
 
 

@@ -20,12 +20,15 @@ from remit.upstream.messaging.demultiplexer import OnNotification
 from remit.upstream.messaging.forwarding import resubscribe
 from remit.upstream.messaging.handshake import UPSTREAM_ERAS
 from remit.upstream.ownership import Ownership
-from remit.upstream.ports import Health, RequestContext, UpstreamStatus, canonical_capabilities
+from remit.upstream.ports import RELAYED, Health, RequestContext, UpstreamStatus, canonical_capabilities
 from remit.upstream.upstream_model import Failure, Sharing, Upstream
 from remit.upstream.upstream_session import SessionKey, UpstreamSession
 
 MAX_SESSIONS = 32  # per server
 SHARED = SessionKey()
+# Lists are asked for with all that an endpoint relays, so what is known about a server does not depend on who
+# used it last.
+LISTING = SessionKey(capabilities=canonical_capabilities(RELAYED))
 
 
 class Supervisor:
@@ -76,6 +79,11 @@ class Supervisor:
         if session is None and caller is None:
             session = next((each for each in self._sessions.values() if each.is_open), None)
         return session if session is not None and session.is_open else None
+
+    def lists_everything(self, session: UpstreamSession) -> bool:
+        """Return whether a session is offered all that any session of this server is, as far as is known."""
+        is_single = self.upstream.sharing is Sharing.SINGLE
+        return bool(self._is_stateless) or is_single or session.key.capabilities == LISTING.capabilities
 
     def has_own(self, session: str) -> bool:
         """Return whether a caller's session has a session of its own, whose server may remember something."""
@@ -209,28 +217,28 @@ class Supervisor:
 
     def _key(self, caller: RequestContext | None) -> SessionKey:
         sharing = self.upstream.sharing
-        if sharing is Sharing.SINGLE:
+        if sharing is Sharing.SINGLE or (self._is_stateless and sharing is not Sharing.OWN):
             return SHARED
-        if caller is None or (self._is_stateless and sharing is not Sharing.OWN):
-            return SHARED
+        if caller is None:
+            return LISTING
         session = "" if sharing is Sharing.SHARED else caller.session
         is_bound = UPSTREAM_ERAS[self._era or Era.SESSION].binds_capabilities
         return SessionKey(session, canonical_capabilities(caller.capabilities) if is_bound else "{}")
 
     def _adopt(self, caller: RequestContext | None) -> UpstreamSession | None:
         """Reuse the session that has only listed so far, or end it if the caller cannot use it."""
-        shared = self._sessions.get(SHARED)
-        if caller is None or shared is None or not shared.is_open or self._is_stateless:
+        listing = self._sessions.get(LISTING)
+        if caller is None or listing is None or not listing.is_open or self._is_stateless:
             return None
         key = self._key(caller)
-        if key.capabilities != SHARED.capabilities:
-            if shared.is_idle:
-                shared.dismiss()
+        if key.capabilities != LISTING.capabilities:
+            if listing.is_idle:
+                listing.dismiss()
             return None
-        del self._sessions[SHARED]
-        self._sessions[key] = shared
-        shared.key = key
-        return shared
+        del self._sessions[LISTING]
+        self._sessions[key] = listing
+        listing.key = key
+        return listing
 
     async def _start(self, caller: RequestContext | None) -> UpstreamSession:
         wait = self._breaker.wait(monotonic())
@@ -243,7 +251,7 @@ class Supervisor:
             await self._ownership.settle()
         key = self._key(caller)
         is_single = self.upstream.sharing is Sharing.SINGLE
-        capabilities: Params = {} if caller is None or is_single else caller.capabilities
+        capabilities: Params = {} if is_single else RELAYED if caller is None else caller.capabilities
         request = HandshakeRequest(self._resources.client, dict(capabilities), self._era)
         self._restarts += self._was_lost
         self._was_lost = False

@@ -131,3 +131,4 @@ class Offer:
     failure: Failure | None = None
     is_elsewhere: bool = False  # another process runs the server, and knows its tools
     extras: ServerExtras | None = None  # None: only its tools were listed
+    is_partial: bool = False  # other clients may be offered more: what is missing is not gone

@@ -240,7 +240,11 @@ async def _listed(supervisor: Supervisor, session: UpstreamSession, parts: froze
         supervisor.succeeded()
         raise supervisor.error(session.explain(error)) from None
     capabilities = session.key.capabilities
-    return lists._replace(offered_to=capabilities, note_kept=lambda: session.note_kept(announced))
+    return lists._replace(
+        offered_to=capabilities,
+        is_partial=not supervisor.lists_everything(session),
+        note_kept=lambda: session.note_kept(announced),
+    )
 
 
 def _is_current(known: Supervisor, upstream: Upstream, credential: Credential | None) -> bool:
