@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from remit.catalog.contexts import DEFAULT_CLIENT, Contexts, for_agent
-from remit.catalog.explanation import Explanation, explain_name, servers_of
+from remit.catalog.explanation import Explanation, explain_name, explain_skipped, servers_of
 from remit.catalog.listing import Listings
 from remit.decision.client_calls.calling_agents import agent_context
 from remit.scanning.scanner import ClientPresence, Progress, Scanner, ScanResult
@@ -155,13 +155,14 @@ class Registry:
             from remit.doctor.checks.ignored_servers import explain_ignored
 
             readings = [reading for reading, _ in self._scanner.readings(context).values()]
-            explained = explain_ignored(name, readings, context) or explained
-        if explained.tool is None or explained.tool.server is None or not explained.decision.is_available:
-            return explained
-        servers = servers_of(explained.tool, listed)
-        obstacles = self._scanner.obstacles(context, servers)
-        found = (obstacles[key] for key in servers if key in obstacles)
-        return explained._replace(obstacle=next(found, None))
+            skipped = explain_skipped(name, self._scanner.problems(context), context)
+            explained = explain_ignored(name, readings, context) or skipped or explained
+        tool, is_available = explained.tool, explained.decision.is_available
+        servers = servers_of(tool, listed) if tool is not None and tool.server and is_available else []
+        examined = {*servers, *(each.key for each in explained.unasked if each.key is not None)}
+        obstacles = self._scanner.obstacles(context, examined) if examined else {}
+        fixes = self._scanner.start_fixes(context, obstacles) if obstacles else {}
+        return explained.with_obstacles(servers, obstacles, fixes)
 
     def declaration_lines(self, tools: Iterable[Tool], context: Context) -> dict[Key, int]:
         """Find the lines of the files that declare tools; a tool whose file is its declaration has none."""

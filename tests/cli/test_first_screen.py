@@ -97,7 +97,7 @@ def test_unknown_costs_name_the_server_and_the_step_that_helps(sandbox: Sandbox,
     assert "run `remit scan --connect`" not in shown
     sandbox.remit("trust", "gitlab", "--yes", cwd=shop)
     shown = sandbox.remit("scan", "--connect", cwd=shop).stdout
-    assert "cost unknown for `gitlab` (could not be reached): run `remit doctor`\n" in shown
+    assert "cost unknown for `gitlab` (not working): run `remit doctor`\n" in shown
 
 
 def test_a_long_list_of_servers_is_cut() -> None:

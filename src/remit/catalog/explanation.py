@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.decision.context import Context
+from remit.decision.context import Context, shorten
 from remit.decision.danger import Rating, ratings
 from remit.decision.decide import UNKNOWN, Decision, ExplainedGate, ToolDecision, Verdict, decide, explain
 from remit.decision.gate_rules import GateResult
@@ -15,11 +16,12 @@ from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.permissions.client_consents import trust_command
 from remit.decision.permissions.gateway_prompts import permission_step
 from remit.decision.tool_lookup import closest_to_being_visible, find, suggest, with_bare_name
-from remit.decision.tool_names import REMIT, is_covered, spellings
+from remit.decision.tool_names import REMIT, is_covered, server_name, spellings
 from remit.decision.tools import BUILTINS, Tool, builtin_tool
 
 if TYPE_CHECKING:
     from remit.decision.declarations import Declaration, Key
+    from remit.decision.problems import Problem
 
 
 class UnaskedServer(NamedTuple):
@@ -28,6 +30,7 @@ class UnaskedServer(NamedTuple):
     label: str
     reason: str
     step: str | None
+    key: Key | None = None  # of its row
 
     @property
     def can_be_asked(self) -> bool:
@@ -53,12 +56,28 @@ class Explanation(NamedTuple):
     is_assumed: bool = False  # its server is known, but not yet whether it has such a tool
     ratings: Sequence[Rating] = ()  # of a server's tool: what its name, words, annotations and history say
     permission_step: str | None = None  # if the client asks before each call: how to allow it
-    obstacle: str | None = None  # if visible: why its server cannot be started here
+    obstacle: str | None = None  # if available: why its server cannot be started here
+    obstacle_fix: str | None = None  # what to do about that
 
     @property
     def declared(self) -> Sequence[Tool]:
         """The tool and the others of its name."""
         return [*filter(None, (self.tool,)), *(item.tool for item in self.shadowed)]
+
+    def with_obstacles(
+        self, servers: Sequence[Key], obstacles: Mapping[Key, str], fixes: Mapping[Key, str]
+    ) -> Explanation:
+        """Add why servers cannot start here: the one of this tool, and those that may have it."""
+        own = next((key for key in servers if key in obstacles), None)
+        unasked = [
+            each._replace(reason=f"cannot start: {obstacles[each.key]}", step=fixes.get(each.key))
+            if each.key in obstacles
+            else each
+            for each in self.unasked
+        ]
+        if own is None:
+            return self._replace(unasked=unasked)
+        return self._replace(unasked=unasked, obstacle=obstacles[own], obstacle_fix=fixes.get(own))
 
 
 def explain_name(name: str, listed: Sequence[ToolDecision], context: Context) -> Explanation:
@@ -109,6 +128,21 @@ def explain_unread(declaration: Declaration, context: Context, detail: str, unlo
     ]
     decision = Decision(verdict=Verdict.HIDDEN, gate=Gate.CONFIG, reason=reason, unlock=unlock, detail=detail)
     return Explanation(tool.name, tool, decision, gates)
+
+
+def explain_skipped(name: str, problems: Iterable[Problem], context: Context) -> Explanation | None:
+    """Explain the server of a name whose entry its client ignores, because the entry is invalid."""
+    forms = spellings(name)
+    for problem in problems:
+        keys, _, label = problem.place.rpartition(".")
+        if keys and (name == label or any(is_covered(form, server_name(label)) for form in forms)):
+            reason, _, fix = problem.reason.partition("; ")
+            detail = f"declared in {shorten(problem.source, context)}, but ignored: {reason}"
+            unlock = fix or f"correct `{problem.place}`, or remove it"
+            decision = replace(UNKNOWN, gate=Gate.CONFIG, detail=detail, unlock=unlock)
+            gates = [ExplainedGate(Gate.CONFIG, GateResult(False, UNKNOWN.reason, unlock, detail=detail))]
+            return Explanation(name, None, decision, gates)
+    return None
 
 
 def servers_of(tool: Tool, listed: Sequence[ToolDecision]) -> list[Key]:
@@ -180,8 +214,9 @@ def _why_unasked(item: ToolDecision) -> UnaskedServer:
         return UnaskedServer(label, "not trusted in Remit", f"run `{trust_command(label)}`")
     again = f"run `remit scan --connect {shlex.quote(label)}`"
     if tool.failure is not None:
-        return UnaskedServer(label, f"last connection failed: {tool.failure}", f"fix that, then {again}")
-    return UnaskedServer(label, _NOT_CONNECTED, again)
+        failure = f"last connection failed: {tool.failure}"
+        return UnaskedServer(label, failure, f"fix that, then {again}", tool.key)
+    return UnaskedServer(label, _NOT_CONNECTED, again, tool.key)
 
 
 def _is_tool_of(tool: Tool, server: Tool) -> bool:

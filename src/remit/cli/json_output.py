@@ -87,6 +87,8 @@ def explanation(explained: Explanation, lines: Mapping[Key, int] = NO_LINES) -> 
         "known": explained.tool is not None and not explained.is_assumed,
         "danger_sources": [{"level": each.level.word, "origin": each.origin} for each in explained.ratings],
         "obstacle": explained.obstacle,
+        "obstacle_fix": explained.obstacle_fix,
+        "permission_step": explained.permission_step,
         "shadowed": [{**_listed(item), "line": lines.get(item.tool.key)} for item in explained.shadowed],
         "suggestions": list(explained.suggestions),
         "unasked": [

@@ -152,7 +152,7 @@ def _unknown_costs(servers: Sequence[Tool]) -> Iterator[str]:
         one = f" {shlex.quote(untrusted[0])}" if len(untrusted) == 1 else ""
         yield f"cost unknown for {quoted(untrusted)} (not trusted): run `remit trust{printable(one)}`"
     if failed:
-        yield f"cost unknown for {quoted(failed)} (could not be reached): run `remit doctor`"
+        yield f"cost unknown for {quoted(failed)} (not working): run `remit doctor`"
 
 
 def quoted(servers: Sequence[str]) -> str:

@@ -71,6 +71,7 @@ def tools(
         known = registry.tools(context)
         problems = registry.problems(context)
         is_part = not as_json and registry.sends_a_part(known, context)
+        known = known if as_json else registry.protection.with_obstacles(known, context)
     render.problems(problems, context)
     summary = summarize(known, context)
     if as_json:

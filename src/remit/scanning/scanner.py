@@ -165,6 +165,13 @@ class Scanner:
         chosen = [item for item in declared if servers is None or item.declaration.key in servers]
         return start_obstacles(chosen, self.facts(chosen, context), by_remit=context.starts_servers)
 
+    def start_fixes(self, context: Context, servers: Collection[Key]) -> Mapping[Key, str]:
+        """Say how to remove the obstacles of servers that cannot start here."""
+        from remit.upstream.launch.start_obstacles import start_fixes
+
+        chosen = [item for item in self.last_resolved(context) if item.declaration.key in servers]
+        return start_fixes(chosen, self.facts(chosen, context))
+
     def _views(self, context: Context) -> list[View]:
         return [context.view(client) for client in self.clients(context)]
 

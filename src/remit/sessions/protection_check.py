@@ -1,7 +1,11 @@
 """Checks in each client's files whether an installed Remit still protects a workspace."""
 
+from collections.abc import Sequence
+
 from remit.catalog.listing import Listings
 from remit.decision.context import Context
+from remit.decision.decide import ToolDecision
+from remit.decision.kinds import Kind
 from remit.scanning.scanner import Scanner
 from remit.sessions.install_notices import (
     InstalledClient,
@@ -28,6 +32,17 @@ class ProtectionCheck:
         listed = self._listings.list(context)[1]
         return [*found, *missing_servers(listed, self._scanner.obstacles(context), context)]
 
+    def with_obstacles(self, listed: Sequence[ToolDecision], context: Context) -> Sequence[ToolDecision]:
+        """Note a failure for the available servers that cannot start here, of those never listed."""
+        servers = [item.tool.key for item in listed if _is_unlisted(item)]
+        found = self._scanner.obstacles(context, servers) if servers else {}
+        return [
+            ToolDecision(tool._replace(failure=f"cannot start: {found[tool.key]}"), decision)
+            if tool.key in found
+            else ToolDecision(tool, decision)
+            for tool, decision in listed
+        ]
+
     def weakened(self, context: Context) -> list[InstallNotice]:
         """List what keeps an installed Remit from enforcing decisions."""
         found: list[InstallNotice] = []
@@ -43,3 +58,8 @@ class ProtectionCheck:
             if context.starts_servers:
                 found += lost_protection(client)
         return found
+
+
+def _is_unlisted(item: ToolDecision) -> bool:
+    tool = item.tool
+    return tool.kind is Kind.MCP_SERVER and tool.listed_at is None and item.decision.is_available

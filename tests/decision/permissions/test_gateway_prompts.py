@@ -204,7 +204,8 @@ def test_a_model_reads_why_a_permission_is_missing_and_a_person_which_rule_to_ad
 
 def test_why_names_the_rule_to_add_for_tools_that_remit_serves_without_a_permission() -> None:
     rules = ClientPermissions([PermissionRule(PermissionEffect.ALLOW, "mcp__git", ConfigLocation("/s", "a"))])
-    served = replace(context(), is_installed=True)
+    served = replace(context(), starts_servers=True)
+    assert permission_step(STATUS, replace(context(), is_installed=True)) == permission_step(STATUS, served)
     assert (permission_step(STATUS, served) or "").startswith("add `mcp__git__status` to `permissions.allow`")
     assert permission_step(STATUS, replace(served, permissions={CLIENT: rules})) is None
     assert permission_step(GIT, served) is None

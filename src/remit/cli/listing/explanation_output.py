@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from remit.cli.render import note, out, plural, printable, rounded, table
 from remit.decision.context import Context, shorten
+from remit.decision.decide import Verdict
 from remit.decision.gate_rules import GateResult
 from remit.decision.kinds import Kind
 from remit.decision.permissions.client_consents import client_title
@@ -24,16 +25,16 @@ def show_explanation(explained: Explanation, context: Context, lines: Mapping[Ke
     """Show a decision, every gate, and the other declarations of the name, with their lines."""
     decision = explained.decision
     if explained.tool is None:
-        known = "no server listed here has it" if explained.unasked else "not known here"
-        out(f"{printable(explained.name)}: {known}")
+        out(f"{printable(explained.name)}: {printable(unknown_reason(explained))}")
+        if decision.unlock:
+            out(f"to change it: {printable(decision.unlock)}")
         for line in unasked_lines(explained.unasked):
             out(printable(line))
         if explained.suggestions:
             note(f"hint: did you mean {' or '.join(f'`{it}`' for it in explained.suggestions)}?")
         return
-    out(f"{printable(explained.name)}: {decision.verdict}, {printable(decision.full_reason)}")
-    if decision.unlock:
-        out(f"to change it: {printable(decision.unlock)}")
+    for line in _headline(explained):
+        out(printable(line))
     out()
     gates = [(gate, _answer(result), result.full_reason) for gate, result in explained.gates]
     table("", ("gate", "answer", "reason"), gates)
@@ -45,6 +46,33 @@ def show_explanation(explained: Explanation, context: Context, lines: Mapping[Ke
             (tool.scope, source(tool, context, lines), why.full_reason) for tool, why in explained.shadowed
         ]
         table("other declarations of this name", ("scope", "source", "reason"), others)
+
+
+def unknown_reason(explained: Explanation) -> str:
+    """Say why nothing is known of a name."""
+    if explained.decision.detail:
+        return explained.decision.detail
+    return "no server listed here has it" if explained.unasked else "not known here"
+
+
+def _headline(explained: Explanation) -> Iterator[str]:
+    """Say what an agent gets, and what to do: a visible tool may still not start, or be refused."""
+    decision = explained.decision
+    if explained.obstacle and decision.verdict is Verdict.VISIBLE:
+        yield f"{explained.name}: {decision.full_reason}, but cannot start: {explained.obstacle}"
+    else:
+        yield f"{explained.name}: {decision.verdict}, {decision.full_reason}"
+    if step := explained.obstacle_fix or decision.unlock:
+        yield f"to change it: {step}"
+    yield from permission_lines(explained)
+
+
+def permission_lines(explained: Explanation) -> Iterator[str]:
+    """Say that the client asks before each call of a visible tool, and how to allow it."""
+    if explained.permission_step and explained.tool is not None and not explained.obstacle:
+        title = client_title(explained.tool.client)
+        yield f"{title} asks before each call; `claude -p` cannot ask, so it refuses the call"
+        yield f"to allow it: {explained.permission_step}"
 
 
 def source(tool: Tool, context: Context, lines: Mapping[Key, int]) -> str:
@@ -86,13 +114,11 @@ def facts(explained: Explanation) -> Iterator[str]:
     tool = explained.tool
     if tool is None:
         return
-    if explained.obstacle:
+    if explained.obstacle and explained.decision.verdict is Verdict.ASK:
         subject = "it" if tool.kind is Kind.MCP_SERVER else f"its server `{tool.server}`"
         yield f"{subject} cannot be started here: {explained.obstacle}"
     if explained.is_assumed:
         yield from _assumption(explained, tool.server or tool.name)
-    if explained.permission_step:
-        yield f"{client_title(tool.client)} asks before a call; to allow it, {explained.permission_step}"
     if explained.ratings:
         told = ", ".join(f"`{each.level.word}` ({each.origin})" for each in explained.ratings)
         yield f"danger by source: {told}"
@@ -107,7 +133,8 @@ def facts(explained: Explanation) -> Iterator[str]:
 
 def _assumption(explained: Explanation, server: str) -> Iterator[str]:
     for each in explained.unasked:
-        step = each.step if explained.decision.is_available and each.step else "it was not asked"
+        is_possible = explained.decision.is_available and not explained.obstacle
+        step = each.step if is_possible and each.step else "it was not asked"
         yield f"not known yet whether `{server}` has this tool: {step}"
     if not explained.unasked:
         yield f"`{server}` did not list this tool when it was last asked"

@@ -104,6 +104,8 @@ def _is_kind(group: ListedGroup) -> bool:
 
 
 def _origin(group: ListedGroup, context: Context) -> str:
+    if group.first.failure and not group.is_known:
+        return group.first.failure
     return f"{group.first.scope}, {shorten(group.first.source, context)}"
 
 
@@ -122,8 +124,8 @@ def _sum(groups: Sequence[ListedGroup]) -> str:
 
 def _title(group: ListedGroup, context: Context) -> Iterator[str]:
     parts = [plural(group.visible, "tool") if group.is_known else "tools unknown"]
-    parts += [f"{group.asking:,} need approval"] if group.asking else []
-    parts += [f"{group.hidden:,} hidden"] if group.hidden else []
+    parts += [f"{group.asking:,} {'needs' if group.asking == 1 else 'need'} approval"] if group.asking else []
+    parts += [] if not group.hidden else [f"{group.hidden:,} hidden"] if group.tools else ["hidden"]
     parts += [f"{group.tokens:,} tokens"] if group.tokens else []
     parts += [plural(group.uses, "use")] if group.uses else []
     origin = "" if _is_kind(group) else f" ({printable(_origin(group, context))})"

@@ -81,7 +81,8 @@ def allow_step(name: str) -> str:
 def permission_step(tool: Tool, context: Context) -> str | None:
     """Say how a person allows a tool that Remit serves to Claude Code; None if a rule allows or asks."""
     permissions = context.permissions_of(tool.client) or NO_PERMISSIONS
-    is_served = context.is_installed and tool.client == _ASKS and tool.source != REMIT
+    is_installed = context.starts_servers or context.is_installed
+    is_served = is_installed and tool.client == _ASKS and tool.source != REMIT
     if not is_served or tool.kind is not Kind.MCP_TOOL:
         return None
     return None if permissions.allowing(tool) or permissions.asking(tool) else allow_step(tool.name)

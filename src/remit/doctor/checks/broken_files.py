@@ -26,14 +26,21 @@ _OTHERWISE = "fix it, or remove it"
 def broken_files(setup: ClientSetup) -> Iterator[Finding]:
     """Find unreadable files, and entries that the client skips."""
     for problem in setup.problems:
+        reason, fix = _told(problem)
         yield Finding(
             severity=Severity.ERROR,
             check="file",
             source=problem.source,
             place=problem.place,
-            reason=problem.reason,
-            fix=_fix(problem),
+            reason=reason,
+            fix=fix,
         )
+
+
+def _told(problem: Problem) -> tuple[str, str]:
+    """Return the reason and the fix; a reason that ends with its fix does not repeat it."""
+    fix = _fix(problem)
+    return problem.reason.removesuffix(f"; {fix}"), fix
 
 
 def _fix(problem: Problem) -> str:

@@ -10,7 +10,7 @@ from remit.decision.problems import Severity
 from remit.decision.scopes import Scope
 from remit.doctor.findings import ClientSetup, Finding, finding_about
 from remit.upstream.launch.launch_facts import launch_values
-from remit.upstream.launch.start_obstacles import describe_absence, is_path
+from remit.upstream.launch.start_obstacles import absence_fix, describe_absence
 from remit.upstream.launch.variable_expansion import unset
 
 # Set by Claude Code itself.
@@ -27,9 +27,7 @@ def missing_programs(setup: ClientSetup) -> Iterator[Finding]:
                 "program",
                 place=place,
                 reason=describe_absence(launch, place),
-                fix="correct the path"
-                if is_path(launch, place)
-                else "install it, or write the whole path of the program",
+                fix=absence_fix(launch, place),
             )
 
 

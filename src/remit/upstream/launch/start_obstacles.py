@@ -1,6 +1,6 @@
 """Finds obstacles that keep a server from starting, without starting it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from remit.decision.declarations import Declaration, Key, Resolved
 from remit.decision.kinds import RUNS, Kind
@@ -30,7 +30,7 @@ def start_obstacles(resolved: Iterable[Resolved], facts: LaunchFacts, *, by_remi
         item.key: ", ".join(
             [
                 *(describe_absence(item.launch, place) for place in facts.absent.get(item.key, ())),
-                *(_unset(item.launch, facts) if by_remit else ()),
+                *(f"`{name}` is not set" for name in (_unset(item.launch, facts) if by_remit else ())),
                 *filter(None, (facts.sandbox_obstacles.get(item.key) if by_remit else None,)),
             ]
         )
@@ -38,6 +38,26 @@ def start_obstacles(resolved: Iterable[Resolved], facts: LaunchFacts, *, by_remi
         if item.launch is not None
     }
     return {key: reason for key, reason in found.items() if reason}
+
+
+def start_fixes(resolved: Iterable[Resolved], facts: LaunchFacts) -> dict[Key, str]:
+    """Say how to remove the obstacles of servers, where one step is enough."""
+    found = {
+        item.key: [
+            *(absence_fix(item.launch, place) for place in facts.absent.get(item.key, ())),
+            *(f"set `{name}` before the client is started" for name in _unset(item.launch, facts)),
+        ]
+        for item in started_servers(resolved)
+        if item.launch is not None
+    }
+    return {key: fixes[0] for key, fixes in found.items() if len(fixes) == 1}
+
+
+def absence_fix(launch: Launch, place: str) -> str:
+    """Say what to do about a missing program, or a missing file that it should run."""
+    if is_path(launch, place):
+        return "correct the path"
+    return "install it, or write the whole path of the program"
 
 
 def describe_absence(launch: Launch, place: str) -> str:
@@ -53,7 +73,7 @@ def is_path(launch: Launch, place: str) -> bool:
     return place != "command" or "/" in launch.program or "\\" in launch.program
 
 
-def _unset(launch: Launch, facts: LaunchFacts) -> Iterator[str]:
-    """Describe the missing variables."""
-    names = (name for value in launch_values(launch) for name in unset(value.text, launch, facts.variables))
-    return (f"`{name}` is not set" for name in dict.fromkeys(names))
+def _unset(launch: Launch, facts: LaunchFacts) -> dict[str, None]:
+    """Return the missing variables, in order."""
+    values = launch_values(launch)
+    return dict.fromkeys(name for value in values for name in unset(value.text, launch, facts.variables))

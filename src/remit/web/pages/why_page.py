@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from remit.catalog.explanation import Explanation
 from remit.cli import json_output
-from remit.cli.listing.explanation_output import facts, source
+from remit.cli.listing.explanation_output import facts, permission_lines, source, unknown_reason
 from remit.cli.options import explained_name
 from remit.cli.render import WORDS
 from remit.decision.decide import Decision
@@ -61,7 +61,8 @@ def read(sources: PageSources, asked: PageRequest) -> PageAnswer:
             "decision": explained.decision,
             "kind": "" if found is None else WORDS[found.kind],
             "steps": _steps(explained),
-            "facts": list(facts(explained)),
+            "facts": [*permission_lines(explained), *facts(explained)],
+            "unknown": unknown_reason(explained),
             "weaknesses": weaknesses,
             "declarations": [
                 CompetingDeclaration(tool, source(tool, context, lines), decision, tool is found)
