@@ -174,7 +174,8 @@ class Registry:
     def problems(self, context: Context) -> list[Problem]:
         """List the problems in Remit's configuration and in the clients' files."""
         own = (*self.configuration.problems(context.workspace), *self._listings.filter_problems(context))
-        return [*own, *self._scanner.problems(context)]
+        short = self.configuration.short_names(lambda: self._listings.tools(context), context.workspace)
+        return [*own, *short, *self._scanner.problems(context)]
 
     def check_policy(self, context: Context) -> list[ConfigurationFinding]:
         """List every mistake, contradiction and rule without effect in Remit's configuration."""

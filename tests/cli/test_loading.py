@@ -75,10 +75,19 @@ def loaded(sandbox: Sandbox, shop: Path, *words: str) -> list[str]:
 
 
 @pytest.mark.parametrize("words", [["tools"], ["tools", "--json"]])
-def test_to_tell_what_is_in_force_loads_only_what_tells_it(
-    sandbox: Sandbox, shop: Path, words: list[str]
+def test_to_tell_what_is_in_force_loads_only_what_tells_it(sandbox: Sandbox, words: list[str]) -> None:
+    blog = sandbox.project("blog")
+    sandbox.write(blog / ".claude/commands/publish.md", "Publish it.")
+    loaded(sandbox, blog, "scan")
+    assert {*loaded(sandbox, blog, *words)} & {*HEAVY, *UNASKED, *UNREAD} == set()
+
+
+def test_of_a_server_that_never_listed_its_tools_the_entry_is_read_for_people_only(
+    sandbox: Sandbox, shop: Path
 ) -> None:
-    assert {*loaded(sandbox, shop, *words)} & {*HEAVY, *UNASKED, *UNREAD} == set()
+    read = {"remit.clients.parsing.client_reader", "remit.decision.declarations"}
+    assert {*loaded(sandbox, shop, "tools")} & {*HEAVY, *UNASKED, *UNREAD} == read
+    assert {*loaded(sandbox, shop, "tools", "--json")} & {*HEAVY, *UNASKED, *UNREAD} == set()
 
 
 def test_to_explain_a_server_its_entry_is_read_for_what_keeps_it_from_being_started(

@@ -56,6 +56,24 @@ def test_policy_check_names_file_line_and_column_and_fails_on_errors_alone(
     assert (error["source"], error["line"], error["column"]) == (str(shop / "remit.toml"), 2, 1)
 
 
+@pytest.mark.parametrize(
+    ("rule", "place"),
+    [('block = ["push"]\n', "1: block"), ("[tools.push]\napproval = true\n", "2: tools.push")],
+)
+def test_every_command_warns_of_a_rule_that_names_a_tool_without_its_server(
+    sandbox: Sandbox, shop: Path, rule: str, place: str
+) -> None:
+    with sandbox.registry() as registry:
+        registry.usage.report_tool(PUSH, registry.at(str(shop)))
+    sandbox.write(shop / "remit.toml", rule)
+    said = f"{place}: `push` has no effect, because it does not name the tool's server (write `{PUSH}`)"
+    for command in (("tools",), ("why", PUSH), ("context",)):
+        assert f"warning: remit.toml: line 1 column {said}\n" in sandbox.remit(*command, cwd=shop).stderr
+    checked = sandbox.remit("policy", "check", cwd=shop).stdout
+    assert f"warning: line 1 column {said}\n" in checked
+    assert checked.endswith("0 errors, 1 warning, 0 notes\n")
+
+
 def test_tools_and_why_follow_the_mode(sandbox: Sandbox, shop: Path) -> None:
     with sandbox.registry() as registry:
         registry.usage.report_tool("mcp__git__commit", registry.at(str(shop)))

@@ -109,6 +109,12 @@ def group_tools(listed: Iterable[ToolDecision], sort: SortKey = SortKey.TOKENS) 
     return GroupedTools(sorted(servers, key=lambda group: _order(group, sort)), kinds)
 
 
+def is_unlisted(item: ToolDecision) -> bool:
+    """Tell whether an item is an available server that never listed its tools."""
+    tool = item.tool
+    return tool.kind is Kind.MCP_SERVER and tool.listed_at is None and item.decision.is_available
+
+
 def sorted_tools(items: Iterable[ToolDecision], sort: SortKey) -> list[ToolDecision]:
     """Sort tools."""
     return sorted(items, key=lambda item: (-_value(item.tool, sort), item.tool.name))

@@ -10,7 +10,7 @@ import click
 
 from remit.bootstrap import open_registry
 from remit.bootstrap_install import open_installer
-from remit.catalog.listed_groups import SortKey
+from remit.catalog.listed_groups import SortKey, is_unlisted
 from remit.catalog.summary import summarize
 from remit.cli import json_output, render
 from remit.cli.listing.explanation_output import show_explanation
@@ -71,7 +71,8 @@ def tools(
         known = registry.tools(context)
         problems = registry.problems(context)
         is_part = not as_json and registry.sends_a_part(known, context)
-        known = known if as_json else registry.protection.with_obstacles(known, context)
+        if not as_json and any(map(is_unlisted, known)):
+            known = registry.protection.with_obstacles(known, context)
     render.problems(problems, context)
     summary = summarize(known, context)
     if as_json:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -146,6 +146,17 @@ class ConfigurationService:
         files = self._store.files(kept.inputs, workspace)
         own = [row for path in kept.inputs if path in files for row in json.loads(files[path].problems)]
         return [Problem(source=row[0], place=row[1], reason=row[2]) for row in (*own, *kept.problems)]
+
+    def short_names(self, tools: Callable[[], Iterable[Tool]], workspace: Workspace) -> list[Problem]:
+        """List the rules without effect, because they name a known tool without its server."""
+        current = self.current(workspace)
+        if not current.loaded:
+            return []
+        from remit.configuration.lint import short_names  # many users have no files
+
+        places = {each.file.path: each.places for each in current.loaded}
+        found = short_names(current.loaded, tools)
+        return [Problem(*problem_row(file, places.get(file.path, {}), each)) for _, file, each in found]
 
     def check(
         self, tools: Iterable[Tool], memory_tools: Sequence[str], workspace: Workspace

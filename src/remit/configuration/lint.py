@@ -1,6 +1,6 @@
 """Warns about settings that are valid but probably not intended."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from remit.decision.globs import Glob, glob, tool_globs
 from remit.decision.kinds import Kind
 from remit.decision.problems import Severity
 from remit.decision.tool_lookup import near_names
-from remit.decision.tool_names import MEMORY_SERVER, full_label, server_name, tool_name
+from remit.decision.tool_names import MCP, MEMORY_SERVER, full_label, server_name, tool_name
 from remit.decision.tools import BUILTINS, Tool
 from remit.text.spelling import as_question, did_you_mean
 
@@ -70,6 +70,9 @@ def _known(tools: Iterable[Tool], memory_tools: Sequence[str]) -> _Known:
 def _unmatched(loaded: LoadedFile, known: _Known) -> Iterator[Remark]:
     for path, pattern in _patterns(loaded):
         if not _matches(tool_globs(pattern), known.names):
+            if meant := _full_names(pattern, known):
+                yield Severity.WARNING, loaded.file, ConfigurationMistake(path, _without_effect(pattern), meant)
+                continue
             hint = None if "*" in pattern else as_question(near_names(pattern, known.names))
             yield _note(loaded, path, f"`{pattern}` matches no known tool", hint)
     for each in loaded.content.servers:
@@ -83,6 +86,34 @@ def _unmatched(loaded: LoadedFile, known: _Known) -> Iterator[Remark]:
         if not _matches((glob(each.name),), known.agents):
             hint = did_you_mean(each.name, known.agents)
             yield _note(loaded, ("agents", each.name), f"no agent `{each.name}` is known here", hint)
+
+
+def short_names(loaded: Sequence[LoadedFile], tools: Callable[[], Iterable[Tool]]) -> Iterator[Remark]:
+    """List the rules without effect, because they name a known tool without its server."""
+    named = [(each, path, name) for each in loaded for path, name in _patterns(each) if _may_be_short(name)]
+    if not named:
+        return
+    known = _known(tools(), ())
+    for each, path, name in named:
+        if name not in known.names and (meant := _full_names(name, known)):
+            yield Severity.WARNING, each.file, ConfigurationMistake(path, _without_effect(name), meant)
+
+
+def _may_be_short(pattern: str) -> bool:
+    is_bare = "__" not in pattern and "*" not in pattern and not pattern.startswith("/")
+    return is_bare and not any(pattern in names for names in BUILTINS.values())
+
+
+def _full_names(pattern: str, known: _Known) -> str | None:
+    """Name the tools that their servers call by a pattern; None if there are none."""
+    if not any(own == pattern for _, own in known.own_names):
+        return None
+    names = sorted(name for name in known.names if name.startswith(MCP) and name.endswith(f"__{pattern}"))
+    return f"write {' or '.join(f'`{name}`' for name in names)}"
+
+
+def _without_effect(pattern: str) -> str:
+    return f"`{pattern}` has no effect, because it does not name the tool's server"
 
 
 def _unmatched_of_server(loaded: LoadedFile, lists: AccessLists, known: _Known) -> Iterator[Remark]:

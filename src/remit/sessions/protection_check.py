@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from remit.catalog.listed_groups import is_unlisted
 from remit.catalog.listing import Listings
 from remit.decision.context import Context
 from remit.decision.decide import ToolDecision
-from remit.decision.kinds import Kind
 from remit.scanning.scanner import Scanner
 from remit.sessions.install_notices import (
     InstalledClient,
@@ -34,7 +34,7 @@ class ProtectionCheck:
 
     def with_obstacles(self, listed: Sequence[ToolDecision], context: Context) -> Sequence[ToolDecision]:
         """Note a failure for the available servers that cannot start here, of those never listed."""
-        servers = [item.tool.key for item in listed if _is_unlisted(item)]
+        servers = [item.tool.key for item in listed if is_unlisted(item)]
         found = self._scanner.obstacles(context, servers) if servers else {}
         return [
             ToolDecision(tool._replace(failure=f"cannot start: {found[tool.key]}"), decision)
@@ -58,8 +58,3 @@ class ProtectionCheck:
             if context.starts_servers:
                 found += lost_protection(client)
         return found
-
-
-def _is_unlisted(item: ToolDecision) -> bool:
-    tool = item.tool
-    return tool.kind is Kind.MCP_SERVER and tool.listed_at is None and item.decision.is_available
