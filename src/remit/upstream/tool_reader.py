@@ -59,9 +59,16 @@ def is_too_deep(value: object) -> bool:
 
 
 def _inner(value: object) -> Iterator[object]:
-    if isinstance(value, dict | list):
-        held = cast("dict[str, object]", value).values() if isinstance(value, dict) else value
-        yield from (each for each in cast("Iterable[object]", held) if isinstance(each, dict | list))
+    held: Iterable[object] = ()
+    if isinstance(value, dict):
+        held = cast("dict[str, object]", value).values()
+    elif isinstance(value, list):
+        held = cast("list[object]", value)
+    return filter(_is_nested, held)
+
+
+def _is_nested(value: object) -> bool:
+    return isinstance(value, dict | list)
 
 
 def _definition(label: str, fields: dict[str, object], upstream: Upstream) -> Definition:
