@@ -2,12 +2,9 @@
 
 import json
 import os
-import pty
 import stat
-import subprocess
 import sys
 import tomllib
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +17,7 @@ from remit.install.own_command import without_variables
 from remit.upstream.upstream_model import Offer
 from support.builders import servers
 from support.sandbox import Sandbox
-from support.terminal import AS_PERSON
+from support.terminal import on_terminal
 
 TOKEN = "ghp_" + "k3J9x" * 6
 STATE = """{
@@ -449,21 +446,7 @@ def test_declining_to_uninstall_says_that_remit_stays(ada: Ada) -> None:
 
 
 def on_a_terminal(ada: Ada, *words: str, types: str) -> str:
-    ours, theirs = pty.openpty()
-    command = [*AS_PERSON, *words]
-    environment = {**ada.sandbox.environment, "TERM": "dumb"}
-    with subprocess.Popen(
-        command, cwd=ada.shop, env=environment, stdin=theirs, stdout=theirs, stderr=theirs
-    ) as run:
-        os.close(theirs)
-        os.write(ours, types.encode())
-        seen = b""
-        with suppress(OSError):  # the other end is closed
-            while chunk := os.read(ours, 65_536):
-                seen += chunk
-        run.wait(timeout=60)
-    os.close(ours)
-    return seen.decode()
+    return on_terminal(ada.sandbox, words, ada.shop, typed=types, variables={"TERM": "dumb"}).shown
 
 
 def test_servers_that_wait_for_approval_are_not_trusted(ada: Ada) -> None:

@@ -1,13 +1,13 @@
 """`remit login` and `remit logout`, with a real server and what a browser would do."""
 
 import subprocess
-import sys
 import urllib.request
 from collections.abc import Generator
 
 import pytest
 
 from support.builders import servers
+from support.forked_commands import fork_server
 from support.processes import forked_server_command
 from support.sandbox import Sandbox
 
@@ -29,7 +29,7 @@ def test_who_signs_in_through_the_browser_is_signed_in_until_they_sign_out(
 ) -> None:
     sandbox.write(sandbox.home / ".claude.json", servers(tracker={"type": "http", "url": url}))
     sandbox.variables["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
-    command = [sys.executable, "-m", "remit", "login", "tracker", "--no-browser"]
+    command = fork_server().command("remit", "login", "tracker", "--no-browser")
     process = subprocess.Popen(
         command,
         cwd=sandbox.root,

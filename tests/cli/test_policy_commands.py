@@ -1,8 +1,10 @@
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from support.processes import forked_script
 from support.sandbox import Sandbox
 
 PUSH = "mcp__git__push"
@@ -26,7 +28,9 @@ def ask(sandbox: Sandbox, shop: Path) -> str:
         f"    here = registry.at({str(shop)!r})\n"
         f"    print(registry.approvals.request({PUSH!r}, {{'remote': 'origin\\x1b[31m'}}, here).id)\n"
     )
-    return sandbox.python(script).strip()
+    command = forked_script(sandbox.root, script)
+    done = subprocess.run(command, env=sandbox.environment, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
 
 
 def test_policy_check_is_silent_where_nothing_is_wrong(sandbox: Sandbox, shop: Path) -> None:

@@ -23,8 +23,6 @@ from support.processes import SERVERS
 from support.sandbox import Sandbox
 from support.served_gateway import serving
 
-REMIT = [sys.executable, "-m", "remit"]
-
 
 def shop(sandbox: Sandbox) -> Path:
     """A project, and a server of the user's own that is there everywhere."""
@@ -259,8 +257,9 @@ def test_what_does_not_exist_cannot_be_served(
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, None])
 def test_however_it_ends_no_server_is_left_behind(end: signal.Signals | None, sandbox: Sandbox) -> None:
     project = shop(sandbox)
+    command = fork_server().command("remit", "serve")
     with subprocess.Popen(
-        [*REMIT, "serve"], cwd=project, env=sandbox.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        command, cwd=project, env=sandbox.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -274,7 +273,8 @@ def test_however_it_ends_no_server_is_left_behind(end: signal.Signals | None, sa
         process.stdin.flush()
         while b'"id":2' not in process.stdout.readline():
             pass
-        children = children_of(process.pid)
+        (status,) = (sandbox.root / "data/gateways").glob("*.json")
+        children = children_of(int(status.stem))
         assert children
         if end is None:
             process.stdin.close()

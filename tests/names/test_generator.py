@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
@@ -255,7 +254,7 @@ def test_a_function_that_is_a_tool_is_served_on_its_pages(sandbox: Sandbox, supe
         is_error, text = await said(client, "publishPost", title="x", copies="2")
         assert (is_error, text) == (True, "`copies` must be a whole number")
 
-    with_client(sandbox, [sys.executable, str(server)], supernal, use)
+    with_client(sandbox, fork_server().command(str(server)), supernal, use)
 
 
 def test_a_command_that_does_not_end_is_ended(sandbox: Sandbox, supernal: Path) -> None:

@@ -3,7 +3,6 @@
 import os
 import random
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -70,7 +69,7 @@ def test_every_acknowledged_write_survives_a_kill_at_any_moment(sandbox: Sandbox
     chance = random.Random(7)  # noqa: S311 - chooses moments, not secrets
     acknowledged: list[str] = []
     for attempt in range(KILLS):
-        command = [sys.executable, "-c", WRITE_UNTIL_KILLED, str(shop), str(attempt)]
+        command = forked_script(sandbox.root, WRITE_UNTIL_KILLED, str(shop), str(attempt))
         with start(sandbox, command, stdout=subprocess.PIPE) as process:
             assert process.stdout is not None
             wanted = chance.randrange(1, 40)

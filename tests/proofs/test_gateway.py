@@ -23,8 +23,8 @@ from support.processes import Listener, Reached, ServedProject, server_command
 
 CLIENTS = int(os.environ.get("REMIT_PROOF_CLIENTS", "6"))
 SECONDS = float(os.environ.get("REMIT_PROOF_SECONDS", "0"))  # 0: a few rounds
-CALLS = int(os.environ.get("REMIT_PROOF_CALLS", "30"))  # of healthy upstreams, to be timed
-ROUNDS = 5
+CALLS = int(os.environ.get("REMIT_PROOF_CALLS", "12"))  # of healthy upstreams, to be timed
+ROUNDS = 2
 HEALTHY = 15 if SECONDS else 4
 FAULTS = ("hang", "crash", "garbage", "long-line", "drip")
 GROSS = 10  # times the baseline: the aim is 2, but a slow day is no fault of ours
@@ -46,7 +46,7 @@ pytestmark = [
 
 @pytest.fixture
 def place(tmp_path: Path) -> ServedProject:
-    return ServedProject(tmp_path.resolve())
+    return ServedProject(tmp_path.resolve(), is_forked=not SECONDS)
 
 
 def test_faulty_upstreams_cost_the_healthy_nothing(place: ServedProject, capsys: Any) -> None:
@@ -114,7 +114,6 @@ def test_a_faulty_upstream_is_named_in_the_error_and_the_next_call_of_another_wo
         f"faulty{number}": server_command("by_hand.py", "--fault", fault)
         for number, fault in enumerate(ALL_FAULTS)
     }
-    place.is_forked = True
     place.declare({"good": server_command("by_hand.py"), **faulty}, f'strategy = "state"\n{DEADLINES}')
 
     async def asked(gateway: Listener) -> dict[str, tuple[dict[str, Any], str]]:
@@ -140,6 +139,7 @@ def test_a_faulty_upstream_is_named_in_the_error_and_the_next_call_of_another_wo
 def test_many_clients_at_once_get_every_answer_and_leave_nothing_behind(
     place: ServedProject, capsys: Any
 ) -> None:
+    place.is_forked = False  # its processes and descriptors are counted
     place.declare(
         {f"server{number}": server_command("by_hand.py", "--tools", "50") for number in range(3)},
         'strategy = "state"\n',

@@ -4,7 +4,6 @@ import json
 import os
 import random
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any, cast
@@ -20,6 +19,7 @@ from remit.gateway.memory_tools import MemoryTools
 from remit.memory.results import BatchSaveResult
 from support.databases import damage, run_sql, store_variables, unindexed_memory
 from support.memory_calls import context, decision, entity, note, one, pattern, session, start
+from support.processes import forked_script
 from support.sandbox import Sandbox
 
 KILLS = min(200, int(os.environ.get("REMIT_PROOF_KILLS", "5")))
@@ -230,7 +230,7 @@ def test_every_acknowledged_write_survives_a_kill_at_any_moment(sandbox: Sandbox
     variables = store_variables(sandbox.database)
     environment = sandbox.environment | variables
     for attempt in range(KILLS):
-        command = [sys.executable, "-c", WRITE_UNTIL_KILLED, f"turn{attempt}"]
+        command = forked_script(sandbox.root, WRITE_UNTIL_KILLED, f"turn{attempt}")
         with subprocess.Popen(command, env=environment, cwd=shop, stdout=subprocess.PIPE) as process:
             assert process.stdout is not None
             wanted = chance.randrange(1, 30)

@@ -33,7 +33,7 @@ from remit.store.open_store import open_store
 from support.builders import CLIENT
 from support.databases import run_sql
 
-CASES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "600")) // 10
+CASES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "300")) // 10
 SEED = os.environ.get("REMIT_PROOF_SEED", "7")
 PARTS = 2  # run side by side, each with damage of its own
 PATIENCE = 1.0  # seconds of this process's own time; what hangs takes far longer, also on a slow day

@@ -326,6 +326,7 @@ def _become(asked: Mapping[str, Any], streams: Sequence[int], acts: int | None =
         _close(streams)
         os.environ.clear()
         os.environ.update(asked["environment"])
+        tempfile.tempdir = None  # found again, by its own variables
         os.chdir(asked["cwd"])
         sys.argv = [*asked["words"]]
         sys.stdin = TextIOWrapper(os.fdopen(0, "rb"), encoding="utf-8")

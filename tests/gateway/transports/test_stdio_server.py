@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,8 @@ from mcp import Client, StdioServerParameters
 
 from remit.gateway.transports.list_encoding import encode_json
 from support import stub_endpoint
+from support.forked_commands import fork_server
+from support.processes import forked_script
 
 HELLO = {
     "protocolVersion": "2025-11-25",
@@ -62,7 +63,7 @@ class Spoken:
 
 @contextmanager
 def spoken(tmp_path: Path, tools: int = 0) -> Generator[Spoken]:
-    command = [sys.executable, stub_endpoint.__file__, str(tmp_path / "notes"), str(tools)]
+    command = fork_server().command(stub_endpoint.__file__, str(tmp_path / "notes"), str(tools))
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         try:
             yield Spoken(process)
@@ -136,7 +137,7 @@ def test_a_client_that_reads_nothing_is_not_heard_for_ever(tmp_path: Path) -> No
         assert server.process.wait(timeout=60) != 0
 
 
-def test_what_is_printed_by_mistake_does_not_get_between_messages() -> None:
+def test_what_is_printed_by_mistake_does_not_get_between_messages(tmp_path: Path) -> None:
     script = f"""
 import os, sys, runpy
 sys.argv = [{stub_endpoint.__file__!r}]
@@ -157,9 +158,8 @@ anyio.run(serve_stdio, opened, stub_endpoint.EndpointSpec("/code"))
         echo(2),
     ]
     sent = "".join(f"{json.dumps(line)}\n" for line in lines)
-    done = subprocess.run(
-        [sys.executable, "-c", script], input=sent, capture_output=True, text=True, check=True, timeout=60
-    )
+    command = forked_script(tmp_path, script)
+    done = subprocess.run(command, input=sent, capture_output=True, text=True, check=True, timeout=60)
     assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == [1, 2]
     assert "printed" in done.stderr
     assert "written" in done.stderr
@@ -230,9 +230,8 @@ def test_what_comes_from_a_file_is_answered_into_a_file(tmp_path: Path) -> None:
     ]
     asked.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
     with asked.open("rb") as source, said.open("wb") as target:
-        subprocess.run(
-            [sys.executable, stub_endpoint.__file__], stdin=source, stdout=target, check=True, timeout=60
-        )
+        command = fork_server().command(stub_endpoint.__file__)
+        subprocess.run(command, stdin=source, stdout=target, check=True, timeout=60)
     answers = [json.loads(line) for line in said.read_text("utf-8").splitlines()]
     assert sorted(answer["id"] for answer in answers) == list(range(1, 30))
     assert all("result" in answer for answer in answers)
@@ -278,9 +277,8 @@ def test_a_list_of_a_scope_that_does_not_exist_is_an_error(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
 def test_the_sdks_client_is_served_by_a_process(mode: Any, tmp_path: Path) -> None:
-    command = StdioServerParameters(
-        command=sys.executable, args=[stub_endpoint.__file__, str(tmp_path / "notes")]
-    )
+    program, *words = fork_server().command(stub_endpoint.__file__, str(tmp_path / "notes"))
+    command = StdioServerParameters(command=program, args=words)
 
     async def elicit(context: object, params: object) -> types.ElicitResult:  # noqa: ARG001 - the SDK's names
         return types.ElicitResult(action="accept", content={"name": "Ada"})
@@ -307,9 +305,8 @@ endpoint = stub_endpoint.StubEndpoint(pathlib.Path({str(tmp_path / "notes")!r}))
 opened, opening = stub_endpoint.opened(endpoint), stub_endpoint.EndpointSpec("/code")
 sys.exit(anyio.run(until_signal, lambda: serve_stdio(opened, opening)))
 """
-    with subprocess.Popen(
-        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as process:
+    command = forked_script(tmp_path, script)
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         server = Spoken(process)
         server.start()
         server.write({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "wait"}})
