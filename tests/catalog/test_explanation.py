@@ -64,7 +64,7 @@ def test_a_server_that_was_not_asked_and_cannot_start_says_so_instead_of_advisin
 
 @pytest.mark.parametrize("name", ["sentry", "mcp__sentry__*", "mcp__sentry__find_issues"])
 def test_a_server_whose_entry_is_invalid_is_explained_by_its_mistake_and_the_fix(name: str) -> None:
-    problem = Problem("/home/.claude.json", "mcpServers.sentry", "`url` without `type`; add \"type\"")
+    problem = Problem("/home/.claude.json", "mcpServers.sentry", '`url` without `type`; add "type"')
     found = explain_skipped(name, [problem], context())
     assert found is not None
     assert found.tool is None

@@ -64,7 +64,7 @@ def test_findings_are_grouped_by_file_with_reason_and_fix_and_errors_end_with_1(
         f"{shop} (claude-code)",
         "",
         ".mcp.json",
-        '  error: mcpServers.bad: `url` without a remote `type`',
+        "  error: mcpServers.bad: `url` without a remote `type`",
         '    fix: add "type": "http"',
         "  error: wiki (project): command: `wiki-mcp` is not on PATH",
         "    fix: install it, or write the whole path of the program",

@@ -42,7 +42,7 @@ def test_a_tool_whose_calls_the_client_refuses_names_the_rule_to_add(machine: Sa
     asked(machine, "install", "claude-code", "--yes")
     told = asked(machine, "why", "mcp__light__on")
     assert told[1] == "Claude Code asks before each call; `claude -p` cannot ask, so it refuses the call"
-    assert told[2].startswith("to allow it: add `mcp__light__on` to `permissions.allow` in ~/.claude/settings")
+    assert told[2].startswith("to allow it: add `mcp__light__on` to `permissions.allow` in ~/.claude")
 
 
 def test_an_install_says_first_that_allowed_tools_on_the_command_line_lose_their_effect(

@@ -20,6 +20,7 @@ from remit.decision.projects import TEAM, Project, Workspace, identify, team_wor
 from remit.decision.scopes import Scope
 from remit.memory.scope_gate import memory_id, reachable_memories
 from remit.search.engine import SearchEngine
+from remit.store.named_queries import NamedQueries
 from remit.store.open_store import open_store
 from remit.store.sql_store import SqlStore
 from support.databases import run_sql
@@ -50,7 +51,7 @@ def conditions(*, are_on: bool) -> Generator[None]:
     """Run the queries with or without their conditions on scope and project."""
     from remit.store.postgres import postgres_database  # its driver is not installed everywhere
 
-    kind = postgres_database.NamedQueries if are_on else UnfilteredQueries
+    kind = NamedQueries if are_on else UnfilteredQueries
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             postgres_database, "QUERIES", kind(postgres_database.FOLDERS, postgres_database.translate)

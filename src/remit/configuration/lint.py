@@ -71,7 +71,8 @@ def _unmatched(loaded: LoadedFile, known: _Known) -> Iterator[Remark]:
     for path, pattern in _patterns(loaded):
         if not _matches(tool_globs(pattern), known.names):
             if meant := _full_names(pattern, known):
-                yield Severity.WARNING, loaded.file, ConfigurationMistake(path, _without_effect(pattern), meant)
+                mistake = ConfigurationMistake(path, _without_effect(pattern), meant)
+                yield Severity.WARNING, loaded.file, mistake
                 continue
             hint = None if "*" in pattern else as_question(near_names(pattern, known.names))
             yield _note(loaded, path, f"`{pattern}` matches no known tool", hint)

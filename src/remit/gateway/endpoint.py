@@ -297,7 +297,7 @@ class _TranslatedErrors:
     def __enter__(self) -> None: ...
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if isinstance(error, (StoreUnavailableError, StoreTooNewError)):  # its place and how to repair it are for people
+        if isinstance(error, (StoreUnavailableError, StoreTooNewError)):  # its place is for people
             _log.warning("a request needs the store: %s", error)
             raise JsonRpcError(ErrorCode.INTERNAL_ERROR, STORE_DOWN) from error
         if isinstance(error, RemitError):

@@ -61,8 +61,8 @@ def explain_takeover(installer: Installer, client: str) -> None:
     """Say before anything is written what becomes of the client's own servers."""
     title, switched = installer.title(client), installer.switched(client)
     if client == NARROWED:
-        _say("Scripts with `claude -p --allowedTools mcp__NAME` lose that permission, because Remit makes the")
-        _say("calls. Instead, add `mcp__NAME` to `permissions.allow` in ~/.claude/settings.json.")
+        _say("Scripts with `claude -p --allowedTools mcp__NAME` lose that permission, because Remit makes")
+        _say("the calls. Instead, add `mcp__NAME` to `permissions.allow` in ~/.claude/settings.json.")
     if switched:
         them = "it" if len(switched) == 1 else "them"
         _say(f"Remit serves {render.quoted(switched)}, so {title} stops loading {them} itself.")
