@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from support.builders import servers
 from support.listed_tools import list_tools, tool
 from support.sandbox import Sandbox
 
@@ -55,3 +56,13 @@ def test_many_notes_are_cut(sandbox: Sandbox, shop: Path) -> None:
     assert "inspection notes: 8 tools\n" in said
     assert "  and 3 more: `remit inspect`\n" in said
     assert "convert_7" not in said
+
+
+@pytest.mark.parametrize("command", [("doctor",), ("trust",), ("inspect",)])
+def test_remits_own_definitions_are_not_inspected(
+    sandbox: Sandbox, shop: Path, command: tuple[str, ...]
+) -> None:
+    sandbox.write(sandbox.home / ".claude.json", servers(remit={"command": "remit", "args": ["serve"]}))
+    with sandbox.registry() as registry:
+        list_tools(registry, shop, ODD, server="remit-memory")
+    assert "remit-memory" not in sandbox.remit(*command, cwd=shop).stdout

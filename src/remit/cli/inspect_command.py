@@ -11,6 +11,7 @@ from remit.cli import render
 from remit.cli.options import WorkspaceOptions, for_a_workspace
 from remit.decision.decide import ToolDecision
 from remit.decision.gates import Gate
+from remit.decision.tool_names import REMIT
 from remit.errors import BadFileError
 from remit.files.bounded_reader import ANYWHERE, FileError, read_text
 from remit.inspection.definition_file import FileDefinition, read_definitions
@@ -71,10 +72,11 @@ def _read(file: str) -> list[FileDefinition]:
 
 
 def _known(options: WorkspaceOptions) -> list[Inspected]:
-    """Find the tools that are available here, or that only their definition hides."""
+    """Find the tools of others that are available here, or that only their definition hides."""
     with open_registry() as registry:
         context = options.context(registry)
-        listed = [item for item in registry.tools(context) if item.decision.is_available or _is_held(item)]
+        others = (item for item in registry.tools(context) if item.tool.source != REMIT)
+        listed = [item for item in others if item.decision.is_available or _is_held(item)]
         found = registry.catalog.definitions([item.tool for item in listed], context)
         problems = registry.problems(context)
     render.problems(problems, context)

@@ -162,7 +162,7 @@ class SaveContext(WriteArguments):
 
 
 class UpsertEntity(WriteArguments):
-    """Keep a fact about something that has a name, in place of the former one, and what it is related to."""
+    """Save a fact about a named thing and what it is related to; it replaces the earlier fact."""
 
     example: ClassVar[Mapping[str, object]] = {"entity": EntityModel.example}
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from remit.cli.render import plural, printable
 from remit.decision.kinds import Kind
+from remit.decision.tool_names import REMIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,7 +33,8 @@ def inspection_notes(
 ) -> list[ToolNote]:
     """Inspect the known tools that are wanted and not held, and return the worst finding about each."""
     tools = [tool for tool in registry.catalog.tools(context) if tool.kind is Kind.MCP_TOOL]
-    wanted = [tool for tool in tools if tool.change is None and not tool.is_unlisted and is_wanted(tool)]
+    others = (tool for tool in tools if tool.source != REMIT)  # Remit's own definitions are reviewed with it
+    wanted = [tool for tool in others if tool.change is None and not tool.is_unlisted and is_wanted(tool)]
     if not wanted:
         return []
     from remit.inspection.inspection_findings import Suspicion  # most commands do not load the inspection
