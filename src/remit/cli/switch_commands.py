@@ -27,6 +27,7 @@ from remit.cli.rules.rule_targets import (
     hint_undo,
     place,
     rules_for,
+    warn_of_missing_install,
     write_rules,
 )
 from remit.cli.scan_commands import refresh_client_rules
@@ -74,6 +75,7 @@ def disable(
     for subject in subjects:
         word = "Already disabled" if subject.pattern in known else "Disabled"
         render.out(f"{word} in {place(file.path, context)}: {subject}")
+    warn_of_missing_install(context, asks=False)
     if is_changed:
         hint_undo(f"remit enable {shlex.join(names)}{FLAGS[layer]}")
 

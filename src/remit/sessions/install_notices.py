@@ -198,14 +198,20 @@ _OWN_GATES = (Gate.POLICY, Gate.DEFINITION, Gate.STATE, Gate.DANGER)  # the clie
 
 
 def missing_install(explained: "Explanation", title: str) -> Iterator[InstallNotice]:
-    """Say that a client without Remit still offers a tool that Remit's own rules hide."""
+    """Say that a client without Remit does not follow Remit's own rules about a tool."""
     tool, gate = explained.tool, explained.decision.gate
-    if tool is None or tool.source == REMIT or explained.decision.is_available or gate not in _OWN_GATES:
+    if tool is None or tool.source == REMIT or gate not in _OWN_GATES:
         return
     if not any(result.by_client for each, result in explained.gates if each is gate):
-        reason = f"Remit is not installed in {title}, which still offers it"
-        fix = f"run `remit install {tool.client}`"
-        yield InstallNotice(NoticeKind.GATEWAY, tool.source, SERVER, reason, fix, tool.scope)
+        asks = explained.decision.is_available
+        yield not_installed(tool.client, title, asks=asks)._replace(source=tool.source, scope=tool.scope)
+
+
+def not_installed(client: str, title: str, *, asks: bool) -> InstallNotice:
+    """Say that a client without Remit still offers what a rule hides, or calls it without asking."""
+    effect = "which does not ask" if asks else "which still offers it"
+    reason, fix = f"Remit is not installed in {title}, {effect}", f"run `remit install {client}`"
+    return InstallNotice(NoticeKind.GATEWAY, "", SERVER, reason, fix)
 
 
 _BLOCKED = {"claude-code": ", and its hooks block every call"}

@@ -19,6 +19,7 @@ from remit.cli.rules.rule_targets import (
     hint_undo,
     place,
     rules_for,
+    warn_of_missing_install,
     write_rules,
 )
 from remit.configuration.rule_edits import ASKED, remove, write
@@ -61,6 +62,8 @@ def ask(
             decision = registry.explain(subject.pattern, context).decision
             if off and decision.verdict is Verdict.ASK:
                 render.note(f"still asks: {decision.full_reason}")
+    if not off:
+        warn_of_missing_install(context, asks=True)
     if is_changed:
         hint_undo(f"remit ask {'' if off else '--off '}{shlex.join(names)}{FLAGS[layer]}")
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from remit.bootstrap_install import open_installer
 from remit.cli import render
 from remit.cli.listing.explanation_output import unasked_hint
 from remit.cli.options import explained_name, known_names, name_change
@@ -17,6 +18,7 @@ from remit.decision.context import Context, shorten
 from remit.decision.globs import tool_globs
 from remit.decision.kinds import Kind
 from remit.errors import PolicyError
+from remit.sessions.install_notices import not_installed
 
 if TYPE_CHECKING:
     from remit.configuration.editable_file import EditableFile
@@ -107,6 +109,13 @@ def rules_for(subject: RuleSubject, text: str, setting: RuleSetting) -> tuple[st
 def place(path: str, context: Context) -> str:
     """Write the path of a file for people."""
     return render.printable(shorten(path, context))
+
+
+def warn_of_missing_install(context: Context, *, asks: bool) -> None:
+    """Warn that a rule has no effect on the client yet, because Remit is not installed in it."""
+    installer, client = open_installer(), context.client
+    if client in installer.clients and not installer.is_installed(client) and not context.starts_servers:
+        render.notices([not_installed(client, installer.title(client), asks=asks)])
 
 
 def hint_undo(opposite: str) -> None:
