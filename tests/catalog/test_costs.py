@@ -26,6 +26,12 @@ def test_a_server_costs_what_its_known_tools_cost_together() -> None:
     assert costs(git, wiki, *known) == {("mcp__git__*", "global"): 42, ("mcp__wiki__*", "global"): None}
 
 
+def test_a_tool_that_its_server_no_longer_lists_is_not_part_of_its_cost() -> None:
+    git = server("git")
+    gone = tool(git, "blame", 100)._replace(status=ToolStatus.STALE)
+    assert costs(git, tool(git, "commit", 40), gone) == {("mcp__git__*", "global"): 40}
+
+
 def test_of_two_servers_of_one_name_each_has_its_own_tools() -> None:
     mine, ours = (
         server("git", scope=Scope.LOCAL),

@@ -31,12 +31,13 @@ class Costs(NamedTuple):
 
 
 def charge(tools: Sequence[Tool]) -> list[Tool]:
-    """Set the cost of each server to that of its known tools."""
+    """Set the cost of each server to that of its known tools, except those that it no longer lists."""
     sums: dict[int, int] = {}
     owner = owners(tools)
     for tool in tools:
         if tool.kind is Kind.MCP_TOOL and tool.tokens is not None and (server := owner(tool)) is not None:
-            sums[id(server)] = sums.get(id(server), 0) + (tool.tokens if is_sent(tool) else 0)
+            is_charged = tool.status is not ToolStatus.STALE and is_sent(tool)
+            sums[id(server)] = sums.get(id(server), 0) + (tool.tokens if is_charged else 0)
     return [
         tool._replace(tokens=sums.get(id(tool), None if tool.listed_at is None else 0))
         if _is_server(tool)
