@@ -35,7 +35,7 @@ class ProtectionCheck:
     def with_obstacles(self, listed: Sequence[ToolDecision], context: Context) -> Sequence[ToolDecision]:
         """Note a failure for the available servers that cannot start here, of those never listed."""
         servers = [item.tool.key for item in listed if is_unlisted(item)]
-        found = self._scanner.obstacles(context, servers) if servers else {}
+        found = self._scanner.obstacles(context, servers)
         return [
             ToolDecision(tool._replace(failure=f"cannot start: {found[tool.key]}"), decision)
             if tool.key in found

@@ -7,7 +7,6 @@ import pytest
 
 from support.sandbox import Sandbox
 
-
 INACTIVE = (
     "warning: Remit is not installed in Claude Code, which does not ask\n"
     "hint: run `remit install claude-code`\n"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from remit.bootstrap_install import open_installer
+from remit.catalog.contexts import ALL_CLIENTS
 from remit.cli import render
 from remit.cli.listing.explanation_output import unasked_hint
 from remit.cli.options import explained_name, known_names, name_change
@@ -113,7 +114,7 @@ def place(path: str, context: Context) -> str:
 
 def warn_of_missing_install(context: Context, *, asks: bool) -> None:
     """Warn that a rule has no effect on the client yet, because Remit is not installed in it."""
-    installer, client = open_installer(), context.client
+    installer, client = open_installer(), context.client or ALL_CLIENTS
     if client in installer.clients and not installer.is_installed(client) and not context.starts_servers:
         render.notices([not_installed(client, installer.title(client), asks=asks)])
 
