@@ -71,7 +71,7 @@ class Explanation(NamedTuple):
         own = next((key for key in servers if key in obstacles), None)
         unasked = [
             each._replace(reason=f"cannot start: {obstacles[each.key]}", step=fixes.get(each.key))
-            if each.key in obstacles
+            if each.key is not None and each.key in obstacles
             else each
             for each in self.unasked
         ]
