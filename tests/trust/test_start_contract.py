@@ -10,7 +10,7 @@ STEPS = {
     "make_ready": {"upstream/launch/launch_resources.py", "upstream/oauth/sign_in.py"},
     "start_process": {"upstream/connect.py", "upstream/transports/header_command.py"},
     "open_http_client": {
-        "gateway/access/issuer_keys.py",  # fetches the keys of the issuer that the machine's file names
+        "gateway/access/issuer_documents.py",  # fetches the keys of the issuer that the machine's file names
         "upstream/oauth/sign_in.py",
         "upstream/transports/remote.py",
     },

@@ -150,14 +150,14 @@ def test_a_migration_names_the_schema_that_older_gateways_must_know(
 
     address, known = databases.create(), postgres_schema.migrations()
     added = tmp_path / "0099_later.sql"
-    added.write_text("-- Gateways that know schema 11 can go on.\nalter table tools add x text;\n", "utf-8")
+    added.write_text("-- Gateways that know schema 12 can go on.\nalter table tools add x text;\n", "utf-8")
     monkeypatch.setattr(postgres_schema, "migrations", lambda: {**known, 99: str(added)})
     assert set_up(address).schema == 99
     with psycopg.connect(address) as connection:
         found = connection.execute(
             "select number, oldest from remit.schema_version order by 1 desc"
         ).fetchall()
-    assert found[:2] == [(99, 11), (max(known), None)]
+    assert found[:2] == [(99, 12), (max(known), None)]
     monkeypatch.undo()
     open_store(address).close()
 
