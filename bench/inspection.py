@@ -1,8 +1,10 @@
 """Measures an inspection on this machine: its time for each tool, and what it finds.
 
 `inspection.py [DATA]`: a folder with `tool-attacks`, `real-mcp-tools` and `tool-retrieval`; without it, only
-our own sets are measured. Where `make fit-inspection` has fitted the sentence model without a set and without
-a third of the real servers, each set and each third is also measured with the model that has not seen it.
+our own sets are measured. `make fit-inspection` also fits the linear model without each set and without each
+third of the real servers, `make fit-inspection-network` the network without each third of the sets; it has
+seen none of the real servers. Where these fits exist, sets and servers are measured with models that have not
+seen them.
 Times are CPU times, as other work on the machine would distort the rest.
 """
 
@@ -19,8 +21,9 @@ from pathlib import Path
 from remit import __version__
 from remit.inspection.definition_file import FileDefinition, read_definitions
 from remit.inspection.inspection_findings import Suspicion, worst
-from remit.inspection.inspector import inspect
-from remit.inspection.sentence_model import SentenceModel, parse_weights
+from remit.inspection.inspector import Models, bundled_models, inspect
+from remit.inspection.sentence_model import parse_weights
+from remit.inspection.sentence_network import parse_network
 from remit.inspection.surroundings import Surroundings
 from run import figure
 
@@ -40,6 +43,10 @@ FOLDS = {
     "fourth_definitions": 1,
     **dict.fromkeys(AUTHORS, 0),
 }  # left out with a set
+THIRDS = {
+    name: at % 3
+    for at, name in enumerate(("definitions", "late_definitions", "mcpproxy", *OWN[2:4], *AUTHORS))
+}
 POOLS = ("toucan-smithery-tools", "docker-mcp-registry-tools", "composio-mock-tools")
 
 
@@ -85,28 +92,34 @@ def left_out(sets: dict[str, Path], data: Path | None) -> dict[str, object]:
     for name, fold in FOLDS.items():
         fitted = FITTED / f"{name}.txt"
         if fitted.exists() and name in sets:
-            model = parse_weights(fitted.read_text(encoding="utf-8"))
-            found[f"{name}, left out"] = by_kind(sets[name], model)
+            linear = parse_weights(fitted.read_text(encoding="utf-8"))
+            network = FITTED / f"network_{THIRDS[name]}.npz"
+            if network.exists():
+                both = Models(linear, parse_network(network.read_bytes()).score)
+                found[f"{name}, left out"] = by_kind(sets[name], both)
             if data is not None and name not in (*OWN[2:], *AUTHORS):  # each third of the servers once
-                real += unseen(data / "real-mcp-tools", fold, model)
+                models = bundled_models()._replace(linear=linear)
+                real += unseen(data / "real-mcp-tools", fold, models)
     return found | ({"real-mcp-tools, left out": rates(real)} if real else {})
 
 
-def unseen(folder: Path, fold: int, model: SentenceModel) -> list[Suspicion | None]:
+def unseen(folder: Path, fold: int, models: Models) -> list[Suspicion | None]:
     paths = sorted(folder.glob("*.json"))
     names = sorted(path.stem for path in paths)
     random.Random(1).shuffle(names)  # noqa: S311 - the folds of `training/inspection_model.py`
     tools = {path.stem: read(path) for path in paths}
     others = Surroundings.of(each.definition for listed in tools.values() for each in listed)
-    return [worst(inspect(each.definition, others, model)) for name in names[fold::3] for each in tools[name]]
+    return [
+        worst(inspect(each.definition, others, models)) for name in names[fold::3] for each in tools[name]
+    ]
 
 
-def by_kind(path: Path, model: SentenceModel | None = None) -> dict[str, dict[str, float]]:
+def by_kind(path: Path, models: Models | None = None) -> dict[str, dict[str, float]]:
     """The rates of each kind, each definition by itself."""
     found: dict[str, list[Suspicion | None]] = {}
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     for row, each in zip(rows, read(path), strict=True):
-        severity = worst(inspect(each.definition, Surroundings.of([each.definition]), model))
+        severity = worst(inspect(each.definition, Surroundings.of([each.definition]), models))
         kind = row["label"] if "bad" in row else f"{row['label']}: {row['kind']}"
         found.setdefault(kind, []).append(severity)
     return {kind: rates(severities) for kind, severities in found.items()}
@@ -145,6 +158,7 @@ def forget() -> None:
             for each in vars(module).values():
                 if hasattr(each, "cache_clear"):
                     each.cache_clear()
+    bundled_models().network("")  # loads the network, which takes the time of many tools
 
 
 if __name__ == "__main__":

@@ -41,7 +41,6 @@ OWN = {
     "memory/memory_server.py": "ships with Remit",
     "files/write_queue.py": "Remit's data",
     "search/embeddings/weights.py": "ships with Remit",
-    "search/embeddings/wordpiece.py": "ships with Remit",
     "search/evaluation_folder.py": "a folder that a person names",
     "settings.py": "a file that the user's variable names",
     "store/maintenance/sqlite_access.py": "Remit's data",

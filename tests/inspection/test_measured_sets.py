@@ -30,8 +30,8 @@ def flagged(name: str, prefix: str) -> Iterator[bool]:
     [
         ("definitions.jsonl", "a", 0.9),
         ("third_definitions.jsonl", "third-attack", 0.82),
-        ("sixth_definitions.jsonl", "sixth-attack", 0.63),
-        ("seventh_definitions.jsonl", "seventh-attack", 0.78),
+        ("sixth_definitions.jsonl", "sixth-attack", 0.75),
+        ("seventh_definitions.jsonl", "seventh-attack", 0.82),
     ],
 )
 def test_attacks_are_flagged(name: str, prefix: str, least: float) -> None:
@@ -46,7 +46,7 @@ def test_attacks_are_flagged(name: str, prefix: str, least: float) -> None:
         ("definitions.jsonl", "b", 0.03),
         ("third_definitions.jsonl", "third-benign", 0.08),
         ("sixth_definitions.jsonl", "sixth-benign", 0.03),
-        ("seventh_definitions.jsonl", "seventh-benign", 0.05),
+        ("seventh_definitions.jsonl", "seventh-benign", 0.06),
     ],
 )
 def test_hard_negatives_are_not(name: str, prefix: str, most: float) -> None:

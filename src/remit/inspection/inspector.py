@@ -5,7 +5,7 @@
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from remit.inspection.parameter_rules import out_of_scope_parameters
 from remit.inspection.passages import Passage, passages
 from remit.inspection.scorer import Reading, combined
 from remit.inspection.sentence_model import SentenceModel, sentence_model
-from remit.inspection.sentence_words import ToolHome, has_plain_words, home_of, words_of
+from remit.inspection.sentence_words import ToolHome, has_plain_words, home_of, plain_text, words_of
 from remit.inspection.sentences import Sentence, is_in_another_language, parts, sentence
 from remit.inspection.signal import Signal
 from remit.inspection.surroundings import Surroundings
@@ -28,9 +28,13 @@ from remit.text.words import split
 
 SIGNALS: tuple[Signal, ...] = (*MODEL_SIGNALS, *TOOL_SIGNALS)
 OVERSIZED = 40_000  # characters
-LIKELY = 2.75  # score of a sentence that the model takes for an attack
-CERTAIN = 4.0
-PLAUSIBLE = -2.0  # score below which weak signs do not count
+WORTH_READING = -0.5  # linear score of a sentence that the network reads, too
+LINEAR_SHARE = 0.5  # of the linear score, added to the network's
+LIKELY = 1.5  # both together: takes a sentence for an attack
+CERTAIN = 3.0  # high, if a rule agrees
+BEYOND_DOUBT = 5.0  # high, even without a rule
+ENGLISH = 2.75  # linear score of a sentence that counts as English, whatever words are mixed in
+PLAUSIBLE = -2.0  # linear score below which weak signs do not count
 HARMLESS = -5.0  # score below which rules are not even asked, which is much faster
 _FEWEST_SPACES = 2
 _FEWEST_IN_NAME = 3  # spaces in a name that may be a sentence, once it is split
@@ -42,32 +46,40 @@ _NAMES = frozenset(["<name>", "<tool>"])  # that may be another server's tools
 _RANKS = {severity: rank for rank, severity in enumerate(Suspicion)}
 
 
+Network = Callable[[str], float]
+
+
+class Models(NamedTuple):
+    """What judges sentences: a linear model, and a network for those that it finds worth reading."""
+
+    linear: SentenceModel
+    network: Network
+
+
 class Examination(NamedTuple):
     """A definition under inspection."""
 
     subject: InspectedDefinition
     home: ToolHome
-    model: SentenceModel
+    models: Models
 
 
 def inspect(
-    definition: Definition, others: Surroundings, model: SentenceModel | None = None
+    definition: Definition, others: Surroundings, models: Models | None = None
 ) -> list[InspectionFinding]:
     """Return what is suspicious about a definition, worst first; each rule reports once."""
     found: dict[str, InspectionFinding] = {}
-    findings = _findings(definition, others, model or sentence_model())
+    findings = _findings(definition, others, models or bundled_models())
     for each in sorted(findings, key=lambda each: _RANKS[each.severity]):
         found.setdefault(each.rule, each)
     return list(found.values())
 
 
-def _findings(
-    definition: Definition, others: Surroundings, model: SentenceModel
-) -> Iterator[InspectionFinding]:
+def _findings(definition: Definition, others: Surroundings, models: Models) -> Iterator[InspectionFinding]:
     texts = passages(definition)
     values = frozenset(passage.text for passage in texts if not is_prose(passage))
     subject = InspectedDefinition(definition=definition, others=others, values=values)
-    examination = Examination(subject, home_of(subject), model)
+    examination = Examination(subject, home_of(subject), models)
     for passage in texts:
         yield from hidden_text(passage.place, passage.text)
         if (prose := spoken(passage)) is not None and not _is_plain(prose.text):
@@ -79,6 +91,17 @@ def _findings(
     if (size := sum(len(passage.text) for passage in texts)) > OVERSIZED:
         reason = f"its texts have {size:,} characters, enough to bury an instruction"
         yield finding("oversized", Suspicion.LOW, reason, definition.description or "")
+
+
+def bundled_models() -> Models:
+    """Return the models that ship with Remit; the network loads numpy when it reads its first sentence."""
+    return Models(sentence_model(), _bundled_network)
+
+
+def _bundled_network(text: str) -> float:
+    from remit.inspection.sentence_network import sentence_network
+
+    return sentence_network().score(text)
 
 
 def read(passage: Passage, subject: InspectedDefinition) -> list[Reading]:
@@ -122,7 +145,7 @@ def _said(
         for signal in reading.signals:
             if signal.severity is not None:
                 yield finding(signal.name, signal.severity, signal.reason, reading.text)
-        if reading.score >= LIKELY:
+        if reading.certainty >= LIKELY:
             yield _learned(reading, examination)
     if (together := combined(heard, PLAUSIBLE)) is not None:
         yield together
@@ -133,14 +156,18 @@ def _heard(passage: Passage, examination: Examination, harmless: float) -> Itera
     is_description = _is_description(passage)
     for at, part in enumerate(parts(revealed(passage.text))):
         words = words_of(part, examination.home)
-        score = examination.model.score(words, examination.home)
-        if score < LIKELY and is_in_another_language(part):
-            score = 0.0  # the model knows English only
+        score = examination.models.linear.score(words, examination.home)
+        certainty = -math.inf
+        if score < ENGLISH and is_in_another_language(part):
+            score = 0.0  # the models know English only
+        elif score >= WORTH_READING:
+            certainty = examination.models.network(plain_text(part, examination.home)) + LINEAR_SHARE * score
         if score < harmless and not _needs_rules(part, words, examination.subject):
             yield Reading(part, (), score)
         else:
             may_order = at > 0 or not is_description
-            yield _reading(part, examination.subject, may_order=may_order, score=score)
+            reading = _reading(part, examination.subject, may_order=may_order)
+            yield reading._replace(score=score, certainty=certainty)
 
 
 def _needs_rules(text: str, words: list[str], subject: InspectedDefinition) -> bool:
@@ -168,8 +195,9 @@ def _is_command(text: str) -> bool:
 
 def _learned(reading: Reading, examination: Examination) -> InspectionFinding:
     words = words_of(reading.text, examination.home)
-    signs = ", ".join(f"`{each}`" for each in examination.model.strongest(words, examination.home))
-    is_sure = reading.score >= CERTAIN and any(signal.severity for signal in reading.signals)
+    signs = ", ".join(f"`{each}`" for each in examination.models.linear.strongest(words, examination.home))
+    has_rule = any(signal.severity for signal in reading.signals)
+    is_sure = reading.certainty >= (CERTAIN if has_rule else BEYOND_DOUBT)
     return finding(
         "learned-signs",
         Suspicion.HIGH if is_sure else Suspicion.MEDIUM,
@@ -187,11 +215,11 @@ def _may_signal(sentence: Sentence) -> bool:
     return bool(sentence.found or sentence.places) or _SIGNS.search(sentence.text) is not None
 
 
-def _reading(part: str, subject: InspectedDefinition, *, may_order: bool, score: float = 0.0) -> Reading:
+def _reading(part: str, subject: InspectedDefinition, *, may_order: bool) -> Reading:
     said = sentence(part, may_order=may_order)
     if not _may_signal(said):
-        return Reading(said.text, (), score)
-    return Reading(said.text, _signals(part, may_order, mentions(said.text, subject)), score)
+        return Reading(said.text, ())
+    return Reading(said.text, _signals(part, may_order, mentions(said.text, subject)))
 
 
 @lru_cache(maxsize=1 << 12)  # the tools of a server repeat their schemas' texts

@@ -1,5 +1,6 @@
 """Weighs the signals of neighboring sentences together."""
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -16,7 +17,8 @@ class Reading(NamedTuple):
 
     text: str
     signals: tuple[Signal, ...]
-    score: float = 0.0  # of the sentence model
+    score: float = 0.0  # of the linear model
+    certainty: float = -math.inf  # of both models together
 
 
 def combined(readings: Sequence[Reading], plausible: float) -> InspectionFinding | None:

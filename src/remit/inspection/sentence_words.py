@@ -7,6 +7,7 @@ from functools import lru_cache
 from remit.inspection.surroundings import Surroundings, own_name, plain_name
 from remit.inspection.tool_mentions import InspectedDefinition, may_be_tool
 from remit.inspection.word_roles import ACTS, THINGS, is_plain, roles_at
+from remit.text.words import split
 
 MOST_WORDS = 60  # of a sentence
 _TOKEN = re.compile(
@@ -56,6 +57,24 @@ _ORDINARY = frozenset(
     ]
 )
 _FIRST = re.compile(r"[.!?\n]")
+_MOST_OF_NAME, _MOST_OF_TOOL = 4, 5  # words of a name, and of the tool's own
+_KINDS = {
+    "<self>": "myself",
+    "<own>": "sibling",
+    "<tool>": "foreign",
+    "<home>": "ours",
+    "<private>": "confidential",
+    "<variable>": "credentials",
+    "<url>": "website",
+    "<domain>": "domain",
+    "<email>": "email",
+    "<path>": "path",
+    "<number>": "number",
+    "<digits>": "account",
+    "<name>": "name",
+    "<parameter>": "argument",
+    "<quoted>": "quote",
+}  # as words that a network knows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +124,22 @@ def words_of(text: str, home: ToolHome) -> list[str]:
     for at, name in names:
         found[at] = _kind_of_name(name, home)
     return found
+
+
+def plain_text(text: str, home: ToolHome) -> str:
+    """Return a sentence in words that a network knows: the tool's name, then what is said.
+
+    Names, paths and addresses become their kind; the words of another tool's name follow its kind.
+    """
+    names = dict(_split(text)[1])
+    said = [word for word in home.name.split("_") if word][:_MOST_OF_TOOL]
+    said.append(":")
+    for at, word in enumerate(words_of(text, home)):
+        said.append(_KINDS.get(word, word))
+        if at in names and word != "<self>":
+            inside = split(names[at].strip("`").removesuffix("()")).lower().split()
+            said += [each for each in inside if each.isalnum()][:_MOST_OF_NAME]
+    return " ".join(said)
 
 
 def has_plain_words(text: str) -> bool:

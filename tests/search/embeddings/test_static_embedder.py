@@ -13,9 +13,9 @@ from remit.search.documents import Document, build_document
 from remit.search.embeddings.numpy_sums import NumpySums
 from remit.search.embeddings.static_embedder import FIRST_WORD, StaticEmbedder
 from remit.search.embeddings.token_sequences import query_ids, tool_ids
-from remit.search.embeddings.weights import data_file, read_tensors
-from remit.search.embeddings.wordpiece import WordPiece, vocabulary
+from remit.search.embeddings.weights import data_file, read_tensors, vocabulary
 from remit.search.ports import Embedder, Vector
+from remit.text.wordpiece import WordPiece
 
 FILE = build_document("fs_access", "disk", "Read and write files.", ["path"])
 MAIL = build_document("send_mail", "post", "Sends an email to a person.", ["to", "body"])

@@ -18,7 +18,8 @@ from remit.search.embeddings.token_sequences import (
     query_ids,
     tool_ids,
 )
-from remit.search.embeddings.wordpiece import PIECES, WordPiece, vocabulary
+from remit.search.embeddings.weights import vocabulary
+from remit.text.wordpiece import PIECES, WordPiece
 
 ENTRIES = vocabulary()[:PIECES]
 WORDS = WordPiece(ENTRIES)

@@ -11,10 +11,10 @@ from typing import NamedTuple, Protocol
 
 from remit.search.documents import Document
 from remit.search.embeddings.token_sequences import MARK, TokenSequence, query_ids, tool_ids
-from remit.search.embeddings.weights import data_file, read_tensors
-from remit.search.embeddings.wordpiece import WordPiece, vocabulary
+from remit.search.embeddings.weights import data_file, read_tensors, vocabulary
 from remit.search.ports import Vector
 from remit.search.ranking import Fusion
+from remit.text.wordpiece import WordPiece
 
 FIRST_WORD = 999  # lower ids are special or unused and have no row
 

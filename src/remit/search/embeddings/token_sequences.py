@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from remit.search.documents import Document
-from remit.search.embeddings.wordpiece import WordPiece
+from remit.text.wordpiece import WordPiece
 
 START, END = 101, 102
 OPEN, CLOSE, COMMA, COLON, BAR = 1006, 1007, 1010, 1024, 1064

@@ -20,6 +20,12 @@ def data_file(name: str) -> str:
     return os.path.join(_DATA, name)
 
 
+def vocabulary() -> list[str]:
+    """Read the bundled vocabulary: BERT's entries, then the additional entries of the static table."""
+    with open(data_file("vocabulary.txt"), "rb") as file:
+        return file.read().decode().removesuffix("\n").split("\n")
+
+
 def read_tensors(path: str) -> dict[str, Tensor]:
     """Map the arrays of a file by name; the data is loaded on access.
 

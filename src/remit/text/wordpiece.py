@@ -5,8 +5,6 @@ import unicodedata
 from collections.abc import Sequence
 from itertools import pairwise
 
-from remit.search.embeddings.weights import data_file
-
 PIECES = 30522  # size of BERT's vocabulary; our own words and pairs of words follow
 UNKNOWN = 100
 _LONGEST_WORD = 100  # characters; longer words are unknown
@@ -61,12 +59,6 @@ class WordPiece:
 
     def _is_piece(self, text: str) -> bool:
         return self._ids.get(text, PIECES) < PIECES  # our own words are never prefixes
-
-
-def vocabulary() -> list[str]:
-    """Read the bundled vocabulary: BERT's entries, then the additional entries of the static table."""
-    with open(data_file("vocabulary.txt"), "rb") as file:
-        return file.read().decode().removesuffix("\n").split("\n")
 
 
 def words(text: str) -> list[str]:

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remit.search.embeddings.wordpiece import PIECES, WordPiece, vocabulary, words
+from remit.search.embeddings.weights import vocabulary
+from remit.text.wordpiece import PIECES, WordPiece, words
 
 ENTRIES = vocabulary()
 PIECES_OF = WordPiece(ENTRIES[:PIECES])

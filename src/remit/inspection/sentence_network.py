@@ -1,0 +1,107 @@
+"""A small network that reads a whole sentence, with numpy: two layers of MiniLM and a head.
+
+`training/inspection_network.py` fits it. It reads only what the linear model finds worth a second look.
+"""
+
+import io
+import pkgutil
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remit.inspection.blas_threads import one_thread
+from remit.text.wordpiece import WordPiece
+
+START, END = 101, 102  # ids of the marks around a sentence
+MOST_PIECES = 64  # with the marks
+LAYERS, HEADS = 2, 12
+_MOST_SCORES = 1 << 12  # kept: the tools of a server repeat their schemas' texts
+_TINY = np.float32(1e-12)
+
+Floats = NDArray[np.float32]
+
+
+class SentenceNetwork:
+    """The weights of the network, and the scores of the last sentences."""
+
+    def __init__(self, weights: Mapping[str, Floats], entries: Sequence[str]) -> None:
+        self._weights = weights
+        self._pieces = WordPiece(entries)
+        self._scores: dict[str, float] = {}
+
+    def score(self, text: str) -> float:
+        """Return how much a sentence reads like an order to the model: above 0, more like one than not."""
+        if (known := self._scores.get(text)) is not None:
+            return known
+        if len(self._scores) >= _MOST_SCORES:
+            self._scores.clear()
+        ids = [START, *self._pieces(text)[: MOST_PIECES - 2], END]
+        with one_thread():
+            score = self._scores[text] = self._read(np.array(ids, np.intp))
+        return score
+
+    def _read(self, ids: NDArray[np.intp]) -> float:
+        weights = self._weights
+        at = weights["words"][ids] * weights["word_scales"][ids] + weights["positions"][: len(ids)]
+        at = self._normed(at, "norm")
+        for layer in range(LAYERS):
+            at = self._layer(at, f"{layer}.")
+        return self._head(at)
+
+    def _layer(self, at: Floats, name: str) -> Floats:
+        length, width = at.shape
+        shape = (length, 3, HEADS, width // HEADS)
+        query, key, value = self._dense(at, f"{name}attention").reshape(shape).transpose(1, 2, 0, 3)
+        seen = query @ key.transpose(0, 2, 1)  # the fit put the factor for the width into the weights
+        seen = np.exp(seen - seen.max(axis=-1, keepdims=True))
+        mixed = (seen / seen.sum(axis=-1, keepdims=True)) @ value
+        mixed = self._dense(mixed.transpose(1, 0, 2).reshape(length, width), f"{name}mixed")
+        at = self._normed(at + mixed, f"{name}mixed_norm")
+        inner = self._dense(gelu(self._dense(at, f"{name}inner")), f"{name}outer")
+        return self._normed(at + inner, f"{name}outer_norm")
+
+    def _head(self, at: Floats) -> float:
+        """Weigh each word with its neighbors; the most telling one counts, and all of them a little."""
+        said = gelu(self._dense(at, "narrow"))
+        edge = np.zeros((1, said.shape[1]), np.float32)
+        padded = np.concatenate([edge, said, edge])
+        near = np.concatenate([padded[:-2], padded[1:-1], padded[2:]], axis=1)
+        told = gelu(self._dense(near, "near")) + said
+        return float(self._dense(np.concatenate([told.max(axis=0), told.mean(axis=0)]), "told")[0])
+
+    def _dense(self, at: Floats, name: str) -> Floats:
+        return at @ self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"]
+
+    def _normed(self, at: Floats, name: str) -> Floats:
+        at = at - at.mean(axis=-1, keepdims=True)
+        scale = np.sqrt((at * at).mean(axis=-1, keepdims=True) + _TINY)
+        return at / scale * self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"]
+
+
+def gelu(at: Floats) -> Floats:
+    """Return the smooth step that the layers were trained with, by its usual approximation."""
+    return (
+        np.float32(0.5)
+        * at
+        * (1 + np.tanh(np.float32(0.7978845608) * (at + np.float32(0.044715) * at * at * at)))
+    )
+
+
+@lru_cache(maxsize=1)
+def sentence_network() -> SentenceNetwork:
+    """Load the bundled network."""
+    return parse_network(pkgutil.get_data("remit.inspection", "data/sentence_network.npz") or b"")
+
+
+def parse_network(content: bytes) -> SentenceNetwork:
+    """Read weights; those of dense layers are bytes with a scale for each column."""
+    with np.load(io.BytesIO(content)) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    entries = arrays.pop("entries").tobytes().decode().split("\n")
+    scales = {name: arrays.pop(name) for name in list(arrays) if name.endswith(".scale")}
+    weights = {name: each if name == "words" else each.astype(np.float32) for name, each in arrays.items()}
+    for name, scale in scales.items():
+        weights[name.removesuffix(".scale")] *= scale.astype(np.float32)
+    return SentenceNetwork(weights, entries)
