@@ -33,7 +33,11 @@ def score(text: str, at: ToolHome | None = None) -> float:
 def learned(description: str, certainty: float) -> Suspicion | None:
     """Inspect with models that are both together as certain as that."""
     tool = Definition(name="mcp__s__t", server="s", tool="t", description=description)
-    models = Models(parse_weights("\t0\n"), lambda _: certainty)
+
+    def network(_text: str) -> float:
+        return certainty
+
+    models = Models(parse_weights("\t0\n"), network)
     found = {each.rule: each.severity for each in inspect(tool, Surroundings.of([tool]), models)}
     return found.get("learned-signs")
 
