@@ -14,7 +14,7 @@ from anyio import to_thread
 
 from remit.errors import StoreError, StoreTooNewError, StoreUnavailableError
 from remit.gateway.call_spool import CallSpool
-from remit.gateway.endpoint import _translated_errors  # pyright: ignore[reportPrivateUsage]
+from remit.gateway.endpoint import _TRANSLATED  # pyright: ignore[reportPrivateUsage]
 from remit.policy.audit import CallQuery
 from remit.presentation.refusals import STORE_DOWN
 from remit.protocol.json_rpc import JsonRpcError
@@ -227,7 +227,7 @@ async def test_a_node_that_starts_without_its_database_waits_for_it(
 def test_a_model_is_not_told_where_the_store_is(kind: type[StoreError]) -> None:
     with (
         pytest.raises(JsonRpcError) as raised,
-        _translated_errors(),  # what all requests of an endpoint run in
+        _TRANSLATED,  # what all requests of an endpoint run in
     ):
         raise kind("`postgresql://db.internal/remit` cannot be used")
     assert str(raised.value) == STORE_DOWN

@@ -104,8 +104,8 @@ class LiveServers:
 
     def _handshake(self, upstream: Upstream) -> HandshakeRequest:
         """Declare all that a gateway relays: a server may offer more to a client that can answer it."""
-        capabilities = {} if upstream.sharing is Sharing.SINGLE else RELAYED  # as a gateway does
-        return HandshakeRequest(self._resources.client, dict(capabilities))
+        is_single = upstream.sharing is Sharing.SINGLE  # then a gateway declares nothing either
+        return HandshakeRequest(self._resources.client, {} if is_single else dict(RELAYED))
 
 
 async def _offer(connection: Connection, upstream: Upstream, began: float) -> Offer:

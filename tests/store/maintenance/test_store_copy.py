@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from proofs.test_isolation import Machine, Step, lives
+from proofs.test_isolation import DIRECTORIES, Machine, Step, lives
 from remit.errors import StoreCorruptError, StoreError, StoreTooNewError, StoreUnavailableError
 from remit.store.maintenance import table_access
 from remit.store.maintenance.sqlite_access import UNFINISHED, NewSqliteFile, SqliteAccess, read_sqlite
@@ -92,7 +92,7 @@ def test_a_copy_there_and_back_is_the_same_store(life: list[Step], databases: Da
 
 def _live(path: Path, life: Iterable[Step]) -> None:
     store = open_store(str(path))
-    machine = Machine(store)
+    machine = Machine(store, DIRECTORIES)
     for step in life:
         machine.live(step)
     machine.registry.close()
