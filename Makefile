@@ -60,14 +60,14 @@ test: $(VENV)/.test sandbox ## Run all tests, with a bounded slice of each proof
 	$(SCRATCH) $(BIN)/python -m pytest --numprocesses 3 --ignore tests/browser --ignore tests/real_clients --ignore tests/servers --ignore tests/frameworks
 
 PROOFS_ON_BOTH := tests/proofs/test_isolation.py tests/proofs/test_team_isolation.py tests/proofs/test_search_isolation.py tests/proofs/test_concurrency.py tests/proofs/test_memory.py
-ON_BOTH := tests/store tests/memory tests/search tests/catalog tests/scanning tests/trust tests/policy tests/usage tests/sessions tests/states tests/test_registry.py \
+ON_BOTH := tests/store tests/memory tests/search tests/catalog tests/scanning tests/trust tests/approvals tests/audit tests/filters tests/usage tests/sessions tests/states tests/test_registry.py \
 	$(PROOFS_ON_BOTH)
 
 test-postgres: $(VENV)/.test ## Run the tests of store, registry, memory and isolation on a real PostgreSQL, and those of isolation with row-level security alone
 	REMIT_TEST_STORE=postgres $(BIN)/python -m pytest --numprocesses 2 $(ON_BOTH)
 	REMIT_TEST_STORE=postgres-without-filters $(BIN)/python -m pytest --numprocesses 2 tests/store/test_audit.py tests/store/test_usage_store.py tests/test_registry.py tests/proofs/test_isolation.py
 
-RULES := catalog clients conditions configuration decision doctor inspection policy presentation python_tools scanning sessions simulation states text trust usage \
+RULES := approvals audit catalog clients conditions configuration decision doctor filters inspection presentation python_tools scanning sessions simulation states text trust usage \
 	hooks/test_event.py cli/test_usage_commands.py cli/test_switch_commands.py cli/test_takeover.py gateway/test_endpoint.py test_registry.py
 
 cover: $(VENV)/.test ## Run the tests of the rules, which must cover them branch by branch

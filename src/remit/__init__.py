@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from remit.decision.scopes import Scope
     from remit.decision.tools import Tool
     from remit.errors import RemitError
+    from remit.filters.filter_functions import FilterTool as FilterTool
+    from remit.filters.filter_functions import ToolFilterContext as ToolFilterContext
     from remit.hooks.hook_context import record_use
-    from remit.policy.callbacks import FilterTool as FilterTool
-    from remit.policy.callbacks import ToolFilterContext as ToolFilterContext
     from remit.python_tools.decorators import location_scope as location_scope
     from remit.python_tools.decorators import requires as requires
     from remit.python_tools.decorators import tool as tool
@@ -51,9 +51,9 @@ _HOMES = {
     "open_registry": "remit.bootstrap",
     "record_use": "remit.hooks.hook_context",
     # For defining tools and filters in Python; not part of `import *`.
-    "FilterTool": "remit.policy.callbacks",
+    "FilterTool": "remit.filters.filter_functions",
     "ToolFilter": "remit.search.tool_filter",
-    "ToolFilterContext": "remit.policy.callbacks",
+    "ToolFilterContext": "remit.filters.filter_functions",
     "ToolRegistry": "remit.python_tools.tool_registry",
     "location_scope": "remit.python_tools.decorators",
     "requires": "remit.python_tools.decorators",

@@ -121,9 +121,9 @@ def _open_server_locks() -> "ServerLocks":
         from remit.store.postgres.server_locks import PostgresServerLocks
 
         return PostgresServerLocks(place)
-    from remit.upstream.lock_files import LockFiles
+    from remit.upstream.server_lock_files import ServerLockFiles
 
-    return LockFiles(os.path.join(data_directory(machine), "server-locks"))
+    return ServerLockFiles(os.path.join(data_directory(machine), "server-locks"))
 
 
 def open_tokens() -> "Tokens":

@@ -20,6 +20,8 @@ from remit.settings import DEFAULT_LIMIT
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from remit.approvals.approval_service import ApprovalService
+    from remit.audit.audit_log import AuditLog
     from remit.configuration.configuration_service import ConfigurationFinding, ConfigurationService
     from remit.decision.client_reports import ClientCall
     from remit.decision.context import Context
@@ -29,14 +31,12 @@ if TYPE_CHECKING:
     from remit.decision.scopes import Scope
     from remit.decision.tools import Tool
     from remit.doctor.findings import ClientSetup, Finding
-    from remit.policy.approval_service import ApprovalService
-    from remit.policy.audit import AuditLog
-    from remit.policy.callbacks import Filter
+    from remit.filters.filter_functions import Filter
     from remit.scanning.catalog_source import CatalogSource
     from remit.scanning.change_watcher import ChangeWatcher
-    from remit.scanning.live_listing import LiveListing
     from remit.scanning.ports import Notifier, Sources
     from remit.scanning.project_records import ProjectRecords
+    from remit.scanning.server_lists import ServerLister
     from remit.search.cancellation import Cancellation
     from remit.search.ports import Engine
     from remit.search.ranking import SearchResults
@@ -289,14 +289,14 @@ class Registry:
     @cached_property
     def approvals(self) -> ApprovalService:
         """Calls that need approval, and the answers."""
-        from remit.policy.approval_service import ApprovalService
+        from remit.approvals.approval_service import ApprovalService
 
         return ApprovalService(self._store.approvals, self._clock, self._callable, self._listings.definition)
 
     @cached_property
     def audit(self) -> AuditLog:
         """The log of calls."""
-        from remit.policy.audit import AuditLog
+        from remit.audit.audit_log import AuditLog
 
         return AuditLog(self._store.audit, self._clock)
 
@@ -324,11 +324,11 @@ class Registry:
         return ProtectionCheck(self._scanner, self._listings)
 
     @cached_property
-    def servers(self) -> LiveListing:
+    def servers(self) -> ServerLister:
         """The active servers, to connect to them and list their tools."""
-        from remit.scanning.live_listing import LiveListing
+        from remit.scanning.server_lists import ServerLister
 
-        return LiveListing(self._store, self._scanner, self._listings, self._clock)
+        return ServerLister(self._store, self._scanner, self._listings, self._clock)
 
     @cached_property
     def sessions(self) -> SessionService:

@@ -6,9 +6,9 @@ import sys
 import pytest
 
 from attacks.worlds import World
+from remit.approvals.agent_processes import find_agent
 from remit.clients import CLIENTS
 from remit.files.process_tree import Process, ProcessTree
-from remit.policy.agent_processes import find_agent
 
 # What runs the commands of an agent. The others are editors, where people have terminals as well.
 PROGRAMS = {

@@ -9,9 +9,9 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 from playwright.sync_api import Browser, expect
 
+from remit.approvals.approval_service import caller_of
 from remit.bootstrap import open_team_admin
 from remit.decision.projects import TEAM
-from remit.policy.approval_service import caller_of
 from support.listed_tools import list_tools, tool
 from support.local_issuer import AUDIENCE, CLIENT_ID, LocalIssuer, served_issuer
 from support.postgres import Databases, needs_postgres, open_everywhere

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from remit.cli.listing.calls_command import outcome_note, outcome_word
-from remit.policy.audit import AuditEntry
+from remit.audit.audit_log import AuditEntry
+from remit.cli.calls.calls_command import outcome_note, outcome_word
 from support.databases import run_sql
 from support.sandbox import Sandbox
 

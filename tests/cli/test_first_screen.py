@@ -7,7 +7,7 @@ import pytest
 from remit.catalog import summary
 from remit.catalog.summary import summarize
 from remit.cli import render
-from remit.cli.listing import first_screen
+from remit.cli.output import first_screen
 from remit.decision.decide import Decision, ToolDecision, Verdict, decide
 from remit.decision.declarations import Changes
 from remit.decision.gates import Gate

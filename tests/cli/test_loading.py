@@ -29,8 +29,8 @@ HEAVY = (
 UNASKED = (
     "remit.store.memory_store",
     "remit.upstream.connection",
-    "remit.policy.approval_service",
-    "remit.scanning.live_listing",
+    "remit.approvals.approval_service",
+    "remit.scanning.server_lists",
     "remit.memory.artifacts",
     "remit.memory.project_memory",
     "remit.upstream.upstream_model",

@@ -15,8 +15,8 @@ from remit.decision.gates import Gate
 from remit.decision.kinds import Kind
 from remit.decision.problems import Severity
 from remit.decision.tools import Definition, Tool
-from remit.policy.callback_runner import FilterVerdicts
-from remit.policy.callbacks import FilterTool, ServerFilter, ToolFilterContext
+from remit.filters.filter_functions import FilterTool, ServerFilter, ToolFilterContext
+from remit.filters.filter_runner import FilterVerdicts
 from remit.registry import Registry
 from remit.store.open_store import open_store
 from remit.upstream.upstream_model import Offer, Upstream

@@ -72,7 +72,7 @@ ANYWHERE = {
     "hooks/agent_lineage.py": "the client's transcripts",
     "hooks/call_recovery.py": "the client's transcripts",
     "hooks/states_digest.py": "filter files, which the user names",
-    "policy/filter_loader.py": "filter files, which the user names",
+    "filters/filter_loader.py": "filter files, which the user names",
     "states/detectors/glob_count.py": "enters no links",
     "upstream/launch/bubblewrap.py": "packages in the home directory",
     "upstream/launch/installed_packages.py": "caches in the home directory",

@@ -9,11 +9,11 @@ from typing import Any
 import anyio
 import pytest
 
+from remit.audit.audit_log import AuditEntry, CallQuery
 from remit.decision.client_reports import CallOutcome
 from remit.errors import StoreCorruptError, StoreUnavailableError
 from remit.files.checkout import locate
 from remit.gateway.call_spool import CallSpool
-from remit.policy.audit import AuditEntry, CallQuery
 from remit.upstream.ports import ServerLists
 from remit.usage.call_batch import CallBatch
 from support.gateway_fakes import FakeLinks, call, endpoint, names, offered

@@ -7,9 +7,9 @@ from pathlib import Path
 import anyio
 import pytest
 
+from remit.audit.audit_log import CallQuery
 from remit.errors import AgentError, UnknownRoomError, UpstreamError
 from remit.gateway.inventory import Inventory
-from remit.policy.audit import CallQuery
 from remit.presentation.plan import EndpointChoice
 from remit.protocol.json_rpc import Answer, JsonRpcError, Params
 from remit.upstream.ports import ServerLists

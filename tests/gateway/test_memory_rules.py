@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from remit.audit.audit_log import CallQuery
 from remit.bootstrap import open_notifier
 from remit.decision.projects import identify
 from remit.errors import StoreError, StoreTooNewError, StoreUnreachableError
@@ -15,7 +16,6 @@ from remit.gateway.ports import EndpointSpec
 from remit.gateway.requests.call_metrics import CallMetrics
 from remit.memory.project_memory import Memory
 from remit.memory.scope_gate import TOOLS, memory_id
-from remit.policy.audit import CallQuery
 from remit.presentation.refusals import STORE_DOWN
 from remit.protocol.json_rpc import Answer, JsonRpcError
 from remit.upstream.offer_reader import read_offer

@@ -5,8 +5,8 @@ from pathlib import Path
 import anyio
 import pytest
 
+from remit.audit.audit_log import AuditOutcome, CallQuery
 from remit.gateway.endpoint import LiveEndpoint
-from remit.policy.audit import AuditOutcome, CallQuery
 from remit.protocol.json_rpc import ElsewhereError, JsonRpcError
 from remit.upstream.ports import ServerLists
 from support.gateway_fakes import FakeCaller, FakeLinks, call, endpoint, names, offered, told

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from remit import ToolRegistry, tool
+from remit.approvals.approvals import Approval
 from remit.integrations.provider_tools import as_anthropic, as_openai, chat_definitions
-from remit.policy.approvals import Approval
 from support.shop import RAN, count, pay_till
 
 pytestmark = pytest.mark.anyio

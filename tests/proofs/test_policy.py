@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
+from remit.approvals.approvals import Approval, digest_of_arguments
 from remit.catalog.summary import summarize
 from remit.cli.json_output import listing
 from remit.decision.context import Context
 from remit.decision.decide import Verdict
 from remit.decision.policy_rules import Mode
-from remit.policy.approvals import Approval, digest_of_arguments
 from remit.registry import Registry
 from support.databases import run_sql
 from support.sandbox import Sandbox

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from remit import ToolRegistry
+from remit.audit.audit_log import AuditOutcome, CallQuery
 from remit.bootstrap import open_registry
 from remit.decision.decide import Decision, Verdict
-from remit.policy.audit import AuditOutcome, CallQuery
 from remit.python_tools.recorded_call import RecordedCall
 from support.builders import servers
 from support.sandbox import Sandbox

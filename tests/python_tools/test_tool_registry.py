@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from remit import ToolRegistry, location_scope, requires, tool
+from remit.approvals.approvals import Approval
 from remit.bootstrap import open_registry
 from remit.conditions.shorthand import LocationScope
 from remit.decision.decide import Verdict
@@ -20,7 +21,6 @@ from remit.errors import (
     ToolError,
     UnknownStateError,
 )
-from remit.policy.approvals import Approval
 from remit.python_tools.decorators import DefinedTool
 from remit.python_tools.state_registry import DetectedState
 from support.sandbox import Sandbox

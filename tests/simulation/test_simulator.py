@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from remit.audit.audit_log import AuditEntry
 from remit.configuration.config_model import ConfigurationLayer
-from remit.policy.audit import AuditEntry
 from remit.simulation.simulator import Simulation
 from support.builders import servers
 from support.sandbox import Sandbox

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from remit.audit.audit_log import AuditEntry, CallQuery
 from remit.configuration.config_model import StoredConfiguration
 from remit.configuration.retention import Retention
 from remit.decision.client_reports import CallOutcome, ReportedTool
@@ -12,7 +13,6 @@ from remit.decision.declarations import ClientReading, Declaration, Resolved
 from remit.decision.kinds import Authority, ConfigStatus
 from remit.decision.projects import DEFAULT_FLAGS, View
 from remit.decision.tools import Definition
-from remit.policy.audit import AuditEntry, CallQuery
 from remit.store.audit_store import prune_entries
 from remit.store.definition_rows import define
 from remit.store.open_store import open_store

@@ -3,8 +3,8 @@
 import subprocess
 import sys
 
+from remit.approvals.approvals import Approval, Binding
 from remit.decision.projects import Workspace, identify
-from remit.policy.approvals import Approval, Binding
 from remit.store.open_store import open_store
 from support.postgres import Databases, needs_postgres
 
@@ -14,7 +14,7 @@ SHOP = Workspace("/code/shop", "/code/shop", PROJECT)
 SPEND = """
 import sys
 from remit.decision.projects import Workspace, identify
-from remit.policy.approvals import Binding
+from remit.approvals.approvals import Binding
 from remit.store.open_store import open_store
 shop = Workspace("/code/shop", "/code/shop", identify("/code/shop"))
 store = open_store(sys.argv[1])

@@ -1,8 +1,8 @@
 """A shop whose tools an agent of any framework may use as far as its `remit.toml` allows."""
 
 from remit import requires, tool
+from remit.audit.audit_log import CallQuery
 from remit.bootstrap import open_registry
-from remit.policy.audit import CallQuery
 
 RULES = """
 [states.cart]

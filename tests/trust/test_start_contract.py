@@ -5,7 +5,7 @@ from support.source_trees import SourceModule, source_modules
 # Who may make, spend and use each step on the way from an entry to an open server.
 STEPS = {
     "StartPermit": {"trust/start_permit.py"},
-    "permit_start": {"gateway/catalog_builder.py", "scanning/live_listing.py"},
+    "permit_start": {"gateway/catalog_builder.py", "scanning/server_lists.py"},
     "ReadyServer": {"upstream/launch/ready_server.py"},
     "make_ready": {"upstream/launch/launch_resources.py", "upstream/oauth/sign_in.py"},
     "start_process": {"upstream/connect.py", "upstream/transports/header_command.py"},

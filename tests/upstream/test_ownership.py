@@ -12,8 +12,8 @@ import pytest
 from remit.errors import OwnedElsewhereError, StoreUnreachableError
 from remit.upstream import ownership
 from remit.upstream.live_servers import LiveServers
-from remit.upstream.lock_files import LockFiles
 from remit.upstream.ports import Health
+from remit.upstream.server_lock_files import ServerLockFiles
 from remit.upstream.transports.process import ProcessRecord
 from remit.upstream.upstream_model import Sharing, Upstream
 from remit.upstream.upstream_pool import LiveUpstreamPool, open_upstream_pool
@@ -61,7 +61,7 @@ async def count(pool: LiveUpstreamPool, server: Upstream, caller: RecordingCalle
 
 
 async def test_all_callers_share_one_process_whatever_they_can_do(tmp_path: Path) -> None:
-    locks = LockFiles(str(tmp_path))
+    locks = ServerLockFiles(str(tmp_path))
     async with open_upstream_pool(launch_resources({}, locks=locks)) as pool:
         found = [
             await count(pool, single(), RecordingCaller("one")),
@@ -73,7 +73,7 @@ async def test_all_callers_share_one_process_whatever_they_can_do(tmp_path: Path
 
 
 async def test_another_process_answers_with_the_reason_until_the_first_one_ends(tmp_path: Path) -> None:
-    first, second = LockFiles(str(tmp_path)), LockFiles(str(tmp_path))
+    first, second = ServerLockFiles(str(tmp_path)), ServerLockFiles(str(tmp_path))
     async with open_upstream_pool(launch_resources({}, locks=second)) as other:
         async with open_upstream_pool(launch_resources({}, locks=first)) as pool:
             await count(pool, single())
@@ -88,12 +88,12 @@ async def test_another_process_answers_with_the_reason_until_the_first_one_ends(
 
 
 async def test_a_changed_entry_starts_after_the_process_of_the_old_one_has_ended(tmp_path: Path) -> None:
-    locks = LockFiles(str(tmp_path))
+    locks = ServerLockFiles(str(tmp_path))
     async with open_upstream_pool(launch_resources({}, locks=locks)) as pool:
         assert await count(pool, single()) == 1
         assert await count(pool, single(deadline=50.0)) == 1
         await pool.drop(frozenset({single().key}))
-        assert LockFiles(str(tmp_path)).take(single().lock or "", lambda: None)
+        assert ServerLockFiles(str(tmp_path)).take(single().lock or "", lambda: None)
 
 
 async def test_a_process_that_cannot_prove_its_ownership_ends_the_server() -> None:
@@ -113,8 +113,8 @@ async def test_a_process_that_cannot_prove_its_ownership_ends_the_server() -> No
 
 
 async def test_a_server_that_runs_elsewhere_is_not_started_to_list_its_tools(tmp_path: Path) -> None:
-    holder = LockFiles(str(tmp_path))
-    resources = launch_resources({}, locks=LockFiles(str(tmp_path)))
+    holder = ServerLockFiles(str(tmp_path))
+    resources = launch_resources({}, locks=ServerLockFiles(str(tmp_path)))
     scanning = LiveServers(resources)
     assert holder.take(single().lock or "", lambda: None)
     offer = await scanning.ask_one(single(), ProcessRecord())

@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
+from remit.audit.audit_log import AuditEntry, CallQuery
 from remit.decision.client_reports import CallOutcome
 from remit.decision.projects import Workspace, identify, team_workspace
-from remit.policy.audit import AuditEntry, CallQuery
 from remit.usage.call_batch import CallBatch, read_batch
 from support.sandbox import Sandbox
 

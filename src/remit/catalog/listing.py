@@ -20,14 +20,14 @@ from remit.decision.scopes import Scope
 from remit.decision.tool_lookup import closest_to_being_visible, find
 from remit.decision.tool_names import REMIT
 from remit.decision.tools import Definition, Tool, needs_person
-from remit.policy.callbacks import Filter, ServerFilter
+from remit.filters.filter_functions import Filter, ServerFilter
 
 if TYPE_CHECKING:
     from remit.configuration.configuration_service import ConfigurationFinding
     from remit.decision.client_reports import ClientCall
     from remit.decision.declarations import Key
-    from remit.policy.callback_runner import FilterVerdicts
-    from remit.policy.filter_loader import FilterLoader, LoadedFilters
+    from remit.filters.filter_loader import FilterLoader, LoadedFilters
+    from remit.filters.filter_runner import FilterVerdicts
     from remit.states.state_service import StateService
     from remit.states.state_watch import StateWatch
     from remit.store.ports import Clock, Store
@@ -67,7 +67,7 @@ class Listings:
 
     def add_filter(self, filter: Filter, server: str | None) -> None:
         """Add a function that filters all tools, or those of servers that match a pattern."""
-        from remit.policy.filter_lint import remarks_of  # only applications add filters
+        from remit.filters.filter_lint import remarks_of  # only applications add filters
 
         for _, message in remarks_of(filter):
             warnings.warn(message, stacklevel=3)
@@ -168,7 +168,7 @@ class Listings:
     def filter_findings(self, context: Context) -> Iterator[ConfigurationFinding]:
         """List the filter files that cannot be loaded, and warnings about the others."""
         from remit.configuration.configuration_service import ConfigurationFinding
-        from remit.policy.filter_lint import remarks  # only `remit policy check` needs it
+        from remit.filters.filter_lint import remarks  # only `remit policy check` needs it
 
         for file in self.filter_files(self._states.with_rules(context)):
             if file.problem is not None:
@@ -203,8 +203,8 @@ class Listings:
         return replace(context, filters=known.verdicts)
 
     def _verdicts(self, context: Context, timeout: float | None) -> FilterVerdicts:
-        from remit.policy.callback_runner import TIMEOUT, FilterVerdicts  # few have filters
-        from remit.policy.filter_loader import refusal_of
+        from remit.filters.filter_loader import refusal_of
+        from remit.filters.filter_runner import TIMEOUT, FilterVerdicts  # few have filters
 
         files = self.filter_files(context)
         return FilterVerdicts(
@@ -217,7 +217,7 @@ class Listings:
 
     @cached_property
     def _loader(self) -> FilterLoader:
-        from remit.policy.filter_loader import FilterLoader  # few have filter files
+        from remit.filters.filter_loader import FilterLoader  # few have filter files
 
         return FilterLoader()
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from remit.decision.tools import Tool
     from remit.doctor.findings import Finding
     from remit.presentation.discovery_text import DiscoveryText
-    from remit.scanning.live_listing import ServerListing
     from remit.scanning.scanner import ClientPresence, ScanResult
+    from remit.scanning.server_lists import ServerListing
     from remit.search.ranking import RankedTool, SearchResults
     from remit.store.store_facts import StoreFacts
     from remit.trust.trust_rule import ServerTrust

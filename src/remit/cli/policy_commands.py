@@ -20,9 +20,9 @@ from remit.decision.context import Context, shorten
 from remit.decision.problems import Severity
 
 if TYPE_CHECKING:
+    from remit.approvals.approval_service import ApprovalService
+    from remit.approvals.approvals import Approval
     from remit.configuration.configuration_service import ConfigurationFinding
-    from remit.policy.approval_service import ApprovalService
-    from remit.policy.approvals import Approval
 
 
 @click.group()

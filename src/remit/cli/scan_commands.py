@@ -10,9 +10,9 @@ from remit.bootstrap_install import refresh_blocks
 from remit.catalog.contexts import ALL_CLIENTS
 from remit.catalog.summary import summarize
 from remit.cli import json_output, render, server_output
-from remit.cli.listing import first_screen
-from remit.cli.listing.inspection_notes import inspection_notes, show_notes
 from remit.cli.options import ERRORS_FOUND, JSON, PROJECT, WorkspaceOptions, for_a_workspace, known_names
+from remit.cli.output import first_screen
+from remit.cli.output.inspection_notes import inspection_notes, show_notes
 from remit.decision.context import Context
 from remit.decision.problems import Severity
 from remit.errors import EmbeddingError, InstallError

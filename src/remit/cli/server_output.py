@@ -18,8 +18,8 @@ from remit.text.redaction import environment_secrets
 from remit.trust.entry_text import EntryText
 
 if TYPE_CHECKING:
-    from remit.scanning.live_listing import ServerListing
     from remit.scanning.scanner import Progress
+    from remit.scanning.server_lists import ServerListing
     from remit.trust.trust_rule import ServerTrust
 
 _LABEL = 20  # columns of a server's name in a line of progress; a longer one shifts only its own line

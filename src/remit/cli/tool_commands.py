@@ -13,9 +13,6 @@ from remit.bootstrap_install import open_installer
 from remit.catalog.listed_groups import SortKey, is_unlisted
 from remit.catalog.summary import summarize
 from remit.cli import json_output, render
-from remit.cli.listing.explanation_output import show_explanation
-from remit.cli.listing.inspection_notes import inspection_notes, show_notes
-from remit.cli.listing.selection import Selection
 from remit.cli.options import (
     NOTHING_DONE,
     WorkspaceOptions,
@@ -24,10 +21,13 @@ from remit.cli.options import (
     for_an_agent,
     known_names,
 )
+from remit.cli.output.explanation_output import show_explanation
+from remit.cli.output.inspection_notes import inspection_notes, show_notes
+from remit.cli.output.selection import Selection
 
 if TYPE_CHECKING:
     from remit.catalog.explanation import Explanation
-    from remit.cli.listing.inspection_notes import ToolNote
+    from remit.cli.output.inspection_notes import ToolNote
     from remit.decision.context import Context
     from remit.registry import Registry
     from remit.sessions.install_notices import InstallNotice
@@ -61,7 +61,7 @@ def tools(
     """
     selection = Selection(server, everything, SortKey(sort) if sort else None)
     if is_followed:
-        from remit.cli.listing.watch_tools import watch  # rarely used
+        from remit.cli.output.watch_tools import watch  # rarely used
 
         watch(options, selection, as_json=as_json)
         return

@@ -13,8 +13,8 @@ import click
 from remit.bootstrap import open_registry
 from remit.cli import json_output, render, server_output
 from remit.cli.approvals.person_check import require_person
-from remit.cli.listing.inspection_notes import inspection_notes, show_notes
 from remit.cli.options import WorkspaceOptions, confirm, for_a_workspace, known_names
+from remit.cli.output.inspection_notes import inspection_notes, show_notes
 from remit.decision.context import Context, shorten
 from remit.decision.definitions.definition_changes import ChangeVerdict
 from remit.errors import UnknownServerError
@@ -24,7 +24,7 @@ from remit.trust.definition_diff import diff_lines
 from remit.trust.held_definitions import AcceptedBy
 
 if TYPE_CHECKING:
-    from remit.cli.listing.inspection_notes import ToolNote
+    from remit.cli.output.inspection_notes import ToolNote
     from remit.configuration.detector_kinds import Detector
     from remit.configuration.merged_configuration import TrustRequest
     from remit.registry import Registry

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
+from remit.approvals.approval_service import Permit, caller_of
+from remit.audit.audit_log import AuditOutcome
 from remit.decision.decide import UNKNOWN, Decision, Verdict
 from remit.decision.gates import Gate, NextStep
 from remit.decision.tool_names import REMIT
@@ -23,8 +25,6 @@ from remit.gateway.requests.call_metrics import CallMetrics
 from remit.gateway.resource_routing import ResourceRouter
 from remit.gateway.results.large_results import LargeResults
 from remit.gateway.results.result_store import ResultStore
-from remit.policy.approval_service import Permit, caller_of
-from remit.policy.audit import AuditOutcome
 from remit.presentation import refusals
 from remit.presentation.app_metadata import is_for_model
 from remit.presentation.approval_question import ask_user, can_elicit

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import anyio
 
+from remit.audit.audit_log import AuditEntry, AuditOutcome, estimated_size
 from remit.catalog.contexts import DEFAULT_CLIENT
 from remit.decision.client_reports import CallOutcome, stored_call_id
 from remit.decision.decide import Decision
@@ -21,7 +22,6 @@ from remit.errors import StoreUnavailableError
 from remit.gateway.call_spool import CallSpool
 from remit.gateway.inventory import Inventory
 from remit.gateway.registry_worker import RegistryWorker
-from remit.policy.audit import AuditEntry, AuditOutcome, estimated_size
 from remit.protocol.json_rpc import Answer, Params, as_object
 from remit.usage.call_batch import CallBatch
 

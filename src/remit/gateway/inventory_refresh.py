@@ -18,11 +18,11 @@ from remit.errors import (
 from remit.gateway.change_tracker import ChangeSignal
 from remit.gateway.endpoint_catalog import EndpointCatalog
 from remit.gateway.inventory import Inventory
-from remit.gateway.listing_keeper import MOST_AT_ONCE, ListingKeeper
 from remit.gateway.memory_upstream import MemoryUpstream
 from remit.gateway.published_lists import PublishedLists
 from remit.gateway.registry_worker import RegistryWorker
 from remit.gateway.requests.request_contexts import RelayRequestContext
+from remit.gateway.server_list_keeper import MOST_AT_ONCE, ServerListKeeper
 from remit.gateway.session_offers import SessionOffers
 from remit.protocol.traffic import TokenBucket
 from remit.upstream.ports import RequestContext, ServerLists, UpstreamPool
@@ -45,7 +45,7 @@ class InventoryRefresher:
         worker: RegistryWorker[Inventory],
         pool: UpstreamPool,
         memory: MemoryUpstream,
-        keeper: ListingKeeper,
+        keeper: ServerListKeeper,
         group: anyio.abc.TaskGroup,
         signal: ChangeSignal,
     ) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import anyio
 import anyio.to_thread
 
+from remit.approvals.approvals import Approval
 from remit.errors import (
     ArtifactError,
     NotApprovedError,
@@ -25,7 +26,6 @@ from remit.memory.memory_server import tool_definitions
 from remit.memory.results import BatchSaveResult, SaveStatus
 from remit.memory.scope_gate import MAX_ID, TOOLS, team_memories
 from remit.memory.value_checks import MAX_TEXT
-from remit.policy.approvals import Approval
 from remit.presentation.refusals import STORE_DOWN
 from remit.protocol.json_rpc import as_object
 from remit.text.foreign import clean_values

@@ -23,7 +23,6 @@ from remit.gateway.discover_tools import ToolDiscovery
 from remit.gateway.endpoint import LiveEndpoint
 from remit.gateway.inventory import Inventory
 from remit.gateway.inventory_refresh import InventoryRefresher
-from remit.gateway.listing_keeper import ListingKeeper, OfferReader
 from remit.gateway.memory_upstream import MemoryUpstream
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.registry_worker import RegistryWorker
@@ -31,6 +30,7 @@ from remit.gateway.remit_tool_handler import OwnToolHandler
 from remit.gateway.requests.call_metrics import CallMetrics
 from remit.gateway.resource_routing import ResourceRouter
 from remit.gateway.results.result_store import ResultStore
+from remit.gateway.server_list_keeper import OfferReader, ServerListKeeper
 from remit.presentation.plan import EndpointChoice
 from remit.registry import Registry
 from remit.sessions.install_notices import NoticeKind, notices_section
@@ -105,7 +105,7 @@ async def _live(
     error: Exception | None = None
     try:
         async with anyio.create_task_group() as group:
-            keeper = ListingKeeper(worker, resources.read_offer)
+            keeper = ServerListKeeper(worker, resources.read_offer)
             refresher = InventoryRefresher(worker, pool, memory, keeper, group, signal)
             lists = CurrentLists(worker, pool, refresher, first)
             own_tools = OwnToolHandler(worker, lists, discovery)

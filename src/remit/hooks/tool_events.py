@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from remit.audit.audit_log import HOOK, AuditEntry, AuditOutcome, estimated_size
 from remit.configuration.own_files import is_own_file
 from remit.decision.client_reports import ClientCall
 from remit.decision.gates import ASK_THE_USER
@@ -11,7 +12,6 @@ from remit.hooks.decision_cache import CallDecision, decide_call
 from remit.hooks.event import Answer, Event, permission_decision
 from remit.hooks.hook_context import CLIENT, HookEnvironment, open_context
 from remit.hooks.hook_log import log_failure
-from remit.policy.audit import HOOK, AuditEntry, AuditOutcome, estimated_size
 from remit.text.foreign import one_line
 
 _PERMISSIONS = {"hidden": "deny", "ask": "ask"}
@@ -85,7 +85,7 @@ def _parents(event: Event) -> tuple[str, ...] | None:
 
 def _note_prompt(call: ClientCall, event: Event, environment: HookEnvironment) -> None:
     """Record that the client asks about a call, so the gateway need not ask again; if that fails, it does."""
-    from remit.policy.approvals import digest_of_arguments
+    from remit.approvals.approvals import digest_of_arguments
 
     call_id = event.call_id
     try:

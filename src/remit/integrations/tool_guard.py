@@ -6,12 +6,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from remit.approvals.approval_service import Permit
+from remit.approvals.approvals import Approval
+from remit.audit.audit_log import AuditOutcome
 from remit.decision.decide import Decision, Verdict
 from remit.errors import RemitError
 from remit.integrations.exported_tools import exported_names
-from remit.policy.approval_service import Permit
-from remit.policy.approvals import Approval
-from remit.policy.audit import AuditOutcome
 from remit.presentation import refusals
 from remit.presentation.strategies import VisibleTool
 from remit.python_tools.decorators import DefinedTool

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from remit.approvals.approval_service import MOST_WAITING, request_approval, settle_question
+from remit.approvals.approvals import Approval, ApprovalStatus, Binding, digest_of_arguments
 from remit.decision.projects import Workspace
 from remit.errors import NotApprovedError
 from remit.memory.pending_writes import Arguments
 from remit.memory.ports import MemoryStore
-from remit.policy.approval_service import MOST_WAITING, request_approval, settle_question
-from remit.policy.approvals import Approval, ApprovalStatus, Binding, digest_of_arguments
 
 if TYPE_CHECKING:
     from remit.store.ports import ApprovalStore, Clock

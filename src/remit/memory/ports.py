@@ -8,10 +8,10 @@ if TYPE_CHECKING:  # annotations only
     from collections.abc import Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
+    from remit.approvals.approvals import Binding
     from remit.decision.projects import Workspace
     from remit.memory.artifacts import Artifact, ArtifactKind, ArtifactStatus, Record, Related, StoredArtifact
     from remit.memory.hygiene import HygieneNode
-    from remit.policy.approvals import Binding
     from remit.search.documents import QueryTerms
     from remit.search.ports import Vector
     from remit.search.ranking import Hit

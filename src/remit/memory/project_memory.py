@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from remit.approvals.approvals import Approval
 from remit.decision.projects import Workspace
 from remit.errors import StoreUnavailableError, UnknownArtifactError
 from remit.files.write_queue import WriteQueue
@@ -58,7 +59,6 @@ from remit.memory.writer import (
     combined,
     find_place,
 )
-from remit.policy.approvals import Approval
 from remit.search.ports import Engine
 from remit.text.limits import Section
 from remit.text.redaction import redact

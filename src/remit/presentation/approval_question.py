@@ -7,7 +7,7 @@ the form has a required field without a default, and its value is checked.
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from remit.policy.approvals import Approval
+from remit.approvals.approvals import Approval
 from remit.protocol.json_rpc import JsonRpcError, as_object
 
 LONGEST_SHOWN = 4_000  # characters of arguments; clients cut longer questions, or let them scroll away

@@ -6,7 +6,7 @@ import mcp_types as types
 from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 
-from remit.policy.approvals import Approval
+from remit.approvals.approvals import Approval
 from remit.presentation.approval_question import can_elicit, question, read_answer
 from remit.protocol.era import Era
 from remit.python_tools.tool_registry import Ask

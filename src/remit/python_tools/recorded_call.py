@@ -3,12 +3,12 @@
 import os
 from typing import NamedTuple
 
+from remit.audit.audit_log import AuditEntry, AuditOutcome, estimated_size
 from remit.decision.client_reports import CallOutcome
 from remit.decision.decide import Decision
 from remit.decision.projects import Workspace
 from remit.decision.tool_names import storable
 from remit.decision.tools import Tool
-from remit.policy.audit import AuditEntry, AuditOutcome, estimated_size
 from remit.usage.call_batch import CallBatch
 
 _LONGEST_NAME = 256

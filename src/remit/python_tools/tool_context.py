@@ -5,6 +5,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from threading import RLock
 
+from remit.approvals.approval_service import Permit
+from remit.approvals.approvals import Binding
 from remit.bootstrap import open_registry
 from remit.catalog.contexts import ALL_CLIENTS
 from remit.conditions.check import LOCATION, Vocabulary
@@ -19,8 +21,6 @@ from remit.decision.tool_lookup import closest_to_being_visible, find
 from remit.decision.tool_names import MCP
 from remit.decision.tools import Tool
 from remit.errors import UnknownStateError
-from remit.policy.approval_service import Permit
-from remit.policy.approvals import Binding
 from remit.python_tools.recorded_call import RecordedCall
 from remit.python_tools.state_registry import DetectedState, StateAwareRegistry
 from remit.registry import Registry

@@ -7,6 +7,8 @@ from importlib import import_module
 from inspect import getmembers_static, isawaitable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from remit.approvals.approval_service import Permit
+from remit.approvals.approvals import Approval, Binding, digest_of_arguments, digest_of_definition
 from remit.catalog.explanation import Explanation
 from remit.conditions.check import check
 from remit.conditions.shorthand import LocationScope
@@ -21,8 +23,6 @@ from remit.decision.state_snapshot import Snapshot
 from remit.decision.tool_lookup import suggest
 from remit.decision.tool_names import MCP
 from remit.errors import HiddenToolError, NotApprovedError, ToolError
-from remit.policy.approval_service import Permit
-from remit.policy.approvals import Approval, Binding, digest_of_arguments, digest_of_definition
 from remit.python_tools.decorators import DefinedTool, options_of
 from remit.python_tools.function_tools import define
 from remit.python_tools.recorded_call import RecordedCall

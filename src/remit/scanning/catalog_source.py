@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from remit.scanning.scanner import Scanner
     from remit.states.state_service import StateService
     from remit.store.ports import Clock, Store
-    from remit.store.prepared_listing import PreparedListing
+    from remit.store.prepared_server_list import PreparedServerList
     from remit.trust.server_sandbox import ServerSandboxes
     from remit.upstream.upstream_model import Offer, ServerExtras
 
@@ -137,10 +137,10 @@ class CatalogSource:
         """Store a server's offer."""
         self._store.servers.keep(declaration, offer, context.workspace, self._clock())
 
-    def compare(self, listing: PreparedListing, context: Context) -> None:
+    def compare(self, listing: PreparedServerList, context: Context) -> None:
         """Tell a listing what is stored; then it can be judged in any thread."""
         self._store.servers.compare(listing, context.workspace)
 
-    def keep_judged(self, listing: PreparedListing, context: Context) -> None:
+    def keep_judged(self, listing: PreparedServerList, context: Context) -> None:
         """Store a listing that was judged."""
         self._store.servers.keep_judged(listing, context.workspace, self._clock())

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from remit.audit.audit_log import AuditOutcome, CallQuery
 from remit.catalog.contexts import for_agent
 from remit.configuration.configuration_service import remarks_about
 from remit.decision.decide import ToolDecision, decide
@@ -13,9 +14,9 @@ from remit.decision.kinds import Kind
 from remit.decision.tool_lookup import closest_to_being_visible, find
 from remit.decision.tools import BUILTINS, builtin_tool
 from remit.errors import AgentError
-from remit.policy.audit import AuditOutcome, CallQuery
 
 if TYPE_CHECKING:
+    from remit.audit.audit_log import AuditEntry, AuditLog
     from remit.catalog.listing import Listings
     from remit.configuration.config_model import ConfigurationLayer
     from remit.configuration.configuration_service import CurrentConfiguration
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from remit.decision.decide import Decision
     from remit.decision.problems import Problem
     from remit.decision.tools import Tool
-    from remit.policy.audit import AuditEntry, AuditLog
     from remit.states.state_service import StateService
 
 CALLS = 1_000  # the last ones

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from remit.approvals.approvals import CLOCK_ERROR, Approval, Binding, PromptedCall
 from remit.decision.projects import Workspace
-from remit.policy.approvals import CLOCK_ERROR, Approval, Binding, PromptedCall
 from remit.store.audit_store import add_entries
 from remit.store.database import Database, Row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from remit.policy.audit import AuditEntry
+    from remit.audit.audit_log import AuditEntry
 
 _IS_APPROVED = 9  # its place in a row
 

@@ -3,9 +3,9 @@
 import json
 from collections.abc import Iterable, Iterator
 
+from remit.audit.audit_log import AuditEntry, AuditLink, CallQuery, ChainAnchor, TimelineBar, linked
 from remit.configuration.retention import Retention, retention
 from remit.decision.projects import Project, Workspace
-from remit.policy.audit import AuditEntry, AuditLink, CallQuery, ChainAnchor, TimelineBar, linked
 from remit.store.database import Database, Value
 
 _BATCH = 10_000  # entries that are read at once

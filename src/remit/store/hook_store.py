@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from remit.audit.audit_log import AuditEntry
 from remit.decision.projects import LaunchFlags, View, Workspace
-from remit.policy.audit import AuditEntry
 from remit.store.audit_store import add_entries, prune_entries, stored_retention
 from remit.store.database import Row, scope_parameters, view_parameters
 from remit.store.open_store import open_database

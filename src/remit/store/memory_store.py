@@ -5,6 +5,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
+from remit.approvals.approvals import Binding
 from remit.decision.projects import Project, Workspace
 from remit.memory.artifacts import (
     Artifact,
@@ -25,7 +26,6 @@ from remit.memory.decision_comparison import can_be_like, telling_words, words_o
 from remit.memory.hygiene import HygieneNode
 from remit.memory.ports import Home
 from remit.memory.scope_gate import memory_id
-from remit.policy.approvals import Binding
 from remit.search.documents import QueryTerms
 from remit.search.ports import Vector
 from remit.search.ranking import Hit

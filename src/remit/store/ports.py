@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from remit.approvals.approvals import Approval, Binding, PromptedCall
+    from remit.audit.audit_log import AuditEntry, AuditLink, CallQuery, ChainAnchor, TimelineBar
     from remit.configuration.config_model import StoredConfiguration, StoredFile
     from remit.decision.client_reports import CallOutcome, ReportedTool
     from remit.decision.declarations import Changes, ClientReading, Declaration, Key, Resolved, StoredReading
@@ -18,13 +20,11 @@ if TYPE_CHECKING:
     from remit.decision.tools import Definition, Tool
     from remit.memory.ports import MemoryStore
     from remit.memory.traces import StoredTrace
-    from remit.policy.approvals import Approval, Binding, PromptedCall
-    from remit.policy.audit import AuditEntry, AuditLink, CallQuery, ChainAnchor, TimelineBar
     from remit.search.documents import Document
     from remit.search.ports import Index, IndexEntry, Vector
     from remit.sessions.suggestions import Candidate, PastSuggestion, ToolCall
     from remit.states.observations import StoredObservation, StoredStates
-    from remit.store.prepared_listing import PreparedListing
+    from remit.store.prepared_server_list import PreparedServerList
     from remit.trust.held_definitions import HeldDefinition
     from remit.upstream.upstream_model import Offer, ServerExtras
     from remit.usage.call_batch import CallBatch
@@ -71,9 +71,9 @@ class ServerStore(Protocol):
 
     def keep(self, declaration: Declaration, offer: Offer, workspace: Workspace, at: int) -> None: ...
 
-    def compare(self, listing: PreparedListing, workspace: Workspace) -> None: ...
+    def compare(self, listing: PreparedServerList, workspace: Workspace) -> None: ...
 
-    def keep_judged(self, listing: PreparedListing, workspace: Workspace, at: int) -> None: ...
+    def keep_judged(self, listing: PreparedServerList, workspace: Workspace, at: int) -> None: ...
 
     def extras(self, workspace: Workspace) -> Mapping[Key, ServerExtras]: ...
 

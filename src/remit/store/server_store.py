@@ -17,11 +17,11 @@ from remit.store.definition_rows import (
     find_definitions,
     store_definitions,
 )
-from remit.store.listing_pins import pin_listing, read_pins
 from remit.store.pin_store import SqlPins, definitions_of
-from remit.store.prepared_listing import PreparedListing
+from remit.store.prepared_server_list import PreparedServerList
+from remit.store.server_list_pins import pin_listing, read_pins
 from remit.store.tool_rows import Placement, place_tool, undeclared_names
-from remit.trust.listing_comparison import ListedDefinition
+from remit.trust.server_list_comparison import ListedDefinition
 from remit.upstream.upstream_model import Offer, ServerExtras
 
 if TYPE_CHECKING:
@@ -38,12 +38,12 @@ class SqlServers:
 
     def keep(self, declaration: Declaration, offer: Offer, workspace: Workspace, at: int) -> None:
         """Store a server's listing; tools missing from a complete one become stale."""
-        listing = PreparedListing(declaration, offer)
+        listing = PreparedServerList(declaration, offer)
         self.compare(listing, workspace)
         listing.judge()
         self.keep_judged(listing, workspace, at)
 
-    def compare(self, listing: PreparedListing, workspace: Workspace) -> None:
+    def compare(self, listing: PreparedServerList, workspace: Workspace) -> None:
         """Tell a listing what is stored, so that it can be judged without the store."""
         database, declaration = self._database, listing.declaration
         stored = find_definitions(database, listing.definitions)
@@ -54,7 +54,7 @@ class SqlServers:
             found = {id: each for id, each in definitions_of(database, workspace, ids).items() if id}
             listing.learn_more(found, definitions_beside(database, declaration, workspace))
 
-    def keep_judged(self, listing: PreparedListing, workspace: Workspace, at: int) -> None:
+    def keep_judged(self, listing: PreparedServerList, workspace: Workspace, at: int) -> None:
         """Store a listing that was compared and judged."""
         with self._database.transaction():
             _keep(self._database, listing, workspace, at)
@@ -90,7 +90,7 @@ class SqlServers:
             database.run("revoke", tool=_row_of(database, declaration, workspace))
 
 
-def _keep(database: Database, listing: PreparedListing, workspace: Workspace, at: int) -> None:
+def _keep(database: Database, listing: PreparedServerList, workspace: Workspace, at: int) -> None:
     declaration, offer = listing.declaration, listing.offer
     server = _row_of(database, declaration, workspace)
     if server is None:
@@ -129,7 +129,7 @@ def _keep(database: Database, listing: PreparedListing, workspace: Workspace, at
 
 def _keep_tools(
     database: Database,
-    listing: PreparedListing,
+    listing: PreparedServerList,
     placement: Placement,
     stored: Mapping[str, StoredDefinition],
     workspace: Workspace,

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from remit.audit.audit_log import AuditEntry
 from remit.decision.client_reports import CallOutcome
 from remit.decision.declarations import Key
 from remit.decision.projects import Project, Workspace
-from remit.policy.audit import AuditEntry
 
 
 class CallBatch(NamedTuple):

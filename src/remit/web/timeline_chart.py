@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from remit.audit.audit_log import Timeline
 from remit.cli.render import plural
-from remit.policy.audit import Timeline
 from remit.text.times import local_time
 
 WIDTH, HEIGHT = 960, 96

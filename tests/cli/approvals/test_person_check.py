@@ -10,8 +10,8 @@ from shutil import which
 
 import pytest
 
+from remit.approvals.approvals import ApprovalStatus
 from remit.bootstrap import open_registry
-from remit.policy.approvals import ApprovalStatus
 from support.sandbox import Sandbox
 
 PUSH = "mcp__git__push"

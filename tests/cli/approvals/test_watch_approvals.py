@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from remit.approvals.approvals import ApprovalStatus
 from remit.bootstrap import open_registry
-from remit.policy.approvals import ApprovalStatus
 from support.sandbox import Sandbox
 from support.terminal import AS_PERSON
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.policy.audit import AuditEntry
+from remit.audit.audit_log import AuditEntry
 from support.databases import run_sql
 from support.sandbox import Sandbox
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from remit.audit.audit_log import AuditEntry, AuditLog, CallQuery, linked
 from remit.configuration.retention import Retention
 from remit.decision.context import Context
 from remit.decision.projects import Project, Workspace
 from remit.errors import StoreUnavailableError
-from remit.policy.audit import AuditEntry, AuditLog, CallQuery, linked
 from remit.store.open_store import open_store
 from remit.store.sql_store import SqlStore
 from support.builders import CLIENT

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import pytest
 
+from remit.audit.audit_log import AuditEntry, AuditLog, ChainCheck
 from remit.decision.context import Context
 from remit.decision.projects import Project, Workspace
 from remit.errors import StoreUnreachableError
-from remit.policy.audit import AuditEntry, AuditLog, ChainCheck
 from remit.store.audit_store import add_entries
 from remit.store.open_store import open_store
 from remit.store.sql_store import SqlStore

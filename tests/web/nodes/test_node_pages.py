@@ -8,13 +8,13 @@ import anyio
 import pytest
 from starlette.types import Message
 
+from remit.approvals.approval_service import caller_of
 from remit.bootstrap import open_teams
 from remit.configuration.access_model import AccessRule
 from remit.decision.roles import Role
 from remit.errors import StoreError, StoreUnavailableError, StoreUnreachableError
 from remit.gateway.access.access_settings import AccessSettings, with_projects
 from remit.gateway.transports.session_seal import SessionSeal
-from remit.policy.approval_service import caller_of
 from remit.web.nodes import node_pages
 from support.frozen_database import freezable
 from support.node_pages import (

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from remit.policy.audit import AuditEntry
+from remit.audit.audit_log import AuditEntry
 from support.sandbox import Sandbox
 from support.web_pages import web_pages
 

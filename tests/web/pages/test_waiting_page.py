@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from remit.policy.approvals import Approval
+from remit.approvals.approvals import Approval
 from support.builders import servers
 from support.sandbox import Sandbox
 from support.web_pages import CODE, WebPages, form, unlock, web_pages

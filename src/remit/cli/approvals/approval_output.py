@@ -10,8 +10,8 @@ from remit.cli.json_output import Shape
 from remit.text.times import local_time, moment
 
 if TYPE_CHECKING:
-    from remit.policy.approval_service import ApprovalService
-    from remit.policy.approvals import Approval
+    from remit.approvals.approval_service import ApprovalService
+    from remit.approvals.approvals import Approval
 
 
 def approval_lines(found: Iterable[Approval], approvals: ApprovalService) -> Iterator[str]:

@@ -2,9 +2,9 @@
 
 import os
 
+from remit.approvals.agent_processes import MARKERS, MULTIPLEXERS, find_agent
 from remit.errors import ApprovalError
 from remit.files.process_tree import ProcessTree, read_process_tree
-from remit.policy.agent_processes import MARKERS, MULTIPLEXERS, find_agent
 
 looks_at_processes = True  # not where the demo plays the person
 

@@ -8,16 +8,16 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from remit.approvals.approvals import ApprovalStatus
 from remit.cli import render
 from remit.cli.approvals.approval_output import approval_lines, approval_shape
 from remit.errors import ApprovalError
-from remit.policy.approvals import ApprovalStatus
 from remit.text.foreign import one_line
 
 if TYPE_CHECKING:
+    from remit.approvals.approval_service import ApprovalService
+    from remit.approvals.approvals import Approval
     from remit.decision.context import Context
-    from remit.policy.approval_service import ApprovalService
-    from remit.policy.approvals import Approval
 
 _STEP = 0.25  # seconds between two looks at the store
 _ANSWERS = {"y": True, "yes": True, "n": False, "no": False, "": None, "s": None, "skip": None}

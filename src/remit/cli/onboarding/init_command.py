@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from remit.decision.tools import Tool
     from remit.install.installer import Installer
     from remit.registry import Registry
-    from remit.scanning.live_listing import ServerListing
+    from remit.scanning.server_lists import ServerListing
 
 _WIDTH = 77  # columns beside the indentation
 _NO_CLIENT = """\

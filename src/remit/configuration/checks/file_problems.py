@@ -63,7 +63,7 @@ def file_parser(
     """Return the function that reads the content of a file."""
     if file.layer is not ConfigurationLayer.LOCK:
         return read
-    from remit.configuration.lock_file import read_lock  # most projects have no lock
+    from remit.configuration.project_lock_file import read_lock  # most projects have no lock
 
     return lambda content: read_lock(content) if content else (ConfigurationContent(), [])
 

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from anyio import to_thread
 
+from remit.audit.audit_log import estimated_size
 from remit.decision.decide import Decision, Verdict
 from remit.decision.gates import Gate, NextStep
 from remit.gateway.endpoint_catalog import CallTarget, EndpointCatalog
@@ -17,7 +18,6 @@ from remit.gateway.registry_worker import RegistryWorker
 from remit.gateway.remit_tool_calls import BadArgumentsError, arguments_of, text_of
 from remit.gateway.results.line_search import regex_matches
 from remit.gateway.results.result_store import KeptResult, ResultStore
-from remit.policy.audit import estimated_size
 from remit.presentation.refusals import failure
 from remit.presentation.remit_tools import OwnTool
 from remit.presentation.results.excerpts import (

@@ -8,9 +8,9 @@ import json
 import time
 from collections.abc import Mapping
 
-from remit.cli.listing import calls_command
+from remit.audit.audit_log import AuditOutcome, CallQuery, FoundCalls
+from remit.cli.calls import calls_command
 from remit.decision.roles import Role
-from remit.policy.audit import AuditOutcome, CallQuery, FoundCalls
 from remit.web.page_model import Download, PageAnswer, PageRequest, PageSources, Values
 from remit.web.paging import page_of
 from remit.web.timeline_chart import timeline_bars

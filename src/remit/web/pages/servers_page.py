@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from remit.cli.json_output import Shape, store_shape
-from remit.cli.listing.server_status import (
+from remit.cli.output.server_status import (
     ServerStatus,
     server_statuses,
     sign_in_states,

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from markupsafe import escape
 
+from remit.audit.audit_log import AuditOutcome
 from remit.cli.json_output import Shape, asked_for
 from remit.configuration.config_model import ConfigurationLayer
 from remit.decision.context import Context, shorten
 from remit.decision.kinds import Kind
 from remit.decision.tool_names import MEMORY_SERVER
 from remit.errors import PolicyError
-from remit.policy.audit import AuditOutcome
 from remit.text.times import moment
 from remit.web.page_model import ActionResult, PageAnswer, PageRequest, PageSources, Values
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
+from remit.approvals.approval_service import is_call_of
 from remit.cli.approvals.approval_output import approval_shape, deadline
 from remit.cli.json_output import Shape
 from remit.cli.server_output import entry_lines
@@ -24,12 +25,11 @@ from remit.configuration.config_model import ConfigurationLayer
 from remit.configuration.policy_compiler import disabling_rules
 from remit.decision.context import shorten
 from remit.errors import ApprovalError
-from remit.policy.approval_service import is_call_of
 from remit.web.page_model import ActionResult, PageAnswer, PageRequest, PageSources, Values, Viewer
 
 if TYPE_CHECKING:
+    from remit.approvals.approvals import Approval
     from remit.decision.context import Context
-    from remit.policy.approvals import Approval
     from remit.registry import Registry
 
 PATH = "/waiting"

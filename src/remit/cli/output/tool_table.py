@@ -1,0 +1,199 @@
+"""The screen of `remit tools`: a line for each server, with its tools below on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from remit.catalog.listed_groups import GroupedTools, ListedGroup
+from remit.cli.output.styles import columns, shortened, styled
+from remit.cli.render import NOTHING, WORDS, heading, plural, printable, total
+from remit.decision.context import Context, shorten
+from remit.decision.decide import ToolDecision
+from remit.decision.kinds import Kind, ToolStatus
+
+if TYPE_CHECKING:
+    from remit.catalog.summary import Summary
+
+MOST_ROWS = 24  # servers; more are added up in one line
+WIDEST = 36  # columns of a name in a table; a longer name shifts only its own line
+_NUMBERS = ("tools", "ask", "hidden", "tokens", "uses")
+_UNKNOWN = "?"
+
+
+def overview(
+    grouped: GroupedTools, summary: Summary, context: Context, *, sends_a_part: bool = False
+) -> list[str]:
+    """Return a line for each server, and for each other kind of tool."""
+    servers = [group for group in grouped.servers if group.is_available]
+    kinds = [group for group in grouped.kinds if group.is_available]
+    lines = [styled(printable(heading(context)), bold=True)]
+    if not servers and not kinds:
+        return [*lines, *NOTHING.splitlines()]
+    if servers:
+        shown, rest = servers[:MOST_ROWS], servers[MOST_ROWS:]
+        lines += ["", *_table("server", shown, [_origin(group, context) for group in shown], context)]
+        lines += [f"  {_sum(rest)}"] if rest else []
+    if kinds:
+        names = [", ".join(item.tool.name for item in _visible(group)) for group in kinds]
+        lines += ["", *_table("kind", kinds, names, context)]
+    lines += ["", *_total(summary, sends_a_part=sends_a_part)]
+    return [*lines, styled("next: `remit tools --server NAME` lists its tools, `--all` everything", dim=True)]
+
+
+def details(
+    groups: Sequence[ListedGroup],
+    summary: Summary | None,
+    context: Context,
+    *,
+    with_hidden: bool,
+    sends_a_part: bool = False,
+) -> list[str]:
+    """Return groups with all their tools; hidden ones by the reason."""
+    lines = [styled(printable(heading(context)), bold=True)]
+    if not groups:
+        return [*lines, *NOTHING.splitlines()]
+    for group in groups:
+        lines += ["", *_title(group, context), *_tools(group)]
+        lines += _hidden(group) if with_hidden else _hidden_count(group)
+    if summary is not None:
+        lines += ["", *_total(summary, sends_a_part=sends_a_part)]
+    return lines
+
+
+def _table(title: str, groups: Sequence[ListedGroup], last: Sequence[str], context: Context) -> Iterator[str]:
+    """Align groups in columns; the last column is cut to fit."""
+    rows = [_cells(group) for group in groups]
+    optional = {name for name in ("ask", "hidden") if not any(row[name] for row in rows)}
+    numbers = [name for name in _NUMBERS if name not in optional]
+    names = [_name(group, context) for group in groups]
+    width = min(WIDEST, max(len(title), *map(len, names)))
+    widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in numbers}
+    heads = [title.ljust(width), *(name.rjust(widths[name]) for name in numbers)]
+    yield styled(f"  {'  '.join(heads)}", dim=True)
+    for name, row, rest in zip(names, rows, last, strict=True):
+        cells = "  ".join(row[each].rjust(widths[each]) for each in numbers)
+        room = columns() - len(f"  {name.ljust(width)}  {cells}  ")
+        said = printable(rest)
+        cut = shortened(said, room) if title == "server" else _listed(said, room)
+        color = "yellow" if _UNKNOWN in row["tools"] else None
+        shown = styled(cells, fg=color) if color else cells
+        yield f"  {styled(name.ljust(width), bold=True)}  {shown}  {styled(cut, dim=True)}".rstrip()
+
+
+def _cells(group: ListedGroup) -> dict[str, str]:
+    tokens = group.tokens
+    return {
+        "tools": f"{group.visible:,}" if group.is_known else _UNKNOWN,
+        "ask": f"{group.asking:,}" if group.asking else "",
+        "hidden": f"{group.hidden:,}" if group.hidden else "",
+        "tokens": f"{tokens:,}" if tokens is not None else "" if group.is_known else _UNKNOWN,
+        "uses": f"{group.uses:,}",
+    }
+
+
+def _name(group: ListedGroup, context: Context) -> str:
+    name = f"{WORDS[group.first.kind]}s" if _is_kind(group) else group.label
+    return printable(f"{group.client}: {name}" if context.client is None else name)
+
+
+def _is_kind(group: ListedGroup) -> bool:
+    return group.first.kind not in (Kind.MCP_SERVER, Kind.MCP_TOOL)
+
+
+def _origin(group: ListedGroup, context: Context) -> str:
+    if group.first.failure and not group.is_known:
+        return group.first.failure
+    return f"{group.first.scope}, {shorten(group.first.source, context)}"
+
+
+def _listed(names: str, room: int) -> str:
+    """Cut a list of names after a comma."""
+    if len(names) <= room:
+        return names
+    return names[: max(names.rfind(", ", 0, max(room - 3, 0)), 0) + 2 * (room > 5)] + "..." * (room > 2)
+
+
+def _sum(groups: Sequence[ListedGroup]) -> str:
+    tokens = sum(group.tokens or 0 for group in groups)
+    tools = plural(sum(group.visible for group in groups), "tool")
+    return f"and {plural(len(groups), 'more server')}: {tools}, {tokens:,} tokens (`--all` lists them)"
+
+
+def _title(group: ListedGroup, context: Context) -> Iterator[str]:
+    parts = [plural(group.visible, "tool") if group.is_known else "tools unknown"]
+    parts += [f"{group.asking:,} {'needs' if group.asking == 1 else 'need'} approval"] if group.asking else []
+    parts += [] if not group.hidden else [f"{group.hidden:,} hidden"] if group.tools else ["hidden"]
+    parts += [f"{group.tokens:,} tokens"] if group.tokens else []
+    parts += [plural(group.uses, "use")] if group.uses else []
+    origin = "" if _is_kind(group) else f" ({printable(_origin(group, context))})"
+    yield f"{styled(_name(group, context), bold=True)}: {', '.join(parts)}{origin}"
+
+
+def _tools(group: ListedGroup) -> Iterator[str]:
+    items = _visible(group)
+    if not items:
+        return
+    names = [printable(item.tool.name) + _mark(item) for item in items]
+    width = max(map(len, names))
+    tokens = [("" if item.tool.tokens is None else f"{item.tool.tokens:,}") for item in items]
+    uses = [f"{item.tool.usage_count:,}" for item in items]
+    widths = max(6, *map(len, tokens)), max(4, *map(len, uses))
+    width = min(width, max(columns() - sum(widths) - 6, 0))
+    yield styled(f"  {'tool'.ljust(width)}  {'tokens'.rjust(widths[0])}  {'uses'.rjust(widths[1])}", dim=True)
+    for name, cost, used in zip(names, tokens, uses, strict=True):
+        yield f"  {name.ljust(width)}  {cost.rjust(widths[0])}  {used.rjust(widths[1])}"
+
+
+def _mark(item: ToolDecision) -> str:
+    mark = "" if item.tool.status is ToolStatus.ACTIVE else f" [{item.tool.status}]"
+    return f"{mark} [ask]" if item.decision.gate is not None else mark
+
+
+def _hidden(group: ListedGroup) -> Iterator[str]:
+    """Name hidden tools by their reason; those of a hidden server share its reason."""
+    if group.server is not None and not group.server.decision.is_available:
+        yield from _reason(group.server, [item for item in group.tools if not item.decision.is_available])
+        return
+    hidden = sorted((item for item in group.tools if not item.decision.is_available), key=_why)
+    for _, items in groupby(hidden, key=_why):
+        same = list(items)
+        yield from _reason(same[0], same)
+
+
+def _reason(item: ToolDecision, items: Sequence[ToolDecision]) -> Iterator[str]:
+    gate, why = _why(item)
+    for line in _wrapped(printable(f"hidden by {gate}: {why}"), "  "):
+        yield styled(line, fg="red")
+    yield from _wrapped(", ".join(sorted(printable(each.tool.name) for each in items)), "    ")
+
+
+def _hidden_count(group: ListedGroup) -> Iterator[str]:
+    if group.hidden:
+        yield styled(f"  {group.hidden:,} hidden; `--all` shows why", dim=True)
+
+
+def _total(summary: Summary, *, sends_a_part: bool) -> Iterator[str]:
+    for line in total(summary, sends_a_part=sends_a_part).splitlines():
+        yield from _wrapped(printable(line), "", "  ")
+
+
+def _wrapped(text: str, indent: str, more: str | None = None) -> list[str]:
+    return wrap(
+        text,
+        max(columns(), 20),
+        initial_indent=indent,
+        subsequent_indent=indent if more is None else more,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _why(item: ToolDecision) -> tuple[str, str]:
+    return str(item.decision.gate), item.decision.full_reason
+
+
+def _visible(group: ListedGroup) -> list[ToolDecision]:
+    return [item for item in group.tools if item.decision.is_available]

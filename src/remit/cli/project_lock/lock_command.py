@@ -1,0 +1,161 @@
+"""`remit lock`: writes or checks the lock of a project's servers."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from remit.bootstrap import open_registry
+from remit.bootstrap_gateway import open_upstreams
+from remit.bootstrap_project_lock import Place, ProjectServers, build_lock, project_servers
+from remit.cli import render, server_output
+from remit.cli.options import JSON, NOTHING_DONE, PROJECT
+from remit.configuration.editable_file import EditableFile
+from remit.configuration.project_lock_file import lock_text
+from remit.decision.context import shorten
+from remit.decision.definitions.project_lock import LOCK
+from remit.text.times import local_time
+from remit.trust.definition_diff import diff_lines
+from remit.trust.project_lock_diff import lock_differences
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from remit.decision.context import Context
+    from remit.decision.definitions.project_lock import ProjectLock
+    from remit.decision.tools import Tool
+    from remit.registry import Registry
+    from remit.scanning.server_lists import ServerListing
+
+
+@click.command()
+@PROJECT
+@click.option("--check", is_flag=True, help="Compare the project with its lock, and write nothing.")
+@click.option("--no-connect", is_flag=True, help="Start no server: use the tools that are known.")
+@JSON
+def lock(*, project: str, check: bool, no_connect: bool, as_json: bool) -> None:
+    """Write or check the lock of a project's servers.
+
+    `remit.lock` is a file to commit. It contains the servers that the project's own files declare: their
+    entries, packages and tool definitions, and the tools that each client and agent sees. Your own files do
+    not count. Servers that you trust are started, to list their tools.
+
+    With a lock, Remit holds the servers and tools of the project that differ from it. Exits with 1 if a
+    server could not be listed, if a changed definition is not accepted yet or, with --check, if the project
+    differs from its lock.
+    """
+    with open_registry() as registry:
+        context = replace(registry.at(project, registry.usual_client, is_headless=True), ignores_lock=True)
+        servers, stale = project_servers(registry, context), list[Place]()
+        if not no_connect:
+            servers, stale = _list_again(servers, registry, context)
+        known = registry.configuration.current(context.workspace).compiled.policy.lock
+        current = build_lock(servers, context)
+        changed = registry.trust.pins.changed(context)
+        diffs = {each.name: diff_lines(each.accepted, each.current) for each in changed}
+        problems = registry.problems(context)
+    render.problems(problems, context)
+    missing = [_unlisted(place, servers) for place in stale]
+    path = os.path.join(context.workspace.checkout, LOCK)
+    if check:
+        found = _differences(known, current, diffs)
+        of = f", by the tools listed {_oldest(servers)}" if no_connect and servers.listed_at else ""
+        _tell(found, missing, f"{shorten(context.workspace.checkout, context)} matches its lock{of}", as_json)
+    else:
+        missing += [_unaccepted(tool) for tool in servers.held]
+        if not servers.held:
+            EditableFile(path, checkout=context.workspace.checkout).write(lock_text(current))
+        _tell_written(current, missing, shorten(path, context), is_written=not servers.held, as_json=as_json)
+        found = []
+    if found or missing:
+        sys.exit(NOTHING_DONE)
+
+
+def _list_again(
+    servers: ProjectServers, registry: Registry, context: Context
+) -> tuple[ProjectServers, list[Place]]:
+    """List the tools of all servers that the user trusts, and return the others, too."""
+    left = {place: {each.key for each in entries} for place, entries in servers.declared.items()}
+    clients = {each.client for entries in servers.declared.values() for each in entries}
+    asked: dict[str, ServerListing] = {}
+    for client in sorted(clients, key=lambda name: (name != registry.usual_client, name)):
+        entries = [each for place in left for each in servers.declared[place] if each.client == client]
+        names = sorted({each.server or "" for each in entries})
+        at = replace(registry.at(context.workspace.dir, client, is_headless=True), ignores_lock=True)
+        with server_output.progress("asking servers") as show:
+            found = (
+                registry.servers.connect(at, open_upstreams(), names=names, on_progress=show) if names else []
+            )
+        for each in found:
+            asked.setdefault(each.tool.server or "", each)
+        done = {each.tool.key for each in found if _is_current(each)}
+        left = {place: keys for place, keys in left.items() if not keys & done}
+    names_left = {name for _, name in left}
+    server_output.warnings([each for name, each in asked.items() if name in names_left])
+    return project_servers(registry, context), sorted(left)
+
+
+def _is_current(listing: ServerListing) -> bool:
+    """Return whether a server was listed now, here or by the gateway that runs it."""
+    offer = listing.offer
+    return offer is not None and (offer.failure is None or offer.is_elsewhere)
+
+
+def _unlisted(place: Place, servers: ProjectServers) -> str:
+    source, name = place
+    at = servers.listed_at.get(place)
+    known = "its tools are not known" if at is None else f"its tools are those of {local_time(at)}"
+    return f"{name} ({source}): {known}"
+
+
+def _unaccepted(tool: Tool) -> str:
+    return f"{tool.name}: its definition is not accepted; run `remit trust {shlex.quote(tool.name)}`"
+
+
+def _differences(
+    known: ProjectLock | None, current: ProjectLock, diffs: Mapping[str, Sequence[str]]
+) -> list[str]:
+    if known is None:
+        return ["there is no lock: run `remit lock`"]
+    return ["the lock is invalid"] if known.problem else lock_differences(known, current, diffs)
+
+
+def _oldest(servers: ProjectServers) -> str:
+    return local_time(min(servers.listed_at.values()))
+
+
+def _tell(found: Sequence[str], missing: Sequence[str], match: str, as_json: bool) -> None:
+    """Print how a project differs from its lock, or that it matches."""
+    if as_json:
+        render.data({"differences": list(found), "unchecked": list(missing)})
+        return
+    for line in found:
+        render.out(render.printable(line))
+    for line in missing:
+        render.note(f"not checked: {line}")
+    if not (found or missing):
+        render.out(f"{render.printable(match)}.")
+
+
+def _tell_written(
+    current: ProjectLock, missing: Sequence[str], path: str, *, is_written: bool, as_json: bool
+) -> None:
+    """Print what a new lock contains."""
+    if as_json:
+        render.data(
+            {"path": path if is_written else None, "servers": len(current.servers), "missing": list(missing)}
+        )
+        return
+    if is_written:
+        counted = sum(len(each.tools or ()) for each in current.servers.values())
+        servers = render.plural(len(current.servers), "server")
+        render.out(f"Locked {servers} and {render.plural(counted, 'tool')} in {path}.")
+    for line in missing:
+        render.note(f"not locked: {line}")
+    if not is_written:
+        render.note("no lock was written")

@@ -1,0 +1,66 @@
+from remit.decision.definitions.project_lock import LockedPackage, LockedServer, ProjectLock
+from remit.trust.project_lock_diff import lock_differences
+
+PACKAGE = LockedPackage("npm", "git", "1.0.0", "sha512-a")
+GIT = LockedServer("e", PACKAGE, {"mcp__git__log": "p1", "mcp__git__add": "p2"})
+
+
+def lock(server: LockedServer | None = GIT, **agents: tuple[str, ...]) -> ProjectLock:
+    servers = {} if server is None else {(".mcp.json", "git"): server}
+    return ProjectLock(servers=servers, visible={"claude-code": agents} if agents else {})
+
+
+def test_equal_locks_do_not_differ() -> None:
+    assert lock_differences(lock(main=("a",)), lock(main=("a",))) == []
+
+
+def test_servers_come_and_go() -> None:
+    assert lock_differences(lock(None), lock()) == ["git (.mcp.json): added"]
+    assert lock_differences(lock(), lock(None)) == ["git (.mcp.json): removed"]
+
+
+def test_everything_that_changed_in_a_server_is_named() -> None:
+    newer = LockedPackage("npm", "git", "2.0.0", "sha512-b")
+    now = LockedServer("f", newer, {"mcp__git__log": "p9", "mcp__git__rm": "p"})
+    assert lock_differences(lock(), lock(now), {"mcp__git__log": ["- a", "+ b"]}) == [
+        "git (.mcp.json): its entry changed",
+        "git (.mcp.json): its package: version 1.0.0 -> 2.0.0",
+        "git (.mcp.json): its package: integrity sha512-a -> sha512-b",
+        "git (.mcp.json): - mcp__git__add",
+        "git (.mcp.json): ~ mcp__git__log: its definition changed",
+        "    - a",
+        "    + b",
+        "git (.mcp.json): + mcp__git__rm",
+    ]
+
+
+def test_changed_instructions_are_named_if_both_locks_know_them() -> None:
+    said = GIT._replace(instructions="i1")
+    now = GIT._replace(instructions="i2")
+    assert lock_differences(lock(said), lock(now), {"mcp__git__*": ["- a", "+ b"]}) == [
+        "git (.mcp.json): ~ its instructions changed",
+        "    - a",
+        "    + b",
+    ]
+    assert lock_differences(lock(said), lock()) == lock_differences(lock(), lock(said)) == []
+
+
+def test_a_package_that_comes_or_goes_is_named() -> None:
+    without = GIT._replace(package=None)
+    assert lock_differences(lock(without), lock()) == ["git (.mcp.json): its package was added: git"]
+    assert lock_differences(lock(), lock(without)) == ["git (.mcp.json): its package was removed: git"]
+    assert lock_differences(lock(without), lock(without)) == []
+
+
+def test_what_is_unknown_on_one_side_is_no_difference() -> None:
+    vague = LockedServer("e", LockedPackage("npm", "git"), None)
+    assert lock_differences(lock(), lock(vague)) == lock_differences(lock(vague), lock()) == []
+
+
+def test_what_clients_and_agents_see_is_compared() -> None:
+    found = lock_differences(lock(main=("a", "b"), scout=("a",)), lock(main=("b", "c")))
+    assert found == [
+        "visible in claude-code: main: - a",
+        "visible in claude-code: main: + c",
+        "visible in claude-code: scout: - a",
+    ]
