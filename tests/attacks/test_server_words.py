@@ -56,7 +56,7 @@ def test_descriptions_are_listed_without_hidden_characters_and_not_without_end(w
     declare(world, poisoned)
     with world.serve("--strategy", "flat") as gateway:
         assert "own__look" not in gateway.tools()
-    world.remit("trust", "own", "--yes")  # held at first sight
+    world.remit("trust", "mcp__own__look", "--yes")  # held at first sight
     with world.serve("--strategy", "flat") as gateway:
         listed = gateway.ask("tools/list")["result"]["tools"]
         found = gateway.call("discover_tools", query="looks", detail="full")

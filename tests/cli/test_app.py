@@ -38,6 +38,7 @@ def test_the_version_is_printed(sandbox: Sandbox) -> None:
 
 
 def test_tools_has_a_line_for_each_server(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.provide("git", "wiki", "till")
     finished = sandbox.remit("tools", cwd=shop)
     assert finished.returncode == 0
     assert finished.stderr == ""
@@ -129,6 +130,7 @@ def test_another_clients_tools_are_scanned_and_listed_by_its_name(sandbox: Sandb
 
 
 def test_the_inventory_of_all_clients_says_whose_each_tool_is(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.provide("wiki")
     sandbox.write(sandbox.home / ".cursor/mcp.json", servers("wiki"))
     shown = sandbox.remit("tools", "--client", "all", cwd=shop).stdout.splitlines()
     assert "  claude-code: wiki      ?       ?     0  global, ~/.claude.json" in shown
@@ -206,9 +208,10 @@ def test_why_says_that_the_server_of_a_visible_tool_cannot_be_started(sandbox: S
     sandbox.write(sandbox.home / ".claude.json", servers(lamp={"command": "/nowhere/lamp"}))
     reason = "`/nowhere/lamp` does not exist"
     assert answer(sandbox, "why", "lamp", cwd=shop)["obstacle"] == reason
-    assert f"\nit cannot be started here: {reason}\n" in sandbox.remit("why", "lamp", cwd=shop).stdout
+    headline = f"mcp__lamp__*: declared in ~/.claude.json, but cannot start: {reason}\n"
+    assert sandbox.remit("why", "lamp", cwd=shop).stdout.startswith(headline)
     of_its_tool = sandbox.remit("why", "mcp__lamp__light", cwd=shop).stdout
-    assert f"\nits server `lamp` cannot be started here: {reason}\n" in of_its_tool
+    assert f"its server `lamp` is declared in ~/.claude.json, but cannot start: {reason}\n" in of_its_tool
 
 
 def test_a_command_that_does_not_exist_is_answered_with_the_one_that_was_meant(sandbox: Sandbox) -> None:
@@ -262,6 +265,7 @@ def test_scan_as_json_has_the_documented_shape(sandbox: Sandbox, shop: Path) -> 
 
 
 def test_tools_show_what_they_cost_once_a_definition_is_known(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.provide("git", "wiki", "till")
     with sandbox.registry() as registry:
         registry.usage.report_tool(
             "mcp__git__log", registry.at(str(shop)), description="Shows commits.", input_schema={}

@@ -30,7 +30,7 @@ async def test_a_tool_is_served_as_locked_and_held_when_it_changes(sandbox: Sand
     links = FakeLinks({"till": offer("Look up a refund.")})
     async with endpoint(sandbox, links, shop, is_headless=True) as served:
         assert "till__refund" in await names(served)
-    assert sandbox.remit("lock", cwd=shop).returncode == 0
+    assert sandbox.remit("lock", "--no-connect", cwd=shop).returncode == 0
     async with endpoint(sandbox, links, shop, is_headless=True) as served:
         assert "till__refund" in await names(served)
         links.restart("till", offer("Look up a refund!"))  # harmless, and still not what the team reviewed
@@ -61,7 +61,7 @@ async def test_instructions_that_differ_from_the_lock_are_withheld(sandbox: Sand
     links = FakeLinks({"till": saying("Amounts are in cents.")})
     async with endpoint(sandbox, links, shop, is_headless=True) as served:
         await names(served)
-    assert sandbox.remit("lock", cwd=shop).returncode == 0
+    assert sandbox.remit("lock", "--no-connect", cwd=shop).returncode == 0
     async with endpoint(sandbox, links, shop, is_headless=True) as served:
         await names(served)
         assert "Amounts are in cents." in (served.instructions or "")
@@ -72,11 +72,11 @@ async def test_instructions_that_differ_from_the_lock_are_withheld(sandbox: Sand
         await served.fresh()
         await names(served)
         assert "Amounts" not in (served.instructions or "")
-    checked = sandbox.remit("lock", "--check", cwd=shop)
+    checked = sandbox.remit("lock", "--check", "--no-connect", cwd=shop)
     assert checked.returncode == 1
     assert "till (.mcp.json): ~ its instructions changed\n" in checked.stdout
     sandbox.remit("trust", "till", "--yes", cwd=shop)
-    assert sandbox.remit("lock", cwd=shop).returncode == 0
+    assert sandbox.remit("lock", "--no-connect", cwd=shop).returncode == 0
     async with endpoint(sandbox, links, shop, is_headless=True) as served:
         await names(served)
         assert "Amounts are in euros." in (served.instructions or "")
@@ -87,7 +87,7 @@ async def test_a_lock_without_instructions_withholds_none(sandbox: Sandbox, shop
     links = FakeLinks({"till": lists})
     async with endpoint(sandbox, links, shop, is_headless=True) as served:
         await names(served)
-    sandbox.remit("lock", cwd=shop)
+    sandbox.remit("lock", "--no-connect", cwd=shop)
     lines = (shop / "remit.lock").read_text().splitlines()
     assert any(line.startswith("instructions = ") for line in lines)
     older = "\n".join(line for line in lines if not line.startswith("instructions = "))

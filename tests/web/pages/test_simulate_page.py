@@ -95,7 +95,7 @@ def test_a_pattern_that_matches_nothing_is_named_with_those_near(
     with sandbox.registry() as registry:
         list_tools(registry, shop, tool("move_file"), server="till")
     page = html.unescape(post(browser, "/simulate", text='block = ["move_file", "Bash"]').text)
-    assert "<code>move_file</code> matches no known tool" in page
+    assert "<code>move_file</code> has no effect, because it does not name the tool's server" in page
     assert "<code>mcp__till__move_file</code>" in page
     assert "Disappears: 1 tool" in page
 
