@@ -22,6 +22,13 @@ _SECRET = re.compile(
     r"(?ix)(?<![^\W_])(?:secrets?|tokens?|(?:api|ssh|access|private)?keys?|passwords?|passwd|passphrases?"
     r"|credentials?|cookies?|dot[ ]?env|env|ssh|id[ ]rsa|gnupg|keychain|keyring)(?![^\W_])"
 )
+# Lengths of what a model reads and writes; an `access token limit` is still about a secret.
+_MODEL_TOKENS = re.compile(
+    r"(?ix)(?<![^\W_])(?:(?:max(?:imum)?|min(?:imum)?|many|input|output|prompt|completion)[ _-]?tokens"
+    r"|(?:number|count|amount)[ ]of[ ](?:(?:input|output|prompt|completion|generated)[ ])?tokens"
+    r"|(?<!\w[ _-])tokens[ ]to[ ](?:generate|produce|sample)"
+    r"|(?<!\w[ _-])tokens?[ _-]?(?:counts?|limits?|budget))(?![^\W_])"
+)
 _RUN_TOGETHER = re.compile(r"[A-Za-z]{31,}")
 _MOST_WORDS = 5  # of a name: a longer one is a sentence
 _MOST_FOLDERS = 8  # words of a path: a longer one may be a sentence
@@ -94,7 +101,7 @@ def name_points(place: str, label: str, name: str, subject: InspectedDefinition)
 
 def mentions_secret(text: str) -> bool:
     """Return whether a text is about secrets, or names a file that holds some."""
-    if _SECRET.search(text) or _SECRET.search(split(text)):
+    if any(_SECRET.search(_MODEL_TOKENS.sub(" ", each)) for each in (text, split(text))):
         return True
     return any(each.any(Concept.SECRET, Concept.PRIVATE_FILE) for each in sentences(text))
 
