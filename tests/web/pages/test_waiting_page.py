@@ -11,6 +11,7 @@ import pytest
 
 from remit.approvals.approvals import Approval
 from support.builders import servers
+from support.listed_tools import list_tools, tool
 from support.sandbox import Sandbox
 from support.web_pages import CODE, WebPages, form, unlock, web_pages
 
@@ -163,3 +164,16 @@ def test_a_server_that_is_refused_is_disabled_and_waits_no_longer(
     assert sandbox.remit("trust", cwd=shop).stdout.count("not trusted") == 1
     assert sandbox.remit("undo", "--yes", cwd=shop).returncode == 0
     assert "Trust it as shown" in browser.get("/waiting").text
+
+
+def test_a_change_that_the_policy_accepts_does_not_wait(
+    sandbox: Sandbox, shop: Path, browser: httpx2.Client
+) -> None:
+    sandbox.write(shop / ".mcp.json", {"mcpServers": {}})
+    sandbox.write_state("notes")
+    with sandbox.registry() as registry:
+        list_tools(registry, shop, tool("look", "Look at notes."))
+        list_tools(registry, shop, tool("look", "Looks at notes."))
+    assert "Nothing waits for you" in browser.get("/waiting").text
+    sandbox.write(sandbox.home / ".config/remit/remit.toml", f'{RULES}[trust]\nchanges = "hold"\n')
+    assert "mcp__notes__look" in browser.get("/waiting").text

@@ -24,6 +24,7 @@ from remit.configuration import rule_edits
 from remit.configuration.config_model import ConfigurationLayer
 from remit.configuration.policy_compiler import disabling_rules
 from remit.decision.context import shorten
+from remit.decision.definitions.definition_changes import is_held
 from remit.errors import ApprovalError
 from remit.web.page_model import ActionResult, PageAnswer, PageRequest, PageSources, Values, Viewer
 
@@ -142,7 +143,8 @@ def _disable(item: WaitingItem, sources: PageSources, context: Context) -> Actio
 
 
 def _items(found: TrustCandidates, context: Context, registry: Registry) -> list[WaitingItem]:
-    rules = registry.configuration.current(context.workspace).loaded
+    current = registry.configuration.current(context.workspace)
+    rules, changes = current.loaded, current.compiled.policy.changes
     items = [
         _item(
             "server",
@@ -175,7 +177,7 @@ def _items(found: TrustCandidates, context: Context, registry: Registry) -> list
             each.changed_id,
         )
         for each in found.definitions
-        if not each.is_rejected
+        if is_held(each.change, changes) and not each.is_rejected
     ]
     return items
 
