@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from remit.catalog.contexts import DEFAULT_CLIENT, Contexts, for_agent
+from remit.catalog.costs import SentDefinitions
 from remit.catalog.explanation import Explanation, explain_name, explain_skipped, servers_of
 from remit.catalog.listing import Listings
 from remit.decision.client_calls.calling_agents import agent_context
@@ -209,9 +210,12 @@ class Registry:
         self.refresh(context)
         return self._listings.decide_call(call, context)
 
-    def sends_a_part(self, listed: Sequence[ToolDecision], context: Context) -> bool:
-        """Tell whether the gateway sends a model only some of the listed tools."""
-        return context.starts_servers and self.sessions.sends_a_part(listed, context)
+    def sent_definitions(self, listed: Sequence[ToolDecision], context: Context) -> SentDefinitions:
+        """Tell which definitions of the listed tools a model gets: from the gateway, or from the client."""
+        if context.starts_servers:
+            is_partial = self.sessions.sends_a_part(listed, context)
+            return SentDefinitions.SOME if is_partial else SentDefinitions.ALL
+        return SentDefinitions.NAMES if self.states.searches_itself(context) else SentDefinitions.ALL
 
     def session_context(self, context: Context, *, budget: int | None = None) -> str:
         """Return the text that an agent gets at session start, in at most `budget` characters."""

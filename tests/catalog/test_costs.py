@@ -1,4 +1,4 @@
-from remit.catalog.costs import Costs, add_up, charge
+from remit.catalog.costs import Costs, add_up, charge, charged_servers
 from remit.decision.decide import ToolDecision, decide
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.scopes import Scope
@@ -30,6 +30,14 @@ def test_a_tool_that_its_server_no_longer_lists_is_not_part_of_its_cost() -> Non
     git = server("git")
     gone = tool(git, "blame", 100)._replace(status=ToolStatus.STALE)
     assert costs(git, tool(git, "commit", 40), gone) == {("mcp__git__*", "global"): 40}
+
+
+def test_a_hidden_tool_is_not_part_of_the_cost_of_a_visible_server() -> None:
+    git = server("git")
+    commit, blame = tool(git, "commit", 40), tool(git, "blame", 100)
+    hidden = decide(git._replace(config_status=ConfigStatus.DISABLED), context())
+    items = [*listed(git, commit), ToolDecision(blame, hidden)]
+    assert [(item.server, item.tokens) for item in charged_servers(items)] == [("git", 40)]
 
 
 def test_of_two_servers_of_one_name_each_has_its_own_tools() -> None:

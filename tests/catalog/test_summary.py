@@ -121,7 +121,10 @@ def test_visible_servers_with_one_endpoint_are_duplicates() -> None:
 
 
 def test_the_costliest_servers_come_first_and_those_of_unknown_cost_not_at_all() -> None:
-    tools = [
-        server(label)._replace(tokens=cost) for label, cost in (("a", 5), ("b", 90), ("c", None), ("d", 5))
+    labels = (("a", 5), ("b", 90), ("c", None), ("d", 5))
+    its = [
+        server(label)._replace(name=f"mcp__{label}__do", kind=Kind.MCP_TOOL, tokens=cost)
+        for label, cost in labels
     ]
+    tools = [*(server(label) for label, _ in labels), *its]
     assert [tool.server for tool in summary(*tools).costliest] == ["b", "a", "d"]

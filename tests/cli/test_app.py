@@ -281,12 +281,17 @@ def test_tools_show_what_they_cost_once_a_definition_is_known(sandbox: Sandbox, 
     }
     lines = sandbox.remit("tools", cwd=shop).stdout.splitlines()
     assert lines[3] == f"  git         1      {tokens['mcp__git__*']}     0  local, ~/.claude.json"
-    assert lines[-5:-1] == [
-        f"3 servers and 1 tool visible: about {tokens['mcp__git__*']} tokens per request",
+    assert lines[-6:-1] == [
+        f"3 servers and 1 tool visible: about {tokens['mcp__git__*']} tokens",
         "cost unknown for 1 server: run `remit scan --connect`",
         "cost unknown for `till` (not trusted): run `remit trust till`",
+        "(the client sends names only; the agent searches the definitions)",
         "1 hidden",
     ]
+    sandbox.variables["ENABLE_TOOL_SEARCH"] = "false"
+    shown = sandbox.remit("tools", cwd=shop).stdout
+    assert f"visible: about {tokens['mcp__git__*']} tokens per request\n" in shown
+    assert "names only" not in shown
 
 
 def test_context_prints_the_section_and_respects_the_budget(sandbox: Sandbox, shop: Path) -> None:

@@ -77,10 +77,11 @@ def test_costs_are_told_as_far_as_they_are_known(sandbox: Sandbox, shop: Path) -
         "  project  nothing; 2 hidden (.mcp.json)",
         "  global   1 server; 1 hidden (~/.claude.json)",
         "",
-        "2 servers and 1 tool visible: about 2,220 tokens per request",
+        "2 servers and 1 tool visible: about 2,220 tokens",
     ]
-    assert lines[8:11] == [
+    assert lines[8:12] == [
         "cost unknown for 1 server: run `remit scan --connect`",
+        "(the client sends names only; the agent searches the definitions)",
         "3 hidden: about 2,220 tokens not sent",
         "costliest: git 2,220",
     ]

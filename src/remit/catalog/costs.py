@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.kinds import Kind, ToolStatus
@@ -16,8 +17,16 @@ if TYPE_CHECKING:
 Place = tuple[str | None, ...]
 
 
+class SentDefinitions(StrEnum):
+    """Which definitions of the visible tools a model gets in each request."""
+
+    ALL = "all"
+    SOME = "some"  # Remit chooses them
+    NAMES = "names"  # the client sends names, and searches the definitions
+
+
 class Costs(NamedTuple):
-    """The estimated tokens that definitions take in each request."""
+    """The estimated tokens of definitions, if all are sent."""
 
     visible: int = 0
     all: int = 0  # as if every declared tool were visible
@@ -44,6 +53,12 @@ def charge(tools: Sequence[Tool]) -> list[Tool]:
         else tool
         for tool in tools
     ]
+
+
+def charged_servers(listed: Iterable[ToolDecision]) -> list[Tool]:
+    """Return the visible servers, each with the cost of its visible tools."""
+    visible = [tool for tool, decision in listed if decision.is_available]
+    return [tool for tool in charge(visible) if _is_server(tool)]
 
 
 def add_up(listed: Iterable[ToolDecision]) -> Costs:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.catalog.costs import Costs, add_up
+from remit.catalog.costs import Costs, add_up, charged_servers
 from remit.decision.context import Context
 from remit.decision.decide import ToolDecision
 from remit.decision.gates import Gate
@@ -178,7 +178,7 @@ def _duplicates(listed: Sequence[ToolDecision]) -> list[Sequence[Tool]]:
 
 
 def _costliest(listed: Sequence[ToolDecision]) -> list[Tool]:
-    known = (tool for tool in _servers(listed) if tool.tokens)
+    known = (tool for tool in charged_servers(listed) if tool.tokens)
     return sorted(known, key=lambda tool: (-(tool.tokens or 0), tool.name))
 
 

@@ -11,6 +11,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from remit.catalog.contexts import ALL_CLIENTS
+from remit.catalog.costs import SentDefinitions
 from remit.decision.context import Context, shorten
 from remit.decision.kinds import Kind
 from remit.decision.problems import Severity
@@ -35,6 +36,10 @@ WORDS = {
     Kind.SUBAGENT: "subagent",
     Kind.MCP_TOOL: "tool",
     Kind.BUILTIN: "built-in",
+}
+_PARTS = {
+    SentDefinitions.SOME: "(Remit sends some of them; the agent finds the others)",
+    SentDefinitions.NAMES: "(the client sends names only; the agent searches the definitions)",
 }
 _WIDEST = 60  # columns; a longer cell shifts only its own line
 NOTHING = """\
@@ -127,15 +132,17 @@ def error(failure: RemitError) -> None:
         sys.stderr.write(f"hint: {printable(failure.hint)}\n")
 
 
-def total(summary: Summary, *, sends_a_part: bool = False) -> str:
+def total(summary: Summary, *, sent: SentDefinitions = SentDefinitions.ALL) -> str:
     """Describe how many tools an agent gets and their cost."""
     costs, unknown = summary.costs, summary.uncounted
     head = f"{counted(summary.visible)} visible"
-    if costs.all and not costs.is_misleading:
-        head += f": about {rounded(costs.visible)} tokens{'' if sends_a_part else ' per request'}"
+    if has_cost := bool(costs.all and not costs.is_misleading):
+        head += (
+            f": about {rounded(costs.visible)} tokens{' per request' if sent is SentDefinitions.ALL else ''}"
+        )
     lines = [head, *_unknown_costs(unknown)]
-    if sends_a_part:
-        lines.append("(Remit sends some of them; the agent finds the others)")
+    if sent is SentDefinitions.SOME or (has_cost and sent in _PARTS):
+        lines.append(_PARTS[sent])
     if summary.hidden_count:
         unsent = f": about {rounded(costs.all - costs.visible)} tokens not sent"
         lines.append(f"{summary.hidden_count:,} hidden{unsent if costs.all > costs.visible else ''}")
@@ -174,8 +181,13 @@ def plural(count: int, word: str) -> str:
 
 
 def rounded(count: int) -> str:
+    """Format an estimate with three digits."""
+    return f"{three_digits(count):,}"
+
+
+def three_digits(count: int) -> int:
     """Round an estimate to three digits."""
-    return f"{round(count, 3 - len(str(count))) if count > 999 else count:,}"
+    return round(count, 3 - len(str(count))) if count > 999 else count
 
 
 def heading(context: Context) -> str:

@@ -66,7 +66,7 @@ def scan(
                     context, open_upstreams(), names=servers, deadline=timeout, on_progress=show
                 )
             found = found._replace(tools=registry.tools(context))
-        is_part = registry.sends_a_part(found.tools, context)
+        sent = registry.sent_definitions(found.tools, context)
         embed_new_tools(registry, context)
     refresh_client_rules()
     render.problems(found.problems, context)
@@ -75,7 +75,7 @@ def scan(
     if as_json:
         render.data(json_output.scan(found, summary, context, connected or ()))
         return
-    first_screen.show(found, summary, context, sends_a_part=is_part)
+    first_screen.show(found, summary, context, sent=sent)
     if connected is not None and not (sys.stdout.isatty() and sys.stderr.isatty()):
         server_output.connected(connected)  # a terminal has shown the same lines already
 

@@ -70,7 +70,7 @@ def tools(
         context = registry.states.with_snapshot(context) if as_json else context
         known = registry.tools(context)
         problems = registry.problems(context)
-        is_part = not as_json and registry.sends_a_part(known, context)
+        sent = registry.sent_definitions(known, context)
         if not as_json and any(map(is_unlisted, known)):
             known = registry.protection.with_obstacles(known, context)
     render.problems(problems, context)
@@ -78,7 +78,7 @@ def tools(
     if as_json:
         render.data(json_output.listing(selection.items(known), summary, context))
     else:
-        render.page(selection.lines(known, summary, context, sends_a_part=is_part))
+        render.page(selection.lines(known, summary, context, sent=sent))
 
 
 @click.command()

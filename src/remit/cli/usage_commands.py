@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import click
 
 from remit.bootstrap import open_registry
+from remit.catalog.costs import SentDefinitions
 from remit.cli import render
 from remit.cli.json_output import Shape, asked_for
 from remit.cli.options import NOTHING_DONE, WorkspaceOptions, for_a_workspace, for_an_agent
@@ -53,7 +54,7 @@ def usage(*, options: WorkspaceOptions, by_project: bool, as_json: bool) -> None
         context = options.context(registry)
         projects = registry.usage.by_project() if by_project else ()
         found = None if by_project else registry.usage.report(context)
-        is_part = registry.sends_a_part(registry.tools(context), context)
+        sent = registry.sent_definitions(registry.tools(context), context)
         request = registry.sessions.request_cost(context)
         problems = registry.problems(context)
     render.problems(problems, context)
@@ -62,7 +63,7 @@ def usage(*, options: WorkspaceOptions, by_project: bool, as_json: bool) -> None
     elif as_json:
         render.data(usage_shape(found, request, context))
     else:
-        _show_usage(found, context, sends_a_part=is_part)
+        _show_usage(found, context, sent=sent)
 
 
 @click.command()
@@ -91,7 +92,7 @@ def suggest(*, prompt: str | None, options: WorkspaceOptions, session: str | Non
         sys.exit(NOTHING_DONE)
 
 
-def _show_usage(found: UsageReport, context: Context, *, sends_a_part: bool) -> None:
+def _show_usage(found: UsageReport, context: Context, *, sent: SentDefinitions) -> None:
     render.out(render.heading(context))
     render.out()
     if found.used:
@@ -112,7 +113,7 @@ def _show_usage(found: UsageReport, context: Context, *, sends_a_part: bool) -> 
         render.out()
         columns = ("tool", "kind", "tokens")
         rows = [_unused_cells(each) for each in found.unused[:_UNUSED]]
-        when = "if they were sent" if sends_a_part else "in each request"
+        when = "in each request" if sent is SentDefinitions.ALL else "if they were sent"
         title = f"never used here: {len(found.unused)}, about {found.unused_tokens:,} tokens {when}"
         render.out(title)
         render.table("", columns, rows, numbers=("tokens",))

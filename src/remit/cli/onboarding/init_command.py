@@ -14,6 +14,7 @@ import click
 from remit.bootstrap import open_registry
 from remit.bootstrap_gateway import open_upstreams
 from remit.bootstrap_install import open_installer
+from remit.catalog.listed_groups import SortKey, group_tools
 from remit.cli import render, server_output
 from remit.cli.onboarding.client_install import install_in, offer_trust
 from remit.cli.onboarding.dashboard import client_text, cost_text
@@ -112,12 +113,10 @@ def _entries(servers: Sequence[Tool], registry: Registry, context: Context) -> l
 
 
 def _show_servers(found: Sequence[ServerListing], registry: Registry, context: Context) -> None:
-    costs = {item.tool.key: item.tool.tokens or 0 for item in registry.tools(context)}
-    listed = [each for each in found if each.offer is not None and each.offer.failure is None]
+    asked = {each.tool.key for each in found if each.offer is not None and each.offer.failure is None}
+    groups = group_tools(registry.tools(context), SortKey.TOKENS).servers
     rows = [
-        (each.tool.server or "", str(len(each.offer.tools)), f"{costs.get(each.tool.key, 0):,}")
-        for each in sorted(listed, key=lambda each: -costs.get(each.tool.key, 0))
-        if each.offer is not None
+        (each.label, str(each.visible), f"{each.tokens or 0:,}") for each in groups if each.first.key in asked
     ]
     if rows:
         render.table("", ("server", "tools", "tokens"), rows, numbers=("tools", "tokens"))

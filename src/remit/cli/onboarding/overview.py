@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from remit.catalog.contexts import ALL_CLIENTS, DEFAULT_CLIENT
 from remit.catalog.summary import UNTRUSTED, summarize
+from remit.cli.render import three_digits
 from remit.decision.context import Context
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.problems import Severity
@@ -135,9 +136,14 @@ def _reason(overview: Overview) -> str:
     """Say what `remit init` is for: it offers to measure only what is unknown or saves something."""
     if overview.unlisted:
         return "measure what the tools cost, and install"
-    if overview.cost.saved > 0:
-        return f"save about {overview.cost.saved:,} tokens per request: install"
+    if (saving := _shown_saving(overview.cost)) > 0:
+        return f"save about {saving:,} tokens per request: install"
     return "set rules and approvals for your tools: install"
+
+
+def _shown_saving(cost: RequestCost) -> int:
+    """Return the difference of the two rounded costs, which people see beside it."""
+    return three_digits(cost.direct) - three_digits(cost.served)
 
 
 def _hidden_for(summary: Summary, cause: str) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from remit.catalog.costs import SentDefinitions
 from remit.catalog.summary import ELSEWHERE, SHADOWED, UNTRUSTED, HiddenGroup, ScopeSummary, Summary
 from remit.cli.render import NOTHING, counted, heading, out, printable, rounded, total
 from remit.decision.context import Context, shorten
@@ -50,7 +51,9 @@ _WAYS = {UNTRUSTED: "look at them with `remit trust`"}  # for groups whose items
 _NEXT = "next: `remit why NAME` explains one, `remit tools --all` lists them all"
 
 
-def show(found: ScanResult, summary: Summary, context: Context, *, sends_a_part: bool = False) -> None:
+def show(
+    found: ScanResult, summary: Summary, context: Context, *, sent: SentDefinitions = SentDefinitions.ALL
+) -> None:
     """Show the result of a scan."""
     out(heading(context))
     _lines(_first(found) if found.is_first else _changes(found.changes, context))
@@ -58,7 +61,7 @@ def show(found: ScanResult, summary: Summary, context: Context, *, sends_a_part:
         out()
         _lines(_origins(summary, context))
         out()
-        out(total(summary, sends_a_part=sends_a_part))
+        out(total(summary, sent=sent))
         _lines(_costliest(summary.costliest))
     for group in summary.hidden:
         if group.cause is ToolStatus.STALE:  # reported among the changes when it became stale

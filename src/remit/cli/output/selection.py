@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from remit.catalog.costs import SentDefinitions
 from remit.catalog.listed_groups import ListedGroup, SortKey, group_tools, sorted_tools
 from remit.cli.output import tool_table
 from remit.decision.decide import ToolDecision
@@ -37,7 +38,12 @@ class Selection(NamedTuple):
         return found if self.sort is None else sorted_tools(found, self.sort)
 
     def lines(
-        self, known: Sequence[ToolDecision], summary: Summary, context: Context, *, sends_a_part: bool = False
+        self,
+        known: Sequence[ToolDecision],
+        summary: Summary,
+        context: Context,
+        *,
+        sent: SentDefinitions = SentDefinitions.ALL,
     ) -> list[str]:
         """Write the selected tools for people.
 
@@ -49,9 +55,9 @@ class Selection(NamedTuple):
         mine = [item for item in known if context.client in (None, item.tool.client)]
         grouped = group_tools(mine, self.sort or SortKey.TOKENS)
         if not self.everything:
-            return tool_table.overview(grouped, summary, context, sends_a_part=sends_a_part)
+            return tool_table.overview(grouped, summary, context, sent=sent)
         groups = [*grouped.servers, *grouped.kinds]
-        return tool_table.details(groups, summary, context, with_hidden=True, sends_a_part=sends_a_part)
+        return tool_table.details(groups, summary, context, with_hidden=True, sent=sent)
 
     def _groups(self, known: Sequence[ToolDecision]) -> list[ListedGroup]:
         servers = group_tools(known, self.sort or SortKey.TOKENS).servers

@@ -7,6 +7,7 @@ from itertools import groupby
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from remit.catalog.costs import SentDefinitions
 from remit.catalog.listed_groups import GroupedTools, ListedGroup
 from remit.cli.output.styles import columns, shortened, styled
 from remit.cli.render import NOTHING, WORDS, heading, plural, printable, total
@@ -24,7 +25,7 @@ _UNKNOWN = "?"
 
 
 def overview(
-    grouped: GroupedTools, summary: Summary, context: Context, *, sends_a_part: bool = False
+    grouped: GroupedTools, summary: Summary, context: Context, *, sent: SentDefinitions = SentDefinitions.ALL
 ) -> list[str]:
     """Return a line for each server, and for each other kind of tool."""
     servers = [group for group in grouped.servers if group.is_available]
@@ -39,7 +40,7 @@ def overview(
     if kinds:
         names = [", ".join(item.tool.name for item in _visible(group)) for group in kinds]
         lines += ["", *_table("kind", kinds, names, context)]
-    lines += ["", *_total(summary, sends_a_part=sends_a_part)]
+    lines += ["", *_total(summary, sent=sent)]
     return [*lines, styled("next: `remit tools --server NAME` lists its tools, `--all` everything", dim=True)]
 
 
@@ -49,7 +50,7 @@ def details(
     context: Context,
     *,
     with_hidden: bool,
-    sends_a_part: bool = False,
+    sent: SentDefinitions = SentDefinitions.ALL,
 ) -> list[str]:
     """Return groups with all their tools; hidden ones by the reason."""
     lines = [styled(printable(heading(context)), bold=True)]
@@ -59,7 +60,7 @@ def details(
         lines += ["", *_title(group, context), *_tools(group)]
         lines += _hidden(group) if with_hidden else _hidden_count(group)
     if summary is not None:
-        lines += ["", *_total(summary, sends_a_part=sends_a_part)]
+        lines += ["", *_total(summary, sent=sent)]
     return lines
 
 
@@ -175,8 +176,8 @@ def _hidden_count(group: ListedGroup) -> Iterator[str]:
         yield styled(f"  {group.hidden:,} hidden; `--all` shows why", dim=True)
 
 
-def _total(summary: Summary, *, sends_a_part: bool) -> Iterator[str]:
-    for line in total(summary, sends_a_part=sends_a_part).splitlines():
+def _total(summary: Summary, *, sent: SentDefinitions) -> Iterator[str]:
+    for line in total(summary, sent=sent).splitlines():
         yield from _wrapped(printable(line), "", "  ")
 
 
