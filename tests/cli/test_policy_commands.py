@@ -161,3 +161,11 @@ def test_trust_shows_what_a_project_says_of_tools(sandbox: Sandbox, shop: Path) 
     told = json.loads(sandbox.remit("trust", "--json", cwd=shop).stdout)
     assert [(item["name"], item["trusted"]) for item in told["tools"]] == [(PUSH, True)]
     assert sandbox.remit("policy", "check", cwd=shop).returncode == 0
+
+
+def test_mistakes_are_told_in_the_order_of_their_lines(sandbox: Sandbox, shop: Path) -> None:
+    text = 'block = "x"\n[tool.x]\na = 1\n[tools.y]\nask = 1\n'
+    sandbox.write(shop / "remit.toml", text)
+    lines = sandbox.remit("tools", cwd=shop).stderr.splitlines()
+    told = [line.partition("remit.toml:")[2] for line in lines if "remit.toml:" in line]
+    assert [place.strip().split(" column")[0] for place in told] == ["line 1", "line 2", "line 5"]

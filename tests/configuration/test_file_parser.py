@@ -506,7 +506,12 @@ def test_a_workflow_state_follows_what_tools_do() -> None:
         ),
         ("[states.x]\nkind = 'workflow'\non = 3", "states.x.on", "expected text", None),
         ("[tools.'']\nstates = []", "tools.", "the pattern is empty", "write `*` for all tools"),
-        ("[tools.x]\nstates = 'a'", "tools.x.states", "expected a list of texts, found text", None),
+        (
+            "[tools.x]\nstates = 'a'",
+            "tools.x.states",
+            "expected a list of texts, found text",
+            'write `states = ["…"]`',
+        ),
         (
             "[tools.x]\nstates = { al = ['a'] }",
             "tools.x.states.al",

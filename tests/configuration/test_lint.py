@@ -138,3 +138,9 @@ def test_what_a_rule_says_in_vain_is_a_warning() -> None:
     assert told(said(strict), said(loose, MACHINE)) == expected
     assert told(said(strict, MACHINE), said(loose)) == []  # that is a mistake, and told as one
     assert told(said(f'{strict}\n[tools."mcp__git__log"]\napproval = true')) == []
+
+
+def test_a_misspelled_server_in_a_pattern_is_asked_about() -> None:
+    assert told(said('block = ["mcp__gti__*"]')) == [
+        ("note", "`mcp__gti__*` matches no known tool", "did you mean `mcp__git__*`?")
+    ]

@@ -49,3 +49,18 @@ def test_a_projects_file_has_a_limited_size_and_is_no_link_out_of_it(tmp_path: P
     led = read(path)
     assert led is not None
     assert "leads out of the project" in str(led.problem)
+
+
+@pytest.mark.parametrize("header", ["tools.mcp__git__*", "servers.git-*"])
+def test_a_pattern_in_a_header_is_told_to_be_quoted(tmp_path: Path, header: str) -> None:
+    path = tmp_path.resolve() / "remit.toml"
+    path.write_text(f"block = []\n[{header}]\n", encoding="utf-8")
+    found = read(path)
+    assert found is not None
+    table, _, pattern = header.partition(".")
+    assert found.place.startswith("line 2")
+    assert str(found.problem).endswith(f'; quote it: `[{table}."{pattern}"]`')
+    path.write_text("block = [\n", encoding="utf-8")
+    other = read(path)
+    assert other is not None
+    assert "quote" not in str(other.problem)

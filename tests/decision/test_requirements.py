@@ -55,6 +55,12 @@ def test_without_a_known_way_the_states_are_where_to_look() -> None:
     assert decision.unlock == "`remit states` shows every state and how it is found"
 
 
+def test_a_condition_on_the_branch_names_another_branch_as_the_way() -> None:
+    needed = Requirements([needing("mcp__git__*", when="git.branch != 'main'")])
+    decision = decide(server("git"), judged(needed, reading(git={"branch": "main"})))
+    assert decision.unlock == "switch to another branch"
+
+
 def test_a_person_is_told_the_line_of_the_rule_and_a_model_is_not() -> None:
     needed = Requirements([needing("mcp__git__*", "a")._replace(line=3)], {"a": "create a"})
     decision = decide(server("git"), judged(needed, reading()))

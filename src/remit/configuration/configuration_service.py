@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.configuration.checks.file_problems import file_parser, owner_of, problem_row, problems_in
@@ -72,6 +73,12 @@ class CurrentConfiguration(NamedTuple):
         )
 
 
+def position(problem: Problem) -> tuple[int, int]:
+    """Return the line and column of a problem, from 1; zeros for the whole file."""
+    found = re.match(r"line (\d+)(?: column (\d+))?", problem.place)
+    return (int(found[1]), int(found[2] or 1)) if found else (0, 0)
+
+
 class ConfigurationFinding(NamedTuple):
     """A problem in a file, with its severity."""
 
@@ -81,8 +88,7 @@ class ConfigurationFinding(NamedTuple):
     @property
     def position(self) -> tuple[int, int]:
         """The line and column, from 1; zeros for the whole file."""
-        found = re.match(r"line (\d+)(?: column (\d+))?", self.problem.place)
-        return (int(found[1]), int(found[2] or 1)) if found else (0, 0)
+        return position(self.problem)
 
 
 class DraftConfiguration(NamedTuple):
@@ -144,8 +150,9 @@ class ConfigurationService:
         if kept is None:
             return []
         files = self._store.files(kept.inputs, workspace)
-        own = [row for path in kept.inputs if path in files for row in json.loads(files[path].problems)]
-        return [Problem(source=row[0], place=row[1], reason=row[2]) for row in (*own, *kept.problems)]
+        rows = [json.loads(files[path].problems) for path in kept.inputs if path in files]
+        own = [sorted((Problem(*row) for row in of_file), key=position) for of_file in rows]
+        return [*chain.from_iterable(own), *(Problem(*row) for row in kept.problems)]
 
     def short_names(self, tools: Callable[[], Iterable[Tool]], workspace: Workspace) -> list[Problem]:
         """List the rules without effect, because they name a known tool without its server."""
@@ -156,7 +163,9 @@ class ConfigurationService:
 
         places = {each.file.path: each.places for each in current.loaded}
         found = short_names(current.loaded, tools)
-        return [Problem(*problem_row(file, places.get(file.path, {}), each)) for _, file, each in found]
+        problems = [Problem(*problem_row(file, places.get(file.path, {}), each)) for _, file, each in found]
+        files = {path: at for at, path in enumerate(places)}
+        return sorted(problems, key=lambda each: (files[each.source], position(each)))
 
     def check(
         self, tools: Iterable[Tool], memory_tools: Sequence[str], workspace: Workspace

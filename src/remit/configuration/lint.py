@@ -74,8 +74,7 @@ def _unmatched(loaded: LoadedFile, known: _Known) -> Iterator[Remark]:
                 mistake = ConfigurationMistake(path, _without_effect(pattern), meant)
                 yield Severity.WARNING, loaded.file, mistake
                 continue
-            hint = None if "*" in pattern else as_question(near_names(pattern, known.names))
-            yield _note(loaded, path, f"`{pattern}` matches no known tool", hint)
+            yield _note(loaded, path, f"`{pattern}` matches no known tool", _meant(pattern, known))
     for each in loaded.content.servers:
         path = ("servers", each.name)
         if not _matches((glob(each.name),), known.servers):
@@ -87,6 +86,14 @@ def _unmatched(loaded: LoadedFile, known: _Known) -> Iterator[Remark]:
         if not _matches((glob(each.name),), known.agents):
             hint = did_you_mean(each.name, known.agents)
             yield _note(loaded, ("agents", each.name), f"no agent `{each.name}` is known here", hint)
+
+
+def _meant(pattern: str, known: _Known) -> str | None:
+    """Ask whether a name, or all tools of a server, is meant by a misspelled one."""
+    if "*" not in pattern:
+        return as_question(near_names(pattern, known.names))
+    is_server = pattern.startswith(MCP) and pattern.endswith("__*") and pattern.count("*") == 1
+    return did_you_mean(pattern, {server_name(label) for label in known.servers}) if is_server else None
 
 
 def short_names(loaded: Sequence[LoadedFile], tools: Callable[[], Iterable[Tool]]) -> Iterator[Remark]:

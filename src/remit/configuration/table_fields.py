@@ -111,7 +111,8 @@ class TableFields:
         if value is None:
             return None
         if not isinstance(value, list):
-            self.note(name, f"expected a list of texts, found {kind(value)}")
+            hint = f'write `{name} = ["…"]`' if isinstance(value, str) else None
+            self.note(name, f"expected a list of texts, found {kind(value)}", hint)
             return ()
         items = cast("list[object]", value)
         if len(items) > _MOST_ITEMS:

@@ -1,6 +1,7 @@
 """Finds and reads configuration files."""
 
 import os
+import re
 import time
 from collections.abc import Callable, Sequence
 from hashlib import sha256
@@ -22,6 +23,7 @@ from remit.files.formats import parse_toml
 _LIMIT = 2**20  # bytes per file
 _PROJECT_LIMIT = 2**18  # bytes of a project's file
 _PROJECT_RULES = 1_000  # tables and list items in all sections of a project's file
+_UNQUOTED = re.compile(r"\s*\[([a-z]+)\.([\w.:/-]*\*[\w.:/*-]*)\]")  # a pattern as a bare key
 
 
 class TeamPolicies(Protocol):
@@ -80,7 +82,7 @@ class TomlFiles:
             if text is None:
                 return None
             may_grow = not text.strip() and not is_settled(file.path, now_ns=self._now_ns())
-            content = without_address(parse_toml(text))
+            content = without_address(_parse(text))
             if is_ruling:
                 _require_few(content)
             return TomlDocument(content, positions(text), may_grow=may_grow)
@@ -99,7 +101,26 @@ def parse_policy(text: str) -> TomlDocument:
     """
     if len(text.encode()) > _LIMIT:
         raise FileError(f"larger than {_LIMIT:,} bytes")
-    return TomlDocument(without_address(parse_toml(text)), positions(text))
+    return TomlDocument(without_address(_parse(text)), positions(text))
+
+
+def _parse(text: str) -> object:
+    try:
+        return parse_toml(text)
+    except FileError as error:
+        if hint := _quoted_header(text, error.place):
+            raise FileError(f"{error.reason}; {hint}", error.place) from None
+        raise
+
+
+def _quoted_header(text: str, place: str) -> str:
+    """Say how to write the header of a table whose name needs quotes; empty if that is not the mistake."""
+    line = re.match(r"line (\d+)", place)
+    lines = text.splitlines()
+    if line is None or int(line[1]) > len(lines):
+        return ""
+    header = _UNQUOTED.match(lines[int(line[1]) - 1])
+    return f'quote it: `[{header[1]}."{header[2]}"]`' if header else ""
 
 
 def _require_few(content: object) -> None:

@@ -59,6 +59,8 @@ class ToolRequirements(tuple[Requirement, ...]):
     __hash__ = object.__hash__
 
 
+_BRANCH = "git.branch"
+
 NOTHING_REQUIRED = ToolRequirements()
 
 
@@ -117,6 +119,8 @@ class Requirements:
             return None
         missing = requirement.condition.missing(snapshot)
         ways = [self._ways[name] for name in missing if name in self._ways]
+        if not ways and _BRANCH in value.reason:  # the reason names what the condition lacks
+            ways = ["switch to another branch"]
         return UnmetRequirement(
             requirement.condition.summary(snapshot),
             value.reason,

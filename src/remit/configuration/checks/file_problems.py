@@ -52,6 +52,10 @@ def problem_row(
             column = mistake.column if mistake.line > 1 else inner_column + mistake.column - 1
             line = inner_line + mistake.line - 1
         place = f"line {line} column {column}"
+    elif mistake.path:  # a table without a header of its own, such as `tool` of `[tool.x]`
+        inside = f"{mistake.path[0]}{KEY_SEPARATOR}"
+        first = next((at for key, at in places.items() if key.startswith(inside)), None)
+        place = f"line {first[0]} column {first[1]}" if first else ""
     keys = key_path(mistake.path)
     hint = f" ({mistake.hint})" if mistake.hint else ""
     return file.path, place, f"{keys}: {mistake.message}{hint}" if keys else f"{mistake.message}{hint}"
