@@ -689,4 +689,4 @@ def test_the_first_scan_of_a_project_after_an_uninstall_does_not_report_remit_as
     ada.approve("till")
     ada.run("install", "claude-code", "--yes")
     ada.run("uninstall", "claude-code", "--yes")
-    assert "Since the last scan here: nothing changed" in ada.run("scan")
+    assert "Since Remit last read" not in ada.run("scan")

@@ -93,7 +93,8 @@ def _changes(changes: Changes, context: Context) -> Iterator[str]:
         ("~", "changed", changes.changed),
     )
     said = [f"{len(items)} {word}" for _, word, items in signs if items]
-    yield f"Since the last scan here: {', '.join(said) or 'nothing changed'}"
+    if said:  # every command reads the files, not only `remit scan`
+        yield f"Since Remit last read the files here: {', '.join(said)}"
     for sign, _, items in signs:
         yield from _cut([f"  {sign} {_declared(item, context)}" for item in items], MOST_CHANGES)
 
