@@ -24,14 +24,17 @@ install: ## Install the command `remit` for this user, with uv, pipx, or a pipx 
 	elif command -v pipx >/dev/null; then pipx $(PIPX_INSTALL); \
 	else $(MAKE) --no-print-directory setup && $(PIP) pipx && \
 	PIPX_DEFAULT_PYTHON="$$(command -v "$(PYTHON)")" $(BIN)/python -m pipx $(PIPX_INSTALL); fi
-	@echo "next: run \`remit init\`"
+	@dir="$$(if command -v uv >/dev/null; then uv tool dir --bin; else echo "$${PIPX_BIN_DIR:-$$HOME/.local/bin}"; fi)"; \
+	if command -v remit >/dev/null || ! test -x "$$dir/remit"; then echo "next: run \`remit init\`"; \
+	else echo "next: run \`$$dir/remit init\`; $$dir is not on your PATH"; fi
 
 setup: $(VENV)/.installed ## Make the environment, with `.venv/bin/remit` in it
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "error: Python 3.11 or newer is not on the PATH" >&2; exit 1; }
-	$(if $(UV),$(UV) venv --quiet --allow-existing --seed --python "$(PYTHON)",$(PYTHON) -m venv) $(VENV)
-	$(if $(UV),$(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt,$(PIP)) --editable .
+	@echo "Installing into $(VENV); the first time takes about a minute"
+	@$(if $(UV),$(UV) venv --quiet --allow-existing --seed --python "$(PYTHON)",$(PYTHON) -m venv) $(VENV)
+	@$(if $(UV),$(UV) pip install --quiet --python $(BIN)/python --constraint constraints.txt,$(PIP)) --editable .
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.installed

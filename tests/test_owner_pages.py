@@ -60,3 +60,10 @@ def test_what_has_to_pass_is_what_ci_runs() -> None:
     told = re.search(r"^`\.ci/run` must pass: .*$", CONTRIBUTING, re.MULTILINE)
     assert told is not None
     assert re.findall(r"`make ([a-z-]+)`", told[0]) == ran
+
+
+def test_make_says_what_takes_long_and_where_the_command_is() -> None:
+    recipe = MAKEFILE.partition("$(VENV)/.installed:")[2].partition("\n\n")[0]
+    assert recipe.index("Installing into $(VENV)") < recipe.index("pip install")
+    install = MAKEFILE.partition("\ninstall:")[2].partition("\n\n")[0]
+    assert "$$dir/remit init" in install

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 import sys
 import tomllib
@@ -358,6 +359,8 @@ def test_a_file_that_is_broken_at_uninstall_keeps_its_part_of_the_record(ada: Ad
 
 def test_a_dry_run_prints_what_goes_and_comes_and_changes_nothing(ada: Ada) -> None:
     told = ada.run("install", "claude-code", "--dry-run")
+    summary = ada.sandbox.remit("install", "claude-code", "--dry-run", cwd=ada.shop).stderr
+    assert re.match(r"Would change ~/\S+: [\d,]+ lines? added, \d+ removed\.\nWould change ~/", summary)
     assert f"+++ {ada.state}" in told
     assert '+    "remit": {' in told
     assert '+\t"allowedMcpServers": [' in told

@@ -63,8 +63,9 @@ def install(client: str, *, managed: bool, dry_run: bool, yes: bool) -> None:
         _say("warning: an administrator already installed Remit for every user of this machine")
         _say(f"hint: `remit install {name}` adds a second set of hooks; you do not need it")
     if dry_run:
-        _diff(changes)
+        _summarize(changes)
         client_install.explain_takeover(installer, name)
+        _diff(changes)
         client_install.offer_trust(installer, name, yes=False, is_asked=False)
         return
     if not client_install.install_in(installer, name, yes=yes):
@@ -181,6 +182,17 @@ def _require_administrator(changes: Sequence[FileChange]) -> None:
             )
 
 
+def _summarize(changes: Sequence[FileChange]) -> None:
+    """Say in a line for each file how much would change, before the diff."""
+    for change in changes:
+        if not change.is_change:
+            continue
+        marks = [line[0] for each in _differences(change) for line in _hunk(each)]
+        count = f"{render.plural(marks.count('+'), 'line')} added, {marks.count('-'):,} removed"
+        path, is_new = render.printable(client_install.shortened(change.path)), change.before is None
+        _say(f"{'Would create' if is_new else 'Would change'} {path}: {count}.")
+
+
 def _diff(changes: Sequence[FileChange]) -> None:
     """Print only the changed parts: the rest of a file may hold secrets."""
     for change in changes:
@@ -189,11 +201,15 @@ def _diff(changes: Sequence[FileChange]) -> None:
         path = render.printable(change.path)
         render.out(f"--- {path if change.before is not None else 'no file'}")
         render.out(f"+++ {path if change.after is not None else 'no file'}")
-        for difference in differences(change.before or "", change.after or ""):
+        for difference in _differences(change):
             for line in _hunk(difference):
                 render.out(line)
     if not any(change.is_change for change in changes):
         render.out("Nothing would change.")
+
+
+def _differences(change: FileChange) -> Iterator[TextDifference]:
+    return differences(change.before or "", change.after or "")
 
 
 def _hunk(difference: TextDifference) -> Iterator[str]:

@@ -178,7 +178,12 @@ def _not_inspected(omission: str) -> DefinitionChange:
 
 
 def _told(found: list[InspectionFinding]) -> str:
-    return "; ".join(f"{each.reason}: “{each.excerpt}”" for each in found[:_MOST])
+    """Tell the first findings; those about the same words share the excerpt."""
+    reasons: dict[str, list[str]] = {}
+    for each in found[:_MOST]:
+        reasons.setdefault(each.excerpt, []).append(each.reason)
+    told = ((", ".join(dict.fromkeys(whys)), excerpt) for excerpt, whys in reasons.items())
+    return "; ".join(f"{why}: “{excerpt}”" for why, excerpt in told)
 
 
 def _fields(value: object) -> dict[str, object]:
