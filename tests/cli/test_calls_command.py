@@ -94,6 +94,7 @@ def test_calls_are_listed_newest_first_with_outcome_and_gate(sandbox: Sandbox, s
     [
         ("done", "ask", "danger", "done approved"),
         ("failed", "ask", "danger", "failed approved"),
+        ("asks_back", "visible", None, "needs input "),
         ("waiting", "ask", "danger", "approval requested "),  # it may have an answer by now
         ("refused", "ask", "danger", "refused needs approval"),
         ("refused", "hidden", "danger", "refused danger"),

@@ -217,7 +217,7 @@ def _permitted(tool: Tool, permissions: ClientPermissions, context: Context) -> 
         for place in _voices(context)
     )
     more = f" and {len(rules) - _MOST_RULES} more" if len(rules) > _MOST_RULES else ""
-    text = "passed; the client's own rules: "
+    text = "the client's own rules: "
     return GateResult(True, f"{text}{reason}{more}", detail=f"{text}{detail}{more}")
 
 

@@ -259,6 +259,7 @@ async def test_users_see_their_own_calls_and_administrators_all_and_tokens_witho
     people.add("everyone", Role.READER)
     uma, ada = await one.sign_in("uma"), await one.sign_in("ada")
     assert (await uma.get("api/calls.json")).json()["total"] == 0
+    assert "None of your calls are recorded yet." in (await uma.get("api/calls")).text
     assert (await ada.get("api/calls.json")).json()["total"] == 2
     assert (await ada.get("api/calls.csv")).text.count("ada") == 2
     page = await ada.get("api/tokens")

@@ -110,3 +110,9 @@ def test_hostile_names_are_shown_as_text(sandbox: Sandbox, shop: Path, name: str
         page = browser.get("/here").text
     assert name not in page
     assert not {*"\u202e\u200b\x1b"} & {*page}
+
+
+def test_one_tool_needs_approval(sandbox: Sandbox, shop: Path, pages: WebPages) -> None:
+    sandbox.write(shop / "remit.toml", '[tools."/deploy"]\napproval = true\n')
+    with pages.browser() as browser:
+        assert "<b>1</b> needs approval" in browser.get("/here").text

@@ -140,9 +140,15 @@ def _show(found: FoundCalls, context: Context) -> None:
         render.out(f"\n{len(found.entries):,} of {found.total:,} calls; `--limit` shows more")
 
 
+_OUTCOME_WORDS: dict[str, str] = {
+    AuditOutcome.WAITING: "approval requested",
+    AuditOutcome.ASKS_BACK: "needs input",  # of its caller, as the server says
+}
+
+
 def outcome_word(entry: AuditEntry) -> str:
     """Name the outcome of a call: what waited then may be approved by now."""
-    return "approval requested" if entry.outcome == AuditOutcome.WAITING else entry.outcome
+    return _OUTCOME_WORDS.get(entry.outcome, entry.outcome)
 
 
 def outcome_note(entry: AuditEntry) -> str:
