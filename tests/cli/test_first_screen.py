@@ -72,14 +72,14 @@ def test_costs_are_told_as_far_as_they_are_known(sandbox: Sandbox, shop: Path) -
                 name, here, description="word " * 2000, input_schema={"type": "object"}
             )
     lines = scan(sandbox, shop)
-    assert lines[3:8] == [
+    assert lines[2:7] == [
         "  local    1 server and 1 tool: about 2,220 tokens (~/.claude.json)",
         "  project  nothing; 2 hidden (.mcp.json)",
         "  global   1 server; 1 hidden (~/.claude.json)",
         "",
         "2 servers and 1 tool visible: about 2,220 tokens",
     ]
-    assert lines[8:12] == [
+    assert lines[7:11] == [
         "cost unknown for 1 server: run `remit scan --connect`",
         "(the client sends names only; the agent searches the definitions)",
         "3 hidden: about 2,220 tokens not sent",
