@@ -15,6 +15,7 @@ from remit.catalog.costs import SentDefinitions
 from remit.catalog.explanation import Explanation, explain_name, explain_skipped, servers_of
 from remit.catalog.listing import Listings
 from remit.decision.client_calls.calling_agents import agent_context
+from remit.decision.kinds import Kind
 from remit.scanning.scanner import ClientPresence, Progress, Scanner, ScanResult
 from remit.settings import DEFAULT_LIMIT
 
@@ -215,7 +216,9 @@ class Registry:
         if context.starts_servers:
             is_partial = self.sessions.sends_a_part(listed, context)
             return SentDefinitions.SOME if is_partial else SentDefinitions.ALL
-        return SentDefinitions.NAMES if self.states.searches_itself(context) else SentDefinitions.ALL
+        has_definitions = any(tool.tokens and tool.kind is Kind.MCP_TOOL for tool, _ in listed)
+        searches = has_definitions and self.states.searches_itself(context)  # reads the client's files
+        return SentDefinitions.NAMES if searches else SentDefinitions.ALL
 
     def session_context(self, context: Context, *, budget: int | None = None) -> str:
         """Return the text that an agent gets at session start, in at most `budget` characters."""

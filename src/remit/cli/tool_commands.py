@@ -10,6 +10,7 @@ import click
 
 from remit.bootstrap import open_registry
 from remit.bootstrap_install import open_installer
+from remit.catalog.costs import SentDefinitions
 from remit.catalog.listed_groups import SortKey, is_unlisted
 from remit.catalog.summary import summarize
 from remit.cli import json_output, render
@@ -70,7 +71,7 @@ def tools(
         context = registry.states.with_snapshot(context) if as_json else context
         known = registry.tools(context)
         problems = registry.problems(context)
-        sent = registry.sent_definitions(known, context)
+        sent = SentDefinitions.ALL if as_json else registry.sent_definitions(known, context)
         if not as_json and any(map(is_unlisted, known)):
             known = registry.protection.with_obstacles(known, context)
     render.problems(problems, context)
