@@ -54,3 +54,7 @@ def test_a_function_of_an_application_is_read_if_its_source_is_known() -> None:
 
     assert [each.message for each in remarks_of(f)] == [OWN_NAME]
     assert remarks_of(len) == []
+
+
+def test_a_function_that_takes_no_tool_compares_none() -> None:
+    assert list(remarks("def f(context):\n    return context.name != 'mcp__disk__wipe'\n")) == []

@@ -46,3 +46,8 @@ def test_only_a_harmless_change_is_harmless() -> None:
     assert not held().is_harmless
     assert not held(ChangeVerdict.HARMLESS).is_held(ChangePolicy.HARMLESS)
     assert held(ChangeVerdict.HARMLESS).is_held(ChangePolicy.HOLD)
+
+
+def test_what_was_rejected_flagged_or_not_inspected_is_accepted_by_its_own_name_only() -> None:
+    by_name = {verdict for verdict in ChangeVerdict if held(verdict).needs_its_name}
+    assert by_name == {ChangeVerdict.REJECTED, ChangeVerdict.FLAGGED, ChangeVerdict.UNINSPECTED}
