@@ -19,6 +19,7 @@ pytestmark = [pytest.mark.anyio, needs_postgres]
 ADA = "Bearer token_of_ada"
 GRANTS = [Grant(name=name, digest=digest(f"token_of_{name}")) for name in ("ada", "eve")]
 CAPABILITIES = {"elicitation": {}, "roots": {"listChanged": True}, "sampling": {}}
+PATIENCE = 30  # seconds; a slow day is no failure: the polls are off, so only a notification can tell
 
 
 @pytest.fixture
@@ -36,6 +37,11 @@ class Nodes(NamedTuple):
     one: Gateway
     two: Gateway
     endpoint: StubEndpoint  # of the first
+
+
+@pytest.fixture(autouse=True)
+def without_polls(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("remit.store.postgres.revision_listener.POLL", 600)
 
 
 @asynccontextmanager
@@ -141,9 +147,17 @@ async def end(node: Gateway, id: str, by: str = ADA) -> int:
 
 
 async def refused(node: Gateway, id: str) -> None:
-    with anyio.fail_after(1):
-        while (await post(node, id)).status_code != 404:
+    with anyio.fail_after(PATIENCE):
+        while await _status(node, id) != 404:
             await anyio.sleep(0.01)
+
+
+async def _status(node: Gateway, id: str) -> int | None:
+    """Ask at a node; None if the session ended in the middle of the answer."""
+    try:
+        return (await post(node, id)).status_code
+    except httpx2.RemoteProtocolError:
+        return None
 
 
 async def test_a_session_that_was_never_at_another_node_cannot_start_there_once_its_client_ended_it(
@@ -156,7 +170,7 @@ async def test_a_session_that_was_never_at_another_node_cannot_start_there_once_
         assert (await post(two, kept)).status_code == 200
 
 
-async def test_a_session_that_is_open_at_two_nodes_ends_at_both_within_a_second(address: str) -> None:
+async def test_a_session_that_is_open_at_two_nodes_ends_at_both(address: str) -> None:
     async with nodes(address) as (one, two, _):
         id, kept = await opened(one), await opened(one)
         for each in (id, kept):
@@ -191,7 +205,7 @@ async def test_the_stream_of_a_session_ends_at_its_node_when_another_node_is_tol
         async with client.stream("GET", f"{one.url}/mcp", headers=headers) as stream:
             assert stream.status_code == 200
             assert await end(two, id) == 200
-            with anyio.fail_after(1):
+            with anyio.fail_after(PATIENCE):
                 async for _ in stream.aiter_bytes():
                     pass
 
@@ -217,7 +231,7 @@ async def test_a_session_that_cannot_be_ended_everywhere_says_so_and_can_be_ende
         assert await end(one, id) == 503
         assert (await post(one, id)).status_code == 404
         databases.admit(address)
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             while (status := await end(one, id)) == 503:
                 await anyio.sleep(0.05)
         assert status == 200
@@ -227,13 +241,13 @@ async def test_a_session_that_cannot_be_ended_everywhere_says_so_and_can_be_ende
 async def test_the_store_is_asked_about_ended_sessions_only_after_one_ended(address: str) -> None:
     with closing(seal_of(address)) as one, closing(seal_of(address)) as two:
         assert two.ended(["a"]) == []
-        with anyio.fail_after(5):  # until its listener has read what the store has
+        with anyio.fail_after(PATIENCE):  # until its listener has read what the store has
             while two.may_have_ended():
                 await anyio.sleep(0.01)
         one.bind("b")
         assert one.end("a")
         assert not one.end("a")
-        with anyio.fail_after(1):
+        with anyio.fail_after(PATIENCE):
             while not two.may_have_ended():
                 await anyio.sleep(0.01)
         assert two.ended(["a", "b", "c"]) == ["a"]
