@@ -9,7 +9,6 @@ from remit.files.process_tree import Process, ProcessTree
 
 # Clients set these for the commands of their agents. A command can clear its own, but not its ancestors'.
 MARKERS = {
-    "AI_AGENT": "an agent",
     "ANTIGRAVITY_AGENT": "Antigravity",
     "AUGMENT_AGENT": "Augment",
     "CLAUDECODE": "Claude Code",
@@ -25,6 +24,7 @@ MARKERS = {
     "PI_CODING_AGENT": "Pi",
     "QWEN_CODE": "Qwen Code",
     "TRAE_AI_SHELL_ID": "Trae",
+    "AI_AGENT": "an agent",  # last: others name it
 }
 # Programs that run agents only. People have terminals in editors as well, so these are not here.
 _CLIENTS = {
