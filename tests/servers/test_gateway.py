@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from remit.upstream.ports import RELAYED
 from support.downstream import NEW, Downstream, downstream
 from support.processes import ServedProject, git
 from support.real_servers import NPM, PYPI, entries
@@ -148,7 +149,7 @@ class Direct:
         )
         self.watchdog = Timer(SECONDS, self.process.kill)
         self.watchdog.start()
-        hello = {"capabilities": {}, "clientInfo": {"name": "x", "version": "0"}}
+        hello = {"capabilities": dict(RELAYED), "clientInfo": {"name": "x", "version": "0"}}
         self.ask("initialize", {"protocolVersion": "2025-11-25", **hello})
         self.send({"method": "notifications/initialized"})
 
