@@ -71,7 +71,8 @@ let feed = null;
 function follow() {
   if (document.hidden || feed) return;
   feed = new EventSource(`${root}/events`);
-  feed.addEventListener("change", () => htmx.trigger(document.body, "remit:change"));
+  // A page that is left while it loads may never get htmx.
+  feed.addEventListener("change", () => window.htmx?.trigger(document.body, "remit:change"));
 }
 document.addEventListener("visibilitychange", () => {
   // A browser opens few connections to one host, so pages in the background give theirs back.
