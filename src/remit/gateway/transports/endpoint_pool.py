@@ -37,6 +37,7 @@ MAX_SESSIONS = 1000  # per endpoint
 IDLE = 1800.0  # seconds after which an unused session ends
 MAX_BODY = 4 * 2**20
 _DRAIN_STEP = 0.05  # seconds between two looks at the calls in flight
+_LAST_WRITES = 0.5  # seconds in which answers of calls that are done reach their clients
 
 _logger = logging.getLogger(__name__)
 
@@ -163,9 +164,12 @@ class EndpointPool:
         """End change streams, let calls in flight finish for a time, then close all endpoints."""
         for served in self:
             served.dispatcher.end_streams()
+        is_busy = any(served.dispatcher.calls_in_flight for served in self)
         with anyio.move_on_after(seconds):
             while any(served.dispatcher.calls_in_flight for served in self):
                 await anyio.sleep(_DRAIN_STEP)
+            if is_busy:
+                await anyio.sleep(_LAST_WRITES)
         for served in self:
             served.over.set()
 
