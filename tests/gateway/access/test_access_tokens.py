@@ -68,6 +68,7 @@ def test_a_slash_at_the_end_of_an_address_makes_no_other_audience() -> None:
         ({"sub": None}, "no usable `sub`"),
         ({"sub": "ada\n"}, "no usable `sub`"),
         ({"sub": "a" * 201}, "no usable `sub`"),
+        ({"sub": "mallory`, by `ada"}, "no usable `sub`"),
         ({"kid": "rsa-9"}, "key is not known"),
         ({"headers": {"typ": "logout+jwt"}}, "not an access token"),
     ],
