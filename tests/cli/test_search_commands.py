@@ -57,6 +57,16 @@ def test_one_projects_tools_are_not_found_from_another(sandbox: Sandbox, shop: P
     assert "shot" not in ran.stdout
 
 
+def test_a_better_match_that_is_hidden_here_is_named(sandbox: Sandbox, shop: Path) -> None:
+    assert sandbox.remit("disable", "/shot", cwd=shop).returncode == 0
+    ran = sandbox.remit("search", "capture an image of the page", cwd=shop)
+    assert "1. /shot" not in ran.stdout
+    assert "hint: a better match is hidden here; `remit why /shot` says why" in ran.stderr
+    shown = sandbox.remit("search", "capture an image of the page", "--all", cwd=shop)
+    assert "1. /shot" in shown.stdout
+    assert "hidden here" not in shown.stderr
+
+
 def test_a_scope_and_a_limit_can_be_given(sandbox: Sandbox, shop: Path) -> None:
     assert sandbox.remit("search", "picture", "--scope", "global", cwd=shop).returncode == 1
     ran = sandbox.remit("search", "send a picture of the page", "--limit", "1", "--json", cwd=shop)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +14,10 @@ from remit.cli.options import NOTHING_DONE, WorkspaceOptions, for_a_workspace, f
 from remit.decision.scopes import Scope
 from remit.presentation.discovery_text import present
 from remit.settings import DEFAULT_LIMIT, MAX_LIMIT
+
+if TYPE_CHECKING:
+    from remit.search.ranking import RankedTool, SearchResults
+    from remit.search.search_service import Searcher
 
 
 @click.command()
@@ -49,12 +54,9 @@ def search(
     with open_registry() as registry:
         context = options.context(registry)
         searcher = registry.searcher(context)
-        found = searcher.search(
-            " ".join(query),
-            scope=None if scope is None else Scope(scope),
-            limit=limit,
-            include_hidden=everything,
-        )
+        asked, among = " ".join(query), None if scope is None else Scope(scope)
+        found = searcher.search(asked, scope=among, limit=limit, include_hidden=everything)
+        hidden = None if everything or as_json else _better_hidden(searcher, found, among)
         tools = [item.tool for item in found.results]
         shown = present(
             found, registry.catalog.definitions(tools, context) if full else None, budget=math.inf
@@ -65,8 +67,18 @@ def search(
         render.data(json_output.search(shown, found, context))
     else:
         render.lines(shown.text)
+    if hidden is not None:
+        render.note(f"hint: a better match is hidden here; `remit why {hidden.tool.name}` says why")
     if searcher.missing:
         server_output.not_embedded()
     if not found.results:
         server_output.unasked(searcher.listed)
         sys.exit(NOTHING_DONE)
+
+
+def _better_hidden(searcher: Searcher, found: SearchResults, scope: Scope | None) -> RankedTool | None:
+    """Return the best match among all tools if it is hidden here; None if embedding the query failed."""
+    if found.is_failure:
+        return None
+    best = searcher.search(found.query, scope=scope, limit=1, include_hidden=True).results
+    return best[0] if best and not best[0].decision.is_available else None

@@ -224,9 +224,9 @@ class SearchService:
         """
         if not missing:
             return 0
-        deadline = math.inf if seconds is None else time.monotonic() + seconds
-        size = BATCH if seconds is None else _SMALL_BATCH
         embedder, stop, done = self._engine.embedder(), cancellation or Cancellation(), 0
+        deadline = math.inf if seconds is None else time.monotonic() + seconds  # without loading the model
+        size = BATCH if seconds is None else _SMALL_BATCH
         with stop.interrupting(embedder.close):
             for at in range(0, len(missing), size):
                 if stop.is_set or time.monotonic() >= deadline:
