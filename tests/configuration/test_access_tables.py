@@ -77,11 +77,11 @@ def test_people_sign_in_at_the_issuer_with_a_client_id_and_return_to_the_audienc
     at_audience = said(f'{given}audience = ["remit", "https://Tools.example/mcp"]').identity
     assert at_audience is not None
     assert at_audience.sign_in == SignInClient("pages", "https://tools.example")
-    more = 'public_url = "https://tools.example:8443/"\nscopes = ["openid", "groups"]\n'
+    more = 'public_url = "https://tools.example:8443/"\nscopes = ["openid", "groups"]\naudience_parameter = "none"\n'
     elsewhere = said(f'{given}audience = "remit"\n{more}client_secret_file = "~/secret"').identity
     assert elsewhere is not None
     assert elsewhere.sign_in == SignInClient(
-        "pages", "https://tools.example:8443", "~/secret", ("openid", "groups")
+        "pages", "https://tools.example:8443", "~/secret", ("openid", "groups"), "none"
     )
 
 
@@ -98,6 +98,10 @@ def test_people_sign_in_at_the_issuer_with_a_client_id_and_return_to_the_audienc
             ("identity.public_url", "expected an address "),
         ),
         ('scopes = "openid"', ("identity.scopes", "`scopes` needs `client_id`")),
+        (
+            'client_id = "pages"\npublic_url = "https://x.example"\naudience_parameter = "aud"',
+            ("identity.audience_parameter", "expected one of "),
+        ),
         ('client_secret = "hunter22"', ("identity.client_secret", "`client_secret` is not a known key")),
     ],
 )

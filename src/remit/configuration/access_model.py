@@ -12,6 +12,7 @@ class SignInClient(NamedTuple):
     public_url: str  # the origin at which browsers reach the gateway
     secret_file: str | None = None
     scopes: tuple[str, ...] = ("openid",)
+    audience_parameter: str = "resource"  # what tells the issuer the audience of the token; "none": nothing
 
     @property
     def is_secure(self) -> bool:

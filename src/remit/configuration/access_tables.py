@@ -6,7 +6,8 @@ from remit.configuration.table_fields import TableFields
 from remit.decision.roles import Role
 
 ACCESS_SECTIONS = ("identity", "access", "limits")
-_SIGN_IN = ("client_secret_file", "public_url", "scopes")  # with `client_id`
+_SIGN_IN = ("client_secret_file", "public_url", "scopes", "audience_parameter")  # with `client_id`
+_PARAMETERS = ("resource", "audience", "none")
 _IDENTITY = ("issuer", "audience", "jwks", "name_claim", "groups_claim", "client_id", *_SIGN_IN)
 _RULE = ("group", "principal", "role", "projects")
 _LIMITS = ("calls_per_minute", "concurrent_calls", "endpoints")
@@ -50,7 +51,9 @@ def _sign_in(fields: TableFields, audience: tuple[str, ...]) -> SignInClient | N
     public_url = _public_url(fields, audience)
     if public_url is None:
         return None
-    return SignInClient(client_id, public_url, secret, fields.text_or_texts("scopes") or ("openid",))
+    scopes = fields.text_or_texts("scopes") or ("openid",)
+    parameter = fields.one_of("audience_parameter", _PARAMETERS) or _PARAMETERS[0]
+    return SignInClient(client_id, public_url, secret, scopes, parameter)
 
 
 def _public_url(fields: TableFields, audience: tuple[str, ...]) -> str | None:

@@ -100,6 +100,16 @@ async def test_a_person_signs_in_at_the_issuer_and_another_gateway_finishes_it(o
     assert repeated.startswith("This browser has begun no sign-in in the last 10 minutes")
 
 
+@pytest.mark.parametrize(("parameter", "sent"), [("audience", {"audience": AUDIENCE}), ("none", {})])
+async def test_the_audience_is_sent_as_the_issuer_wants_it(
+    people: PeopleOfGateways, one: Node, parameter: str, sent: dict[str, str]
+) -> None:
+    use_issuer(people, audience_parameter=parameter)
+    begun = await begin(one)
+    assert {name: begun.asked[name] for name in ("resource", "audience") if name in begun.asked} == sent
+    assert (await begun.back()).status_code == 200
+
+
 async def test_the_session_ends_with_the_access_token(one: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     ISSUER.claims["exp"] = int(time.time()) - 5
     begun = await begin(one)

@@ -10,6 +10,7 @@ import secrets
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from hashlib import sha256
+from itertools import islice
 from typing import NamedTuple
 from urllib.parse import quote_plus, urlencode
 
@@ -87,7 +88,7 @@ class IssuerSignIn:
             "nonce": pending.nonce,
             "code_challenge": challenge(pending.verifier),
             "code_challenge_method": "S256",
-            **self._resource(),
+            **self._audience(),
         }
         return f"{endpoint}?{query}{'&' if query else ''}{urlencode(asked)}"
 
@@ -142,7 +143,7 @@ class IssuerSignIn:
             "redirect_uri": redirect,
             "code_verifier": pending.verifier,
             "client_id": self.client.client_id,
-            **self._resource(),
+            **self._audience(),
         }
         status, document = await self._post(endpoint, {**fields, **added}, headers)
         if status != 200:
@@ -215,11 +216,16 @@ class IssuerSignIn:
             raise IdentityError(f"its metadata has no https address as `{name}`")
         return parts
 
-    def _resource(self) -> dict[str, str]:
-        """Ask for a token for the gateway, if its audience is an address (RFC 8707)."""
-        addresses = (each for each in self.identity.audience if each.startswith(("https://", "http://")))
-        found = next(addresses, None)
-        return {} if found is None else {"resource": found}
+    def _audience(self) -> dict[str, str]:
+        """Ask for a token for the gateway; as `resource`, the audience must be an address (RFC 8707)."""
+        match self.client.audience_parameter:
+            case "resource":
+                names = (each for each in self.identity.audience if each.startswith(("https://", "http://")))
+            case "audience":
+                names = iter(self.identity.audience)
+            case _:
+                return {}
+        return {self.client.audience_parameter: name for name in islice(names, 1)}
 
     def _proof(self, metadata: Document) -> tuple[dict[str, str], dict[str, str]]:
         """Return the fields and headers that prove who asks; none for a public client.
