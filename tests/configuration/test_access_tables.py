@@ -77,7 +77,8 @@ def test_people_sign_in_at_the_issuer_with_a_client_id_and_return_to_the_audienc
     at_audience = said(f'{given}audience = ["remit", "https://Tools.example/mcp"]').identity
     assert at_audience is not None
     assert at_audience.sign_in == SignInClient("pages", "https://tools.example")
-    more = 'public_url = "https://tools.example:8443/"\nscopes = ["openid", "groups"]\naudience_parameter = "none"\n'
+    more = 'public_url = "https://tools.example:8443/"\nscopes = ["openid", "groups"]\n'
+    more += 'audience_parameter = "none"\n'
     elsewhere = said(f'{given}audience = "remit"\n{more}client_secret_file = "~/secret"').identity
     assert elsewhere is not None
     assert elsewhere.sign_in == SignInClient(

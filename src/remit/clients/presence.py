@@ -50,10 +50,12 @@ def is_on_machine(client: str, machine: Machine) -> bool:
         return True
     path = os.pathsep.join(filter(os.path.isabs, machine.variables.get("PATH", "").split(os.pathsep)))
     has_program = any(shutil.which(program, path=path) for program in traces.programs)
-    return has_program or any(map(os.path.exists, _places(traces, machine)))
+    return has_program or any(map(os.path.exists, trace_places(client, machine)))
 
 
-def _places(traces: _Traces, machine: Machine) -> Iterator[str]:
+def trace_places(client: str, machine: Machine) -> Iterator[str]:
+    """Yield where a client keeps files on a machine, whether they exist or not."""
+    traces = _TRACES[client]
     if traces.variable and (given := machine.variables.get(traces.variable)):
         yield given
     bases = (machine.home, platform_paths.app_data(machine), platform_paths.xdg_config(machine))

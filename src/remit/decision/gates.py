@@ -49,6 +49,11 @@ class Gate(StrEnum):
         return member
 
     @property
+    def is_ours(self) -> bool:
+        """Whether it follows Remit's own files, of which a client without Remit knows nothing."""
+        return Basis.CONFIGURATION in self.bases
+
+    @property
     def depends_on_states(self) -> bool:
         """Whether its result may change at any moment."""
         return Basis.STATES in self.bases

@@ -13,7 +13,6 @@ from remit.decision.client_settings import ClientSettings
 from remit.decision.context import Context, shorten
 from remit.decision.decide import ToolDecision
 from remit.decision.declarations import Declaration, Key, Resolved, is_served
-from remit.decision.gates import Gate
 from remit.decision.kinds import RUNS, ConfigStatus, Kind
 from remit.decision.scopes import Scope
 from remit.decision.settings_rules import MANAGED_HOOKS_ONLY, NEVER_ASKS, Effect, SettingsLevel, SettingsRule
@@ -194,13 +193,10 @@ def _fix_for_loaded(item: Declaration) -> str:
     return f"run `remit trust {shlex.quote(str(item.server))}`, then {again}"
 
 
-_OWN_GATES = (Gate.POLICY, Gate.DEFINITION, Gate.STATE, Gate.DANGER)  # the client knows nothing of them
-
-
 def missing_install(explained: "Explanation", title: str) -> Iterator[InstallNotice]:
     """Say that a client without Remit does not follow Remit's own rules about a tool."""
     tool, gate = explained.tool, explained.decision.gate
-    if tool is None or tool.source == REMIT or gate not in _OWN_GATES:
+    if tool is None or tool.source == REMIT or gate is None or not gate.is_ours:
         return
     if not any(result.by_client for each, result in explained.gates if each is gate):
         asks = explained.decision.is_available

@@ -3,8 +3,11 @@ from pathlib import Path
 
 import pytest
 
+from remit.clients import CLIENTS
+from remit.clients.presence import trace_places
+from remit.files.bounded_reader import Machine
 from remit.trust.server_sandbox import SandboxError
-from remit.upstream.launch.private_places import secret_places
+from remit.upstream.launch.private_places import is_secret, secret_places
 from remit.upstream.launch.runtime_paths import RuntimeContext, RuntimePaths, package_caches
 
 
@@ -30,6 +33,13 @@ def needed(home: Path, *words: str, search_path: str = "/usr/bin:/bin") -> list[
     if paths.add_command(words) is None:
         return None
     return sorted(os.path.relpath(path, home) for path in paths.found)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_the_files_of_every_client_are_private(home: Path, client: str) -> None:
+    machine = Machine(home=str(home), variables={}, platform="linux")
+    secrets = secret_places(str(home), ())
+    assert [place for place in trace_places(client, machine) if not is_secret(place, secrets)] == []
 
 
 def test_a_program_of_the_system_needs_nothing_else(home: Path) -> None:

@@ -10,7 +10,6 @@ import secrets
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from hashlib import sha256
-from itertools import islice
 from typing import NamedTuple
 from urllib.parse import quote_plus, urlencode
 
@@ -218,14 +217,10 @@ class IssuerSignIn:
 
     def _audience(self) -> dict[str, str]:
         """Ask for a token for the gateway; as `resource`, the audience must be an address (RFC 8707)."""
-        match self.client.audience_parameter:
-            case "resource":
-                names = (each for each in self.identity.audience if each.startswith(("https://", "http://")))
-            case "audience":
-                names = iter(self.identity.audience)
-            case _:
-                return {}
-        return {self.client.audience_parameter: name for name in islice(names, 1)}
+        parameter, audience = self.client.audience_parameter, self.identity.audience
+        if parameter == "resource":
+            audience = [each for each in audience if each.startswith(("https://", "http://"))]
+        return {parameter: audience[0]} if audience and parameter != "none" else {}
 
     def _proof(self, metadata: Document) -> tuple[dict[str, str], dict[str, str]]:
         """Return the fields and headers that prove who asks; none for a public client.

@@ -23,8 +23,10 @@ _HOME = (
     # browsers and mail
     *(".mozilla", ".thunderbird", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware"),
     # clients of MCP
-    *(".claude", ".claude.json", ".codex", ".cursor", ".gemini", ".copilot", ".config/Claude"),
-    *(".config/goose", ".config/opencode", ".config/zed", ".continue", ".codeium", ".config/Code"),
+    *(".claude", ".claude.json", ".klaude", ".codex", ".cursor", ".gemini", ".copilot", ".codeium"),
+    *(".vscode", ".opencode", ".continue", ".cline", ".roo", ".kiro", ".config/Claude", ".config/Cursor"),
+    *(".config/Code", ".config/Windsurf", ".config/Kiro", ".config/Zed", ".config/zed", ".config/opencode"),
+    *(".config/goose", ".config/Block/goose"),
     # what was typed
     *(".bash_history", ".zsh_history", ".python_history", ".node_repl_history", ".psql_history"),
 )
