@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proofs.test_isolation import EXAMPLES, Place, Step, World, check_isolation, lives
+from proofs.test_isolation import EXAMPLES, Ask, Edit, Place, Step, World, check_isolation, lives
 from remit.bootstrap import memory_at
 from remit.decision.projects import TEAM, Project, Workspace, identify, team_workspace
 from remit.decision.scopes import Scope
@@ -76,7 +76,7 @@ def test_nobody_sees_anything_of_another_team(
     with conditions(are_on=True):  # writes of memory need them
         memories = [_remember(shared, queue, workspace) for workspace in world.workspaces]
     with conditions(are_on=are_on):
-        check_isolation(shared.store, life, asked_from, world)
+        check_isolation(shared.store, [*_beginning(world), *life], asked_from, world)
         workspace = world.workspaces[asked_from % len(world.workspaces)]
         said = [
             *_recalled(shared, queue, workspace, sorted({*sum(memories, ())})),
@@ -108,6 +108,12 @@ def _laid_out(store: SqlStore, layout: Sequence[int]) -> World:
     teams = dict.fromkeys(workspace.team.hash for workspace in workspaces if workspace.team is not None)
     places = [Place(Scope.GLOBAL), *(Place(Scope.TEAM, team) for team in teams)]
     return World(workspaces, places)
+
+
+def _beginning(world: World) -> list[Step]:
+    """Let every team declare a server and every project ask it for its tools, so that there is much to see."""
+    declared = [Edit(at, 0) for at, place in enumerate(world.places) if place.scope is Scope.TEAM]
+    return [*declared, *(Ask(number) for number in range(len(world.workspaces)))]
 
 
 def _insert(store: SqlStore, table: str, *values: str | int) -> None:
