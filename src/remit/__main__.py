@@ -15,7 +15,7 @@ def main() -> None:
     atexit.register(gc.freeze)  # skip the collection at exit
     words = sys.argv[1:]
     if words == ["hook"] or (words[:2] == ["hook", "--install"] and len(words) >= _INSTALLED):
-        from remit.hooks.hook_command import main as answer
+        from remit.hooks.hook_process import main as answer
 
         answer(*words[2:_INSTALLED])
     else:

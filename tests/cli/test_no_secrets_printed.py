@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from remit.catalog.summary import summarize
-from remit.cli import json_output
+from remit.cli.output import json_output
 from remit.files.bounded_reader import FileError
 from remit.files.formats import parse_json, parse_jsonc, parse_toml, parse_yaml
 from support.sandbox import Sandbox

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from remit.bootstrap import open_states
 from remit.catalog.summary import summarize
-from remit.cli import json_output
+from remit.cli.output import json_output
 from remit.decision.client_reports import CallOutcome, ReportedTool
 from remit.decision.decide import UNKNOWN
 from remit.decision.declarations import ClientReading, Declaration, Key

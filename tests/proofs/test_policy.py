@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from remit.approvals.approvals import Approval, digest_of_arguments
 from remit.catalog.summary import summarize
-from remit.cli.json_output import listing
+from remit.cli.output.json_output import listing
 from remit.decision.context import Context
 from remit.decision.decide import Verdict
 from remit.decision.policy_rules import Mode

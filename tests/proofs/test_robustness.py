@@ -19,7 +19,7 @@ import pytest
 
 from remit.bootstrap import open_states
 from remit.catalog.summary import summarize
-from remit.cli import json_output
+from remit.cli.output import json_output
 from remit.clients import CLIENTS
 from remit.decision.decide import ToolDecision
 from remit.decision.declarations import ClientReading, Declaration

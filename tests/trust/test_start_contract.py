@@ -28,7 +28,7 @@ OTHERS = {
     "gateway/transports/socket_server.py": "listens",
     "gateway/transports/store_wait.py": "listens",
     "hooks/guarded_answer.py": "answers in a child of its own, which a time limit can end",
-    "hooks/hook_command.py": "goes on in the background after an answer",
+    "hooks/hook_process.py": "goes on in the background after an answer",
     "install/own_command.py": "asks this interpreter whether it finds Remit, at install",
     "names/command_runner.py": "runs the command line that a Python tool declares",
     "search/embeddings/endpoint_connection.py": "the endpoint that the user's environment names",

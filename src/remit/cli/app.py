@@ -24,15 +24,15 @@ from remit.errors import (
 from remit.files.change_observer import ObservedChange, Observer, observing
 
 COMMANDS = {  # in the order of the help and the reference: location and summary
-    "scan": ("scan_commands.scan", "Read all configuration again, and show what changed."),
+    "scan": ("scan_command.scan", "Read all configuration again, and show what changed."),
     "tools": ("tool_commands.tools", "List the available tools, by server."),
-    "why": ("tool_commands.why", "Explain why a tool is available or hidden."),
+    "why": ("why_command.why", "Explain why a tool is available or hidden."),
     "search": ("search_commands.search", "Find tools by what they do."),
-    "usage": ("usage_commands.usage", "Show which tools were used here, and which never were."),
+    "usage": ("usage_command.usage", "Show which tools were used here, and which never were."),
     "calls": ("calls.calls_command.calls", "Show what agents called here, newest first."),
     "states": ("state_commands.states", "List the states and their values; set or clear one."),
-    "clients": ("scan_commands.clients", "List the clients on this machine, with their files."),
-    "doctor": ("scan_commands.doctor", "Find problems in the configuration, with fixes."),
+    "clients": ("clients_command.clients", "List the clients on this machine, with their files."),
+    "doctor": ("doctor_command.doctor", "Find problems in the configuration, with fixes."),
     "status": ("status_command.status", "Show the running gateways and their servers."),
     "web": ("remit.web.web_command.web", "Look at tools, approvals, calls and costs in the browser."),
     "init": ("onboarding.init_command.init", "Set up Remit, step by step."),
@@ -45,15 +45,15 @@ COMMANDS = {  # in the order of the help and the reference: location and summary
     "prune": ("switch_commands.prune", "Suggest tools to disable, and disable those you choose."),
     "undo": ("switch_commands.undo", "Undo the last change Remit made to your files."),
     "trust": ("trust_command.trust", "Trust servers, states and changed definitions."),
-    "policy": ("policy_commands.policy", "Manage policy."),
+    "policy": ("rules.policy_command.policy", "Manage policy."),
     "login": ("login_commands.login", "Sign in to a remote server."),
     "logout": ("login_commands.logout", "Sign out of a remote server."),
     "completion": ("completion_command.completion", "Set up tab completion."),
     "serve": ("serve_command.serve", "Serve the available tools as one MCP server."),
     "demo": ("onboarding.demo_command.demo", "Show Remit at work, in a temporary directory."),
-    "approve": ("policy_commands.approve", "Approve or deny pending calls."),
+    "approve": ("approvals.approve_command.approve", "Approve or deny pending calls."),
     "context": ("tool_commands.session_context", "Print what an agent gets at session start."),
-    "suggest": ("usage_commands.suggest", "Show which tools Remit would suggest, and why."),
+    "suggest": ("suggest_command.suggest", "Show which tools Remit would suggest, and why."),
     "memory": ("memory_commands.memory", "View, export and clean up project memory."),
     "lock": ("project_lock.lock_command.lock", "Write or check the lock of a project's servers."),
     "inspect": ("inspect_command.inspect_definitions", "Find tool definitions that steer the model."),
@@ -69,7 +69,7 @@ COMMANDS = {  # in the order of the help and the reference: location and summary
     "eval": ("eval_command.evaluate", "Measure how good and how fast search is."),
     "forget": ("forget_command.forget", "Delete everything stored about a project."),
     "state": ("state_commands.state", "Set, clear and push states."),
-    "hook": ("usage_commands.hook", "Answer one hook event of Claude Code."),
+    "hook": ("hook_command.hook", "Answer one hook event of Claude Code."),
 }
 GROUPS = {  # headings of the help
     "Look": (

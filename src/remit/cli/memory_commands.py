@@ -9,8 +9,8 @@ import click
 from remit.bootstrap import open_memory
 from remit.cli import render
 from remit.cli.approvals.person_check import require_person
-from remit.cli.json_output import Shape
 from remit.cli.options import JSON, NOTHING_DONE, PROJECT, confirm
+from remit.cli.output.json_output import Shape
 from remit.errors import BadFileError, NoSuchFileError, NotApprovedError
 from remit.files import private_files
 from remit.files.bounded_reader import ANYWHERE, FileError, read_bytes

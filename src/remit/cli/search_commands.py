@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from remit.bootstrap import open_registry
-from remit.cli import json_output, render, server_output
+from remit.cli import render
 from remit.cli.options import NOTHING_DONE, WorkspaceOptions, for_a_workspace, for_an_agent
+from remit.cli.output import json_output, server_output
 from remit.decision.scopes import Scope
 from remit.presentation.discovery_text import present
 from remit.settings import DEFAULT_LIMIT, MAX_LIMIT

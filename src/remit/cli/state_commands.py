@@ -11,8 +11,8 @@ import click
 
 from remit.bootstrap import open_registry
 from remit.cli import render
-from remit.cli.json_output import Shape, asked_for
 from remit.cli.options import PROJECT, WorkspaceOptions, for_a_workspace, for_an_agent
+from remit.cli.output.json_output import Shape, asked_for
 from remit.configuration.config_model import ConfigurationLayer
 from remit.decision.context import Context, shorten
 

@@ -8,8 +8,8 @@ import click
 from remit.bootstrap import open_registry, read_store_facts
 from remit.bootstrap_gateway import open_login, open_status_files
 from remit.cli import render
-from remit.cli.json_output import store_shape
 from remit.cli.options import JSON, PROJECT
+from remit.cli.output.json_output import store_shape
 from remit.cli.output.server_status import server_statuses, sign_in_states, status_notices, status_shape
 from remit.text.times import local_time
 

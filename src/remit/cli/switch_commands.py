@@ -14,8 +14,8 @@ from remit.bootstrap import open_configuration_file, open_registry
 from remit.bootstrap_install import open_installer, open_journal
 from remit.cli import render
 from remit.cli.approvals.person_check import require_person
-from remit.cli.json_output import Shape, asked_for
 from remit.cli.options import CLIENT, NOTHING_DONE, PROJECT, WorkspaceOptions, confirm, for_a_workspace
+from remit.cli.output.json_output import Shape, asked_for
 from remit.cli.rules.rule_targets import (
     EVERYWHERE,
     FLAGS,
@@ -30,7 +30,7 @@ from remit.cli.rules.rule_targets import (
     warn_of_missing_install,
     write_rules,
 )
-from remit.cli.scan_commands import refresh_client_rules
+from remit.cli.scan_command import refresh_client_rules
 from remit.configuration import rule_edits
 from remit.configuration.config_model import ConfigurationLayer
 from remit.configuration.policy_compiler import disabling_rules

@@ -19,7 +19,7 @@ from remit.decision.roles import Role
 from remit.text.times import day
 
 if TYPE_CHECKING:
-    from remit.cli.json_output import Shape
+    from remit.cli.output.json_output import Shape
     from remit.gateway.access.token_grants import Grant
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.@-]{0,63}", re.ASCII)

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from remit.bootstrap import open_registry
-from remit.cli import json_output, render, server_output
+from remit.cli import render
 from remit.cli.approvals.person_check import require_person
 from remit.cli.options import WorkspaceOptions, confirm, for_a_workspace, known_names
+from remit.cli.output import json_output, server_output
 from remit.cli.output.inspection_notes import inspection_notes, show_notes
 from remit.decision.context import Context, shorten
 from remit.decision.definitions.definition_changes import ChangeVerdict

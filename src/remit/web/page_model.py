@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from remit.cli.options import WorkspaceOptions
 
 if TYPE_CHECKING:
-    from remit.cli.json_output import Shape
+    from remit.cli.output.json_output import Shape
     from remit.configuration.config_model import ConfigurationLayer
     from remit.decision.projects import Project, Workspace
     from remit.decision.roles import Role

@@ -23,7 +23,7 @@ from remit.bootstrap_install import open_journal
 from remit.cli import render
 from remit.cli.approvals.person_check import require_person
 from remit.cli.options import CLIENT, PROJECT, WorkspaceOptions
-from remit.cli.scan_commands import refresh_client_rules
+from remit.cli.scan_command import refresh_client_rules
 from remit.errors import ApprovalError
 
 if TYPE_CHECKING:

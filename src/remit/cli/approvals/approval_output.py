@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from remit.cli.json_output import Shape
+from remit.cli.output.json_output import Shape
 from remit.text.times import local_time, moment
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from remit.cli.options import JSON, NOTHING_DONE, WorkspaceOptions, for_a_worksp
 from remit.text.times import day
 
 if TYPE_CHECKING:
-    from remit.cli.json_output import Shape
+    from remit.cli.output.json_output import Shape
     from remit.upstream.credentials.credential_model import SealedCredential
 
 _LONGEST_NAME = 512

@@ -10,8 +10,9 @@ from pathlib import Path
 import click
 
 from remit.bootstrap import open_registry
-from remit.cli import render, server_output
+from remit.cli import render
 from remit.cli.options import agrees, name_change
+from remit.cli.output import server_output
 from remit.decision.context import Context
 from remit.decision.decide import ToolDecision
 from remit.decision.kinds import COULD_RUN, ConfigStatus

@@ -15,12 +15,13 @@ from remit.bootstrap import open_registry
 from remit.bootstrap_gateway import open_upstreams
 from remit.bootstrap_install import open_installer
 from remit.catalog.listed_groups import SortKey, group_tools
-from remit.cli import render, server_output
+from remit.cli import render
 from remit.cli.onboarding.client_install import install_in, offer_trust
 from remit.cli.onboarding.dashboard import client_text, cost_text
 from remit.cli.onboarding.overview import Overview, is_started, read_overview
 from remit.cli.options import NOTHING_DONE, agrees
-from remit.cli.scan_commands import embed_new_tools
+from remit.cli.output import server_output
+from remit.cli.scan_command import embed_new_tools
 from remit.decision.context import Context
 from remit.text.redaction import environment_secrets
 from remit.trust.entry_text import EntryText

@@ -14,7 +14,8 @@ import click
 from remit.bootstrap import open_notifier, open_registry
 from remit.catalog.list_changes import ListDifference, changed_states, difference
 from remit.catalog.summary import Summary, summarize
-from remit.cli import json_output, render
+from remit.cli import render
+from remit.cli.output import json_output
 from remit.decision.context import Context, shorten
 from remit.decision.decide import ToolDecision
 from remit.decision.state_snapshot import Snapshot

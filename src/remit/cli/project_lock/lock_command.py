@@ -13,8 +13,9 @@ import click
 from remit.bootstrap import open_registry
 from remit.bootstrap_gateway import open_upstreams
 from remit.bootstrap_project_lock import Place, ProjectServers, build_lock, project_servers
-from remit.cli import render, server_output
+from remit.cli import render
 from remit.cli.options import JSON, NOTHING_DONE, PROJECT
+from remit.cli.output import server_output
 from remit.configuration.editable_file import EditableFile
 from remit.configuration.project_lock_file import lock_text
 from remit.decision.context import shorten

@@ -12,7 +12,7 @@ from remit.catalog.contexts import ALL_CLIENTS
 from remit.cli import render
 from remit.cli.options import explained_name, known_names, name_change
 from remit.cli.output.explanation_output import unasked_hint
-from remit.cli.scan_commands import refresh_client_rules
+from remit.cli.scan_command import refresh_client_rules
 from remit.configuration.config_model import ConfigurationLayer
 from remit.configuration.rule_edits import patterns_with
 from remit.decision.context import Context, shorten

@@ -16,7 +16,7 @@ from remit.cli.team.team_policy_commands import policy
 from remit.cli.team.team_server_commands import server
 
 if TYPE_CHECKING:
-    from remit.cli.json_output import Shape
+    from remit.cli.output.json_output import Shape
     from remit.store.postgres.team_store import StoredTeam
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)

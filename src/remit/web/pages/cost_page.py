@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from remit.cli.json_output import Shape
+from remit.cli.output.json_output import Shape
 from remit.cli.switch_commands import pruning_shape
-from remit.cli.usage_commands import usage_shape
+from remit.cli.usage_command import usage_shape
 from remit.usage.server_costs import server_costs
 from remit.web.page_model import PageAnswer, PageRequest, PageSources, Values
 from remit.web.paging import paged

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from remit.catalog.contexts import ALL_CLIENTS
 from remit.catalog.listed_groups import ListedGroup
-from remit.cli import json_output
+from remit.cli.output import json_output
 from remit.cli.render import WORDS
 from remit.configuration.builtin_states import STATES
 from remit.decision.context import shorten

@@ -12,7 +12,7 @@ from remit.web.page_model import ActionResult, PageAnswer, PageRequest, PageSour
 from remit.web.paging import paged
 
 if TYPE_CHECKING:
-    from remit.cli.json_output import Shape
+    from remit.cli.output.json_output import Shape
     from remit.memory.project_memory import Memory
 
 PATH = "/memory"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import closing
 
-from remit.cli import json_output
+from remit.cli.output import json_output
 from remit.presentation.discovery_text import present
 from remit.search.ranking import SearchResults
 from remit.settings import DEFAULT_LIMIT, MAX_LIMIT

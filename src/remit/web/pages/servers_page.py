@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from remit.cli.json_output import Shape, store_shape
+from remit.cli.output.json_output import Shape, store_shape
 from remit.cli.output.server_status import (
     ServerStatus,
     server_statuses,

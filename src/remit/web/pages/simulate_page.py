@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from markupsafe import escape
 
 from remit.audit.audit_log import AuditOutcome
-from remit.cli.json_output import Shape, asked_for
+from remit.cli.output.json_output import Shape, asked_for
 from remit.configuration.config_model import ConfigurationLayer
 from remit.decision.context import Context, shorten
 from remit.decision.kinds import Kind

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.cli.json_output import Shape, asked_for
+from remit.cli.output.json_output import Shape, asked_for
 from remit.scanning.team_servers import team_launch
 from remit.web.page_model import PageAnswer, PageRequest, PageSources, Values
 

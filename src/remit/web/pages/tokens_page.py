@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from remit.cli.json_output import Shape, asked_for
+from remit.cli.output.json_output import Shape, asked_for
 from remit.text.times import moment
 from remit.web.page_model import PageAnswer, PageRequest, PageSources, Values
 from remit.web.paging import paged

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from remit.approvals.approval_service import is_call_of
 from remit.cli.approvals.approval_output import approval_shape, deadline
-from remit.cli.json_output import Shape
-from remit.cli.server_output import entry_lines
+from remit.cli.output.json_output import Shape
+from remit.cli.output.server_output import entry_lines
 from remit.cli.trust_command import (
     TrustCandidates,
     definition_lines,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from remit.catalog.explanation import Explanation
-from remit.cli import json_output
 from remit.cli.options import explained_name
+from remit.cli.output import json_output
 from remit.cli.output.explanation_output import facts, permission_lines, source, unknown_reason
 from remit.cli.render import WORDS
 from remit.decision.decide import Decision

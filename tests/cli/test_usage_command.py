@@ -1,4 +1,4 @@
-"""Use and suggestions on the command line, as a user meets them."""
+"""Use on the command line, as a user meets it."""
 
 import json
 from pathlib import Path
@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from remit.cli.usage_commands import chart
+from remit.cli.usage_command import chart
 from support.builders import servers
-from support.databases import run_sql
 from support.sandbox import Sandbox
 
 
@@ -91,29 +90,3 @@ def test_a_bar_is_as_long_as_its_share_and_never_nothing_for_something(
     count: int, most: int, drawn: str
 ) -> None:
     assert chart(count, most) == drawn
-
-
-def test_suggest_shows_what_would_be_said_and_why(sandbox: Sandbox, shop: Path) -> None:
-    with sandbox.registry() as registry:
-        registry.index(registry.at(str(shop)))
-    shown = sandbox.remit("suggest", "please weigh it on the scale", cwd=shop)
-    assert shown.returncode == 0
-    assert "mcp__scale__weigh: it fits the request" in shown.stdout
-    told = answer(sandbox, "suggest", "please weigh it on the scale", "--session", "s9", cwd=shop)
-    assert told["said"][0]["name"] == "mcp__scale__weigh"
-    assert told["said"][0]["cause"] == "prompt"
-    assert told["session"] == "s9"
-    assert told["text"].startswith("Tools that may help here")
-    assert run_sql(sandbox.database, "select * from suggestions") == []
-
-
-def test_suggest_says_why_something_is_not_said(sandbox: Sandbox, shop: Path) -> None:
-    with sandbox.registry() as registry:
-        here = registry.at(str(shop))
-        registry.index(here)
-        registry.usage.record("mcp__scale__weigh", here, session_id="s3")
-    shown = sandbox.remit("suggest", "please weigh it on the scale", cwd=shop)
-    assert shown.returncode == 1
-    assert "No suggestions now." in shown.stdout
-    assert "it was used in this session" in shown.stdout
-    assert sandbox.remit("suggest", cwd=shop).returncode == 1

@@ -1,20 +1,17 @@
-"""`remit scan`, `remit clients` and `remit doctor`."""
+"""`remit scan`: reads all configuration again."""
 
 import sys
 
 import click
 
-from remit.bootstrap import open_registry, read_store_facts
+from remit.bootstrap import open_registry
 from remit.bootstrap_gateway import open_upstreams
 from remit.bootstrap_install import refresh_blocks
-from remit.catalog.contexts import ALL_CLIENTS
 from remit.catalog.summary import summarize
-from remit.cli import json_output, render, server_output
-from remit.cli.options import ERRORS_FOUND, JSON, PROJECT, WorkspaceOptions, for_a_workspace, known_names
-from remit.cli.output import first_screen
-from remit.cli.output.inspection_notes import inspection_notes, show_notes
+from remit.cli import render
+from remit.cli.options import WorkspaceOptions, for_a_workspace, known_names
+from remit.cli.output import first_screen, json_output, server_output
 from remit.decision.context import Context
-from remit.decision.problems import Severity
 from remit.errors import EmbeddingError, InstallError
 from remit.registry import Registry
 from remit.settings import DEADLINE
@@ -87,47 +84,3 @@ def embed_new_tools(registry: Registry, context: Context) -> None:
             registry.index(context, show)
     except EmbeddingError as failure:
         render.warning(failure)
-
-
-@click.command()
-@PROJECT
-@click.option("--all", "everything", is_flag=True, help="Include supported clients that were not found.")
-@JSON
-def clients(*, project: str, everything: bool, as_json: bool) -> None:
-    """List the clients on this machine, with their files.
-
-    A client counts as found if its program or its own settings exist.
-    """
-    with open_registry() as registry:
-        context = registry.at(project, ALL_CLIENTS)
-        found = [item for item in registry.clients(context) if everything or item.is_found]
-        problems = registry.configuration.problems(context.workspace)
-    render.problems(problems, context)
-    if as_json:
-        render.data(json_output.clients(found, context))
-    else:
-        render.clients(found, context)
-
-
-@click.command()
-@for_a_workspace
-def doctor(*, options: WorkspaceOptions, as_json: bool) -> None:
-    """Find problems in the configuration, with fixes.
-
-    Starts nothing and shows no secrets. Exits with 1 if there is an error.
-    """
-    store = read_store_facts()
-    with open_registry() as registry:
-        context = options.context(registry)
-        findings = registry.diagnose(context)
-        problems = registry.configuration.problems(context.workspace)
-        notes = [] if as_json else inspection_notes(registry, context)
-    render.problems(problems, context)
-    if as_json:
-        render.data({**json_output.diagnosis(findings, context), "store": json_output.store_shape(store)})
-    else:
-        render.diagnosis(findings, context)
-        show_notes(notes)
-        render.store(store)
-    if any(finding.severity is Severity.ERROR for finding in findings):
-        sys.exit(ERRORS_FOUND)

@@ -1,6 +1,5 @@
-"""`remit hook`, `remit usage` and `remit suggest`."""
+"""`remit usage`: shows which tools were used, and which never were."""
 
-import sys
 from collections.abc import Sequence
 
 import click
@@ -8,14 +7,10 @@ import click
 from remit.bootstrap import open_registry
 from remit.catalog.costs import SentDefinitions
 from remit.cli import render
-from remit.cli.json_output import Shape, asked_for
-from remit.cli.options import NOTHING_DONE, WorkspaceOptions, for_a_workspace, for_an_agent
+from remit.cli.options import WorkspaceOptions, for_a_workspace
+from remit.cli.output.json_output import Shape, asked_for
 from remit.decision.context import Context
-from remit.hooks.hook_command import main as answer_event
-from remit.install.ground import OPTION
-from remit.presentation.discovery_text import LOWEST_SHOWN
 from remit.presentation.request_cost import RequestCost
-from remit.sessions.session_service import Suggestions
 from remit.text.times import moment
 from remit.usage.reports import ProjectUse, SessionUse, ToolUse, UsageReport
 
@@ -24,22 +19,6 @@ _UNUSED = 10  # unused tools in the text output
 _SESSIONS = 5
 _ID = 8  # characters of a session's id in the text output
 _EIGHTHS = " ▏▎▍▌▋▊▉"
-
-
-@click.command()
-@click.option(
-    OPTION,
-    "record",
-    metavar="FILE",
-    help="Take all paths from this install record, not from variables; `remit install` writes it.",
-)
-def hook(*, record: str | None) -> None:
-    """Answer one hook event of Claude Code.
-
-    Reads the event as JSON from stdin and writes the answer to stdout. The exit code is always 0; failures
-    are logged in `hooks.log` in Remit's data directory.
-    """
-    answer_event(record)
 
 
 @click.command()
@@ -64,32 +43,6 @@ def usage(*, options: WorkspaceOptions, by_project: bool, as_json: bool) -> None
         render.data(usage_shape(found, request, context))
     else:
         _show_usage(found, context, sent=sent)
-
-
-@click.command()
-@click.argument("prompt", required=False)
-@for_a_workspace
-@for_an_agent
-@click.option("--session", metavar="ID", help="The session to suggest for; default: the last one here.")
-def suggest(*, prompt: str | None, options: WorkspaceOptions, session: str | None, as_json: bool) -> None:
-    """Show which tools Remit would suggest, and why.
-
-    Suggestions follow the tools used last in a session, the states, and PROMPT if you pass one. Nothing is
-    sent or run.
-    """
-    with open_registry() as registry:
-        context = options.context(registry)
-        sessions = registry.usage.report(context).sessions
-        chosen = session or next((each.session_id for each in sessions), "")
-        found = registry.sessions.suggestions(context, session_id=chosen, prompt=prompt)
-        problems = registry.problems(context)
-    render.problems(problems, context)
-    if as_json:
-        render.data(_suggested(found, chosen, context))
-    else:
-        _show_suggested(found, context)
-    if not found.choice.said:
-        sys.exit(NOTHING_DONE)
 
 
 def _show_usage(found: UsageReport, context: Context, *, sent: SentDefinitions) -> None:
@@ -176,30 +129,6 @@ def chart(count: int, most: int) -> str:
     return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).rstrip()
 
 
-def _show_suggested(found: Suggestions, context: Context) -> None:
-    render.out(render.heading(context))
-    render.out()
-    for each in found.choice.said:
-        render.out(
-            f"{render.printable(found.names(each))}: {render.printable(each.why)} ({each.likelihood:.2f})"
-        )
-    if not found.choice.said:
-        render.out("No suggestions now.")
-    withheld = [each for each in found.choice.withheld if each.candidate.likelihood >= LOWEST_SHOWN]
-    if withheld:
-        render.out()
-        rows = [
-            (
-                found.names(each.candidate),
-                each.candidate.cause,
-                f"{each.candidate.likelihood:.2f}",
-                each.reason,
-            )
-            for each in withheld
-        ]
-        render.table("not suggested", ("tool", "by", "likely", "because"), rows, numbers=("likely",))
-
-
 def usage_shape(found: UsageReport, request: RequestCost, context: Context) -> Shape:
     """Return the JSON of `remit usage`."""
     return {
@@ -237,21 +166,6 @@ def _tool_use(each: ToolUse) -> Shape:
         "failures": each.failures,
         "last_used_at": None if each.last_used_at is None else moment(each.last_used_at),
         "mean_ms": None if each.mean_ms is None else round(each.mean_ms),
-    }
-
-
-def _suggested(found: Suggestions, session: str, context: Context) -> Shape:
-    said = [{**each._asdict(), "name": found.names(each)} for each in found.choice.said]
-    withheld = [
-        {**each.candidate._asdict(), "name": found.names(each.candidate), "reason": each.reason}
-        for each in found.choice.withheld
-    ]
-    return {
-        **asked_for(context),
-        "session": session or None,
-        "said": said,
-        "withheld": withheld,
-        "text": found.text,
     }
 
 

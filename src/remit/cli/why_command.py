@@ -1,0 +1,77 @@
+"""`remit why`: explains why a tool is available or hidden."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from remit.bootstrap import open_registry
+from remit.bootstrap_install import open_installer
+from remit.cli import render
+from remit.cli.options import (
+    NOTHING_DONE,
+    WorkspaceOptions,
+    explained_name,
+    for_a_workspace,
+    for_an_agent,
+    known_names,
+)
+from remit.cli.output import json_output
+from remit.cli.output.explanation_output import show_explanation
+from remit.cli.output.inspection_notes import inspection_notes, show_notes
+
+if TYPE_CHECKING:
+    from remit.catalog.explanation import Explanation
+    from remit.cli.output.inspection_notes import ToolNote
+    from remit.decision.context import Context
+    from remit.registry import Registry
+    from remit.sessions.install_notices import InstallNotice
+
+
+@click.command()
+@click.argument("name", shell_complete=known_names)
+@for_a_workspace
+@for_an_agent
+def why(*, name: str, options: WorkspaceOptions, as_json: bool) -> None:
+    """Explain why a tool is available or hidden.
+
+    NAME is a tool's, with or without its server, or a server's; a tool that exists only in another project is
+    unknown here.
+    """
+    with open_registry() as registry:
+        context = options.context(registry)
+        explained = explained_name(name, registry, context)
+        problems = registry.problems(context)
+        found = [] if explained.decision.is_available else registry.protection.weakened(context)
+        lines = registry.declaration_lines(explained.declared, context)
+        notes = [] if as_json else _notes(explained, registry, context)
+    server = None if explained.tool is None else explained.tool.server
+    weakened = [it for it in found if it.kind != "server" or it.place == server]
+    if explained.tool is not None and explained.decision.gate is not None and not context.starts_servers:
+        weakened += _missing_install(explained, explained.tool.client)
+    render.problems(problems, context)
+    render.notices(weakened)  # hidden does not mean blocked where nothing enforces it
+    if as_json:
+        render.data(json_output.explanation(explained, lines))
+    else:
+        show_explanation(explained, context, lines)
+        show_notes(notes)
+    if explained.tool is None:
+        sys.exit(NOTHING_DONE)
+
+
+def _notes(explained: Explanation, registry: Registry, context: Context) -> list[ToolNote]:
+    tools = (explained.tool, *explained.tools)
+    keys = {tool.key for tool in tools if tool is not None and tool.pin is not None}
+    return inspection_notes(registry, context, lambda tool: tool.key in keys) if keys else []
+
+
+def _missing_install(explained: Explanation, client: str) -> Iterator[InstallNotice]:
+    installer = open_installer()
+    if client in installer.clients and not installer.is_installed(client):
+        from remit.sessions.install_notices import missing_install
+
+        yield from missing_install(explained, installer.title(client))
