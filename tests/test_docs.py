@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 from remit import errors
-from remit.clients import CLIENTS, load
+from remit.clients.known_clients import CLIENTS, load
 from remit.decision.gates import Gate
 from remit.decision.kinds import Kind
 from remit.decision.scopes import Scope

@@ -25,18 +25,18 @@ def open_installer(*, is_managed: bool = False) -> "Installer":
     from remit.clients.install_targets import ClientTargets
     from remit.clients.managed_targets import ManagedTargets
     from remit.configuration.file_paths import machine_path
-    from remit.install.ground import ground_of, managed_ground
     from remit.install.install_record_store import InstallRecords
     from remit.install.installer import Installer
     from remit.install.own_command import own_command
+    from remit.install.recorded_environment import environment_of, managed_environment
     from remit.scanning.client_files import ClientFiles
 
     machine = this_machine()
     if is_managed:
-        places, ground = ManagedTargets(machine, own_command), managed_ground(machine.variables)
+        places, recorded = ManagedTargets(machine, own_command), managed_environment(machine.variables)
     else:
         places, data = ClientTargets(machine, own_command), data_directory(machine)
-        ground = ground_of(
+        recorded = environment_of(
             machine.home, data, machine_path(machine), machine.variables, is_shared=uses_shared_store()
         )
     return Installer(
@@ -44,7 +44,7 @@ def open_installer(*, is_managed: bool = False) -> "Installer":
         InstallRecords(machine, is_managed=is_managed),
         ClientFiles(machine),
         now,
-        ground,
+        recorded,
         lambda: _static_blocks(machine, is_managed=is_managed),
         _served,
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from attacks.worlds import World
-from remit.clients import CLIENTS
+from remit.clients.known_clients import CLIENTS
 from remit.trust.server_sandbox import Sandbox, SandboxError
 from remit.upstream.launch.bubblewrap import SandboxBuilder
 from support.processes import git

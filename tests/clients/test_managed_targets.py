@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from remit.clients.install_targets import REPAIR
+from remit.clients.claude.installed_hooks import REPAIR
 from remit.clients.managed_targets import ManagedTargets
 from remit.decision.context import Context
 from remit.decision.kinds import ConfigStatus
 from remit.decision.tool_names import REMIT
 from remit.errors import InstallError
 from remit.files.bounded_reader import Machine
-from remit.install.ground import managed_ground
 from remit.install.install_record import read
 from remit.install.install_record_store import InstallRecords
 from remit.install.installer import Installer
+from remit.install.recorded_environment import managed_environment
 from remit.registry import Registry
 from remit.sessions.install_notices import InstallNotice, NoticeKind
 from support.builders import servers
@@ -39,7 +39,7 @@ def installer(sandbox: Sandbox, *blocks: str) -> Installer:
         InstallRecords(machine, is_managed=True),
         sandbox.client_files(),
         lambda: 1,
-        managed_ground(
+        managed_environment(
             {"HTTPS_PROXY": "http://proxy.test:3128", "PATH": "/home/admin/bin", "HOME": "/home/admin"}
         ),
         lambda: blocks,
@@ -87,10 +87,10 @@ def test_every_user_can_read_the_files_and_none_is_named_in_them(sandbox: Sandbo
         assert stat.S_IMODE(path.stat().st_mode) == (0o755 if path.is_dir() else 0o644)
     text = "\n".join(files(etc).values())
     assert not re.search(r"\b(wiki|ada)\b|/home/admin", text)
-    ground = read((etc / "remit/installs/claude-code.json").read_text()).ground
-    assert ground is not None
-    assert (ground.home, ground.data, ground.configuration, ground.path) == (None, None, None, None)
-    assert ground.variables == {"HTTPS_PROXY": "http://proxy.test:3128"}
+    recorded = read((etc / "remit/installs/claude-code.json").read_text()).environment
+    assert recorded is not None
+    assert (recorded.home, recorded.data, recorded.configuration, recorded.path) == (None, None, None, None)
+    assert recorded.variables == {"HTTPS_PROXY": "http://proxy.test:3128"}
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,9 @@ from remit.decision.kinds import Kind
 from remit.decision.tool_names import MEMORY_SERVER, REMIT
 from remit.files.bounded_reader import Machine
 from remit.gateway.endpoint import LiveEndpoint
-from remit.install.ground import Ground
 from remit.install.install_record_store import InstallRecords
 from remit.install.installer import Installer
+from remit.install.recorded_environment import RecordedEnvironment
 from remit.scanning.client_files import ClientFiles
 from remit.upstream.ports import ServerLists
 from support.builders import servers
@@ -163,8 +163,8 @@ async def _check_installed(
     _declare(sandbox, shop, held)
     machine = Machine(home=str(sandbox.home), variables=sandbox.variables, root=str(sandbox.root / "machine"))
     targets = ClientTargets(machine, lambda: ["/opt/remit"])
-    ground = Ground(str(sandbox.home))
-    installer = Installer(targets, InstallRecords(machine), ClientFiles(machine), lambda: 1, ground)
+    recorded = RecordedEnvironment(str(sandbox.home))
+    installer = Installer(targets, InstallRecords(machine), ClientFiles(machine), lambda: 1, recorded)
     installer.install("claude-code")
     stocks: dict[str, ServerLists | Exception] = {label: ServerLists(tools=[offered("do")]) for label in held}
     with sandbox.registry() as registry:

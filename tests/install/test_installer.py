@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from remit.clients.install_targets import ClientTargets
 from remit.errors import FileChangeError, InstallError
 from remit.files.bounded_reader import Machine
-from remit.install.ground import Ground
 from remit.install.install_record_store import InstallRecords
 from remit.install.installer import Installer
+from remit.install.recorded_environment import RecordedEnvironment
 from remit.scanning.client_files import ClientFiles
 
 SETTINGS = json.dumps(
@@ -31,13 +31,15 @@ FILES = {
 }
 
 
-GROUND = Ground("/home/ada", "/home/ada/.local/share/remit", "/home/ada/.config/remit/remit.toml")
+RECORDED = RecordedEnvironment(
+    "/home/ada", "/home/ada/.local/share/remit", "/home/ada/.config/remit/remit.toml"
+)
 
 
 def installer(home: Path) -> Installer:
     machine = Machine(home=str(home), variables={}, root=str(home / "machine"))
     places = ClientTargets(machine, lambda: ["/opt/remit"])
-    return Installer(places, InstallRecords(machine), ClientFiles(machine), lambda: 1, GROUND)
+    return Installer(places, InstallRecords(machine), ClientFiles(machine), lambda: 1, RECORDED)
 
 
 def bytes_of(home: Path) -> dict[str, bytes]:
@@ -128,7 +130,7 @@ def test_what_the_client_writes_while_remit_is_installed_is_kept(tmp_path: Path)
                 state.write_text(json.dumps({**content, "numStartups": content["numStartups"] + 1}, indent=2))
 
     places = ClientTargets(machine, lambda: ["/opt/remit"])
-    Installer(places, Busy(machine), ClientFiles(machine), lambda: 1, GROUND).install("claude-code")
+    Installer(places, Busy(machine), ClientFiles(machine), lambda: 1, RECORDED).install("claude-code")
     content = json.loads(state.read_text())
     assert content["numStartups"] == 6
     assert content["mcpServers"].keys() == {"git", "remit"}

@@ -20,7 +20,7 @@ import pytest
 from remit.bootstrap import open_states
 from remit.catalog.summary import summarize
 from remit.cli.output import json_output
-from remit.clients import CLIENTS
+from remit.clients.known_clients import CLIENTS
 from remit.decision.decide import ToolDecision
 from remit.decision.declarations import ClientReading, Declaration
 from remit.decision.kinds import ToolStatus

@@ -3,7 +3,7 @@
 import click
 
 from remit.hooks.hook_process import main as answer_event
-from remit.install.ground import OPTION
+from remit.install.recorded_environment import OPTION
 
 
 @click.command()

@@ -19,8 +19,8 @@ from remit.errors import FileChangeError, InstallError, StoreError
 from remit.files.bounded_reader import this_machine
 from remit.files.safe_changes import is_writable
 from remit.files.text_diff import TextDifference, differences
-from remit.install.ground import unrecorded
 from remit.install.installer import FileChange, Installer
+from remit.install.recorded_environment import unrecorded
 from remit.text.redaction import HIDDEN, redact_url
 from remit.text.secrets import may_be_secret
 

@@ -23,7 +23,7 @@ from remit.files.checkout import locate
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.telemetry.otel_setup import start_tracing
 from remit.gateway.transports.host_check import origin
-from remit.install.ground import OPTION, Ground, nesting_mark, read_ground
+from remit.install.recorded_environment import OPTION, RecordedEnvironment, nesting_mark, read_environment
 from remit.settings import DEPTH
 from remit.text.redaction import ANY_VARIABLE, FOREIGN
 
@@ -33,11 +33,13 @@ LOOPBACK = "127.0.0.1"
 class _Installed(NamedTuple):
     """What an installed gateway knows from its record."""
 
-    ground: Ground
+    environment: RecordedEnvironment
     mark: str  # the value of `REMIT_DEPTH` for what it starts
 
 
-def _fix_ground(_context: click.Context, _option: click.Parameter, path: str | None) -> _Installed | None:
+def _fix_environment(
+    _context: click.Context, _option: click.Parameter, path: str | None
+) -> _Installed | None:
     """Take all paths from an install record, before anything reads a variable.
 
     Raises:
@@ -45,12 +47,12 @@ def _fix_ground(_context: click.Context, _option: click.Parameter, path: str | N
     """
     if path is None:
         return None
-    ground, mark = read_ground(path), nesting_mark(path)
+    recorded, mark = read_environment(path), nesting_mark(path)
     if os.environ.get(DEPTH, mark) != mark:
         del os.environ[DEPTH]
         _say(f"ignoring {DEPTH}, which this install of Remit did not set: it would stop the gateway")
-    ground.apply(os.environ)
-    return _Installed(ground, mark)
+    recorded.apply(os.environ)
+    return _Installed(recorded, mark)
 
 
 _ADDRESS = re.compile(r"(?:(?P<host>\[[^\]]+\]|[^:\[\]]*):)?(?P<port>\d{1,5})")
@@ -105,7 +107,7 @@ _LAST_PORT = 65535
     "installed",
     metavar="FILE",
     is_eager=True,
-    callback=_fix_ground,
+    callback=_fix_environment,
     help="Take all paths from this install record, not from variables; `remit install` writes it.",
 )
 @click.option("--log-json", is_flag=True, help="Log as JSON on stderr, one object per line.")
@@ -136,7 +138,7 @@ def serve(
     token`.
     """
     if installed is not None:
-        _take_back_variables(client, project, installed.ground)
+        _take_back_variables(client, project, installed.environment)
     if os.environ.get(DEPTH):
         raise ServingError(
             "this `remit serve` was started by Remit itself, which would never end",
@@ -183,9 +185,9 @@ def serve(
     sys.exit(http_server.serve(spec, Address(*address), allowed, openers, _say, open_pages))
 
 
-def _take_back_variables(client: str, project: str, ground: Ground) -> None:
+def _take_back_variables(client: str, project: str, recorded: RecordedEnvironment) -> None:
     """Start with no program, option or mark that this repository's settings chose."""
-    for name in take_back(os.environ, client, locate(project), ground.path):
+    for name in take_back(os.environ, client, locate(project), recorded.path):
         _say(
             f"ignoring {name}, which a file of this repository sets: it could choose the code of your servers"
         )

@@ -9,7 +9,7 @@ from remit.clients.claude.claude_settings import parse_settings, read_answers, r
 from remit.clients.claude.executed_settings import forget_personal
 from remit.clients.claude.markdown_tools import read_tool_folders
 from remit.clients.claude.permission_settings import SettingsText, read_tracking
-from remit.clients.claude.remit_settings import has_managed_gateway, is_narrowed
+from remit.clients.claude.settings_before_install import has_managed_gateway, is_narrowed
 from remit.clients.parsing import platform_paths
 from remit.clients.parsing.client_reader import (
     Client,

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from remit.clients.claude.installed_hooks import claude_hooks
 from remit.clients.claude_code import CONFIG_DIR, settings_path, state_path
 from remit.clients.client_switches import codex_switches, gemini_switches, opencode_path, opencode_switches
 from remit.clients.codex import HOME as CODEX_HOME
@@ -17,30 +18,10 @@ from remit.decision.tool_names import SERVER
 from remit.files.bounded_reader import ANYWHERE, FileError, Machine, read_text, require_text
 from remit.files.formats import parse_commented_json, parse_json
 from remit.files.safe_changes import LIMIT, change_file, missing_directories, read_exactly, remove_empty
-from remit.install.ground import OPTION
 from remit.install.install_record import ASKED, Edit, Format, TargetFile, denials, matcher, unserved_servers
 from remit.install.install_record_path import record_path
+from remit.install.recorded_environment import record_words
 
-# The events a hook receives, and its timeout. Remit decides within two seconds; a hook that cannot decide,
-# because it crashed or is gone, blocks the call.
-HOOKS: Mapping[str, Mapping[str, Any]] = {
-    "SessionStart": {"timeout": 30},
-    "UserPromptSubmit": {"timeout": 15},
-    "UserPromptExpansion": {"timeout": 60, "async": True},
-    "PreToolUse": {"timeout": 10, "onFailure": "block"},
-    "PostToolUse": {"timeout": 60, "async": True},
-    "PostToolUseFailure": {"timeout": 60, "async": True},
-    "ConfigChange": {"timeout": 60, "async": True},
-    "FileChanged": {"timeout": 30},
-    "CwdChanged": {"timeout": 30},
-    "SessionEnd": {"timeout": 5},
-}
-
-# An argument that hooks ignore: if their Python is gone, the client shows only the command line.
-REPAIR = (
-    "--if-this-cannot-run=ask the user to run `remit install claude-code{0}` again, or to remove this hook "
-    "with `remit uninstall claude-code{0}` or by hand from the client's settings"
-)
 _ALLOWED = ("mcp", "allowed")  # Gemini CLI's list of allowed servers
 
 Declared = Sequence[Declaration]  # servers that the client may use now
@@ -65,12 +46,7 @@ class InstallRecipe(NamedTuple):
 
 
 def _words(command: Sequence[str], client: str, record: str) -> list[str]:
-    return [*command, "serve", "--client", client, *_installed(record)]
-
-
-def _installed(record: str) -> list[str]:
-    """Return the option that makes a process independent of its environment."""
-    return [OPTION, os.path.abspath(record)]
+    return [*command, "serve", "--client", client, *record_words(record)]
 
 
 def _entry(command: Sequence[str], client: str, machine: Machine) -> dict[str, Any]:
@@ -85,20 +61,6 @@ def claude_entry(command: Sequence[str], record: str) -> Edit:
     return Edit(
         ("mcpServers", SERVER), {"type": "stdio", "command": program, "args": args, "alwaysLoad": True}
     )
-
-
-def claude_hooks(command: Sequence[str], record: str, option: str = "") -> list[Edit]:
-    """Return the edits that add our hooks to Claude Code's settings; `option` is that of the install."""
-    program, *args = (*command, "hook", *_installed(record))
-    repair = REPAIR.format(option)
-    return [
-        Edit(
-            ("hooks", event),
-            {"hooks": [_handler(program, [*args, repair] if "onFailure" in details else args, details)]},
-            is_item=True,
-        )
-        for event, details in HOOKS.items()
-    ]
 
 
 def _claude_code(given: InstallInput) -> list[TargetFile]:
@@ -120,10 +82,6 @@ def _claude_code(given: InstallInput) -> list[TargetFile]:
             [*claude_hooks(command, record), allowed, disabled, *asked],
         ),
     ]
-
-
-def _handler(program: str, args: Sequence[str], details: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "command", "command": program, "args": list(args), **details}
 
 
 def _claude_desktop(given: InstallInput) -> list[TargetFile]:

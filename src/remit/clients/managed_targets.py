@@ -7,8 +7,9 @@ Only Claude Code has them. Its managed hooks run even if a user or a repository 
 import os
 from collections.abc import Callable, Sequence
 
+from remit.clients.claude.installed_hooks import claude_hooks
 from remit.clients.claude_code import MANAGED_SERVERS, MANAGED_SETTINGS, managed_directory
-from remit.clients.install_targets import PLACES, Declared, claude_entry, claude_hooks
+from remit.clients.install_targets import PLACES, Declared, claude_entry
 from remit.decision.permissions.client_consents import client_title
 from remit.files.bounded_reader import Machine
 from remit.files.safe_changes import change_file, missing_directories, read_exactly, remove_empty

@@ -18,7 +18,7 @@ from remit.decision.scopes import ancestors
 from remit.files.bounded_reader import FileError, read_text, real_path
 from remit.files.checkout import link_roots
 from remit.files.formats import parse_json
-from remit.install.ground import is_fixed
+from remit.install.recorded_environment import is_fixed
 from remit.settings import DEPTH
 from remit.text.redaction import ANY_VARIABLE, FOREIGN
 

@@ -34,9 +34,9 @@ def _open_registry() -> "Registry":
 def _open_installed_registry(record: str) -> "Registry":
     """Open the registry without variables by which a repository could choose the programs of detectors."""
     from remit.clients.project_variables import take_back
-    from remit.install.ground import read_ground
+    from remit.install.recorded_environment import read_environment
 
-    path = read_ground(record).path
+    path = read_environment(record).path
     for directory in dict.fromkeys((os.environ.get("CLAUDE_PROJECT_DIR") or os.curdir, os.curdir)):
         take_back(os.environ, CLIENT, locate(directory), path)
     return _open_registry()

@@ -37,7 +37,7 @@ def main(record: str | None = None) -> None:
         data = sys.stdin.buffer.read(_LIMIT)
         # Arguments may contain any text, so do not detach if the client could be waiting for an answer.
         may_decide = _BEFORE_CALLS in data or len(data) >= _LIMIT
-        if record is not None and (text := _fix_ground(record, data)):
+        if record is not None and (text := _fix_environment(record, data)):
             os.write(1, text.encode())
             return
         if not may_decide and any(name in data[:_HEAD] for name in _REPORTS):
@@ -59,13 +59,13 @@ def main(record: str | None = None) -> None:
         os._exit(code)  # skip the slower regular exit
 
 
-def _fix_ground(record: str, data: bytes) -> str:
+def _fix_environment(record: str, data: bytes) -> str:
     """Take paths from the install record; return the answer to the event if that fails."""
     from remit.errors import InstallRecordError
-    from remit.install.ground import read_ground
+    from remit.install.recorded_environment import read_environment
 
     try:
-        read_ground(record).apply(os.environ)
+        read_environment(record).apply(os.environ)
     except InstallRecordError as error:
         from remit.hooks.event_dispatch import respond_without_record
 

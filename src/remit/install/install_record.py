@@ -14,10 +14,10 @@ from typing import Any, NamedTuple, cast
 from remit.decision.declarations import Declaration, is_served
 from remit.decision.tool_names import SERVER, normalise
 from remit.files.splices import Splice, Step
-from remit.install.ground import Ground, parse_ground
+from remit.install.recorded_environment import RecordedEnvironment, parse_environment
 from remit.text.secrets import may_be_secret
 
-VERSION = 2  # 1 had no ground
+VERSION = 2  # 1 had no environment
 DENIED = ("permissions", "deny")  # Claude Code's own deny rules
 ASKED = ("permissions", "ask")  # and the rules for what it asks about
 SERVED = "served by Remit"  # the comment on a switch, where the format has comments on a line
@@ -80,7 +80,7 @@ class InstallRecord:
 
     client: str
     at: int
-    ground: Ground | None = None  # None: a version of Remit without it wrote the record
+    environment: RecordedEnvironment | None = None  # None: a version of Remit without it wrote the record
     files: Sequence[EditedFile] = field(default_factory=tuple[EditedFile, ...])
 
     def with_file(self, edited: EditedFile) -> "InstallRecord":
@@ -190,12 +190,12 @@ def write(install: InstallRecord) -> str:
         }
         for file in install.files
     ]
-    ground = None if install.ground is None else install.ground.as_json()
+    recorded = None if install.environment is None else install.environment.as_json()
     content = {
         "version": VERSION,
         "client": install.client,
         "at": install.at,
-        "ground": ground,
+        "ground": recorded,
         "files": files,
     }
     return json.dumps(content, indent=2) + "\n"
@@ -211,11 +211,11 @@ def read(text: str) -> InstallRecord:
         content = json.loads(text)
         if content["version"] not in (1, VERSION):
             raise ValueError("a newer Remit wrote it")
-        ground = content.get("ground")
+        recorded = content.get("ground")
         return InstallRecord(
             client=str(content["client"]),
             at=int(content["at"]),
-            ground=None if ground is None else parse_ground(ground),
+            environment=None if recorded is None else parse_environment(recorded),
             files=tuple(map(_file, content["files"])),
         )
     except (KeyError, TypeError, AttributeError, RecursionError, json.JSONDecodeError) as error:

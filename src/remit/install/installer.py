@@ -21,7 +21,6 @@ from remit.install.file_edits import (
     is_in_place,
     remove_edits,
 )
-from remit.install.ground import Ground, has_store_password
 from remit.install.install_record import (
     DENIED,
     Edit,
@@ -35,6 +34,7 @@ from remit.install.install_record import (
 from remit.install.install_record_store import InstallRecords
 from remit.install.ports import InstallTargets
 from remit.install.recorded_edits import denials_in_place, is_empty, named, recognised
+from remit.install.recorded_environment import RecordedEnvironment, has_store_password
 from remit.install.remit_entries import starts
 from remit.settings import STORE
 from remit.text.spelling import did_you_mean
@@ -70,7 +70,7 @@ class Installer:
         records: InstallRecords,
         sources: Sources,
         clock: Clock,
-        ground: Ground,
+        environment: RecordedEnvironment,
         blocks: Callable[[], Sequence[str]] = tuple,
         served: Callable[[str, Sequence[str]], Sequence[Declaration]] = lambda _client, _directories: (),
     ) -> None:
@@ -78,7 +78,7 @@ class Installer:
         self._records = records
         self._sources = sources
         self._clock = clock
-        self._ground = ground
+        self._environment = environment
         self._blocks = blocks
         self._served = served  # by a client and directories, what Remit serves of its servers
         self._known: dict[str, Sequence[TargetFile]] = {}
@@ -145,7 +145,7 @@ class Installer:
             FileChangeError: a file cannot be read, or is invalid.
             InstallError: another server has Remit's name, or the address of the store has a password.
         """
-        if self._ground.store is not None and has_store_password(self._ground.store):
+        if self._environment.store is not None and has_store_password(self._environment.store):
             raise InstallError(
                 f"{STORE} has a password, which an install record must not contain",
                 hint="put the password into `~/.pgpass`, or into a file that `?password_file=PATH` names",
@@ -202,9 +202,9 @@ class Installer:
         """
         record = self._records.load(client)
         known = None if record is None else record.settings
-        if record is None or known is None or record.ground is None:
+        if record is None or known is None or record.environment is None:
             return False
-        if record.ground.configuration not in (None, self._ground.configuration):
+        if record.environment.configuration not in (None, self._environment.configuration):
             return False
         others = [Edit(key.path, key.value, key.is_item) for key in known.keys if key.path != DENIED]
 
@@ -248,7 +248,7 @@ class Installer:
 
     def _record(self, client: str) -> InstallRecord:
         record = self._records.load(client) or InstallRecord(client=client, at=self._clock())
-        return replace(record, ground=self._ground)
+        return replace(record, environment=self._environment)
 
     def _targets(self, client: str) -> Sequence[TargetFile]:
         if client not in self._known:

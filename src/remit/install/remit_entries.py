@@ -6,8 +6,8 @@ from typing import Any, cast
 
 from remit.decision.launch import program
 from remit.decision.tool_names import SERVER
-from remit.install.ground import OPTION
 from remit.install.install_record import Edit, WrittenKey, entry_words
+from remit.install.recorded_environment import OPTION
 
 _VARYING = ("command", "args", "env_vars", "required")  # fields that depend on the machine and the version
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from remit.clients import CLIENTS, load
+from remit.clients.known_clients import CLIENTS, is_on_machine, load
 from remit.decision.projects import TEAM
 from remit.errors import UnknownProjectError
 from remit.files.bounded_reader import FileError, Machine, are_unchanged, read_text
@@ -117,8 +117,6 @@ class ClientFiles:
 
     def is_on_machine(self, client: str) -> bool:
         """Tell whether a client is on this machine."""
-        from remit.clients.presence import is_on_machine  # imported late: mostly there is one client
-
         return is_on_machine(client, self._machine)
 
     def leaves_servers(self, client: str) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.clients import CLIENTS, load
+from remit.clients.known_clients import CLIENTS, load
 from remit.clients.parsing.client_reader import read_client
 from remit.decision.projects import View
 from remit.files.bounded_reader import Machine

@@ -3,8 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.clients import CLIENTS
-from remit.clients.presence import trace_places
+from remit.clients.known_clients import CLIENTS, trace_places
 from remit.files.bounded_reader import Machine
 from remit.trust.server_sandbox import SandboxError
 from remit.upstream.launch.private_places import is_secret, secret_places

@@ -1,6 +1,6 @@
 import pytest
 
-from remit.clients import CLIENTS, load
+from remit.clients.known_clients import CLIENTS, load
 from remit.decision.launch import Launch, Transport, VariableSyntax
 from remit.upstream.launch.variable_expansion import Expanded, expand, unset
 

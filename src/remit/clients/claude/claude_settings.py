@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from remit.clients.claude.claude_entries import NAME, read_entry
 from remit.clients.claude.executed_settings import executed_settings
 from remit.clients.claude.permission_settings import SettingsText, read_permissions
-from remit.clients.claude.remit_settings import ALLOWED, before_install, gateway_item
+from remit.clients.claude.settings_before_install import ALLOWED, before_install, gateway_item
 from remit.clients.parsing.client_reader import EntryOrigin, ParsedFile, declare_servers
 from remit.clients.parsing.entry_fields import EntryError, EntryFields
 from remit.clients.parsing.server_files import origin

@@ -1,7 +1,7 @@
-"""The ground of an installed process: where its files are, and how it reaches the network.
+"""The recorded environment of an installed process: where its files are, and how it reaches the network.
 
-A repository can set variables for the servers and hooks of a client. So `remit install` records the ground,
-and a process started with `--install` takes it from the record and never from its environment.
+A repository can set variables for the servers and hooks of a client. So `remit install` records them, and a
+process started with `--install` takes them from the record and never from its environment.
 
 Hooks import this module before anything else, so it imports little.
 """
@@ -48,7 +48,7 @@ _FIXED = re.compile(rf"REMIT_(?!DEPTH$).*|{'|'.join((*_LOCATING, *_NETWORK, *_SE
 _UNRECORDED = ("OPENCODE_CONFIG_CONTENT",)  # may contain secrets
 
 
-class Ground(NamedTuple):
+class RecordedEnvironment(NamedTuple):
     """What an installed process takes from its record instead of its environment."""
 
     home: str | None = None  # None: the home of the account that runs the process
@@ -75,8 +75,13 @@ class Ground(NamedTuple):
             environment[LIBPQ] = ",".join(name for name in self.variables if _LIBPQ.fullmatch(name))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the ground as a record holds it."""
+        """Return the environment as a record holds it."""
         return {**self._asdict(), "variables": dict(self.variables)}
+
+
+def record_words(record: str) -> list[str]:
+    """Return the option that makes a process independent of its environment."""
+    return [OPTION, os.path.abspath(record)]
 
 
 def is_fixed(variable: str) -> bool:
@@ -84,10 +89,10 @@ def is_fixed(variable: str) -> bool:
     return _FIXED.fullmatch(variable) is not None
 
 
-def ground_of(
+def environment_of(
     home: str, data: str, configuration: str, variables: Mapping[str, str], *, is_shared: bool = False
-) -> Ground:
-    """Make the ground from the environment of the person who installs; a shared store is in PostgreSQL.
+) -> RecordedEnvironment:
+    """Take the environment of the person who installs; a shared store is in PostgreSQL.
 
     The key of an embeddings endpoint is never recorded, only the file that holds it. A value with a password,
     such as that of a proxy, is not recorded either; the caller refuses a store's address that has one.
@@ -102,11 +107,13 @@ def ground_of(
         and not _has_password(value)
     }
     home, data, configuration = map(os.path.abspath, (home, data, configuration))
-    return Ground(home, data, configuration, kept, variables.get("PATH"), variables.get(STORE) or None)
+    return RecordedEnvironment(
+        home, data, configuration, kept, variables.get("PATH"), variables.get(STORE) or None
+    )
 
 
-def managed_ground(variables: Mapping[str, str]) -> Ground:
-    """Make the ground of an administrator's install: every user's own home applies.
+def managed_environment(variables: Mapping[str, str]) -> RecordedEnvironment:
+    """Make the environment of an administrator's install: every user's own home applies.
 
     Only proxies and certificates are recorded, unless they hold a password.
     """
@@ -115,7 +122,7 @@ def managed_ground(variables: Mapping[str, str]) -> Ground:
         for name, value in variables.items()
         if value and name.upper() in _NETWORK and not _has_password(value)
     }
-    return Ground(variables=kept)
+    return RecordedEnvironment(variables=kept)
 
 
 def unrecorded(variables: Mapping[str, str], *, is_shared: bool = False) -> list[str]:
@@ -141,8 +148,8 @@ def account_home(environment: Mapping[str, str]) -> str:
     return pwd.getpwuid(os.getuid()).pw_dir
 
 
-def read_ground(path: str) -> Ground:
-    """Read the ground from an install record.
+def read_environment(path: str) -> RecordedEnvironment:
+    """Read the environment from an install record.
 
     Raises:
         InstallRecordError: the record is missing or damaged, or an older version of Remit wrote it.
@@ -150,7 +157,7 @@ def read_ground(path: str) -> Ground:
     try:
         with open(path, "rb") as opened:
             content = json.loads(opened.read(_LIMIT))
-        return parse_ground(content["ground"])
+        return parse_environment(content["ground"])
     except FileNotFoundError:
         raise InstallRecordError(path, "does not exist") from None
     except OSError as error:
@@ -173,14 +180,14 @@ def nesting_mark(path: str) -> str:
         raise InstallRecordError(path, f"cannot be read ({error.strerror})") from None
 
 
-def parse_ground(content: object) -> Ground:
-    """Check the ground of a record.
+def parse_environment(content: object) -> RecordedEnvironment:
+    """Check the environment in a record.
 
     Raises:
-        ValueError: it is not a ground.
+        ValueError: it is not an environment.
     """
     if not isinstance(content, dict):
-        raise ValueError("no ground")
+        raise ValueError("no environment")
     fields = cast("dict[str, object]", content)
     paths = [fields.get(name) for name in ("home", "data", "configuration")]
     variables = fields.get("variables", {})
@@ -193,7 +200,9 @@ def parse_ground(content: object) -> Ground:
     path, store = fields.get("path"), fields.get("store")
     if store is not None and not (isinstance(store, str) and is_address(store)):
         raise ValueError("not the address of a store")
-    return Ground(home, data, configuration, kept, path if isinstance(path, str) else None, store)
+    return RecordedEnvironment(
+        home, data, configuration, kept, path if isinstance(path, str) else None, store
+    )
 
 
 def has_store_password(address: str) -> bool:

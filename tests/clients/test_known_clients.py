@@ -1,11 +1,10 @@
-"""Which clients are on a machine: those whose program or own settings are there."""
+"""The known clients, and which are on a machine: those whose program or own settings are there."""
 
 from pathlib import Path
 
 import pytest
 
-from remit.clients import CLIENTS
-from remit.clients.presence import is_on_machine
+from remit.clients.known_clients import CLIENTS, is_on_machine
 from remit.files.bounded_reader import Machine
 
 
