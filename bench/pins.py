@@ -27,7 +27,8 @@ from remit.gateway.inventory_refresh import InventoryRefresher
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.requests.call_metrics import CallMetrics
 from remit.registry import Registry
-from remit.store import server_store, sqlite_database
+from remit.store import server_store
+from remit.store.sqlite import sqlite_database
 from remit.upstream.upstream_model import Offer, ServerExtras
 from support.gateway_fakes import FakeCaller
 

@@ -11,7 +11,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from remit import settings
-from remit.configuration.store_place import StorePlace, admin_place, store_place
+from remit.configuration.store_place import StorePlace, admin_place, is_address, store_place
 from remit.errors import TeamError
 from remit.files.bounded_reader import Machine, this_machine
 from remit.search.engine import SearchEngine
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from remit.registry import Registry
     from remit.scanning.ports import Notifier
     from remit.states.state_service import StateService
-    from remit.store.binary_vector_search import SignIndex
     from remit.store.ports import Clock, Store
     from remit.store.postgres.team_admin import SqlTeamAdmin
     from remit.store.postgres.team_store import SqlTeams
     from remit.store.sql_store import SqlStore
+    from remit.store.sqlite.binary_vector_search import SignIndex
     from remit.store.store_facts import StoreFacts
 
 
@@ -58,7 +58,7 @@ def open_registry() -> "Registry":
 
 def teams_of(store: "SqlStore") -> "SqlTeams | None":
     """Return the teams of a store that is shared; an SQLite file has none."""
-    if not settings.is_address(store.database.place):
+    if not is_address(store.database.place):
         return None
     from remit.store.postgres.postgres_database import PostgresDatabase
     from remit.store.postgres.team_store import SqlTeams
@@ -85,7 +85,7 @@ def _locate(directory: str, machine: Machine) -> "Workspace":
     from remit.files.checkout import locate, locate_on_shared_store
 
     place = store_place(machine).place
-    if not settings.is_address(place):
+    if not is_address(place):
         return locate(directory)
 
     def locate_team(name: str) -> "Workspace":
@@ -122,14 +122,14 @@ def open_team_admin(place: str | None = None) -> "SqlTeamAdmin":
     _require_shared(place)
     from remit.store.open_store import PATIENCE
     from remit.store.postgres.postgres_database import PostgresDatabase
-    from remit.store.postgres.role_grants import ADMIN
+    from remit.store.postgres.table_rights import ADMIN
     from remit.store.postgres.team_admin import SqlTeamAdmin
 
     return SqlTeamAdmin(PostgresDatabase(place, patience=PATIENCE, role=ADMIN))
 
 
 def _require_shared(place: str) -> None:
-    if not settings.is_address(place):
+    if not is_address(place):
         raise TeamError(
             "teams need a shared store in PostgreSQL, and this one is an SQLite file",
             hint="set `store` in remit.toml or REMIT_STORE, see `remit store init --help`",

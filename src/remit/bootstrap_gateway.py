@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from remit import settings
 from remit.bootstrap import data_directory, now, open_memory, open_notifier, open_registry
-from remit.configuration.store_place import admin_place, key_file, store_place
+from remit.configuration.store_place import admin_place, is_address, key_file, store_place
 from remit.files.bounded_reader import this_machine
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _open_server_locks() -> "ServerLocks":
     """Open the locks of servers that only one process may run: in the shared store, or on this machine."""
     machine = this_machine()
     place = store_place(machine).place
-    if settings.is_address(place):
+    if is_address(place):
         from remit.store.postgres.server_locks import PostgresServerLocks
 
         return PostgresServerLocks(place)
@@ -134,7 +134,7 @@ def open_tokens() -> "Tokens":
     """
     machine = this_machine()
     place = store_place(machine).place
-    if settings.is_address(place):
+    if is_address(place):
         from remit.gateway.access.stored_tokens import StoredTokens
         from remit.store.postgres.gateway_tokens import SqlTokens
 
@@ -151,10 +151,10 @@ def open_token_admin() -> "Tokens":
     """
     machine = this_machine()
     place = admin_place(machine).place
-    if settings.is_address(place):
+    if is_address(place):
         from remit.gateway.access.stored_tokens import StoredTokens
         from remit.store.postgres.gateway_tokens import SqlTokens
-        from remit.store.postgres.role_grants import ADMIN
+        from remit.store.postgres.table_rights import ADMIN
 
         return StoredTokens(SqlTokens(place, role=ADMIN))
     return _own_tokens(machine)
@@ -174,7 +174,7 @@ def open_session_seal() -> "Generator[SessionSeal | None]":
         StoreError: the shared store cannot be used.
     """
     place = store_place(this_machine()).place
-    if not settings.is_address(place):
+    if not is_address(place):
         yield None
         return
     from remit.gateway.transports.session_seal import SessionSeal
@@ -195,7 +195,7 @@ def open_credentials() -> "PrincipalCredentials":
 
     machine = this_machine()
     place = store_place(machine).place
-    if not settings.is_address(place):
+    if not is_address(place):
         return PrincipalCredentials(lambda: CredentialFile(data_directory(machine)), open_key_file())
 
     def open_rows() -> "CredentialRows":
@@ -218,7 +218,7 @@ def open_key_file() -> "KeyFile":
 
     machine = this_machine()
     configured = key_file(machine)
-    if configured is not None or settings.is_address(store_place(machine).place):
+    if configured is not None or is_address(store_place(machine).place):
         return KeyFile(configured)
     return KeyFile(os.path.join(data_directory(machine), "credentials.key"), is_default=True)
 
@@ -250,7 +250,7 @@ def _store_health() -> "StoreHealth":
     from remit.gateway.transports.operations import StoreHealth
 
     place = store_place(this_machine()).place
-    if not settings.is_address(place):
+    if not is_address(place):
         return StoreHealth()
     from remit.store.postgres.revision_listener import listener_of
 
@@ -290,7 +290,7 @@ def _of_servers(machine: "Machine") -> dict[str, str]:
         settings.CLIENT_SECRET,
     }
     patterns = [settings.TRACE_HEADERS]
-    if settings.is_address(store_place(machine).place):
+    if is_address(store_place(machine).place):
         patterns.append(settings.STORE_VARIABLES)
     return {
         name: value

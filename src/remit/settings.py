@@ -19,7 +19,6 @@ STORE_KEY_FILE = "REMIT_STORE_KEY_FILE"  # has the keys that encrypt credentials
 CLIENT_SECRET = "REMIT_CLIENT_SECRET"  # noqa: S105 - a name; known to the issuer, never passed to servers
 TRACE_HEADERS = re.compile(r"OTEL_EXPORTER_OTLP_(\w+_)?HEADERS")  # hold the key of a collector
 STORE_VARIABLES = re.compile(r"PG[A-Z]+")  # lead to the store and its password
-_SCHEMES = ("postgresql://", "postgres://")
 # Names of the variables of libpq that an installed process may use; others may be a repository's.
 LIBPQ = "REMIT_LIBPQ_VARIABLES"
 MODELS = {"static": "static-1", "onnx": "onnx-1", "none": None}  # new weights need a new name
@@ -57,11 +56,6 @@ class Embeddings(NamedTuple):
 
     def __repr__(self) -> str:
         return f"Embeddings({self.provider if self.provider in PROVIDERS else self.model!r})"
-
-
-def is_address(place: str) -> bool:
-    """Tell whether a place is the address of a PostgreSQL database."""
-    return place.startswith(_SCHEMES)
 
 
 def data_directory(variables: Mapping[str, str], platform: str, home: str) -> str:

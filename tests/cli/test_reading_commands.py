@@ -3,7 +3,7 @@
 import pytest
 
 from remit.files import bounded_reader
-from remit.store.sqlite_database import SqliteDatabase
+from remit.store.sqlite.sqlite_database import SqliteDatabase
 from support.builders import servers
 from support.sandbox import Sandbox
 

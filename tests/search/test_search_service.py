@@ -12,7 +12,7 @@ from remit.registry import Registry
 from remit.search.cancellation import Cancellation
 from remit.search.ranking import SearchResults
 from remit.store.open_store import open_store
-from remit.store.sqlite_database import SqliteDatabase
+from remit.store.sqlite.sqlite_database import SqliteDatabase
 from remit.upstream.upstream_model import Offer, Upstream
 from support.builders import servers
 from support.databases import run_sql
@@ -252,7 +252,9 @@ def test_without_a_model_it_searches_by_words_and_says_so(sandbox: Sandbox) -> N
 def test_without_sqlite_vec_it_searches_by_words_and_says_so(
     sandbox: Sandbox, registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("remit.store.sqlite_database._vector_extension", lambda: str(sandbox.root / "vec0"))
+    monkeypatch.setattr(
+        "remit.store.sqlite.sqlite_database._vector_extension", lambda: str(sandbox.root / "vec0")
+    )
     answer = found(registry, "screenshot", shop(sandbox))
     assert names(answer)[0] == "mcp__browser__browser_take_screenshot"
     assert answer.note == "found by words alone: sqlite-vec cannot be loaded here"

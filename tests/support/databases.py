@@ -1,6 +1,6 @@
 """Databases behind the store: direct SQL, databases of older versions, and the schema that migrations make.
 
-Run as a program, this module writes `migrations/schema.sql`, which a new database starts from.
+Run as a program, this module writes `sqlite/migrations/schema.sql`, which a new database starts from.
 """
 
 import os
@@ -12,11 +12,11 @@ import apsw
 import psycopg
 
 from remit.store import open_store
-from remit.store import sqlite_database as storage
 from remit.store.sql_store import SqlStore
+from remit.store.sqlite import sqlite_database as storage
 from support.postgres import STANDING_IN
 
-MIGRATIONS = Path(storage.__file__).parent / "sql" / "migrations"
+MIGRATIONS = Path(storage.__file__).parent / "sql" / "sqlite" / "migrations"
 SCHEMA = MIGRATIONS / "schema.sql"
 _HEAD = "-- All migrations in one, for a new database; written by `make schema`."
 _INTERNAL = ("sqlite_", "documents_by_word_", "memory_by_word_")  # tables that SQLite makes by itself

@@ -9,10 +9,10 @@ import apsw
 
 from remit.decision.tools import Definition
 from remit.store.definition_rows import PreparedDefinition
-from remit.store.maintenance.sqlite_access import read_sqlite
 from remit.store.maintenance.table_access import TableAccess, columns_of
 from remit.store.maintenance.table_model import Table, tables
 from remit.store.open_store import open_store
+from remit.store.sqlite.sqlite_access import read_sqlite
 
 TEXT = "tab\t, quote ', \\ and \N{SNOWMAN} %s"
 _FIXED: Mapping[str, Mapping[str, object]] = {

@@ -30,7 +30,7 @@ from remit.registry import Registry
 from remit.scanning.client_files import ClientFiles
 from remit.search.engine import SearchEngine
 from remit.store.open_store import open_store
-from remit.store.sqlite_database import SqliteDatabase
+from remit.store.sqlite.sqlite_database import SqliteDatabase
 from support.builders import servers
 from support.forked_commands import fork_server
 from support.process_state import process_state

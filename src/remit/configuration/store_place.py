@@ -11,7 +11,7 @@ from typing import NamedTuple, cast
 from remit.configuration.file_paths import machine_paths
 from remit.errors import BadFileError, BadVariableError
 from remit.files.bounded_reader import ANYWHERE, FileError, Machine, read_text
-from remit.settings import DATABASE, STORE, STORE_ADMIN, STORE_KEY_FILE, data_directory, is_address
+from remit.settings import DATABASE, STORE, STORE_ADMIN, STORE_KEY_FILE, data_directory
 
 KEY = "store"
 ADMIN = "store_admin"
@@ -25,6 +25,7 @@ _LINE = re.compile(
 )
 _SOME_ADDRESS, _NO_ADDRESS = "postgresql://", "-"
 _ADDRESS = "postgresql://USER@HOST/DATABASE"
+_SCHEMES = ("postgresql://", "postgres://")
 
 
 class StorePlace(NamedTuple):
@@ -35,6 +36,11 @@ class StorePlace(NamedTuple):
 
     def __repr__(self) -> str:
         return f"StorePlace(source={self.source!r})"  # an address may have a password
+
+
+def is_address(place: str) -> bool:
+    """Tell whether a place is the address of a PostgreSQL database."""
+    return place.startswith(_SCHEMES)
 
 
 def store_place(machine: Machine) -> StorePlace:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, MutableMapping
 from typing import Any, NamedTuple, cast
 
 from remit.errors import InstallRecordError
-from remit.settings import LIBPQ, STORE, is_address
+from remit.settings import LIBPQ, STORE
 
 OPTION = "--install"
 _LIMIT = 16 * 2**20  # bytes of a record
@@ -198,7 +198,7 @@ def parse_environment(content: object) -> RecordedEnvironment:
     kept = {str(name): str(value) for name, value in cast("dict[object, object]", variables).items()}
     home, data, configuration = cast("list[str | None]", paths)
     path, store = fields.get("path"), fields.get("store")
-    if store is not None and not (isinstance(store, str) and is_address(store)):
+    if store is not None and not (isinstance(store, str) and _is_address(store)):
         raise ValueError("not the address of a store")
     return RecordedEnvironment(
         home, data, configuration, kept, path if isinstance(path, str) else None, store
@@ -209,6 +209,12 @@ def has_store_password(address: str) -> bool:
     """Tell whether the address of a PostgreSQL database may contain a password."""
     rest = address.partition("://")[2]
     return ":" in rest.rpartition("@")[0] or re.search(r"[?&](?:\w*password|\w*secret)=", rest) is not None
+
+
+def _is_address(place: str) -> bool:
+    from remit.configuration.store_place import is_address  # few records name a store
+
+    return is_address(place)
 
 
 def _has_password(value: str) -> bool:

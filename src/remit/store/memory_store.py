@@ -30,9 +30,9 @@ from remit.search.documents import QueryTerms
 from remit.search.ports import Vector
 from remit.search.ranking import Hit
 from remit.store.approval_store import use_up
-from remit.store.binary_vector_search import OpenSignIndex
 from remit.store.database import Database, Row
-from remit.store.memory_index import MANY, MemoryIndex
+from remit.store.sqlite.binary_vector_search import OpenSignIndex
+from remit.store.sqlite.sqlite_memory_index import MANY, SqliteMemoryIndex
 
 if TYPE_CHECKING:
     from remit.memory.ports import Texts
@@ -327,9 +327,9 @@ class SqlMemory:
 
 def _open_index(
     database: Database, open_sign_index: OpenSignIndex | None, many: int
-) -> "MemoryIndex | PostgresMemoryIndex":
+) -> "SqliteMemoryIndex | PostgresMemoryIndex":
     if database.has_full_text_index:
-        return MemoryIndex(database, open_sign_index, many)
+        return SqliteMemoryIndex(database, open_sign_index, many)
     from remit.store.postgres.postgres_memory_index import PostgresMemoryIndex  # not everywhere installed
 
     return PostgresMemoryIndex(database, many)

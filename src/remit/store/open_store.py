@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from remit.configuration.store_place import is_address
 from remit.errors import StoreUnavailableError
-from remit.settings import is_address
 
 if TYPE_CHECKING:
     from remit.store.database import Database
@@ -57,7 +57,7 @@ def open_database(place: str, *, patience: float = PATIENCE, admin: str | None =
         from remit.store.postgres.postgres_database import PostgresDatabase
 
         return PostgresDatabase(place, patience=patience, admin=admin)
-    from remit.store.sqlite_database import SqliteDatabase
+    from remit.store.sqlite.sqlite_database import SqliteDatabase
 
     return SqliteDatabase(place, busy_timeout=patience)
 

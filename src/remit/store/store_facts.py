@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
+from remit.configuration.store_place import is_address
 from remit.errors import RemitError, StoreError
-from remit.settings import is_address
 from remit.store.open_store import open_database, require_driver
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.store.sqlite_database import SCHEMA_VERSION
+from remit.store.sqlite.sqlite_database import SCHEMA_VERSION
 from support.databases import run_sql
 from support.filled_stores import content_of, fill_every_table
 from support.postgres import Databases, binaries, needs_postgres

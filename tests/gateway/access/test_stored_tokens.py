@@ -26,7 +26,7 @@ def address(databases: Databases) -> str:
 
 def opened(address: str) -> StoredTokens:
     from remit.store.postgres.gateway_tokens import SqlTokens
-    from remit.store.postgres.role_grants import ADMIN
+    from remit.store.postgres.table_rights import ADMIN
 
     return StoredTokens(SqlTokens(address, role=ADMIN))
 

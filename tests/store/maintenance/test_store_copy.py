@@ -15,11 +15,11 @@ from hypothesis import HealthCheck, given, settings
 from proofs.test_isolation import DIRECTORIES, Machine, Step, lives
 from remit.errors import StoreCorruptError, StoreError, StoreTooNewError, StoreUnavailableError
 from remit.store.maintenance import table_access
-from remit.store.maintenance.sqlite_access import UNFINISHED, NewSqliteFile, SqliteAccess, read_sqlite
 from remit.store.maintenance.store_check import check_store
 from remit.store.maintenance.store_copy import CopyResult, copy_store
 from remit.store.maintenance.table_model import REBUILT, tables
 from remit.store.open_store import open_store
+from remit.store.sqlite.sqlite_access import UNFINISHED, NewSqliteFile, SqliteAccess, read_sqlite
 from support.databases import run_sql
 from support.filled_stores import content, content_of, fill_every_table
 from support.memory_calls import decision, note, one, start
@@ -31,14 +31,14 @@ EXAMPLES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "2"))
 
 
 def to_postgres(path: Path, address: str) -> CopyResult:
-    from remit.store.maintenance.postgres_access import write_postgres
+    from remit.store.postgres.postgres_access import write_postgres
 
     with closing(read_sqlite(str(path))) as source, closing(write_postgres(address)) as target:
         return copy_store(source, target)
 
 
 def to_sqlite(address: str, path: Path) -> CopyResult:
-    from remit.store.maintenance.postgres_access import read_postgres
+    from remit.store.postgres.postgres_access import read_postgres
 
     with closing(read_postgres(address)) as source, closing(NewSqliteFile(str(path))) as target:
         return copy_store(source, target)
@@ -119,7 +119,7 @@ def test_memory_is_found_after_a_copy(sandbox: Sandbox, databases: Databases) ->
 
 def test_the_same_tables_exist_in_both_databases(databases: Databases) -> None:
     """A table that only one has must be named as made again from others, or as of no project."""
-    from remit.store.maintenance.postgres_check import OPEN
+    from remit.store.postgres.postgres_check import OPEN
 
     store = open_store(databases.create())
     listed = (
@@ -136,8 +136,8 @@ KILLED = """
 import os, sys
 from contextlib import closing
 from remit.store.maintenance import table_access
-from remit.store.maintenance.sqlite_access import NewSqliteFile, read_sqlite
-from remit.store.maintenance.postgres_access import read_postgres, write_postgres
+from remit.store.sqlite.sqlite_access import NewSqliteFile, read_sqlite
+from remit.store.postgres.postgres_access import read_postgres, write_postgres
 from remit.store.maintenance.store_copy import copy_store
 source, target, after = sys.argv[1:]
 table_access.BATCH = 2
@@ -200,7 +200,7 @@ def test_an_unfinished_copy_of_another_store_is_refused(tmp_path: Path, database
 
 
 def test_a_second_copy_at_the_same_time_is_refused(tmp_path: Path, databases: Databases) -> None:
-    from remit.store.maintenance.postgres_access import write_postgres
+    from remit.store.postgres.postgres_access import write_postgres
 
     address = databases.create()
     with closing(write_postgres(address)), pytest.raises(StoreUnavailableError, match="another copy into"):

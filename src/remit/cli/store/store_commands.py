@@ -12,8 +12,8 @@ from remit.cli.approvals.person_check import require_person
 from remit.cli.options import ERRORS_FOUND, JSON, confirm
 from remit.cli.store.store_places import address_argument, place_argument
 from remit.configuration.file_paths import machine_path
+from remit.configuration.store_place import is_address
 from remit.files.bounded_reader import this_machine
-from remit.settings import is_address
 from remit.store.open_store import open_database, require_driver
 from remit.store.store_facts import shown_place
 
@@ -53,7 +53,7 @@ def init_store(url: str, *, user: str | None, admin: str | None, as_json: bool) 
     """
     require_person("set up a store")
     require_driver()
-    from remit.store.maintenance.store_setup import set_up_store
+    from remit.store.postgres.store_setup import set_up_store
 
     done = set_up_store(url, user, admin)
     if as_json:
@@ -152,10 +152,10 @@ def _copied(done: "CopyResult") -> dict[str, object]:
 def _reading(place: str) -> "AbstractContextManager[TableAccess]":
     if is_address(place):
         require_driver()
-        from remit.store.maintenance.postgres_access import read_whole_postgres
+        from remit.store.postgres.postgres_access import read_whole_postgres
 
         return closing(read_whole_postgres(place))
-    from remit.store.maintenance.sqlite_access import read_sqlite
+    from remit.store.sqlite.sqlite_access import read_sqlite
 
     return closing(read_sqlite(place))
 
@@ -163,10 +163,10 @@ def _reading(place: str) -> "AbstractContextManager[TableAccess]":
 def _writing(place: str) -> "CopyTarget":
     if is_address(place):
         require_driver()
-        from remit.store.maintenance.postgres_access import write_postgres
+        from remit.store.postgres.postgres_access import write_postgres
 
         return write_postgres(place)
-    from remit.store.maintenance.sqlite_access import NewSqliteFile
+    from remit.store.sqlite.sqlite_access import NewSqliteFile
 
     return NewSqliteFile(place)
 

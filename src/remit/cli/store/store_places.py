@@ -4,7 +4,7 @@ import os
 
 import click
 
-from remit.settings import is_address
+from remit.configuration.store_place import is_address
 
 _FILE = "sqlite:"
 

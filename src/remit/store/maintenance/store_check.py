@@ -5,11 +5,11 @@ from typing import Any
 
 import apsw
 
+from remit.configuration.store_place import is_address
 from remit.errors import StoreCorruptError
-from remit.settings import is_address
 from remit.store.maintenance.soundness import StoreCheck, check_rows
-from remit.store.maintenance.sqlite_access import SqliteAccess, read_sqlite
 from remit.store.open_store import require_driver
+from remit.store.sqlite.sqlite_access import SqliteAccess, read_sqlite
 
 _FIRST = 10  # lines of SQLite's own check
 
@@ -22,7 +22,7 @@ def check_store(place: str) -> list[StoreCheck]:
     """
     if is_address(place):
         require_driver()
-        from remit.store.maintenance.postgres_check import check_postgres
+        from remit.store.postgres.postgres_check import check_postgres
 
         return check_postgres(place)
     access = read_sqlite(place)

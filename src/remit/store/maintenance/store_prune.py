@@ -4,7 +4,7 @@ from contextlib import closing
 from typing import NamedTuple
 
 from remit.configuration.retention import Retention
-from remit.settings import is_address
+from remit.configuration.store_place import is_address
 from remit.store.audit_store import entries_to_prune, prune_entries
 from remit.store.database import Database
 from remit.store.open_store import open_database, require_driver
@@ -25,7 +25,7 @@ def old_records(place: str, kept: Retention, at: int) -> list[OldRecords]:
     """
     if is_address(place):
         require_driver()
-        from remit.store.maintenance.audit_months import old_months
+        from remit.store.postgres.audit_months import old_months
 
         audit = [
             OldRecords(f"audit {month.label}", month.rows) for month in old_months(place, at - kept.audit)
@@ -45,7 +45,7 @@ def prune_store(place: str, kept: Retention, at: int) -> None:
     """
     if is_address(place):
         require_driver()
-        from remit.store.maintenance.audit_months import drop_months
+        from remit.store.postgres.audit_months import drop_months
 
         drop_months(place, at - kept.audit)
     with closing(open_database(place)) as database, database.transaction():

@@ -80,7 +80,7 @@ class Table(NamedTuple):
 def tables() -> tuple[Table, ...]:
     """List the tables in the order in which they can be filled."""
     connection: Any = apsw.Connection(":memory:")
-    connection.execute(read_sql(os.path.join(SQL, "migrations", "schema.sql")))
+    connection.execute(read_sql(os.path.join(SQL, "sqlite", "migrations", "schema.sql")))
     named = "select name from pragma_table_list where type = 'table' and schema = 'main' order by name"
     names = [name for (name,) in connection.execute(named) if not name.startswith("sqlite_")]
     found = {name: _read(connection, name) for name in names if name not in REBUILT}

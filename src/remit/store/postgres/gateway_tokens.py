@@ -5,7 +5,7 @@ from collections.abc import Callable
 from remit.store.database import Row
 from remit.store.open_store import PATIENCE
 from remit.store.postgres.postgres_database import PostgresDatabase
-from remit.store.postgres.role_grants import RUNTIME
+from remit.store.postgres.table_rights import RUNTIME
 
 
 class SqlTokens:

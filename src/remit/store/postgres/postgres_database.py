@@ -29,7 +29,7 @@ from remit.store.postgres import pgvector_adapter, postgres_schema, revision_lis
 from remit.store.postgres.answering_connection import AnsweringConnection
 from remit.store.postgres.known_revisions import KnownRevisions
 from remit.store.postgres.postgres_address import CONNECT_SECONDS, connection_parameters, shown
-from remit.store.postgres.role_grants import ADMIN, RUNTIME
+from remit.store.postgres.table_rights import ADMIN, RUNTIME
 
 _WRITES = re.compile(r"\b(insert|update|delete)\b")
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)\b")

@@ -14,8 +14,8 @@ from remit.search.ports import Vector
 from remit.search.ranking import Hit
 from remit.search.word_tokenizer import TextTerms, Tokenizer, text_terms
 from remit.store.database import Database
-from remit.store.memory_index import DEEP, MANY, MOST_MATCHES, rarest
 from remit.store.postgres.word_postings import add_missing, as_array, as_json, weighted
+from remit.store.sqlite.sqlite_memory_index import DEEP, MANY, MOST_MATCHES, rarest
 
 _WEIGHTS = (3.0, 1.0)  # name, body
 _OUTDATED = 50  # searches; counting the artifacts of a large place takes as long as searching them

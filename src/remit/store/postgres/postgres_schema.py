@@ -1,7 +1,7 @@
 """Creates and migrates the schema in PostgreSQL, and the roles that Remit works as.
 
 Whoever opens the database takes one of these roles, so that even an owner's or a superuser's address keeps to
-the scope rule. `role_grants` has their rights.
+the scope rule. `table_rights` has their rights.
 """
 
 import os
@@ -15,9 +15,9 @@ from psycopg import errors, sql
 
 from remit.errors import StoreCorruptError, StoreRightsError, StoreTooNewError, StoreUnavailableError
 from remit.store.named_queries import SQL, read_sql
-from remit.store.postgres import role_grants
+from remit.store.postgres import table_rights
 from remit.store.postgres.answering_connection import AnsweringConnection
-from remit.store.postgres.role_grants import ADMIN, ROLES, RUNTIME, SCHEMA
+from remit.store.postgres.table_rights import ADMIN, ROLES, RUNTIME, SCHEMA
 
 _MIGRATIONS = os.path.join(SQL, "postgres", "migrations")
 _LOCK = 0x52656D69  # taken by whoever migrates
@@ -120,7 +120,7 @@ def migrate(connection: Connection, place: str) -> None:
                     if (known := knows(text)) is not None:
                         set_oldest = "update schema_version set oldest = %s where number = %s"
                         connection.execute(set_oldest, [known, number])
-            role_grants.grant(connection)
+            table_rights.grant(connection)
     except errors.InsufficientPrivilege as error:
         raise StoreUnavailableError(
             f"`{place}` has no schema of this version, and its user may not create it",

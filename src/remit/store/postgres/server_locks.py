@@ -21,7 +21,7 @@ from remit.errors import StoreUnreachableError
 from remit.store.postgres.answering_connection import AnsweringConnection
 from remit.store.postgres.postgres_address import CONNECT_SECONDS, connection_parameters, shown
 from remit.store.postgres.postgres_database import QUERIES
-from remit.store.postgres.role_grants import RUNTIME
+from remit.store.postgres.table_rights import RUNTIME
 
 BEAT = 1.0  # seconds between two proofs
 SILENCE = 4.0  # seconds without an answer after which a holder counts its locks as lost

@@ -1,4 +1,4 @@
--- Two roles: gateways read what administrators define. `role_grants` has the rights of both.
+-- Two roles: gateways read what administrators define. `table_rights` has the rights of both.
 
 -- Only an administrator can remove a team or its project: deleting the row of `projects` no longer does.
 alter table teams

@@ -204,9 +204,9 @@ def test_the_entries_of_a_store_of_the_first_schema_move_to_their_months(
 def test_a_copy_takes_the_log_to_a_file_and_back(
     shared: Shared, databases: Databases, tmp_path: Path
 ) -> None:
-    from remit.store.maintenance.postgres_access import read_postgres, write_postgres
-    from remit.store.maintenance.sqlite_access import NewSqliteFile, read_sqlite
     from remit.store.maintenance.store_copy import copy_store
+    from remit.store.postgres.postgres_access import read_postgres, write_postgres
+    from remit.store.sqlite.sqlite_access import NewSqliteFile, read_sqlite
 
     shared.record(MARCH)
     shared.record(MAY)

@@ -6,8 +6,8 @@ import psycopg
 from psycopg import errors, sql
 
 from remit.errors import StoreTooNewError, StoreUnavailableError
-from remit.store.maintenance.postgres_access import OWNER, connect, require_owner
-from remit.store.postgres import postgres_schema, role_grants
+from remit.store.postgres import postgres_schema, table_rights
+from remit.store.postgres.postgres_access import OWNER, connect, require_owner
 from remit.store.postgres.postgres_address import shown
 
 
@@ -43,15 +43,15 @@ def set_up_store(address: str, user: str | None = None, admin: str | None = None
                 require_owner(connection, place)
             postgres_schema.migrate(connection, place)
             if user is not None:
-                _grant(connection, user, place, role_grants.RUNTIME)
+                _grant(connection, user, place, table_rights.RUNTIME)
             if admin is not None:
-                for role in role_grants.ROLES:
+                for role in table_rights.ROLES:
                     _grant(connection, admin, place, role)
     except errors.InsufficientPrivilege as error:
         raise StoreUnavailableError(f"the user of `{place}` may not set it up", hint=OWNER) from error
     finally:
         connection.close()
-    return StoreSetup(place, before, postgres_schema.newest(), role_grants.RUNTIME, user, admin)
+    return StoreSetup(place, before, postgres_schema.newest(), table_rights.RUNTIME, user, admin)
 
 
 def _grant(connection: "psycopg.Connection[Any]", user: str, place: str, role: str) -> None:

@@ -6,10 +6,10 @@ from typing import Any
 import psycopg
 from psycopg import errors, sql
 
-from remit.store.maintenance.postgres_access import PostgresAccess, connect, read_postgres, require_current
 from remit.store.maintenance.soundness import StoreCheck, check_rows
 from remit.store.maintenance.table_model import OUTLIVING, tables
-from remit.store.postgres import postgres_schema, role_grants
+from remit.store.postgres import postgres_schema, table_rights
+from remit.store.postgres.postgres_access import PostgresAccess, connect, read_postgres, require_current
 from remit.store.postgres.postgres_address import shown
 
 OPEN = ("schema_version", "copies", "revisions", "memory_model", "deliveries", "tokens")  # of no project
@@ -55,7 +55,7 @@ def check_postgres(address: str) -> list[StoreCheck]:
 def _missing(connection: Connection) -> Iterator[str]:
     """List tables and columns that the schema should have."""
     listed = "select table_name, column_name from information_schema.columns where table_schema = %s"
-    known = {tuple(row) for row in connection.execute(listed, [role_grants.SCHEMA]).fetchall()}
+    known = {tuple(row) for row in connection.execute(listed, [table_rights.SCHEMA]).fetchall()}
     for table in tables():
         lost = [column for column in table.columns if (table.name, column) not in known]
         if len(lost) == len(table.columns):
@@ -66,7 +66,7 @@ def _missing(connection: Connection) -> Iterator[str]:
 
 def _check_roles(connection: Connection) -> StoreCheck:
     """Check that gateways can only read what administrators define, and that neither may do more."""
-    roles = role_grants.ROLES
+    roles = table_rights.ROLES
     problems = [problem for role in roles for problem in _role_problems(connection, role)]
     return StoreCheck("roles", f"{' and '.join(roles)} have their rights, and no others", problems)
 
@@ -86,11 +86,11 @@ def _role_problems(connection: Connection, role: str) -> Iterator[str]:
         "select relname from pg_class where relnamespace = %s::regnamespace and relkind in ('r', 'p') "
         "and pg_has_role(%s, relowner, 'member')"
     )
-    names = [name for (name,) in connection.execute(owned, [role_grants.SCHEMA, role]).fetchall()]
+    names = [name for (name,) in connection.execute(owned, [table_rights.SCHEMA, role]).fetchall()]
     if names:
         yield f"`{role}` owns {len(names)} tables, such as `{names[0]}`"
     if not any(found[0]):  # a superuser may do everything
-        yield from role_grants.excess(connection, role)
+        yield from table_rights.excess(connection, role)
 
 
 def _check_security(connection: Connection) -> StoreCheck:
@@ -100,7 +100,7 @@ def _check_security(connection: Connection) -> StoreCheck:
         "where c.relnamespace = %s::regnamespace and c.relkind in ('r', 'p') order by 1"
     )
     problems: list[str] = []
-    rows = connection.execute(listed, [role_grants.SCHEMA]).fetchall()
+    rows = connection.execute(listed, [table_rights.SCHEMA]).fetchall()
     guarded = [row for row in rows if row[0] not in OPEN]
     for name, is_enabled, is_forced, has_policy in guarded:
         if not is_enabled:
@@ -122,9 +122,9 @@ def _check_appending(connection: Connection) -> StoreCheck:
     months = postgres_schema.partitions(connection)
     problems: list[str] = []
     for name in (*OUTLIVING, *months):
-        wanted = {"role": role_grants.RUNTIME, "table": f"{role_grants.SCHEMA}.{name}"}
+        wanted = {"role": table_rights.RUNTIME, "table": f"{table_rights.SCHEMA}.{name}"}
         if connection.execute(rights, wanted).fetchall() == [(True,)]:
-            problems.append(f"`{role_grants.RUNTIME}` may change or delete rows of `{name}`")
+            problems.append(f"`{table_rights.RUNTIME}` may change or delete rows of `{name}`")
     return StoreCheck("audit log", f"append-only, in {len(months)} partitions", problems)
 
 
@@ -134,11 +134,11 @@ def _check_closed(connection: Connection) -> StoreCheck:
     names = [
         name
         for (name,) in connection.execute(
-            "select tablename from pg_tables where schemaname = %s order by 1", [role_grants.SCHEMA]
+            "select tablename from pg_tables where schemaname = %s order by 1", [table_rights.SCHEMA]
         ).fetchall()
         if name not in hidden
     ]
-    connection.execute(sql.SQL("set role {}").format(sql.Identifier(role_grants.RUNTIME)))
+    connection.execute(sql.SQL("set role {}").format(sql.Identifier(table_rights.RUNTIME)))
     problems = [problem for name in names for problem in _visible(connection, name)]
     return StoreCheck("isolation", "nothing is visible without a project", problems)
 

@@ -53,16 +53,16 @@ def tables(store: Any) -> set[str]:
 
 
 def test_every_table_has_decided_rights(store: Any) -> None:
-    from remit.store.postgres import role_grants
+    from remit.store.postgres import table_rights
 
-    for role, rights in role_grants.RIGHTS.items():
-        assert tables(store) == {*rights}, f"decide in `role_grants` what {role} may do with it"
+    for role, rights in table_rights.RIGHTS.items():
+        assert tables(store) == {*rights}, f"decide in `table_rights` what {role} may do with it"
 
 
 def test_the_roles_have_these_rights_and_no_others(store: Any) -> None:
-    from remit.store.postgres import role_grants
+    from remit.store.postgres import table_rights
 
-    for role, rights in role_grants.RIGHTS.items():
+    for role, rights in table_rights.RIGHTS.items():
         for table, right in rights.items():
             columns: set[str] = {
                 name
@@ -86,7 +86,7 @@ def test_the_roles_have_these_rights_and_no_others(store: Any) -> None:
             for privilege in ("delete", "truncate", "references", "trigger"):
                 found = store.execute(other, [role, table, privilege]).fetchall()
                 assert found == [(privilege in right.privileges,)], (role, table, privilege)
-        assert [*role_grants.excess(store, role)] == []
+        assert [*table_rights.excess(store, role)] == []
 
 
 def test_everyone_else_has_no_rights_at_all(store: Any) -> None:
@@ -278,9 +278,9 @@ def test_an_older_store_is_narrowed_by_a_migration(
 ) -> None:
     import psycopg
 
-    from remit.store.maintenance.store_setup import set_up_store
     from remit.store.open_store import open_database
-    from remit.store.postgres import postgres_schema, role_grants
+    from remit.store.postgres import postgres_schema, table_rights
+    from remit.store.postgres.store_setup import set_up_store
 
     address = databases.create_empty()
     known = postgres_schema.migrations()
@@ -294,10 +294,10 @@ def test_an_older_store_is_narrowed_by_a_migration(
         )
         connection.execute("grant usage, update on all sequences in schema remit to remit_runtime")
         connection.execute("grant execute on all functions in schema remit to public")
-        assert "`remit_runtime` may insert `tokens`" in [*role_grants.excess(connection, "remit_runtime")]
+        assert "`remit_runtime` may insert `tokens`" in [*table_rights.excess(connection, "remit_runtime")]
         open_database(address).close()
-        for role in role_grants.ROLES:
-            assert [*role_grants.excess(connection, role)] == []
+        for role in table_rights.ROLES:
+            assert [*table_rights.excess(connection, role)] == []
             temporary = "select has_database_privilege(%s, current_database(), 'temporary')"
             assert connection.execute(temporary, [role]).fetchall() == [(False,)]
     databases.drop(address)

@@ -14,7 +14,7 @@ from remit.errors import StoreCorruptError, StoreTooNewError, StoreUnavailableEr
 from remit.store.maintenance.table_access import Row, columns_of
 from remit.store.maintenance.table_model import Table
 from remit.store.named_queries import SQL, read_sql
-from remit.store.sqlite_database import APPLICATION_ID, SCHEMA_VERSION
+from remit.store.sqlite.sqlite_database import APPLICATION_ID, SCHEMA_VERSION
 
 UNFINISHED = ".copying"
 _MARK = "unfinished_copy"
@@ -69,7 +69,7 @@ class NewSqliteFile(SqliteAccess):
             ).fetchall()
             with connection:
                 if not connection.execute("select 1 from sqlite_schema").fetchall():
-                    connection.execute(read_sql(os.path.join(SQL, "migrations", "schema.sql")))
+                    connection.execute(read_sql(os.path.join(SQL, "sqlite", "migrations", "schema.sql")))
         except apsw.BusyError as error:
             connection.close()
             raise StoreUnavailableError(

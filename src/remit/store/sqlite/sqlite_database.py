@@ -24,7 +24,7 @@ _SETTLED_NS = 50_000_000  # a younger file may be written again without a new ti
 _COARSE_NS = 10_000_000  # some file systems only have multiples of it
 _LogStamp = tuple[int, int, int]
 
-_MIGRATIONS = os.path.join(SQL, "migrations")
+_MIGRATIONS = os.path.join(SQL, "sqlite", "migrations")
 _QUERIES = NamedQueries([SQL])
 _DAMAGED = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
 _MOVE_AWAY = "move the file away and run `remit scan`: the tools are found again, usage starts from zero"

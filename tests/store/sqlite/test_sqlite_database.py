@@ -8,8 +8,8 @@ import apsw
 import pytest
 
 from remit.errors import StoreCorruptError, StoreTooNewError, StoreUnavailableError
-from remit.store import sqlite_database
-from remit.store.sqlite_database import APPLICATION_ID, SCHEMA_VERSION, SqliteDatabase
+from remit.store.sqlite import sqlite_database
+from remit.store.sqlite.sqlite_database import APPLICATION_ID, SCHEMA_VERSION, SqliteDatabase
 from support.databases import MIGRATIONS, SCHEMA, migrated_schema, older_database, run_sql
 from support.processes import forked_script, run_together
 
@@ -212,7 +212,7 @@ def test_a_row_that_could_leak_cannot_be_stored(
 
 
 def test_processes_that_open_a_new_database_at_once_all_succeed(tmp_path: Path) -> None:
-    imports = "import sys; from remit.store.sqlite_database import SqliteDatabase"
+    imports = "import sys; from remit.store.sqlite.sqlite_database import SqliteDatabase"
     script = f"{imports}; sys.stdin.read(); SqliteDatabase(sys.argv[1])"
     command = forked_script(tmp_path, script, str(tmp_path / "remit.db"))
     assert run_together([subprocess.Popen(command, stdin=subprocess.PIPE) for _ in range(8)]) == [0] * 8

@@ -15,7 +15,7 @@ from remit.search.documents import parse_query
 from remit.search.ports import Vector
 from remit.search.ranking import Hit
 from remit.store.memory_store import SqlMemory
-from remit.store.sqlite_database import SqliteDatabase
+from remit.store.sqlite.sqlite_database import SqliteDatabase
 from support.databases import run_sql
 
 WIDTH = 16

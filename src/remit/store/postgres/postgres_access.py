@@ -12,7 +12,7 @@ from psycopg.conninfo import make_conninfo
 from remit.errors import StoreRefusedError, StoreRightsError, StoreTooNewError, StoreUnavailableError
 from remit.store.maintenance.table_access import BATCH, Row, columns_of, storable
 from remit.store.maintenance.table_model import Table, tables
-from remit.store.postgres import postgres_schema, role_grants
+from remit.store.postgres import postgres_schema, table_rights
 from remit.store.postgres.answering_connection import AnsweringConnection
 from remit.store.postgres.postgres_address import connection_parameters, shown
 
@@ -94,7 +94,7 @@ def connect(address: str) -> AnsweringConnection:
         found = AnsweringConnection.connect(
             make_conninfo("", **connection_parameters(address)), autocommit=True
         )
-        found.execute(sql.SQL("set search_path to {}, public").format(sql.Identifier(role_grants.SCHEMA)))
+        found.execute(sql.SQL("set search_path to {}, public").format(sql.Identifier(table_rights.SCHEMA)))
     except psycopg.OperationalError as error:
         raise StoreUnavailableError(
             f"`{shown(address)}` cannot be used: {(str(error).splitlines() or [''])[0]}",
@@ -112,7 +112,7 @@ def read_postgres(address: str) -> PostgresAccess:
     connection = connect(address)
     try:
         require_current(connection, shown(address))
-        connection.execute(sql.SQL("set role {}").format(sql.Identifier(role_grants.RUNTIME)))
+        connection.execute(sql.SQL("set role {}").format(sql.Identifier(table_rights.RUNTIME)))
         connection.execute(_OPEN_ALL)
         connection.execute("begin isolation level repeatable read, read only")
     except BaseException:
@@ -167,7 +167,7 @@ def require_owner(connection: "psycopg.Connection[Any]", place: str) -> None:
         StoreRightsError: it does not.
     """
     owned = "select pg_has_role(current_user, nspowner, 'usage') from pg_namespace where nspname = %s"
-    if connection.execute(owned, [role_grants.SCHEMA]).fetchall() != [(True,)]:
+    if connection.execute(owned, [table_rights.SCHEMA]).fetchall() != [(True,)]:
         raise StoreRightsError(f"the user of `{place}` does not own its store", hint=OWNER)
 
 

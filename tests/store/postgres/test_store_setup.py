@@ -15,7 +15,7 @@ pytestmark = needs_postgres
 
 
 def set_up(address: str, user: str | None = None) -> Any:
-    from remit.store.maintenance.store_setup import set_up_store
+    from remit.store.postgres.store_setup import set_up_store
 
     return set_up_store(address, user)
 
@@ -124,7 +124,7 @@ def test_a_newer_schema_is_refused(databases: Databases) -> None:
 def test_gateways_go_on_after_a_migration_that_says_so_and_nobody_else_does(databases: Databases) -> None:
     import psycopg
 
-    from remit.store.maintenance.postgres_access import write_postgres
+    from remit.store.postgres.postgres_access import write_postgres
 
     address = databases.create()
     store = open_store(address)

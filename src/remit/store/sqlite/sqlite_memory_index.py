@@ -10,15 +10,15 @@ from remit.memory.ports import Home
 from remit.search.documents import QueryTerms
 from remit.search.ports import Vector
 from remit.search.ranking import Hit
-from remit.store.binary_vector_search import OpenSignIndex, SignSearch
 from remit.store.database import Database
+from remit.store.sqlite.binary_vector_search import OpenSignIndex, SignSearch
 
 MANY = 5_000  # artifacts; a larger project probably has most of them
 MOST_MATCHES = 8_000  # matching artifacts; words that match more carry little information
 DEEP = 400  # documents per arm: the best overall may be first in neither
 
 
-class MemoryIndex:
+class SqliteMemoryIndex:
     """Finds artifacts in the given homes."""
 
     def __init__(

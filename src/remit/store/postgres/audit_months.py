@@ -9,8 +9,8 @@ import psycopg
 from psycopg import sql
 
 from remit.errors import StoreUnavailableError
-from remit.store.maintenance.postgres_access import connect, require_current
 from remit.store.postgres import postgres_schema
+from remit.store.postgres.postgres_access import connect, require_current
 from remit.store.postgres.postgres_address import shown
 
 _PREFIX = "audit_"
