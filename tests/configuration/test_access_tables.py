@@ -5,6 +5,7 @@ import tomllib
 import pytest
 
 from remit.configuration.access_model import AccessRule, CallLimits, IdentityProvider, SignInClient
+from remit.configuration.checks.project_limits import violations
 from remit.configuration.config_model import (
     ConfigurationContent,
     ConfigurationFile,
@@ -13,7 +14,6 @@ from remit.configuration.config_model import (
 )
 from remit.configuration.file_parser import read
 from remit.configuration.layers import combine
-from remit.configuration.session_settings import violations
 from remit.decision.roles import Role
 
 IDENTITY = '[identity]\nissuer = "https://login.example.com"\naudience = "remit"\n'

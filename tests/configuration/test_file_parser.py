@@ -11,16 +11,15 @@ from remit.conditions.count_comparison import Comparison
 from remit.configuration.config_model import (
     AccessLists,
     ConfigurationContent,
-    PresentationOptions,
     RequiredLocation,
     RequiredStates,
     Room,
     SandboxOptions,
-    ServerOptions,
     ToolEntry,
 )
 from remit.configuration.detector_kinds import Detector, DetectorKind, GitFact
 from remit.configuration.file_parser import read
+from remit.configuration.serving_options import PresentationOptions, ServerOptions
 
 
 def said(text: str) -> ConfigurationContent:

@@ -4,8 +4,7 @@ import tomllib
 
 from remit.configuration.config_model import ConfigurationFile, ConfigurationLayer, LoadedFile
 from remit.configuration.file_parser import read
-from remit.configuration.layers import combine
-from remit.configuration.session_settings import SessionSettings, session_settings, violations
+from remit.configuration.session_settings import SessionSettings, session_settings
 
 
 def said(layer: ConfigurationLayer, text: str) -> LoadedFile:
@@ -51,25 +50,6 @@ def test_the_administrators_file_has_the_last_word() -> None:
         session_settings([managed, machine("[context]\ntools = 600"), project("[context]\ntools = 10")]).tools
         == 300
     )
-
-
-def test_a_project_cannot_ask_for_the_patterns_of_others() -> None:
-    wish = project("[suggestions]\nshared_patterns = true")
-    assert not session_settings([wish]).shared_patterns
-    ((file, mistake),) = violations([machine("[suggestions]\nshared_patterns = true"), wish])
-    assert file == wish.file
-    assert mistake.path == ("suggestions", "shared_patterns")
-
-
-def test_only_the_user_and_the_administrator_open_other_memories() -> None:
-    wish = project('[memory]\nprojects = ["*"]')
-    mine = machine('[memory]\nprojects = ["team"]')
-    managed = said(ConfigurationLayer.MANAGED, "[memory]\nprojects = []")
-    assert combine([wish], {}).memory_projects == ()
-    assert combine([mine, wish], {}).memory_projects == ("team",)
-    assert combine([mine, wish, managed], {}).memory_projects == ()
-    ((file, mistake),) = violations([mine, wish, managed])
-    assert (file, mistake.path) == (wish.file, ("memory", "projects"))
 
 
 def test_a_key_that_is_misspelt_is_a_mistake_with_a_hint() -> None:

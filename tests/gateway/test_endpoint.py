@@ -10,7 +10,7 @@ import pytest
 from remit.audit.audit_log import CallQuery
 from remit.errors import AgentError, UnknownRoomError, UpstreamError
 from remit.gateway.inventory import Inventory
-from remit.presentation.plan import EndpointChoice
+from remit.presentation.serving_plan import EndpointChoice
 from remit.protocol.json_rpc import Answer, JsonRpcError, Params
 from remit.upstream.ports import ServerLists
 from remit.upstream.upstream_model import Sharing

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from remit.configuration.config_model import Strategy
+from remit.configuration.serving_options import Strategy
 from remit.decision.tool_names import GATEWAY_TOOLS
 from remit.presentation.instructions import instructions
-from remit.presentation.plan import ServingPlan
-from remit.presentation.strategies import Presentation, VisibleTool, present
+from remit.presentation.listing_strategies import Presentation, VisibleTool, present
+from remit.presentation.serving_plan import ServingPlan
 from support.builders import server
 
 

@@ -6,7 +6,7 @@ from remit.decision.decide import Decision, Verdict
 from remit.decision.gates import Gate, NextStep
 from remit.errors import UpstreamError
 from remit.presentation import refusals
-from remit.presentation.strategies import VisibleTool
+from remit.presentation.listing_strategies import VisibleTool
 from support.builders import server
 
 HIDDEN = Decision(

@@ -3,9 +3,9 @@
 from remit.decision.kinds import Authority, Kind
 from remit.decision.scopes import Scope
 from remit.decision.tools import Tool
+from remit.presentation.listing_strategies import Presentation, ToolGroup, VisibleTool
 from remit.presentation.remit_tools import OwnTool
 from remit.presentation.request_cost import RequestCost, listed_tokens
-from remit.presentation.strategies import Presentation, ToolGroup, VisibleTool
 from remit.text.token_estimate import name_tokens
 
 

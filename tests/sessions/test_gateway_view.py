@@ -2,15 +2,15 @@
 
 import pytest
 
-from remit.configuration.config_model import ServerOptions, Strategy
+from remit.configuration.serving_options import ServerOptions, Strategy
 from remit.decision.decide import Decision, ToolDecision, Verdict
 from remit.decision.globs import glob
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import REMIT as OURS
 from remit.decision.tools import Definition, Tool, Winner
-from remit.presentation.plan import RunRule, ServingPlan
 from remit.presentation.served_names import LONGEST
+from remit.presentation.serving_plan import RunRule, ServingPlan
 from remit.sessions.gateway_view import GatewayView, gateway_view
 from support.builders import context, server
 

@@ -12,11 +12,12 @@ import apsw
 import psycopg
 
 from remit.store import open_store
+from remit.store.named_queries import SQL
 from remit.store.sql_store import SqlStore
 from remit.store.sqlite import sqlite_database as storage
 from support.postgres import STANDING_IN
 
-MIGRATIONS = Path(storage.__file__).parent / "sql" / "sqlite" / "migrations"
+MIGRATIONS = Path(SQL) / "sqlite" / "migrations"
 SCHEMA = MIGRATIONS / "schema.sql"
 _HEAD = "-- All migrations in one, for a new database; written by `make schema`."
 _INTERNAL = ("sqlite_", "documents_by_word_", "memory_by_word_")  # tables that SQLite makes by itself

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 
 from remit.configuration.access_model import UNLIMITED, AccessRule, CallLimits, IdentityProvider
 from remit.configuration.detector_kinds import Detector
+from remit.configuration.serving_options import PresentationOptions, ServerOptions
 from remit.decision.definitions.project_lock import ProjectLock
 from remit.decision.projects import Workspace
 
@@ -32,21 +33,7 @@ OF_A_PROJECT = frozenset(
 )  # in the repository, so others may edit them
 
 
-PRINCIPAL = "principal"
-CREDENTIALS = ("machine", PRINCIPAL)  # whose credentials a server is used with
 ANY_PROJECT = "*"  # in the `projects` of a table
-
-
-class Strategy(StrEnum):
-    """How the gateway presents visible tools; `presentation.strategies` has a function for each."""
-
-    AUTO = "auto"
-    FLAT = "flat"
-    STATE = "state"
-    NAMESPACE = "namespace"
-    ROOMS = "rooms"
-    MANIFEST = "manifest"
-    SEARCH = "search"
 
 
 class StateEntry(NamedTuple):
@@ -102,29 +89,12 @@ class ToolEntry(NamedTuple):
         return tuple(key for key in ("states", "when", "location") if getattr(self, key) is not None)
 
 
-class ServerOptions(NamedTuple):
-    """How the gateway runs and names a server; None means the default."""
-
-    prefix: bool | None = None  # whether to prefix its tools with its name
-    sessions: str | None = None
-    inherit_env: bool | tuple[str, ...] | None = None
-    deadline: float | None = None  # seconds per request
-    credentials: str | None = None  # whose it is used with
-
-
 class SandboxOptions(NamedTuple):
     """What a server may reach when Remit starts it in a sandbox."""
 
     network: bool = False
     read: tuple[str, ...] = ()  # paths, relative to the project
     write: tuple[str, ...] = ()
-
-
-class PresentationOptions(NamedTuple):
-    """How visible tools are presented; None means not set."""
-
-    strategy: str | None = None
-    token_budget: int | None = None
 
 
 class AccessLists(NamedTuple):

@@ -13,6 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.configuration.checks.file_problems import file_parser, owner_of, problem_row, problems_in
+from remit.configuration.checks.project_limits import violations
 from remit.configuration.config_model import (
     OF_A_PROJECT,
     ConfigurationContent,
@@ -27,7 +28,7 @@ from remit.configuration.layers import Trusted, combine, meant_here
 from remit.configuration.machine_files import merged_retention
 from remit.configuration.merged_configuration import Configuration, TrustRequest, state_unlock
 from remit.configuration.policy_compiler import CompiledPolicy, compile_policy
-from remit.configuration.session_settings import SessionSettings, violations
+from remit.configuration.session_settings import SessionSettings
 from remit.configuration.session_settings import session_settings as tell
 from remit.decision.context import FilterFiles
 from remit.decision.problems import Problem, Severity

@@ -18,7 +18,6 @@ from remit.configuration.config_model import (
     ConfigurationLayer,
     LoadedFile,
     StateEntry,
-    Strategy,
     ToolEntry,
 )
 from remit.configuration.merged_configuration import (
@@ -29,6 +28,7 @@ from remit.configuration.merged_configuration import (
     ToolRule,
     TrustRequest,
 )
+from remit.configuration.serving_options import Strategy
 from remit.decision.state_snapshot import Implications
 from remit.errors import StateError
 

@@ -17,7 +17,6 @@ from remit.decision.tools import Definition, Tool
 from remit.gateway.endpoint_catalog import EndpointCatalog, PromptKey
 from remit.memory.memory_server import is_own, own_upstream
 from remit.presentation.app_metadata import has_app, is_for_app
-from remit.presentation.plan import ServingPlan
 from remit.presentation.served_names import (
     NameClaim,
     ServedNames,
@@ -26,6 +25,7 @@ from remit.presentation.served_names import (
     own_name,
     reads_as_both,
 )
+from remit.presentation.serving_plan import ServingPlan
 from remit.presentation.tool_items import Item, ServedDefinition, item
 from remit.settings import DEADLINE
 from remit.text.foreign import clean_item

@@ -13,8 +13,8 @@ from remit.decision.state_snapshot import Snapshot
 from remit.decision.tool_lookup import closest_to_being_visible
 from remit.decision.tool_names import MCP, meant_names, spellings, tool_name
 from remit.decision.tools import Definition, Tool
-from remit.presentation.plan import ServingPlan
 from remit.presentation.served_names import ServedNames, own_name, rest_of
+from remit.presentation.serving_plan import ServingPlan
 from remit.presentation.tool_items import Item, ServedDefinition
 from remit.upstream.upstream_model import ServerExtras, Upstream
 

@@ -22,7 +22,7 @@ from remit.gateway.endpoint_catalog import CallTarget, EndpointCatalog
 from remit.gateway.published_lists import PublishedLists, publish
 from remit.memory.scope_gate import reachable_memories
 from remit.presentation.invocations import SERVED, client_decisions, is_clients_own, starters
-from remit.presentation.plan import EndpointChoice, make_plan
+from remit.presentation.serving_plan import EndpointChoice, make_plan
 from remit.registry import Registry
 from remit.scanning.catalog_source import CatalogConfiguration
 from remit.text.foreign import one_line

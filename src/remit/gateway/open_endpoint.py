@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import anyio
 from anyio import to_thread
 
-from remit.configuration.config_model import Strategy
+from remit.configuration.serving_options import Strategy
 from remit.decision.context import Context
 from remit.gateway.call_handler import CallHandler
 from remit.gateway.call_recorder import CallOrigin, CallRecorder
@@ -31,7 +31,7 @@ from remit.gateway.requests.call_metrics import CallMetrics
 from remit.gateway.resource_routing import ResourceRouter
 from remit.gateway.results.result_store import ResultStore
 from remit.gateway.server_list_keeper import OfferReader, ServerListKeeper
-from remit.presentation.plan import EndpointChoice
+from remit.presentation.serving_plan import EndpointChoice
 from remit.registry import Registry
 from remit.sessions.install_notices import NoticeKind, notices_section
 from remit.upstream.ports import UpstreamPool

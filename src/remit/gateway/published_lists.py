@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from remit.configuration.config_model import Strategy
+from remit.configuration.serving_options import Strategy
 from remit.decision.decide import Decision, ToolDecision
 from remit.decision.declarations import Key
 from remit.decision.kinds import Authority, Kind
@@ -18,11 +18,7 @@ from remit.gateway.ports import EndpointChange, ListKind, PublishedList, Session
 from remit.gateway.session_offers import SessionOffers
 from remit.presentation.app_metadata import is_for_model, page_of, readdressed, supports_apps
 from remit.presentation.invocations import Invocations
-from remit.presentation.plan import LONGEST
-from remit.presentation.remit_tools import DEFINITIONS
-from remit.presentation.resource_addresses import ResourceAddresses
-from remit.presentation.served_names import group_name
-from remit.presentation.strategies import (
+from remit.presentation.listing_strategies import (
     ROOM,
     Presentation,
     ToolGroup,
@@ -35,6 +31,10 @@ from remit.presentation.strategies import (
     visible_tools,
     with_empty_scopes,
 )
+from remit.presentation.remit_tools import DEFINITIONS
+from remit.presentation.resource_addresses import ResourceAddresses
+from remit.presentation.served_names import group_name
+from remit.presentation.serving_plan import LONGEST
 from remit.presentation.tool_items import Item
 from remit.text.foreign import one_line
 

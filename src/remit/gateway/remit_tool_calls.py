@@ -9,8 +9,8 @@ from remit.decision.decide import Decision, ExplainedGate, Verdict, explain
 from remit.decision.gates import ASK_THE_USER, Gate
 from remit.gateway.inventory import Inventory
 from remit.presentation.invocations import as_client_has_it, is_clients_own
+from remit.presentation.listing_strategies import HOW_TO_CALL, ToolGroup, definitions_of, in_words
 from remit.presentation.refusals import clean_reason, failure, next_step
-from remit.presentation.strategies import HOW_TO_CALL, ToolGroup, definitions_of, in_words
 from remit.protocol.json_rpc import Answer, Params, as_object
 
 LONGEST_NAME = 1_000  # characters; every tool is compared with a name that is unknown

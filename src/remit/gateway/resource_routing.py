@@ -13,8 +13,8 @@ from remit.gateway.attribution import request_attributed
 from remit.gateway.published_lists import PublishedLists
 from remit.presentation.app_metadata import SCHEME as UI
 from remit.presentation.app_metadata import readdressed
+from remit.presentation.listing_strategies import ROOM, ToolGroup, definitions_of
 from remit.presentation.resource_addresses import fit
-from remit.presentation.strategies import ROOM, ToolGroup, definitions_of
 from remit.protocol.json_rpc import Answer, ElsewhereError, ErrorCode, JsonRpcError, Params, as_object
 from remit.upstream.ports import Health, RequestContext, UpstreamPool
 

@@ -13,7 +13,7 @@ from remit.decision.decide import Decision, Verdict
 from remit.errors import RemitError
 from remit.integrations.exported_tools import exported_names
 from remit.presentation import refusals
-from remit.presentation.strategies import VisibleTool
+from remit.presentation.listing_strategies import VisibleTool
 from remit.python_tools.decorators import DefinedTool
 from remit.python_tools.recorded_call import RecordedCall
 from remit.python_tools.tool_registry import ToolRegistry

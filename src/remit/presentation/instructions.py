@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from remit.decision.tool_names import MEMORY_SERVER
+from remit.presentation.listing_strategies import Presentation
 from remit.presentation.remit_tools import OwnTool
-from remit.presentation.strategies import Presentation
 from remit.text.foreign import fence, one_line
 
 _MOST = 4_000  # characters of all servers' instructions together

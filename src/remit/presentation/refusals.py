@@ -12,7 +12,7 @@ from remit.decision.gates import ASK_THE_USER
 from remit.decision.globs import tool_globs
 from remit.decision.tool_names import spellings
 from remit.errors import UpstreamError
-from remit.presentation.strategies import VisibleTool
+from remit.presentation.listing_strategies import VisibleTool
 from remit.text.foreign import one_line
 
 META = "remit/refusal"

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
+from remit.presentation.listing_strategies import Presentation, group_item
 from remit.presentation.remit_tools import DEFINITIONS, item_tokens
-from remit.presentation.strategies import Presentation, group_item
 
 
 class RequestCost(NamedTuple):

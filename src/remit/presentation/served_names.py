@@ -9,7 +9,7 @@ from collections.abc import Collection, Hashable, Iterable, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
-from remit.configuration.config_model import Strategy
+from remit.configuration.serving_options import Strategy
 from remit.decision.tool_names import (
     GATEWAY_TOOLS,
     KEPT,
@@ -25,7 +25,7 @@ from remit.decision.tool_names import (
 if TYPE_CHECKING:
     from remit.decision.declarations import Key
     from remit.decision.tools import Definition, Tool
-    from remit.presentation.plan import ServingPlan
+    from remit.presentation.serving_plan import ServingPlan
 
 LONGEST = 64 - len(OWN)
 _DIGITS = 8  # of the hash in a shortened or ambiguous name

@@ -11,9 +11,9 @@ from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.policy import NO_POLICY
 from remit.decision.tool_names import REMIT
 from remit.decision.tools import Definition, Tool
-from remit.presentation.plan import ServingPlan
+from remit.presentation.listing_strategies import Presentation, Uses, present, visible_tools
 from remit.presentation.served_names import ServedNames, name_tools
-from remit.presentation.strategies import Presentation, Uses, present, visible_tools
+from remit.presentation.serving_plan import ServingPlan
 
 
 class GatewayView(NamedTuple):

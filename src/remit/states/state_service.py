@@ -15,7 +15,7 @@ from remit.decision.projects import TEAM
 from remit.decision.requirements import Dependencies
 from remit.decision.state_snapshot import Snapshot
 from remit.errors import StateError, UnknownStateError
-from remit.presentation.plan import EndpointChoice, ServingPlan, make_plan
+from remit.presentation.serving_plan import EndpointChoice, ServingPlan, make_plan
 from remit.states.last_known_states import LastKnownStates
 from remit.states.location import check_location
 from remit.states.snapshot_reader import SnapshotReader

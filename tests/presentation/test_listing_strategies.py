@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remit.configuration.config_model import Room, Strategy
+from remit.configuration.config_model import Room
+from remit.configuration.serving_options import Strategy
 from remit.decision.globs import tool_globs
 from remit.decision.tool_names import REMIT
 from remit.memory.memory_server import tool_definitions
-from remit.presentation.plan import ServingPlan
-from remit.presentation.remit_tools import DEFINITIONS, OwnTool
-from remit.presentation.strategies import (
+from remit.presentation.listing_strategies import (
     NEVER,
     STRATEGIES,
     Presentation,
@@ -27,6 +26,8 @@ from remit.presentation.strategies import (
     room_resource,
     with_empty_scopes,
 )
+from remit.presentation.remit_tools import DEFINITIONS, OwnTool
+from remit.presentation.serving_plan import ServingPlan
 from support.builders import server
 
 USUAL = ServingPlan()

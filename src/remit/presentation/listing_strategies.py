@@ -9,15 +9,15 @@ decisions as listed tools.
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from remit.configuration.config_model import Strategy
+from remit.configuration.serving_options import Strategy
 from remit.decision.decide import ToolDecision
 from remit.decision.declarations import Key
 from remit.decision.requirements import Requirements
 from remit.decision.tools import Tool
 from remit.presentation.app_metadata import is_for_model
-from remit.presentation.plan import LONGEST, ServingPlan
 from remit.presentation.remit_tools import OwnTool
 from remit.presentation.served_names import group_name
+from remit.presentation.serving_plan import LONGEST, ServingPlan
 from remit.presentation.tool_items import EMPTY_SCHEMA, Item
 from remit.text.foreign import one_line
 
