@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from remit import bootstrap_gateway
-from remit.decision.launch import Launch
+from remit.decision.declared_launch import Launch
 from remit.errors import BadVariableError, EmbeddingError
 from remit.files.bounded_reader import Machine
 from remit.search.embeddings.weights import data_file

@@ -14,7 +14,7 @@ from remit.decision.scopes import Scope
 from remit.decision.tool_names import REMIT
 from remit.decision.tools import Tool
 from remit.errors import UnknownClientError, UnknownProjectError
-from remit.memory.scope_gate import memory_id
+from remit.memory.memory_scopes import memory_id
 from remit.registry import Registry
 from remit.scanning.scanner import ClientPresence
 from remit.text.token_estimate import definition_tokens

@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from remit.gateway.access.token_grants import Tokens
     from remit.gateway.ports import Endpoint, EndpointSpec
     from remit.gateway.requests.call_metrics import CallMetrics
+    from remit.gateway.transports.health_routes import StoreHealth
     from remit.gateway.transports.lifecycle import GatewayOpeners
-    from remit.gateway.transports.operations import StoreHealth
     from remit.gateway.transports.session_seal import SessionSeal
     from remit.gateway.transports.status_files import StatusFiles
     from remit.scanning.ports import Upstreams
-    from remit.upstream.credentials.credential_keys import KeyFile
-    from remit.upstream.credentials.credential_model import CredentialRows
-    from remit.upstream.credentials.principal_credentials import PrincipalCredentials
     from remit.upstream.launch.launch_resources import LaunchResources
     from remit.upstream.oauth.server_login import ServerLogin
     from remit.upstream.ownership import ServerLocks
     from remit.upstream.ports import ServerLists, UpstreamPool
+    from remit.upstream.principal_credentials.credential_keys import KeyFile
+    from remit.upstream.principal_credentials.credential_model import CredentialRows
+    from remit.upstream.principal_credentials.principal_credentials import PrincipalCredentials
     from remit.upstream.transports.remote import RemoteConnector
     from remit.upstream.upstream_model import Offer, Upstream
 
@@ -190,8 +190,8 @@ def open_credentials() -> "PrincipalCredentials":
     Raises:
         BadFileError: a configuration file names no usable file of keys.
     """
-    from remit.upstream.credentials.credential_file import CredentialFile
-    from remit.upstream.credentials.principal_credentials import PrincipalCredentials
+    from remit.upstream.principal_credentials.credential_file import CredentialFile
+    from remit.upstream.principal_credentials.principal_credentials import PrincipalCredentials
 
     machine = this_machine()
     place = store_place(machine).place
@@ -214,7 +214,7 @@ def open_key_file() -> "KeyFile":
     Raises:
         BadFileError: a configuration file names no usable file of keys.
     """
-    from remit.upstream.credentials.credential_keys import KeyFile
+    from remit.upstream.principal_credentials.credential_keys import KeyFile
 
     machine = this_machine()
     configured = key_file(machine)
@@ -247,7 +247,7 @@ def open_status_files() -> "StatusFiles":
 
 def _store_health() -> "StoreHealth":
     """Tell whether the store answers, as far as is known without asking."""
-    from remit.gateway.transports.operations import StoreHealth
+    from remit.gateway.transports.health_routes import StoreHealth
 
     place = store_place(this_machine()).place
     if not is_address(place):

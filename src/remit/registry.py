@@ -181,7 +181,7 @@ class Registry:
 
     def check_policy(self, context: Context) -> list[ConfigurationFinding]:
         """List every mistake, contradiction and rule without effect in Remit's configuration."""
-        from remit.memory.scope_gate import TOOLS
+        from remit.memory.tool_permissions import TOOLS
 
         tools = [item.tool for item in self.tools(context)]
         found = self.configuration.check(tools, TOOLS, context.workspace)
@@ -356,7 +356,7 @@ class Registry:
     @cached_property
     def simulator(self) -> Simulator:
         """What a draft of the rules would change."""
-        from remit.memory.scope_gate import TOOLS
+        from remit.memory.tool_permissions import TOOLS
         from remit.simulation.simulator import Simulator
 
         return Simulator(self.states, self._listings, self.audit, self.refresh, TOOLS)

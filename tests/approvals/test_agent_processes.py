@@ -2,8 +2,7 @@
 
 import pytest
 
-from remit.approvals.agent_processes import find_agent
-from remit.files.process_tree import Process, ProcessTree
+from remit.approvals.agent_processes import Process, ProcessTree, find_agent
 
 INIT = Process(1, 0, session=1, name="systemd", program="systemd")
 MANAGER = Process(20, 1, session=20, name="systemd", program="systemd")

@@ -6,9 +6,8 @@ import sys
 import pytest
 
 from attacks.worlds import World
-from remit.approvals.agent_processes import find_agent
+from remit.approvals.agent_processes import Process, ProcessTree, find_agent
 from remit.clients.known_clients import CLIENTS
-from remit.files.process_tree import Process, ProcessTree
 
 # What runs the commands of an agent. The others are editors, where people have terminals as well.
 PROGRAMS = {

@@ -6,7 +6,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from remit.decision.launch import Launch
+from remit.decision.declared_launch import Launch
 from remit.protocol.json_rpc import Answer, Params
 from remit.upstream.upstream_model import Sharing
 from support.upstream_pools import RecordingCaller, open_pool, text_of, tool, upstream

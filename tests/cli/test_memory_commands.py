@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from remit.memory.scope_gate import memory_id
+from remit.memory.memory_scopes import memory_id
 from support.memory_calls import decide, note, start
 from support.sandbox import Sandbox
 

@@ -6,8 +6,8 @@ from remit.clients.gemini_cli import CLIENT
 from remit.clients.parsing.client_reader import read_client
 from remit.decision.client_settings import ClientSettings
 from remit.decision.declarations import ClientReading, Declaration
+from remit.decision.declared_launch import Transport
 from remit.decision.kinds import ConfigStatus
-from remit.decision.launch import Transport
 from remit.decision.projects import View
 from remit.decision.resolve import resolve
 from remit.files.bounded_reader import Machine

@@ -4,8 +4,8 @@ import pytest
 
 from remit.decision.client_settings import ClientSettings, matches, url_matches
 from remit.decision.declarations import Declaration
+from remit.decision.declared_launch import Launch, Transport
 from remit.decision.kinds import ConfigStatus, Kind
-from remit.decision.launch import Launch, Transport
 from remit.decision.scopes import Scope
 from remit.decision.settings_rules import (
     NEVER_ASKS,

@@ -7,8 +7,8 @@ import pytest
 
 from remit.decision.client_settings import ClientSettings
 from remit.decision.declarations import Declaration, Resolved
+from remit.decision.declared_launch import Launch, Transport, VariableSyntax
 from remit.decision.kinds import Authority, ConfigStatus, Kind
-from remit.decision.launch import Launch, Transport, VariableSyntax
 from remit.decision.problems import Problem, Severity
 from remit.decision.resolve import resolve
 from remit.decision.scopes import Scope

@@ -26,7 +26,7 @@ OWN = {
     "demo/demo_server.py": "ships with Remit, and data that it wrote",
     "files/file_lock.py": "lock files",
     "files/private_files.py": "writes, and secrets in files of the user's own configuration",
-    "files/process_tree.py": "/proc",
+    "cli/approvals/process_tree.py": "/proc",
     "files/safe_changes.py": "writes",
     "files/toml_edits.py": "parses what it is about to write",
     "gateway/results/result_store.py": "Remit's data",
@@ -47,8 +47,8 @@ OWN = {
     "store/named_queries.py": "ships with Remit",
     "store/postgres/postgres_schema.py": "ships with Remit",
     "store/sqlite/sqlite_database.py": "Remit's data",
-    "upstream/credentials/credential_file.py": "Remit's data",
-    "upstream/credentials/credential_keys.py": "a file of the user's own configuration",
+    "upstream/principal_credentials/credential_file.py": "Remit's data",
+    "upstream/principal_credentials/credential_keys.py": "a file of the user's own configuration",
     "upstream/oauth/token_store.py": "Remit's data",
 }
 # Modules that follow links anywhere: theirs are files of the user, the administrator, the client or Remit.

@@ -16,7 +16,8 @@ from mcp.client.streamable_http import streamable_http_client
 
 from remit.decision.projects import identify
 from remit.decision.tool_names import MEMORY_SERVER
-from remit.memory.scope_gate import TOOLS, memory_id
+from remit.memory.memory_scopes import memory_id
+from remit.memory.tool_permissions import TOOLS
 from support.forked_commands import Done, fork_server
 from support.memory_calls import context, decision, entity, pattern, session
 from support.processes import ServedProject

@@ -14,8 +14,9 @@ from remit.gateway.endpoint import LiveEndpoint
 from remit.gateway.open_endpoint import EndpointResources, serve_endpoint
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.requests.call_metrics import CallMetrics
+from remit.memory.memory_scopes import memory_id
 from remit.memory.project_memory import Memory
-from remit.memory.scope_gate import TOOLS, memory_id
+from remit.memory.tool_permissions import TOOLS
 from remit.presentation.refusals import STORE_DOWN
 from remit.protocol.json_rpc import Answer, JsonRpcError
 from remit.upstream.offer_reader import read_offer

@@ -15,7 +15,7 @@ from remit.decision.projects import DEFAULT_FLAGS, TEAM, Project, team_workspace
 from remit.decision.scopes import Scope, in_scope
 from remit.gateway.call_handler import UnservedToolError
 from remit.gateway.endpoint import LiveEndpoint
-from remit.memory.scope_gate import memory_id
+from remit.memory.memory_scopes import memory_id
 from remit.store.open_store import open_store
 from remit.store.postgres import postgres_database
 from remit.upstream.ports import ServerLists

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remit.decision.launch import Launch, Transport
+from remit.decision.declared_launch import Launch, Transport
 from remit.files.splices import Splice
 from remit.install.file_edits import EditableText, UneditableError, apply_edits, is_in_place, remove_edits
 from remit.install.install_record import (

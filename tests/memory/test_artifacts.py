@@ -17,7 +17,7 @@ from remit.memory.artifacts import (
     moment,
     name_of,
 )
-from remit.memory.scope_gate import MemoryScope
+from remit.memory.memory_scopes import MemoryScope
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from remit.decision.declarations import Declaration, Resolved
+from remit.decision.declared_launch import Launch
 from remit.decision.kinds import ConfigStatus
-from remit.decision.launch import Launch
 from remit.decision.projects import View
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import MEMORY_SERVER, REMIT

@@ -8,9 +8,9 @@ import pytest
 from remit import bootstrap
 from remit.errors import BadFileError, StoreUnavailableError
 from remit.files.write_queue import WriteQueue
+from remit.memory.memory_scopes import memory_id
 from remit.memory.project_memory import Memory
 from remit.memory.results import BatchSaveResult, SaveStatus
-from remit.memory.scope_gate import memory_id
 from support.databases import ConstraintError, Locked, older_database, run_constrained, run_sql
 from support.memory_calls import (
     approved_import,

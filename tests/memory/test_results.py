@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from remit.memory.artifacts import ArtifactKind, ArtifactStatus, StoredArtifact
+from remit.memory.memory_scopes import MemoryScope
 from remit.memory.results import (
     LIMITS,
     BatchSaveResult,
@@ -17,7 +18,7 @@ from remit.memory.results import (
     overall,
     shown,
 )
-from remit.memory.scope_gate import MemoryScope, ScopeRefusal
+from remit.memory.tool_permissions import ScopeRefusal
 
 SAVED, PARTIAL, PENDING, FAILED, BLOCKED, DUPLICATE = (SaveResult(status=status) for status in SaveStatus)
 

@@ -9,7 +9,7 @@ import pytest
 from remit.errors import ArtifactError
 from remit.memory.artifact_models import ARTIFACTS
 from remit.memory.artifacts import SHAPES, Artifact, ArtifactKind, Relation
-from remit.memory.scope_gate import SAVING_TOOLS, TOOLS, MemoryScope
+from remit.memory.memory_scopes import MemoryScope
 from remit.memory.tool_models import (
     TOOL_MODELS,
     MemorySurface,
@@ -19,6 +19,7 @@ from remit.memory.tool_models import (
     WriteArguments,
     example_call,
 )
+from remit.memory.tool_permissions import SAVING_TOOLS, TOOLS
 from remit.memory.tool_schema import FILE, as_json
 from remit.memory.value_checks import checked_id
 from support.sandbox import Sandbox

@@ -25,8 +25,8 @@ from remit.cli.output import json_output
 from remit.decision.client_reports import CallOutcome, ReportedTool
 from remit.decision.decide import UNKNOWN
 from remit.decision.declarations import ClientReading, Declaration, Key
+from remit.decision.declared_launch import Launch
 from remit.decision.kinds import Authority, Kind, ToolStatus
-from remit.decision.launch import Launch
 from remit.decision.projects import Project, View, Workspace, identify
 from remit.decision.scopes import Scope, in_scope
 from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule

@@ -18,7 +18,7 @@ from proofs.test_isolation import EXAMPLES, Ask, Edit, Place, Step, World, check
 from remit.bootstrap import memory_at
 from remit.decision.projects import TEAM, Project, Workspace, identify, team_workspace
 from remit.decision.scopes import Scope
-from remit.memory.scope_gate import memory_id, reachable_memories
+from remit.memory.memory_scopes import memory_id, reachable_memories
 from remit.search.engine import SearchEngine
 from remit.store.named_queries import NamedQueries
 from remit.store.open_store import open_store

@@ -19,8 +19,8 @@ from remit.clients.claude_code import CLIENT
 from remit.clients.parsing.client_reader import read_client
 from remit.decision.client_settings import ClientSettings
 from remit.decision.declarations import Resolved
+from remit.decision.declared_launch import command_digest
 from remit.decision.kinds import ConfigStatus, Kind
-from remit.decision.launch import command_digest
 from remit.decision.projects import View
 from remit.decision.resolve import resolve
 from remit.files.bounded_reader import Machine

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 import pytest
 
 from remit.decision.client_settings import ClientSettings
+from remit.decision.declared_launch import Transport
 from remit.decision.kinds import ConfigStatus
-from remit.decision.launch import Transport
 from remit.decision.projects import Project, View, Workspace, team_workspace
 from remit.decision.resolve import resolve
 from remit.decision.scopes import Scope

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from remit.configuration.config_model import SandboxOptions
-from remit.decision.launch import Launch
+from remit.decision.declared_launch import Launch
 from remit.upstream.upstream_pool import open_upstream_pool
 from support.processes import git
 from support.upstream_pools import RecordingCaller, launch_resources, upstream

@@ -11,8 +11,8 @@ from pathlib import Path
 from remit.clients.parsing.client_reader import Client, read_client
 from remit.decision.client_settings import ClientSettings
 from remit.decision.declarations import Resolved
+from remit.decision.declared_launch import Launch, Transport, command_digest
 from remit.decision.kinds import ConfigStatus, Kind
-from remit.decision.launch import Launch, Transport, command_digest
 from remit.decision.problems import Problem
 from remit.decision.projects import View
 from remit.decision.resolve import resolve

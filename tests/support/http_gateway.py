@@ -15,10 +15,10 @@ from remit.gateway.access.token_grants import Grant
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.requests.call_metrics import CallMetrics
 from remit.gateway.transports.endpoint_pool import EndpointPool
+from remit.gateway.transports.health_routes import GatewayState, HealthRoutes, StoreHealth
 from remit.gateway.transports.host_check import HostCheck
 from remit.gateway.transports.http_routes import GatewayApp, GatewaySite
 from remit.gateway.transports.http_server import allow_origins, serve_http
-from remit.gateway.transports.operations import GatewayState, Operations, StoreHealth
 from remit.gateway.transports.session_seal import SessionSeal
 from remit.gateway.transports.socket_server import Address, bind_socket
 from support.stub_endpoint import StubEndpoint, opened
@@ -81,7 +81,7 @@ async def gateway(
         made.pushed.append((directory, said))
 
     async with anyio.create_task_group() as tasks:
-        operations = Operations(
+        operations = HealthRoutes(
             GatewayState(
                 CallMetrics(),
                 lambda: store,

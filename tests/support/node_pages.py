@@ -22,9 +22,9 @@ from remit.gateway.access.token_grants import Grant, digest
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.requests.call_metrics import CallMetrics
 from remit.gateway.transports.endpoint_pool import EndpointPool
+from remit.gateway.transports.health_routes import GatewayState, HealthRoutes, StoreHealth
 from remit.gateway.transports.host_check import HostCheck
 from remit.gateway.transports.http_routes import GatewayApp, GatewaySite
-from remit.gateway.transports.operations import GatewayState, Operations, StoreHealth
 from remit.gateway.transports.page_mount import PageHost
 from remit.gateway.transports.session_seal import SessionSeal
 from remit.gateway.transports.status_files import StatusFiles
@@ -32,7 +32,7 @@ from remit.install.change_journal import ChangeJournal
 from remit.store.store_facts import store_facts
 from remit.upstream.oauth.server_login import ServerLogin
 from remit.upstream.oauth.token_store import FileTokenStore
-from remit.web.nodes.open_node_pages import serve_node_pages
+from remit.web.gateway_pages.open_gateway_pages import serve_gateway_pages
 from remit.web.page_model import WebOpeners
 from support.local_issuer import LocalIssuer
 from support.sandbox import Sandbox
@@ -159,7 +159,7 @@ async def node(sandbox: Sandbox, address: str, people: PeopleOfGateways) -> Asyn
                 authenticator,
                 lambda: people.projects,
                 _ignore,
-                Operations(state),
+                HealthRoutes(state),
             )
             app = GatewayApp(site, pool)
             host = PageHost(
@@ -174,7 +174,7 @@ async def node(sandbox: Sandbox, address: str, people: PeopleOfGateways) -> Asyn
             )
             openers, teams = _openers(sandbox), partial(open_teams, address)
             admin = partial(_open_admin, address, people)
-            async with serve_node_pages(host, openers, teams, admin, people.now) as pages:
+            async with serve_gateway_pages(host, openers, teams, admin, people.now) as pages:
                 app.pages = pages
                 yield Node(app)
         tasks.cancel_scope.cancel()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from remit.configuration.config_model import SandboxOptions
-from remit.decision.launch import Launch
+from remit.decision.declared_launch import Launch
 from remit.trust.server_sandbox import SandboxError
 from remit.upstream.launch.bubblewrap import bubblewrap_program
 from remit.upstream.upstream_pool import LiveUpstreamPool, open_upstream_pool

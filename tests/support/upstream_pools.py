@@ -14,17 +14,17 @@ from remit.configuration.config_model import (
     SandboxOptions,
 )
 from remit.decision.declarations import Resolved
+from remit.decision.declared_launch import Launch, VariableSyntax
 from remit.decision.kinds import ConfigStatus
-from remit.decision.launch import Launch, VariableSyntax
 from remit.decision.projects import Workspace, identify
 from remit.decision.scopes import Scope
 from remit.protocol.json_rpc import Answer, JsonRpcError, Params
 from remit.trust.server_sandbox import ServerSandboxes
 from remit.trust.start_permit import StartPermit, permit_start
-from remit.upstream.credentials.principal_credentials import PrincipalCredentials
 from remit.upstream.launch.launch_resources import LaunchResources
 from remit.upstream.oauth.token_store import FileTokenStore, TokenStore
 from remit.upstream.ownership import ServerLocks
+from remit.upstream.principal_credentials.principal_credentials import PrincipalCredentials
 from remit.upstream.transports.remote import RemoteConnector
 from remit.upstream.transports.watchdog import Watchdog
 from remit.upstream.upstream_model import Upstream

@@ -1,8 +1,8 @@
 from dataclasses import replace
 from typing import Any
 
+from remit.decision.declared_launch import Launch, Transport, VariableSyntax
 from remit.decision.kinds import ConfigStatus
-from remit.decision.launch import Launch, Transport, VariableSyntax
 from remit.decision.scopes import Scope
 from remit.trust.entry_text import EntryText
 from remit.trust.server_sandbox import OpenedPaths, Sandbox

@@ -21,7 +21,7 @@ OTHERS = {
     "cli/login_commands.py": "opens the user's browser",
     "demo/demo_agent.py": "starts this Remit's gateway, in a temporary directory",
     "demo/demo_story.py": "runs this Remit's commands, in a temporary directory",
-    "files/process_tree.py": "asks `ps` for the ancestors of this process, where there is no /proc",
+    "cli/approvals/process_tree.py": "asks `ps` for the ancestors of this process, where there is no /proc",
     "gateway/desktop_notification.py": "runs the desktop's own command to show a pending approval",
     "gateway/results/line_search.py": "searches in an interpreter of its own, which a time limit can end",
     "gateway/transports/http_server.py": "listens",

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from remit.decision.declarations import Declaration, Key, Resolved
+from remit.decision.declared_launch import Launch, Transport
 from remit.decision.kinds import ConfigStatus, Kind
-from remit.decision.launch import Launch, Transport
 from remit.decision.scopes import Scope
 from remit.trust.server_sandbox import ServerSandboxes
 from remit.trust.start_permit import StartPermit, permit_start

@@ -7,7 +7,7 @@ import sys
 import anyio
 import pytest
 
-from remit.decision.launch import Launch, VariableSyntax
+from remit.decision.declared_launch import Launch, VariableSyntax
 from remit.errors import UpstreamError
 from remit.settings import NESTED
 from remit.upstream.ports import Health

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from remit.decision.launch import Launch, Transport
+from remit.decision.declared_launch import Launch, Transport
 from remit.errors import NotSignedInError, SignInError, StoreUnavailableError
 from remit.upstream import upstream_pool
-from remit.upstream.credentials.credential_file import CredentialFile
-from remit.upstream.credentials.credential_keys import KeyFile
-from remit.upstream.credentials.credential_model import Credential
-from remit.upstream.credentials.principal_credentials import PrincipalCredentials
 from remit.upstream.launch.ready_server import NotReadyError, make_ready
 from remit.upstream.oauth.sign_in import ready_remote
 from remit.upstream.oauth.token_store import FileTokenStore, StoredToken
 from remit.upstream.ports import Health, UpstreamStatus, merged_statuses
+from remit.upstream.principal_credentials.credential_file import CredentialFile
+from remit.upstream.principal_credentials.credential_keys import KeyFile
+from remit.upstream.principal_credentials.credential_model import Credential
+from remit.upstream.principal_credentials.principal_credentials import PrincipalCredentials
 from remit.upstream.transports.remote import RemoteConnector
 from remit.upstream.upstream_model import Upstream
 from support.upstream_pools import RecordingCaller, open_pool, text_of, tool, two_era_launch, upstream

@@ -1,4 +1,4 @@
-from remit.decision.launch import Launch
+from remit.decision.declared_launch import Launch
 from remit.upstream.failures import secrets_of, url_secrets
 from remit.upstream.launch.variable_expansion import Expanded
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.decision.launch import Launch, Transport, VariableSyntax
+from remit.decision.declared_launch import Launch, Transport, VariableSyntax
 from remit.settings import NESTED
 from remit.upstream.live_servers import LiveServers
 from remit.upstream.upstream_model import Offer, Upstream

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import anyio
 import pytest
 
-from remit.decision.launch import Launch, Transport
+from remit.decision.declared_launch import Launch, Transport
 from remit.errors import UpstreamError
 from remit.protocol.json_rpc import Answer, Params
 from remit.upstream.upstream_model import Upstream

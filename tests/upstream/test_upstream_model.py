@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from remit.decision.launch import Launch
+from remit.decision.declared_launch import Launch
 from remit.decision.scopes import Scope
 from remit.upstream.upstream_model import upstream
 from support.builders import declared

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from remit.decision.launch import Launch
+from remit.decision.declared_launch import Launch
 from remit.errors import UpstreamError
 from remit.protocol.json_rpc import Answer, JsonRpcError, Params
 from remit.upstream import supervisor

@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from os.path import basename
-
-from remit.files.process_tree import Process, ProcessTree
+from typing import NamedTuple
 
 # Clients set these for the commands of their agents. A command can clear its own, but not its ancestors'.
 MARKERS = {
@@ -84,6 +83,28 @@ _TERMINALS = re.compile(
 _HARMLESS = re.compile(r"-[BEIPSsu]+")  # options of Python in the first line of such a script
 MULTIPLEXERS = frozenset({"abduco", "dtach", "screen", "shpool", "tmux", "zellij"})
 _MANAGER = "systemd"  # a user's own adopts orphans as process 1 does
+
+
+class Process(NamedTuple):
+    """A process, as far as its user may look."""
+
+    pid: int
+    parent: int  # 0: outside of this container
+    session: int = 0  # the process that leads its session; 0: outside of this container
+    terminal: int = 0  # the device that controls it; 0: none
+    name: str = ""  # as it calls itself
+    program: str = ""  # the file it runs, without its folder
+    command: Sequence[str] = ()
+    variables: frozenset[str] = frozenset()  # those asked for that it was started with
+    is_own_program: bool = False  # this user could have made or renamed the file it runs
+
+
+class ProcessTree(NamedTuple):
+    """This process and those related to it."""
+
+    related: Sequence[Process]  # itself, its ancestors, leaders of their sessions, the holder of its terminal
+    holders: Sequence[Process] = ()  # of the terminals of its streams, and those related to them
+    viewers: Sequence[Sequence[Process]] = ()  # of a related multiplexer, each with those related to it
 
 
 def find_agent(variables: Mapping[str, str], tree: ProcessTree) -> str | None:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from remit.decision.tools import Definition
 from remit.errors import ApprovalError
-from remit.text.foreign import make_visible
 from remit.text.redaction import hidden
+from remit.text.untrusted_text import make_visible
 
 LIFETIME = 300.0  # seconds from the request within which an approval must be given and used
 LONGEST = 86_400.0

@@ -16,8 +16,8 @@ from remit.files import private_files
 from remit.files.bounded_reader import ANYWHERE, FileError, read_bytes
 from remit.files.checkout import link_in_checkout
 from remit.memory.artifacts import ArtifactKind, StoredArtifact, body_of, name_of
+from remit.memory.memory_scopes import memory_id
 from remit.memory.project_memory import Memory
-from remit.memory.scope_gate import memory_id
 from remit.text.times import moment
 
 _LIMIT = 50

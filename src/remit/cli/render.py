@@ -16,7 +16,7 @@ from remit.decision.context import Context, shorten
 from remit.decision.kinds import Kind
 from remit.decision.problems import Severity
 from remit.decision.scopes import is_at_or_below
-from remit.text.foreign import is_invisible
+from remit.text.untrusted_text import is_invisible
 
 if TYPE_CHECKING:
     from remit.catalog.summary import Summary

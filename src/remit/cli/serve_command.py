@@ -181,7 +181,9 @@ def serve(
 
     allowed = http_server.AllowedOrigins(hosts, pages)
     # By name: the pages use the commands, so no command can import them.
-    open_pages = resolve_name("remit.web.nodes.open_node_pages:open_node_pages") if has_pages else None
+    open_pages = (
+        resolve_name("remit.web.gateway_pages.open_gateway_pages:open_gateway_pages") if has_pages else None
+    )
     sys.exit(http_server.serve(spec, Address(*address), allowed, openers, _say, open_pages))
 
 

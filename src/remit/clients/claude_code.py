@@ -21,7 +21,7 @@ from remit.clients.parsing.client_reader import (
 )
 from remit.clients.parsing.entry_fields import EntryError, EntryFields
 from remit.clients.parsing.server_files import origin
-from remit.decision.launch import VariableSyntax
+from remit.decision.declared_launch import VariableSyntax
 from remit.decision.projects import Workspace
 from remit.decision.scopes import Scope, ancestors
 from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule

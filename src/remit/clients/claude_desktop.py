@@ -6,7 +6,7 @@ from remit.clients.parsing import platform_paths
 from remit.clients.parsing.client_reader import Client, ClientReader
 from remit.clients.parsing.server_entries import EntryRule
 from remit.clients.parsing.server_files import ServerFiles
-from remit.decision.launch import Transport
+from remit.decision.declared_launch import Transport
 from remit.decision.scopes import Scope
 from remit.decision.settings_rules import NEVER_ASKS
 

@@ -14,7 +14,7 @@ from remit.clients.parsing.install_reading import has_gateway
 from remit.clients.parsing.layered_files import FileLayer, declare_layers, deep_merge, replace_entry
 from remit.clients.parsing.permission_rules import RuleWriter
 from remit.decision.declarations import Declaration
-from remit.decision.launch import VariableSyntax
+from remit.decision.declared_launch import VariableSyntax
 from remit.decision.scopes import Scope, ancestors
 from remit.decision.settings_rules import NEVER_ASKS, Effect, SettingsLevel, SettingsRule
 from remit.files.bounded_reader import Machine

@@ -2,7 +2,7 @@
 
 from remit.clients.parsing.entry_fields import EntryError, EntryFields
 from remit.clients.parsing.server_entries import ServerEntry
-from remit.decision.launch import Launch, Transport, VariableSyntax
+from remit.decision.declared_launch import Launch, Transport, VariableSyntax
 
 NAME = "codex"
 

@@ -7,7 +7,7 @@ from remit.clients.parsing.client_reader import Client, ClientReader, ConfigFile
 from remit.clients.parsing.entry_fields import EntryError, EntryFields
 from remit.clients.parsing.server_entries import EntryRule
 from remit.clients.parsing.server_files import checkout_dirs, origin
-from remit.decision.launch import VariableSyntax
+from remit.decision.declared_launch import VariableSyntax
 from remit.decision.projects import Workspace
 from remit.decision.scopes import Scope
 from remit.decision.settings_rules import NEVER_ASKS

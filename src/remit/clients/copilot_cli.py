@@ -6,7 +6,7 @@ from remit.clients.parsing.client_reader import Client, ClientReader, ConfigFile
 from remit.clients.parsing.entry_fields import EntryFields
 from remit.clients.parsing.server_entries import EntryRule
 from remit.clients.parsing.server_files import ServerFiles
-from remit.decision.launch import Transport, VariableSyntax
+from remit.decision.declared_launch import Transport, VariableSyntax
 from remit.decision.projects import Workspace
 from remit.decision.scopes import Scope, is_at_or_below
 from remit.decision.settings_rules import ApprovalPrompt, ClientBehavior, Effect, SettingsLevel, SettingsRule

@@ -14,7 +14,7 @@ from remit.clients.parsing.entry_fields import EntryFields
 from remit.clients.parsing.install_reading import has_gateway
 from remit.clients.parsing.layered_files import FileLayer, declare_layers, replace_entry
 from remit.clients.parsing.server_entries import ServerEntry, process, remote
-from remit.decision.launch import Transport, VariableSyntax
+from remit.decision.declared_launch import Transport, VariableSyntax
 from remit.decision.scopes import Scope
 from remit.decision.settings_rules import NEVER_ASKS, Effect, SettingsLevel, SettingsRule
 from remit.files.bounded_reader import is_only_roots

@@ -12,7 +12,7 @@ from remit.clients.gemini_cli import HOME as GEMINI_HOME
 from remit.clients.parsing import platform_paths
 from remit.configuration.own_files import edits_of
 from remit.decision.declarations import Declaration
-from remit.decision.launch import references
+from remit.decision.declared_launch import references
 from remit.decision.permissions.client_consents import client_title
 from remit.decision.tool_names import SERVER
 from remit.files.bounded_reader import ANYWHERE, FileError, Machine, read_text, require_text

@@ -11,7 +11,7 @@ from remit.clients.parsing.install_reading import has_gateway
 from remit.clients.parsing.layered_files import FileLayer, declare_layers, deep_merge
 from remit.clients.parsing.permission_rules import RuleWriter
 from remit.clients.parsing.server_entries import ServerEntry, remote
-from remit.decision.launch import Launch, Transport, VariableSyntax
+from remit.decision.declared_launch import Launch, Transport, VariableSyntax
 from remit.decision.scopes import Scope, ancestors
 from remit.decision.settings_rules import NEVER_ASKS, Effect, SettingsRule
 from remit.files.bounded_reader import FileError, Machine, read_head

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, MutableMapping
 from typing import cast
 
-from remit.decision.launch import names_an_address, steers_code
+from remit.decision.declared_launch import names_an_address, steers_code
 from remit.decision.projects import Workspace
 from remit.decision.scopes import ancestors
 from remit.files.bounded_reader import FileError, read_text, real_path

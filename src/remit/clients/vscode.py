@@ -7,7 +7,7 @@ from remit.clients.parsing.client_reader import Client, ClientReader
 from remit.clients.parsing.entry_fields import EntryFields
 from remit.clients.parsing.server_entries import EntryRule
 from remit.clients.parsing.server_files import ServerFiles
-from remit.decision.launch import Transport, VariableSyntax
+from remit.decision.declared_launch import Transport, VariableSyntax
 from remit.decision.scopes import Scope
 from remit.decision.settings_rules import NEVER_ASKS
 from remit.files.formats import parse_jsonc

@@ -5,7 +5,7 @@ import os
 from remit.clients.parsing.client_reader import Client, ClientReader
 from remit.clients.parsing.server_entries import EntryRule
 from remit.clients.parsing.server_files import ServerFiles
-from remit.decision.launch import VariableSyntax
+from remit.decision.declared_launch import VariableSyntax
 from remit.decision.scopes import Scope
 from remit.decision.settings_rules import NEVER_ASKS
 

@@ -160,7 +160,7 @@ class ConfigurationService:
         current = self.current(workspace)
         if not current.loaded:
             return []
-        from remit.configuration.lint import short_names  # many users have no files
+        from remit.configuration.checks.lint import short_names  # many users have no files
 
         places = {each.file.path: each.places for each in current.loaded}
         found = short_names(current.loaded, tools)
@@ -365,7 +365,9 @@ def remarks_about(
     current: CurrentConfiguration, tools: Iterable[Tool], memory_tools: Sequence[str]
 ) -> Iterator[ConfigurationFinding]:
     """List contradictions and rules without effect in a configuration, in force or drafted."""
-    from remit.configuration.lint import remarks  # only `remit policy check`, `doctor` and drafts need it
+    from remit.configuration.checks.lint import (
+        remarks,  # only `remit policy check`, `doctor` and drafts need it
+    )
 
     places = {each.file.path: each.places for each in current.loaded}
     for severity, file, mistake in remarks(current.loaded, tools, memory_tools):

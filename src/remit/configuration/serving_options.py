@@ -11,7 +11,7 @@ CREDENTIALS = ("machine", PRINCIPAL)  # whose credentials a server is used with
 
 
 class Strategy(StrEnum):
-    """How the gateway presents visible tools; `presentation/listing_strategies.py` has a function for each."""
+    """How the gateway lists visible tools; `presentation/listing_strategies.py` has a function for each."""
 
     AUTO = "auto"
     FLAT = "flat"

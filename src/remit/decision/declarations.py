@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from remit.decision.agents import AgentProfile
+from remit.decision.declared_launch import Launch, Transport
 from remit.decision.kinds import ConfigStatus, Kind
-from remit.decision.launch import Launch, Transport
 from remit.decision.permissions.client_permissions import PermissionRule
 from remit.decision.problems import Problem
 from remit.decision.scopes import Scope

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from remit.decision.context import Context
 from remit.decision.declarations import Declaration, Key, Resolved
+from remit.decision.declared_launch import Launch
 from remit.decision.definitions.definition_changes import ChangePolicy
 from remit.decision.kinds import Kind
-from remit.decision.launch import Launch
 from remit.decision.problems import Problem, Severity
 from remit.decision.scopes import Scope
 from remit.decision.settings_rules import ExecutedSetting, SettingsRule

@@ -15,7 +15,7 @@ from remit.decision.problems import Problem
 from remit.files.bounded_reader import ANYWHERE, FileError, read_text
 from remit.filters.filter_functions import Filter, ServerFilter, ToolFilterContext, line_in
 from remit.filters.filter_runner import FAILURES, TIMEOUT, run_limited
-from remit.text.foreign import one_line
+from remit.text.untrusted_text import one_line
 
 _LIMIT = 2**20  # bytes per file
 _LONGEST = 300  # characters of an error's message

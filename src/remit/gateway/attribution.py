@@ -10,7 +10,7 @@ from typing import Any, Protocol, cast
 
 from remit.decision.tool_names import full_label
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
-from remit.text.foreign import attribute, clean, clean_form, clean_values, one_line
+from remit.text.untrusted_text import attribute, clean, clean_form, clean_values, one_line
 from remit.upstream.ports import RequestContext
 from remit.upstream.upstream_model import Upstream
 

@@ -28,7 +28,7 @@ from remit.presentation.served_names import (
 from remit.presentation.serving_plan import ServingPlan
 from remit.presentation.tool_items import Item, ServedDefinition, item
 from remit.settings import DEADLINE
-from remit.text.foreign import clean_item
+from remit.text.untrusted_text import clean_item
 from remit.trust.server_sandbox import ServerSandboxes
 from remit.trust.start_permit import permit_start
 from remit.upstream.upstream_model import ServerExtras, Upstream, upstream, with_options

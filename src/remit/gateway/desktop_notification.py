@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from html import escape
 
-from remit.text.foreign import one_line
+from remit.text.untrusted_text import one_line
 
 _TITLE = "Remit: approval needed"
 _NOTIFY_SEND = ("/usr/bin/notify-send", "/usr/local/bin/notify-send")

@@ -20,13 +20,13 @@ from remit.files.file_stamps import FileStamps
 from remit.gateway.catalog_builder import CatalogSources, build_catalog
 from remit.gateway.endpoint_catalog import CallTarget, EndpointCatalog
 from remit.gateway.published_lists import PublishedLists, publish
-from remit.memory.scope_gate import reachable_memories
+from remit.memory.memory_scopes import reachable_memories
 from remit.presentation.invocations import SERVED, client_decisions, is_clients_own, starters
 from remit.presentation.serving_plan import EndpointChoice, make_plan
 from remit.registry import Registry
 from remit.scanning.catalog_source import CatalogConfiguration
-from remit.text.foreign import one_line
 from remit.text.spelling import as_question, did_you_mean
+from remit.text.untrusted_text import one_line
 
 _LONGEST_NAME = 100  # characters of a suggested name
 

@@ -24,7 +24,7 @@ from remit.gateway.registry_worker import RegistryWorker
 from remit.gateway.requests.request_contexts import RelayRequestContext
 from remit.gateway.server_list_keeper import MOST_AT_ONCE, ServerListKeeper
 from remit.gateway.session_offers import SessionOffers
-from remit.protocol.traffic import TokenBucket
+from remit.protocol.call_statistics import TokenBucket
 from remit.upstream.ports import RequestContext, ServerLists, UpstreamPool
 from remit.upstream.upstream_model import Failure, Offer, Upstream
 

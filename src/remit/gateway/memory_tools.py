@@ -22,13 +22,14 @@ from remit.errors import (
     StoreUnreachableError,
     UnknownArtifactError,
 )
+from remit.memory.memory_scopes import MAX_ID, team_memories
 from remit.memory.memory_server import tool_definitions
 from remit.memory.results import BatchSaveResult, SaveStatus
-from remit.memory.scope_gate import MAX_ID, TOOLS, team_memories
+from remit.memory.tool_permissions import TOOLS
 from remit.memory.value_checks import MAX_TEXT
 from remit.presentation.refusals import STORE_DOWN
 from remit.protocol.json_rpc import as_object
-from remit.text.foreign import clean_values
+from remit.text.untrusted_text import clean_values
 
 if TYPE_CHECKING:  # loaded when memory is first called
     from remit.memory.project_memory import Memory

@@ -12,7 +12,7 @@ from remit.errors import RemitError
 from remit.gateway.memory_tools import MemoryTools, refused, result
 from remit.memory.global_writes import denied_write
 from remit.memory.memory_server import tool_definitions
-from remit.memory.scope_gate import TOOLS
+from remit.memory.tool_permissions import TOOLS
 from remit.presentation.approval_question import ask_user, can_elicit
 from remit.presentation.served_names import prefix
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object

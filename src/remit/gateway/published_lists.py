@@ -36,7 +36,7 @@ from remit.presentation.resource_addresses import ResourceAddresses
 from remit.presentation.served_names import group_name
 from remit.presentation.serving_plan import LONGEST
 from remit.presentation.tool_items import Item
-from remit.text.foreign import one_line
+from remit.text.untrusted_text import one_line
 
 _NO_PARTS = (Kind.PLUGIN, Kind.MCP_TOOL)  # a plugin's tools belong to its servers
 

@@ -5,7 +5,7 @@ The user reads how to answer. The model reads which tools are meant, and neither
 
 from remit.hooks.event import Answer, Event, added_context, with_message
 from remit.hooks.hook_context import HookEnvironment, open_context
-from remit.text.foreign import one_line
+from remit.text.untrusted_text import one_line
 
 _MOST_NAMED = 3
 _LONGEST_NAME = 128

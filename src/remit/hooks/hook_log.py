@@ -26,7 +26,7 @@ def log_failure(event: str, error: BaseException, *, max_bytes: int = MAX_BYTES)
 
 
 def _line(event: str, error: BaseException) -> str:
-    from remit.text.foreign import one_line  # only failures need this
+    from remit.text.untrusted_text import one_line  # only failures need this
 
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     # Only our own errors and those of the JSON parser are known to contain no secrets.

@@ -70,8 +70,8 @@ def observe_traces(directory: str, environment: HookEnvironment) -> None:
         if not traces:
             return
         from remit.memory.artifacts import ObservationType
+        from remit.memory.memory_scopes import memory_id
         from remit.memory.project_memory import NewObservation
-        from remit.memory.scope_gate import memory_id
 
         with environment.open_memory(directory) as memory:
             artifacts = memory.observe(

@@ -12,7 +12,7 @@ from remit.hooks.decision_cache import CallDecision, decide_call
 from remit.hooks.event import Answer, Event, permission_decision
 from remit.hooks.hook_context import CLIENT, HookEnvironment, open_context
 from remit.hooks.hook_log import log_failure
-from remit.text.foreign import one_line
+from remit.text.untrusted_text import one_line
 
 _PERMISSIONS = {"hidden": "deny", "ask": "ask"}
 _OWN = "this file belongs to Remit itself"

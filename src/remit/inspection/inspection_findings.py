@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from remit.text.foreign import one_line
+from remit.text.untrusted_text import one_line
 
 _EXCERPT = 160  # characters
 

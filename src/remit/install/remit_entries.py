@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, cast
 
-from remit.decision.launch import program
+from remit.decision.declared_launch import program
 from remit.decision.tool_names import SERVER
 from remit.install.install_record import Edit, WrittenKey, entry_words
 from remit.install.recorded_environment import OPTION

@@ -18,7 +18,7 @@ from remit.memory.checked_model import (
     Share,
     Time,
 )
-from remit.memory.scope_gate import MemoryScope
+from remit.memory.memory_scopes import MemoryScope
 
 _SCOPE = "Who sees it: this focus area, this project, or every project."
 

@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import NamedTuple, cast
 
 from remit.memory.decision_comparison import statement
-from remit.memory.scope_gate import MemoryScope
+from remit.memory.memory_scopes import MemoryScope
 
 Content = Mapping[str, object]  # as the caller sent it: JSON values
 

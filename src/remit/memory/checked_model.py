@@ -16,7 +16,7 @@ from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, core_sc
 
 from remit.errors import ArtifactError
 from remit.memory.artifacts import ArtifactKind, ObservationType, Relation
-from remit.memory.scope_gate import MAX_ID, MemoryScope
+from remit.memory.memory_scopes import MAX_ID, MemoryScope
 from remit.memory.value_checks import (
     DEFAULT_SURFACED,
     MAX_ITEMS,

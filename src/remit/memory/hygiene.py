@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from remit.memory.artifacts import DAY, ArtifactKind, ArtifactStatus, Freshness, freshness
-from remit.memory.scope_gate import MemoryScope
+from remit.memory.memory_scopes import MemoryScope
 
 OUTDATED = 180  # days, for a decision
 OBSOLETE = 90  # days since a pattern was last validated

@@ -18,7 +18,7 @@ from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.problems import Problem
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import MEMORY_SERVER, REMIT, server_name, tool_name
-from remit.memory.scope_gate import memory_id, team_memories
+from remit.memory.memory_scopes import memory_id, team_memories
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

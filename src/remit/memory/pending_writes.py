@@ -8,7 +8,7 @@ from remit.files.write_queue import WriteQueue
 from remit.memory.hygiene import PendingWrite
 from remit.memory.ports import MemoryStore
 from remit.memory.results import SaveResult, SaveStatus
-from remit.memory.scope_gate import SAVING_TOOLS
+from remit.memory.tool_permissions import SAVING_TOOLS
 from remit.memory.writer import MemoryWriter, WritePlan, WriteStamp, Written
 
 Arguments = Mapping[str, object]

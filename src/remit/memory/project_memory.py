@@ -28,6 +28,7 @@ from remit.memory.artifacts import (
 from remit.memory.corrections import Corrections
 from remit.memory.global_writes import GlobalWrites, UnapprovedError
 from remit.memory.hygiene import HygieneReport
+from remit.memory.memory_scopes import MemoryScope, memory_id, team_memories
 from remit.memory.pending_writes import Arguments, PendingWrites
 from remit.memory.ports import Home, MemoryStore
 from remit.memory.reader import MemoryReader
@@ -40,15 +41,8 @@ from remit.memory.results import (
     SurfaceResult,
     blocked,
 )
-from remit.memory.scope_gate import (
-    SAVING_TOOLS,
-    MemoryScope,
-    Permission,
-    memory_id,
-    scope_refusal,
-    team_memories,
-)
 from remit.memory.session_start import sections
+from remit.memory.tool_permissions import SAVING_TOOLS, Permission, scope_refusal
 from remit.memory.value_checks import MAX_TEXT, checked_text
 from remit.memory.writer import (
     BoundProjects,

@@ -12,6 +12,7 @@ from remit.errors import ArtifactError, ScopeError, StoreError, StoreTimeoutErro
 from remit.memory.artifact_search import ArtifactSearch
 from remit.memory.artifacts import ArtifactKind, body_of, freshness, is_hygiene_due, name_of
 from remit.memory.hygiene import HygieneReport, PendingWrite, hygiene
+from remit.memory.memory_scopes import MemoryScope, PlaceStatus
 from remit.memory.ports import Home, MemoryStore
 from remit.memory.results import (
     LIMITS,
@@ -25,13 +26,7 @@ from remit.memory.results import (
     limited,
     shown,
 )
-from remit.memory.scope_gate import (
-    MemoryPlace,
-    MemoryScope,
-    Permission,
-    PlaceStatus,
-    scope_refusal,
-)
+from remit.memory.tool_permissions import MemoryPlace, Permission, scope_refusal
 from remit.memory.value_checks import DEFAULT_SURFACED, MAX_SURFACED
 from remit.memory.writer import BoundProjects, find_place
 

@@ -6,7 +6,8 @@ from enum import StrEnum
 
 from remit.memory.artifacts import ArtifactKind, ArtifactStatus, StoredArtifact, freshness, name_of
 from remit.memory.decision_comparison import DedupOutcome, contradicting
-from remit.memory.scope_gate import MemoryScope, ScopeRefusal, ScopeState
+from remit.memory.memory_scopes import MemoryScope, ScopeState
+from remit.memory.tool_permissions import ScopeRefusal
 
 TEAM = "team"  # the scope that is shown for what all projects of a team share
 LIMITS: Mapping[str, int] = {

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from remit.memory.artifacts import DAY, ArtifactKind, ObservationType, StoredArtifact, body_of, name_of
 from remit.memory.ports import Home, MemoryStore
 from remit.memory.traces import StoredTrace
-from remit.text.foreign import one_line
 from remit.text.limits import Section
+from remit.text.untrusted_text import one_line
 
 _MOST = 200  # characters per line
 

@@ -23,7 +23,7 @@ from remit.memory.checked_model import (
     Scope,
     items,
 )
-from remit.memory.scope_gate import MemoryScope
+from remit.memory.memory_scopes import MemoryScope
 from remit.memory.value_checks import MAX_BATCH, MAX_RELATED
 from remit.memory.writer import PlannedArtifact, WritePlan
 

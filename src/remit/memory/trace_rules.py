@@ -15,9 +15,9 @@ from remit.decision.projects import Workspace
 from remit.files.bounded_walk import WalkBudget, WalkLimitError, entries
 from remit.files.checkout import git_directory
 from remit.memory.traces import COMMITTED, EDITED, FAILS, PASSES, READ, SEARCHED, WROTE, Trace, TraceKind
-from remit.text.foreign import one_line
 from remit.text.redaction import redact, redact_url
 from remit.text.secrets import Word, names_a_secret, secrets_in, shown, words_of
+from remit.text.untrusted_text import one_line
 
 _LONGEST = 160  # characters in a subject
 _LONGEST_PATH = 1_000

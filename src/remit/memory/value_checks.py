@@ -8,7 +8,7 @@ from typing import TypeVar, cast
 
 from remit.errors import ArtifactError
 from remit.memory.artifacts import moment
-from remit.memory.scope_gate import MAX_ID
+from remit.memory.memory_scopes import MAX_ID
 from remit.text.secrets import is_secret
 from remit.text.spelling import did_you_mean
 

@@ -8,9 +8,10 @@ from typing import NamedTuple
 from remit.errors import UnknownArtifactError
 from remit.memory.artifacts import SHAPES, Artifact, ArtifactKind, ArtifactStatus, Related, Relation
 from remit.memory.decision_comparison import DedupOutcome, contradict, nearest, outcome, statement, words_of
+from remit.memory.memory_scopes import MemoryScope, place_status
 from remit.memory.ports import Home, MemoryStore
 from remit.memory.results import BatchSaveResult, SaveResult, SaveStatus, blocked
-from remit.memory.scope_gate import MemoryPlace, MemoryScope, Permission, place_status, scope_refusal
+from remit.memory.tool_permissions import MemoryPlace, Permission, scope_refusal
 
 Written = SaveResult | BatchSaveResult
 BoundProjects = frozenset[str] | None

@@ -15,7 +15,7 @@ from remit.files.bounded_reader import FileError, read_bytes
 from remit.files.checkout import enclosing_roots
 from remit.files.formats import parse_toml
 from remit.names.name_tree import Command, Label, Names
-from remit.text.foreign import one_line
+from remit.text.untrusted_text import one_line
 
 SECTIONS = ("server", "tools")
 _LARGEST = 2**20  # bytes

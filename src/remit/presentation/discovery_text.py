@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.kinds import Kind
-from remit.text.foreign import clean, clean_schema, one_line
 from remit.text.times import day
 from remit.text.token_estimate import estimate
+from remit.text.untrusted_text import clean, clean_schema, one_line
 
 if TYPE_CHECKING:
     from remit.decision.declarations import Key

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from remit.decision.tool_names import MEMORY_SERVER
 from remit.presentation.listing_strategies import Presentation
 from remit.presentation.remit_tools import OwnTool
-from remit.text.foreign import fence, one_line
+from remit.text.untrusted_text import fence, one_line
 
 _MOST = 4_000  # characters of all servers' instructions together
 _LEAST = 200  # characters of each server's, however many there are

@@ -12,7 +12,7 @@ from remit.decision.decide import Decision, decide
 from remit.decision.declarations import Key
 from remit.decision.kinds import Authority, ConfigStatus, Kind
 from remit.decision.tools import Tool, builtin_tool, is_builtin
-from remit.text.foreign import one_line
+from remit.text.untrusted_text import one_line
 
 _LONGEST_NAME = 100  # characters
 _LONGEST_FAILURE = 200

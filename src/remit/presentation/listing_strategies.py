@@ -19,7 +19,7 @@ from remit.presentation.remit_tools import OwnTool
 from remit.presentation.served_names import group_name
 from remit.presentation.serving_plan import LONGEST, ServingPlan
 from remit.presentation.tool_items import EMPTY_SCHEMA, Item
-from remit.text.foreign import one_line
+from remit.text.untrusted_text import one_line
 
 _MOST_NAMED = 12  # tools named in a group's entry
 _LARGE = 1_500  # tokens: a definition of this size ranks last, or it would keep many others out

@@ -13,7 +13,7 @@ from remit.decision.globs import tool_globs
 from remit.decision.tool_names import spellings
 from remit.errors import UpstreamError
 from remit.presentation.listing_strategies import VisibleTool
-from remit.text.foreign import one_line
+from remit.text.untrusted_text import one_line
 
 META = "remit/refusal"
 APPROVAL_REQUIRED = "approval_required"

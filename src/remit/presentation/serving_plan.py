@@ -24,7 +24,7 @@ from remit.presentation.results.result_limit import (
     declared_limit,
 )
 from remit.protocol.json_rpc import as_object
-from remit.text.foreign import one_line
+from remit.text.untrusted_text import one_line
 
 TOKEN_BUDGET = 6_000
 LONGEST = 300  # characters of a description

@@ -4,7 +4,7 @@ import json
 from typing import Any, NamedTuple, cast
 
 from remit.decision.tools import Definition
-from remit.text.foreign import clean_item, is_clean_json
+from remit.text.untrusted_text import clean_item, is_clean_json
 
 Item = dict[str, Any]
 EMPTY_SCHEMA: Item = {"type": "object", "properties": {}}

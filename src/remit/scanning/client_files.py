@@ -17,7 +17,7 @@ from remit.install.install_record_path import record_paths
 
 if TYPE_CHECKING:
     from remit.decision.declarations import ClientReading, Declaration, Key
-    from remit.decision.launch import Launch
+    from remit.decision.declared_launch import Launch
     from remit.decision.projects import View, Workspace
     from remit.scanning.ports import Teams
     from remit.trust.server_sandbox import OpenedPaths, Sandbox

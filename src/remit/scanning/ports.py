@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from remit.decision.declarations import ClientReading, Declaration, Key
-    from remit.decision.launch import Launch
+    from remit.decision.declared_launch import Launch
     from remit.decision.projects import View, Workspace
     from remit.files.file_stamps import FileStamps
     from remit.trust.server_sandbox import OpenedPaths, Sandbox

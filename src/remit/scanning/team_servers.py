@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 from remit.clients.parsing.entry_fields import EntryError, EntryFields
 from remit.clients.parsing.server_entries import EntryRule
 from remit.decision.declarations import ClientReading, Declaration
+from remit.decision.declared_launch import VariableSyntax
 from remit.decision.kinds import Kind
-from remit.decision.launch import VariableSyntax
 from remit.decision.problems import Problem
 from remit.decision.scopes import Scope
 from remit.decision.settings_rules import NEVER_ASKS
 from remit.decision.tool_names import server_name
 
 if TYPE_CHECKING:
-    from remit.decision.launch import Launch
+    from remit.decision.declared_launch import Launch
     from remit.decision.projects import View
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from remit.decision.definitions.definition_changes import ChangePolicy
 from remit.sessions.install_notices import InstallNotice, NoticeKind
-from remit.text.foreign import one_line
+from remit.text.untrusted_text import one_line
 from remit.trust.held_definitions import HeldDefinition
 
 _MOST = 5  # tools to name

@@ -19,7 +19,7 @@ from remit.decision.settings_rules import MANAGED_HOOKS_ONLY, NEVER_ASKS, Effect
 from remit.decision.tool_names import REMIT, SERVER
 from remit.decision.tools import Tool
 from remit.scanning.declaration_lines import declaration_line
-from remit.text.foreign import one_line
+from remit.text.untrusted_text import one_line
 from remit.upstream.launch.start_obstacles import started_servers
 
 if TYPE_CHECKING:

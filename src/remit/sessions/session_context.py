@@ -14,7 +14,7 @@ from remit.decision.kinds import Kind, ToolStatus
 from remit.decision.state_snapshot import Snapshot
 from remit.decision.tool_names import full_label
 from remit.decision.tools import Tool
-from remit.text.foreign import one_line
+from remit.text.untrusted_text import one_line
 from remit.usage.familiarity import UNFAMILIAR, Familiar, Familiarity, owner_of, place_of, with_servers
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from remit.decision.declarations import Key
 from remit.decision.kinds import Kind, ToolStatus
 from remit.decision.tool_names import MEMORY_SERVER
 from remit.memory import session_start as memory
+from remit.memory.memory_scopes import memory_id
 from remit.memory.memory_server import instructions as about_memory
-from remit.memory.scope_gate import memory_id
 from remit.presentation.instructions import instructions
 from remit.presentation.request_cost import RequestCost, listed_tokens
 from remit.presentation.served_names import prefix

@@ -24,8 +24,8 @@ from remit.memory.artifacts import (
 )
 from remit.memory.decision_comparison import can_be_like, telling_words, words_of
 from remit.memory.hygiene import HygieneNode
+from remit.memory.memory_scopes import memory_id
 from remit.memory.ports import Home
-from remit.memory.scope_gate import memory_id
 from remit.search.documents import QueryTerms
 from remit.search.ports import Vector
 from remit.search.ranking import Hit

@@ -9,14 +9,14 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from remit.decision.launch import references, steers_code
+from remit.decision.declared_launch import references, steers_code
 from remit.text.redaction import hidden
 from remit.text.secrets import is_credential
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from remit.decision.launch import Launch
+    from remit.decision.declared_launch import Launch
     from remit.trust.trust_rule import ServerTrust
 
 

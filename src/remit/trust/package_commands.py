@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from remit.decision.launch import program
+from remit.decision.declared_launch import program
 
 
 class UnpinnedPackage(NamedTuple):

@@ -7,7 +7,7 @@ from typing import NamedTuple, cast
 
 from remit.decision.danger import Danger, word_danger
 from remit.inspection.tool_mentions import InspectedDefinition
-from remit.text.foreign import one_line
+from remit.text.untrusted_text import one_line
 from remit.text.words import split
 from remit.trust.schema_limits import LIMITS, is_looser, is_text
 from remit.trust.text_change import ChangePoint, addressing_points, name_points, text_points

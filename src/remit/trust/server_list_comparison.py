@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple
 
+from remit.decision.declared_launch import DIGEST_VERSION
 from remit.decision.definitions.definition_changes import ChangeVerdict
-from remit.decision.launch import DIGEST_VERSION
 
 if TYPE_CHECKING:
     from remit.decision.declarations import Declaration

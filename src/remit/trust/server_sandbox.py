@@ -16,7 +16,7 @@ from remit.configuration.policy_compiler import is_inside
 from remit.decision.globs import glob
 from remit.decision.scopes import is_at_or_below
 from remit.decision.tool_names import full_label
-from remit.text.foreign import one_line
+from remit.text.untrusted_text import one_line
 from remit.trust.trust_rule import declaration_needs_trust
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from remit.decision.declarations import Key, Resolved
-    from remit.decision.launch import Launch
+    from remit.decision.declared_launch import Launch
     from remit.decision.projects import Workspace
     from remit.trust.server_sandbox import Sandbox, ServerSandboxes
 

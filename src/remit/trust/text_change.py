@@ -10,7 +10,7 @@ from remit.inspection.inspector import read
 from remit.inspection.passages import Passage
 from remit.inspection.sentences import MAX_LENGTH, sentences
 from remit.inspection.tool_mentions import InspectedDefinition
-from remit.text.foreign import one_line
+from remit.text.untrusted_text import one_line
 from remit.text.words import split
 from remit.trust.definition_pin import canonical_text
 

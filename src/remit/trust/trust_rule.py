@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from remit.decision.declared_launch import DIGEST_VERSION
 from remit.decision.kinds import ConfigStatus, Kind
-from remit.decision.launch import DIGEST_VERSION
 from remit.decision.scopes import Scope, is_at_or_below
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from remit.protocol.constants import ENVELOPE_KEYS
 from remit.protocol.era import Era
 from remit.protocol.json_rpc import Answer, Params, as_object
 from remit.protocol.tracing import Switch, TracedRequest, with_trace
+from remit.upstream.eras.negotiation import UPSTREAM_ERAS, negotiate
 from remit.upstream.eras.upstream_era import HandshakeResult, UpstreamEra
 from remit.upstream.messaging.demultiplexer import Demultiplexer, OnNotification
-from remit.upstream.messaging.handshake import UPSTREAM_ERAS, negotiate
 from remit.upstream.messaging.messages import Message, ProtocolError
 from remit.upstream.messaging.pending_requests import PendingRequest
 from remit.upstream.ports import RequestContext

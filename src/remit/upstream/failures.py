@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 from urllib.parse import urlsplit
 
-from remit.decision.launch import Launch, Transport
+from remit.decision.declared_launch import Launch, Transport
 from remit.protocol.json_rpc import JsonRpcError
-from remit.text.foreign import one_line
 from remit.text.redaction import redact
 from remit.text.secrets import may_be_secret, secrets_in, words_of
+from remit.text.untrusted_text import one_line
 from remit.upstream.launch.variable_expansion import Expanded
 from remit.upstream.messaging.messages import LostError, ProtocolError, RefusedError, UnreachableError
 from remit.upstream.transports.process import ProcessRecord

@@ -8,19 +8,19 @@ import anyio
 from anyio.abc import TaskGroup
 
 from remit.errors import UpstreamError
+from remit.protocol.call_statistics import CallStatistics
 from remit.protocol.era import Era
 from remit.protocol.json_rpc import Params
-from remit.protocol.traffic import CallStatistics
 from remit.upstream.circuit_breaker import CircuitBreaker
 from remit.upstream.connect import HandshakeRequest
-from remit.upstream.credentials.credential_model import Credential
+from remit.upstream.eras.negotiation import UPSTREAM_ERAS
 from remit.upstream.failures import WAIT
 from remit.upstream.launch.launch_resources import LaunchResources
 from remit.upstream.messaging.demultiplexer import OnNotification
 from remit.upstream.messaging.forwarding import resubscribe
-from remit.upstream.messaging.handshake import UPSTREAM_ERAS
 from remit.upstream.ownership import Ownership
 from remit.upstream.ports import RELAYED, Health, RequestContext, UpstreamStatus, canonical_capabilities
+from remit.upstream.principal_credentials.credential_model import Credential
 from remit.upstream.upstream_model import Failure, Sharing, Upstream
 from remit.upstream.upstream_session import SessionKey, UpstreamSession
 

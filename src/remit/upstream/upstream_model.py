@@ -8,7 +8,7 @@ from typing import Any
 
 from remit.configuration.serving_options import PRINCIPAL, ServerOptions
 from remit.decision.declarations import Declaration, Key
-from remit.decision.launch import Launch
+from remit.decision.declared_launch import Launch
 from remit.decision.tool_names import tool_name
 from remit.decision.tools import Definition
 from remit.settings import DEADLINE

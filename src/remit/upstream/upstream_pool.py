@@ -13,8 +13,6 @@ from remit.errors import UpstreamError
 from remit.protocol.broadcast import Broadcaster
 from remit.protocol.json_rpc import Answer, JsonRpcError, Params
 from remit.upstream.connect import silence_http_loggers
-from remit.upstream.credentials.caller_credential import find_credential
-from remit.upstream.credentials.credential_model import Credential
 from remit.upstream.launch.launch_resources import LaunchResources
 from remit.upstream.messaging.forwarding import FAULTS, forward, list_parts
 from remit.upstream.messaging.input_bridge import complete_input, is_input_required
@@ -26,6 +24,8 @@ from remit.upstream.ports import (
     UpstreamStatus,
     merged_statuses,
 )
+from remit.upstream.principal_credentials.caller_credential import find_credential
+from remit.upstream.principal_credentials.credential_model import Credential
 from remit.upstream.supervisor import Supervisor
 from remit.upstream.upstream_model import Failure, Upstream
 from remit.upstream.upstream_session import IDLE, SessionKey, UpstreamSession

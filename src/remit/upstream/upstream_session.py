@@ -9,13 +9,13 @@ import anyio
 from remit.protocol.json_rpc import Params
 from remit.upstream.connect import HandshakeRequest, connect
 from remit.upstream.connection import Connection
-from remit.upstream.credentials.credential_model import Credential
 from remit.upstream.failures import explain, last_output
 from remit.upstream.launch.launch_resources import LaunchResources
 from remit.upstream.launch.ready_server import NotReadyError
 from remit.upstream.messaging.change_streams import ChangeStreams
 from remit.upstream.messaging.demultiplexer import OnNotification
 from remit.upstream.messaging.messages import LostError, ProtocolError
+from remit.upstream.principal_credentials.credential_model import Credential
 from remit.upstream.transports.process import ProcessRecord
 from remit.upstream.upstream_model import Failure, Upstream
 

@@ -14,8 +14,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from remit.cli.render import plural, printable, rounded
-from remit.text.foreign import one_line
 from remit.text.times import local_time
+from remit.text.untrusted_text import one_line
 
 FOLDER = Path(__file__).parent
 STATIC = FOLDER / "static"

@@ -4,7 +4,7 @@ import pytest
 
 from remit.clients.claude.claude_settings import parse_settings
 from remit.clients.parsing.client_reader import ConfigFile, ParsedFile
-from remit.decision.launch import command_digest
+from remit.decision.declared_launch import command_digest
 from remit.decision.settings_rules import SettingsLevel
 from support.builders import SHOP, servers
 from support.sandbox import Sandbox

@@ -21,8 +21,8 @@ from remit.clients import (
 )
 from remit.clients.parsing.client_reader import ParsedFile
 from remit.clients.parsing.server_files import ServerFiles
+from remit.decision.declared_launch import Launch
 from remit.decision.kinds import ConfigStatus
-from remit.decision.launch import Launch
 from remit.decision.scopes import Scope
 from support.builders import SHOP
 

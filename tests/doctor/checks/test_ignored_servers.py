@@ -5,7 +5,7 @@ from dataclasses import replace
 from remit.catalog.explanation import Explanation
 from remit.decision.client_settings import ClientSettings
 from remit.decision.declarations import ClientReading, Declaration
-from remit.decision.launch import Launch, Transport
+from remit.decision.declared_launch import Launch, Transport
 from remit.decision.problems import Severity
 from remit.decision.resolve import resolve
 from remit.decision.scopes import Scope

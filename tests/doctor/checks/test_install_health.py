@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from remit.decision.client_settings import ClientSettings
 from remit.decision.declarations import Declaration
+from remit.decision.declared_launch import Launch, Transport, VariableSyntax, command_digest
 from remit.decision.kinds import ConfigStatus, Kind
-from remit.decision.launch import Launch, Transport, VariableSyntax, command_digest
 from remit.decision.problems import Severity
 from remit.decision.resolve import resolve
 from remit.decision.scopes import Scope

@@ -1,8 +1,8 @@
 from dataclasses import replace
 
 from remit.decision.declarations import Resolved
+from remit.decision.declared_launch import Launch, Transport
 from remit.decision.kinds import ConfigStatus
-from remit.decision.launch import Launch, Transport
 from remit.decision.problems import Severity
 from remit.decision.scopes import Scope
 from remit.doctor.checks.sandboxes import unavailable_sandboxes

@@ -10,7 +10,7 @@ from remit.gateway.ports import EndpointSpec
 from remit.gateway.requests.dispatcher import open_dispatcher
 from remit.gateway.transports.socket_server import Address, bind_socket
 from remit.gateway.transports.status_monitor import StatusMonitor
-from remit.protocol.traffic import CallStatistics
+from remit.protocol.call_statistics import CallStatistics
 from remit.upstream.ports import Health, UpstreamStatus
 from remit.upstream.upstream_model import Failure
 from support.stub_endpoint import StubEndpoint, opened

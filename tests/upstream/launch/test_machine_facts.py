@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.decision.launch import Launch, Transport
+from remit.decision.declared_launch import Launch, Transport
 from remit.decision.projects import Workspace, identify
 from remit.files.bounded_reader import Machine
 from remit.upstream.launch.machine_facts import collect_launch_facts

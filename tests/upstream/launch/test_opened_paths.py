@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.decision.launch import Launch, Transport, VariableSyntax
+from remit.decision.declared_launch import Launch, Transport, VariableSyntax
 from remit.decision.projects import Workspace, identify
 from remit.files.bounded_reader import Machine
 from remit.trust.server_sandbox import OpenedPaths, Sandbox

@@ -1,6 +1,6 @@
 import pytest
 
-from remit.decision.launch import Launch, VariableSyntax
+from remit.decision.declared_launch import Launch, VariableSyntax
 from remit.upstream.launch.ready_server import NotReadyError, make_ready
 from remit.upstream.upstream_model import Upstream
 from support.upstream_pools import upstream

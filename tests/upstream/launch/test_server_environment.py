@@ -1,7 +1,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from remit.decision.launch import Launch
+from remit.decision.declared_launch import Launch
 from remit.settings import NESTED
 from remit.upstream.launch.server_environment import environment, inherited
 from support.upstream_pools import upstream

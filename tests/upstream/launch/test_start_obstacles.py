@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 
 from remit.decision.declarations import Declaration, Resolved
+from remit.decision.declared_launch import Launch, VariableSyntax
 from remit.decision.kinds import ConfigStatus
-from remit.decision.launch import Launch, VariableSyntax
 from remit.upstream.launch.launch_facts import LaunchFacts
 from remit.upstream.launch.start_obstacles import start_obstacles
 from support.builders import context, declared

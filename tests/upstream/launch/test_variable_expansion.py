@@ -1,7 +1,7 @@
 import pytest
 
 from remit.clients.known_clients import CLIENTS, load
-from remit.decision.launch import Launch, Transport, VariableSyntax
+from remit.decision.declared_launch import Launch, Transport, VariableSyntax
 from remit.upstream.launch.variable_expansion import Expanded, expand, unset
 
 VARIABLES = {"NAME": "ada", "EMPTY": "", "A": "1", "NESTED": "${NAME}"}

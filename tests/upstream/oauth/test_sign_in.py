@@ -20,7 +20,7 @@ import httpx2
 import pytest
 from anyio.to_thread import run_sync
 
-from remit.decision.launch import Launch, OAuthClient, Transport, VariableSyntax
+from remit.decision.declared_launch import Launch, OAuthClient, Transport, VariableSyntax
 from remit.errors import SignInError, UpstreamError
 from remit.upstream.failures import explain
 from remit.upstream.launch.ready_server import ReadyServer

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from remit.memory.scope_gate import memory_id
+from remit.memory.memory_scopes import memory_id
 from support.memory_calls import decide, start
 from support.sandbox import Sandbox
 from support.web_pages import form, unlock, web_pages

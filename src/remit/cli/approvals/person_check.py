@@ -2,9 +2,9 @@
 
 import os
 
-from remit.approvals.agent_processes import MARKERS, MULTIPLEXERS, find_agent
+from remit.approvals.agent_processes import MARKERS, MULTIPLEXERS, ProcessTree, find_agent
+from remit.cli.approvals.process_tree import read_process_tree
 from remit.errors import ApprovalError
-from remit.files.process_tree import ProcessTree, read_process_tree
 
 looks_at_processes = True  # not where the demo plays the person
 

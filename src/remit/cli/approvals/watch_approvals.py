@@ -12,7 +12,7 @@ from remit.approvals.approvals import ApprovalStatus
 from remit.cli import render
 from remit.cli.approvals.approval_output import approval_lines, approval_shape
 from remit.errors import ApprovalError
-from remit.text.foreign import one_line
+from remit.text.untrusted_text import one_line
 
 if TYPE_CHECKING:
     from remit.approvals.approval_service import ApprovalService

@@ -18,7 +18,7 @@ from remit.text.times import day
 
 if TYPE_CHECKING:
     from remit.cli.output.json_output import Shape
-    from remit.upstream.credentials.credential_model import SealedCredential
+    from remit.upstream.principal_credentials.credential_model import SealedCredential
 
 _LONGEST_NAME = 512
 _FOR = click.option(

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from remit.catalog.contexts import ALL_CLIENTS
 from remit.decision.context import Context
 from remit.decision.decide import ToolDecision
+from remit.decision.declared_launch import Launch, references
 from remit.decision.kinds import Kind
-from remit.decision.launch import Launch, references
 from remit.decision.problems import Severity
 from remit.text.redaction import environment_secrets
 from remit.text.times import moment

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from remit.clients.parsing.entry_fields import EntryError, EntryFields
 from remit.clients.parsing.server_entries import ServerEntry, process, remote
-from remit.decision.launch import OAuthClient, Transport
+from remit.decision.declared_launch import OAuthClient, Transport
 
 NAME = "claude-code"
 

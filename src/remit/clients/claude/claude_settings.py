@@ -13,7 +13,7 @@ from remit.clients.claude.settings_before_install import ALLOWED, before_install
 from remit.clients.parsing.client_reader import EntryOrigin, ParsedFile, declare_servers
 from remit.clients.parsing.entry_fields import EntryError, EntryFields
 from remit.clients.parsing.server_files import origin
-from remit.decision.launch import Transport, command_digest
+from remit.decision.declared_launch import Transport, command_digest
 from remit.decision.scopes import Scope, ancestors
 from remit.decision.settings_rules import MANAGED_HOOKS_ONLY, Effect, SettingsLevel, SettingsRule
 from remit.decision.tool_names import normalise, storable

@@ -8,8 +8,8 @@ from remit.clients.parsing.entry_fields import EntryError, EntryFields
 from remit.clients.parsing.install_reading import mark_gateway, read_installs, switched_off
 from remit.clients.parsing.server_entries import ServerEntry
 from remit.decision.declarations import ClientReading, Declaration
+from remit.decision.declared_launch import VariableSyntax
 from remit.decision.kinds import ConfigStatus, Kind
-from remit.decision.launch import VariableSyntax
 from remit.decision.problems import Problem
 from remit.decision.projects import View, Workspace
 from remit.decision.scopes import Scope

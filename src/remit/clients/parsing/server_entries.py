@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from remit.clients.parsing.entry_fields import EntryError, EntryFields
-from remit.decision.launch import Launch, Transport
+from remit.decision.declared_launch import Launch, Transport
 
 _TYPES = MappingProxyType(
     {

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from remit.decision.context import shorten
-from remit.decision.launch import Transport
+from remit.decision.declared_launch import Transport
 from remit.decision.problems import Severity
 from remit.decision.scopes import Scope
 from remit.doctor.findings import ClientSetup, Finding, finding_about

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from remit.decision.context import shorten
 from remit.decision.declarations import Declaration, Resolved
+from remit.decision.declared_launch import Launch
 from remit.decision.kinds import COULD_RUN, ConfigStatus
-from remit.decision.launch import Launch
 from remit.decision.problems import Severity
 from remit.doctor.findings import ClientSetup, Finding, finding_about
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import cast
 
 from remit.decision.declarations import Declaration
-from remit.decision.launch import VariableSyntax
+from remit.decision.declared_launch import VariableSyntax
 from remit.decision.problems import Severity
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import normalise

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from remit.catalog.explanation import Explanation, explain_unread
 from remit.decision.context import Context, shorten
 from remit.decision.declarations import ClientReading, Declaration
-from remit.decision.launch import Launch
+from remit.decision.declared_launch import Launch
 from remit.decision.problems import Severity
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import is_covered, spellings

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from remit.configuration.access_model import CallLimits
-from remit.protocol.traffic import TokenBucket
+from remit.protocol.call_statistics import TokenBucket
 
 _MOST_KNOWN = 4096  # principals whose calls are counted
 

@@ -11,7 +11,7 @@ from remit.configuration.access_model import IdentityProvider
 from remit.configuration.access_tables import is_key_address
 from remit.errors import IdentityError
 from remit.gateway.access.issuer_documents import Fetch, discover, fetch_json
-from remit.protocol.traffic import TokenBucket
+from remit.protocol.call_statistics import TokenBucket
 
 LIFETIME = 600.0  # seconds after which keys are fetched again, so a withdrawn key ends
 _BURST, _PER_SECOND = 3, 1 / 30  # fetches: anybody can send a token with an unknown key

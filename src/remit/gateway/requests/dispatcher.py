@@ -15,9 +15,8 @@ from anyio.abc import TaskGroup
 
 from remit.decision.roles import Role
 from remit.errors import RemitError
-from remit.gateway.eras.downstream_era import DownstreamEra, EndpointContext
-from remit.gateway.eras.session_downstream import SessionDownstream
-from remit.gateway.eras.stateless_downstream import StatelessDownstream
+from remit.gateway.eras.downstream_era import EndpointContext
+from remit.gateway.eras.known_eras import DOWNSTREAM_ERAS
 from remit.gateway.ports import (
     Endpoint,
     EndpointChange,
@@ -33,17 +32,12 @@ from remit.gateway.requests.request_contexts import ClosedRequestContext, Notify
 from remit.gateway.requests.subscribers import Subscriber, Subscribers, notification
 from remit.gateway.transports.list_encoding import EncodedLists
 from remit.presentation.refusals import failure
+from remit.protocol.call_statistics import CallStatistics
 from remit.protocol.constants import SUBSCRIPTION_KEY
 from remit.protocol.era import Era
 from remit.protocol.json_rpc import Answer, ElsewhereError, ErrorCode, JsonRpcError, Params, as_object
 from remit.protocol.tracing import Switch, TracedRequest
-from remit.protocol.traffic import CallStatistics
 from remit.upstream.ports import RequestContext
-
-DOWNSTREAM_ERAS: Mapping[Era, DownstreamEra] = {
-    Era.SESSION: SessionDownstream(),
-    Era.STATELESS: StatelessDownstream(),
-}
 
 _logger = logging.getLogger(__name__)
 _PARTS = {

@@ -10,7 +10,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from remit.errors import RemitError
 from remit.protocol.json_rpc import JsonRpcError, as_object
 from remit.protocol.tracing import TRACE_KEYS, TracedRequest
-from remit.text.foreign import one_line
+from remit.text.untrusted_text import one_line
 
 _LONGEST_NAME = 128
 _NAMES = {"tools/call": "gen_ai.tool.name", "prompts/get": "gen_ai.prompt.name"}

@@ -29,8 +29,8 @@ from remit.gateway.access.principals import Principal
 from remit.gateway.access.resource_metadata import challenge, is_metadata, metadata
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.transports.endpoint_pool import EndpointPool, OpenEndpoint
+from remit.gateway.transports.health_routes import HealthRoutes
 from remit.gateway.transports.host_check import HostCheck
-from remit.gateway.transports.operations import Operations
 from remit.gateway.transports.page_mount import is_page
 from remit.presentation.refusals import STORE_DOWN
 from remit.protocol.json_rpc import ErrorCode
@@ -54,7 +54,7 @@ class GatewaySite(NamedTuple):
     authenticator: Authenticator
     projects: Callable[[], Sequence[Project]]  # all known projects
     push: Push  # stores the states that an application reports for a directory
-    operations: Operations
+    health_routes: HealthRoutes
 
 
 class Route(NamedTuple):
@@ -96,9 +96,9 @@ class GatewayApp:
         if not self._site.hosts.allows(headers.get("origin"), headers["host"]):
             return _refusal(403, "requests from this origin are not accepted")
         if scope["path"] == "/health":
-            return self._site.operations.health()
+            return self._site.health_routes.health()
         if scope["path"] == "/ready":
-            return self._site.operations.ready()
+            return self._site.health_routes.ready()
         if self.pages is not None and is_page(scope["path"]):
             await self.pages(scope, receive, send)
             return None
@@ -112,7 +112,7 @@ class GatewayApp:
         if scope["path"] == "/metrics" and (
             principal is None or principal.is_unbound
         ):  # it counts every project
-            return self._site.operations.metrics()
+            return self._site.health_routes.metrics()
         route = await self._route(scope["path"], principal)
         if route is None:
             return _refusal(404, "there is no such endpoint")

@@ -17,10 +17,10 @@ from remit.gateway.access.access_settings import AccessSettings, unknown_project
 from remit.gateway.access.authenticator import Authenticator, describe_callers
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.transports.endpoint_pool import EndpointPool
+from remit.gateway.transports.health_routes import GatewayState, HealthRoutes
 from remit.gateway.transports.host_check import HostCheck, is_loopback
 from remit.gateway.transports.http_routes import GatewayApp, GatewaySite
 from remit.gateway.transports.lifecycle import GatewayOpeners, Print, describe_endpoint, run_until_stopped
-from remit.gateway.transports.operations import GatewayState, Operations
 from remit.gateway.transports.page_mount import ROOT, MountedPages, OpenPages, PageHost
 from remit.gateway.transports.socket_server import GRACE, Address, bind_socket, serve_until_cancelled
 from remit.gateway.transports.store_wait import wait_for_store
@@ -112,12 +112,12 @@ def _serve(
                 lambda: [each.dispatcher for each in endpoints],
                 upstreams.statuses,
             )
-            operations = Operations(state)
+            health_routes = HealthRoutes(state)
             authenticator = Authenticator(
                 tokens.grants, projects.access, tasks, is_private=hosts.is_private, newer=tokens.newer
             )
             site = GatewaySite(
-                spec, project, hosts, authenticator, projects.known, projects.push_states, operations
+                spec, project, hosts, authenticator, projects.known, projects.push_states, health_routes
             )
             gateway = GatewayApp(site, endpoints)
             app = allow_origins(gateway, allowed.origins)
@@ -144,7 +144,9 @@ def _serve(
                         say(f"warning: `access` names the project `{name}`, which is not known yet")
                     if pages is not None:
                         say(f"pages: {address.url(ROOT)}")
-                    await _unless(stopping, partial(serve_http, app, endpoints, listener, operations, pages))
+                    await _unless(
+                        stopping, partial(serve_http, app, endpoints, listener, health_routes, pages)
+                    )
             finally:
                 tasks.cancel_scope.cancel()
 
@@ -198,7 +200,7 @@ async def serve_http(
     app: ASGIApp,
     endpoints: EndpointPool,
     listener: socket.socket,
-    operations: Operations,
+    health_routes: HealthRoutes,
     pages: MountedPages | None = None,
 ) -> None:
     """Serve clients until cancelled; then end streams, so that clients reconnect, and let calls finish."""
@@ -209,7 +211,7 @@ async def serve_http(
         await endpoints.drain(DRAIN)
 
     await serve_until_cancelled(
-        app, listener, before_stop=operations.take_leave, on_stop=drain, grace=DRAIN + GRACE
+        app, listener, before_stop=health_routes.take_leave, on_stop=drain, grace=DRAIN + GRACE
     )
 
 

@@ -14,7 +14,7 @@ from remit.errors import RemitError
 from remit.gateway.ports import Endpoint, EndpointSpec
 from remit.gateway.requests.call_metrics import CallMetrics
 from remit.gateway.requests.dispatcher import Dispatcher
-from remit.gateway.transports.operations import StoreHealth
+from remit.gateway.transports.health_routes import StoreHealth
 from remit.gateway.transports.status_files import StatusFiles, resident_megabytes
 from remit.gateway.transports.status_monitor import StatusMonitor
 from remit.upstream.ports import UpstreamPool

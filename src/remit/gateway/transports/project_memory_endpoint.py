@@ -14,9 +14,10 @@ from remit.gateway.ports import EndpointChange, EndpointSpec, PublishedList, Ses
 from remit.gateway.registry_worker import RegistryWorker
 from remit.gateway.transports.lifecycle import GatewayOpeners, Print, run_until_stopped
 from remit.gateway.transports.stdio_server import serve_stdio
+from remit.memory.memory_scopes import reachable_memories
 from remit.memory.memory_server import instructions
 from remit.memory.project_memory import Memory
-from remit.memory.scope_gate import TOOLS, reachable_memories
+from remit.memory.tool_permissions import TOOLS
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params
 from remit.registry import Registry
 from remit.text.spelling import as_question

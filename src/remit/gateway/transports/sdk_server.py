@@ -23,7 +23,7 @@ from remit.gateway.requests.dispatcher import Dispatcher
 from remit.gateway.transports.list_encoding import encodable
 from remit.gateway.transports.list_splicing import splice_lists
 from remit.gateway.transports.moved_requests import can_move, send_elsewhere
-from remit.memory.scope_gate import memory_id
+from remit.memory.memory_scopes import memory_id
 from remit.protocol.constants import LIST_METHODS
 from remit.protocol.era import Era
 from remit.protocol.json_rpc import Answer, ElsewhereError, JsonRpcError, Params, as_object

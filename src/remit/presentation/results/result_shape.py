@@ -9,7 +9,7 @@ from typing import Any, cast
 from remit.presentation.results.json_path import member_path
 from remit.presentation.results.result_document import ResultDocument
 from remit.presentation.results.result_limit import ResultLimit
-from remit.text.foreign import one_line
+from remit.text.untrusted_text import one_line
 
 _DEEPEST = 3
 _MOST_LINES = 40

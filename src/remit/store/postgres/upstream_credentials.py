@@ -5,7 +5,7 @@ from typing import Any
 
 from remit.store.open_store import PATIENCE
 from remit.store.postgres.postgres_database import PostgresDatabase
-from remit.upstream.credentials.credential_model import CredentialPlace, SealedCredential
+from remit.upstream.principal_credentials.credential_model import CredentialPlace, SealedCredential
 
 
 class SqlCredentials:

@@ -13,7 +13,7 @@ import sys
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.decision.launch import program
+from remit.decision.declared_launch import program
 from remit.decision.scopes import ancestors, is_at_or_below
 from remit.files.bounded_reader import ANYWHERE
 from remit.trust.package_commands import PackageKind, package_command

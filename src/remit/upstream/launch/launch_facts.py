@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from remit.decision.declarations import Key
-from remit.decision.launch import Launch
+from remit.decision.declared_launch import Launch
 from remit.text.secrets import words_of
 
 

@@ -5,19 +5,19 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from remit.decision.launch import Transport
+from remit.decision.declared_launch import Transport
 from remit.protocol.json_rpc import Params
 from remit.upstream.connect import open_stdio_transport
-from remit.upstream.credentials.credential_model import Credential
 from remit.upstream.launch.ready_server import ReadyServer, make_ready
+from remit.upstream.principal_credentials.credential_model import Credential
 from remit.upstream.transports.message_transport import TransportFactory
 from remit.upstream.transports.process import ProcessRecord
 from remit.upstream.transports.watchdog import Watchdog
 from remit.upstream.upstream_model import Upstream
 
 if TYPE_CHECKING:  # it imports an HTTP client, which most servers do not need
-    from remit.upstream.credentials.principal_credentials import PrincipalCredentials
     from remit.upstream.ownership import ServerLocks
+    from remit.upstream.principal_credentials.principal_credentials import PrincipalCredentials
     from remit.upstream.transports.remote import RemoteConnector
 
 

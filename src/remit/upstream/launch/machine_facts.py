@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from remit.decision.declarations import Declaration, Key
-from remit.decision.launch import Launch, program
+from remit.decision.declared_launch import Launch, program
 from remit.decision.projects import Workspace
 from remit.decision.scopes import Scope
 from remit.files.bounded_reader import Machine

@@ -10,7 +10,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, cast
 
-from remit.decision.launch import program
+from remit.decision.declared_launch import program
 from remit.files.bounded_reader import ANYWHERE, FileError, read_text
 from remit.files.bounded_walk import WalkBudget, WalkLimitError, entries
 from remit.files.formats import parse_json

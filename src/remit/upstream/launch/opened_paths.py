@@ -4,7 +4,7 @@ import os
 import sys
 
 from remit.configuration.file_paths import machine_path
-from remit.decision.launch import Launch
+from remit.decision.declared_launch import Launch
 from remit.decision.projects import Workspace
 from remit.files.bounded_reader import Machine
 from remit.settings import data_directory

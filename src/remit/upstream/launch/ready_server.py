@@ -8,14 +8,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from remit.decision.launch import Launch
+from remit.decision.declared_launch import Launch
 from remit.trust.server_sandbox import SandboxError
 from remit.trust.start_permit import StartPermit
-from remit.upstream.credentials.credential_model import Credential
 from remit.upstream.failures import missing, not_signed_in, secrets_of
 from remit.upstream.launch.bubblewrap import SandboxBuilder, SandboxedCommand
 from remit.upstream.launch.server_environment import environment, users_variables
 from remit.upstream.launch.variable_expansion import CREDENTIAL, Expanded, expand
+from remit.upstream.principal_credentials.credential_model import Credential
 from remit.upstream.upstream_model import Failure, Upstream
 
 

@@ -13,7 +13,7 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.decision.launch import program
+from remit.decision.declared_launch import program
 from remit.decision.scopes import ancestors, is_at_or_below
 from remit.files.bounded_reader import ANYWHERE, FileError, read_head
 from remit.trust.server_sandbox import SandboxError

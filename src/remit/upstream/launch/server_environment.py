@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from remit.decision.launch import Launch
+from remit.decision.declared_launch import Launch
 from remit.settings import DEPTH, NESTED
 from remit.text.redaction import FOREIGN
 from remit.upstream.upstream_model import Upstream

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from remit.decision.declarations import Declaration, Key, Resolved
+from remit.decision.declared_launch import Launch
 from remit.decision.kinds import RUNS, Kind
-from remit.decision.launch import Launch
 from remit.text.secrets import shown
 from remit.upstream.launch.launch_facts import LaunchFacts, launch_values
 from remit.upstream.launch.variable_expansion import unset

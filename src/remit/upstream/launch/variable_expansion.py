@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
-from remit.decision.launch import Launch, VariableSyntax
+from remit.decision.declared_launch import Launch, VariableSyntax
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -16,7 +16,7 @@ from mcp.shared.auth import (
 )
 from pydantic import AnyUrl, PrivateAttr
 
-from remit.decision.launch import Launch, Transport
+from remit.decision.declared_launch import Launch, Transport
 from remit.errors import SignInError
 from remit.protocol.era import Era
 from remit.upstream.failures import credential_command

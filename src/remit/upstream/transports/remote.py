@@ -7,10 +7,10 @@ import httpx2
 from anyio.abc import TaskGroup
 from anyio.to_thread import run_sync
 
-from remit.decision.launch import Transport
+from remit.decision.declared_launch import Transport
 from remit.upstream.launch.ready_server import ReadyServer
 from remit.upstream.messaging.messages import ProtocolError
-from remit.upstream.oauth.bearer_auth import BearerAuth
+from remit.upstream.oauth.token_refresh import BearerAuth
 from remit.upstream.oauth.token_store import TokenStore
 from remit.upstream.transports.header_command import run_headers_helper
 from remit.upstream.transports.http_client import open_http_client

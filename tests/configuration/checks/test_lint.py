@@ -2,13 +2,13 @@
 
 import tomllib
 
+from remit.configuration.checks.lint import remarks
 from remit.configuration.config_model import ConfigurationFile, ConfigurationLayer, LoadedFile
 from remit.configuration.file_parser import read
-from remit.configuration.lint import remarks
 from remit.configuration.toml_positions import positions
 from remit.decision.kinds import Kind
 from remit.decision.tools import Tool
-from remit.memory.scope_gate import TOOLS
+from remit.memory.tool_permissions import TOOLS
 from support.builders import server
 
 MACHINE = ConfigurationFile(ConfigurationLayer.MACHINE, "/machine.toml")

@@ -5,9 +5,9 @@ import logging
 from anyio.to_thread import run_sync
 
 from remit.errors import CredentialError, NotSignedInError, StoreError
-from remit.upstream.credentials.credential_model import Credential
 from remit.upstream.failures import not_signed_in
 from remit.upstream.launch.launch_resources import LaunchResources
+from remit.upstream.principal_credentials.credential_model import Credential
 from remit.upstream.upstream_model import Failure, Upstream
 
 _log = logging.getLogger("remit.upstream")

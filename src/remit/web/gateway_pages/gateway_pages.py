@@ -25,8 +25,8 @@ from remit.errors import StoreError
 from remit.gateway.access.authenticator import Refused
 from remit.gateway.transports.page_mount import ROOT
 from remit.web import templating
-from remit.web.nodes.page_sessions import PageSessions, SignedInSession, drop_cookies, drop_notices
-from remit.web.nodes.sign_in_pages import PROJECTS, SIGN_IN, SignInPages, own_page
+from remit.web.gateway_pages.page_sessions import PageSessions, SignedInSession, drop_cookies, drop_notices
+from remit.web.gateway_pages.sign_in_pages import PROJECTS, SIGN_IN, SignInPages, own_page
 from remit.web.page_model import SESSION, VIEW, PageView, Viewer
 from remit.web.request_guard import confined, foreign_request, refused
 from remit.web.site_pages import PAGES, actions_for, pages_for
@@ -56,7 +56,7 @@ class _Caller(NamedTuple):
     had_notices: bool
 
 
-class NodePages:
+class GatewayPages:
     """The ASGI application."""
 
     def __init__(self, host: PageHost, site: WebSite, sessions: PageSessions) -> None:

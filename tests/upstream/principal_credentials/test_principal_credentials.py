@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from remit.decision.launch import Launch, Transport
+from remit.decision.declared_launch import Launch, Transport
 from remit.errors import CredentialError, StoreUnavailableError
-from remit.upstream.credentials.credential_file import FILE, CredentialFile
-from remit.upstream.credentials.credential_keys import KeyFile
-from remit.upstream.credentials.credential_model import CredentialRows
-from remit.upstream.credentials.principal_credentials import PrincipalCredentials
+from remit.upstream.principal_credentials.credential_file import FILE, CredentialFile
+from remit.upstream.principal_credentials.credential_keys import KeyFile
+from remit.upstream.principal_credentials.credential_model import CredentialRows
+from remit.upstream.principal_credentials.principal_credentials import PrincipalCredentials
 from remit.upstream.upstream_model import Upstream
 from support.postgres import Databases, needs_postgres
 from support.upstream_pools import upstream

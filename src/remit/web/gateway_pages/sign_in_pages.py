@@ -13,14 +13,14 @@ from remit.gateway.access.authenticator import Refused
 from remit.gateway.access.issuer_sign_in import FailedSignIn, IssuerSignIn
 from remit.gateway.transports.page_mount import ROOT
 from remit.web import templating
-from remit.web.nodes.page_sessions import drop_sign_in
+from remit.web.gateway_pages.page_sessions import drop_sign_in
 from remit.web.web_app import read_form
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
     from remit.gateway.transports.page_mount import PageHost
-    from remit.web.nodes.page_sessions import PageSessions
+    from remit.web.gateway_pages.page_sessions import PageSessions
 
 SIGN_IN = f"{ROOT}/sign-in"
 AT_ISSUER = f"{SIGN_IN}/issuer"  # begins a sign-in there

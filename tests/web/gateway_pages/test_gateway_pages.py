@@ -15,7 +15,7 @@ from remit.decision.roles import Role
 from remit.errors import StoreError, StoreUnavailableError, StoreUnreachableError
 from remit.gateway.access.access_settings import AccessSettings, with_projects
 from remit.gateway.transports.session_seal import SessionSeal
-from remit.web.nodes import node_pages
+from remit.web.gateway_pages import gateway_pages
 from support.frozen_database import freezable
 from support.node_pages import (
     API,
@@ -342,7 +342,7 @@ async def test_a_plain_cookie_counts_neither_beside_a_secure_one_nor_in_its_plac
 async def test_streams_that_open_at_once_are_counted_before_they_are_answered(
     one: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(node_pages, "MAX_STREAMS", 2)
+    monkeypatch.setattr(gateway_pages, "MAX_STREAMS", 2)
     rita = await one.sign_in("rita")
     cookie = f"remit_web={rita.client.cookies['remit_web']}".encode()
     statuses: list[int] = []

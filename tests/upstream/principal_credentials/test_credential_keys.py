@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from remit.errors import CredentialError
-from remit.upstream.credentials.credential_keys import KeyFile, seal, unseal
-from remit.upstream.credentials.credential_model import CredentialPlace, check_value
+from remit.upstream.principal_credentials.credential_keys import KeyFile, seal, unseal
+from remit.upstream.principal_credentials.credential_model import CredentialPlace, check_value
 
 ALICE = CredentialPlace("alice", "github", "url-digest", "hash-of-shop")
 

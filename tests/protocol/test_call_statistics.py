@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from remit.protocol.traffic import TokenBucket
+from remit.protocol.call_statistics import TokenBucket
 
 
 def test_occasional_events_never_wait() -> None:

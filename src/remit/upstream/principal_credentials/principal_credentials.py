@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 
 from remit.errors import CredentialError, StoreUnavailableError
-from remit.upstream.credentials.credential_keys import KeyFile, seal, unseal
-from remit.upstream.credentials.credential_model import (
+from remit.upstream.principal_credentials.credential_keys import KeyFile, seal, unseal
+from remit.upstream.principal_credentials.credential_model import (
     Credential,
     CredentialPlace,
     CredentialRows,

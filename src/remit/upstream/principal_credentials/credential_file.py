@@ -9,7 +9,7 @@ from typing import Any
 from remit.errors import CredentialError
 from remit.files import private_files
 from remit.files.file_lock import file_lock
-from remit.upstream.credentials.credential_model import CredentialPlace, SealedCredential
+from remit.upstream.principal_credentials.credential_model import CredentialPlace, SealedCredential
 
 FILE = "credentials.json"
 

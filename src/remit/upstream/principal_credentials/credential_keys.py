@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from remit.errors import CredentialError
 from remit.files import private_files
 from remit.files.file_lock import file_lock
-from remit.upstream.credentials.credential_model import CredentialPlace, SealedCredential
+from remit.upstream.principal_credentials.credential_model import CredentialPlace, SealedCredential
 
 _BYTES, _NONCE = 32, 12
 _MAX_FILE = 65_536

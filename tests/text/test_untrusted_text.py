@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from remit.text.foreign import (
+from remit.text.untrusted_text import (
     LONGEST_TEXT,
     attribute,
     clean,

@@ -14,7 +14,7 @@ from mcp import Client
 
 from remit.gateway.access.token_grants import Grant, digest
 from remit.gateway.requests.call_metrics import CallMetrics, Metric, Sample, prometheus_text
-from remit.gateway.transports.operations import StoreHealth
+from remit.gateway.transports.health_routes import StoreHealth
 from support.http_gateway import SHOP, gateway
 from support.processes import ServedProject
 

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from remit.decision.launch import (
+from remit.decision.declared_launch import (
     Launch,
     OAuthClient,
     Transport,

@@ -3,8 +3,8 @@
 import os
 import stat
 from collections.abc import Container, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
+from remit.approvals.agent_processes import Process, ProcessTree
 from remit.decision.scopes import ancestors
 
 PROC = "/proc"  # macOS has none: there `ps` tells
@@ -13,28 +13,6 @@ _PS_SECONDS = 5.0
 _MASTERS = ("/dev/ptmx", "/dev/pts/ptmx")
 _PTS_MAJORS = range(136, 144)
 _DELETED = " (deleted)"
-
-
-class Process(NamedTuple):
-    """A process, as far as its user may look."""
-
-    pid: int
-    parent: int  # 0: outside of this container
-    session: int = 0  # the process that leads its session; 0: outside of this container
-    terminal: int = 0  # the device that controls it; 0: none
-    name: str = ""  # as it calls itself
-    program: str = ""  # the file it runs, without its folder
-    command: Sequence[str] = ()
-    variables: frozenset[str] = frozenset()  # those asked for that it was started with
-    is_own_program: bool = False  # this user could have made or renamed the file it runs
-
-
-class ProcessTree(NamedTuple):
-    """This process and those related to it."""
-
-    related: Sequence[Process]  # itself, its ancestors, leaders of their sessions, the holder of its terminal
-    holders: Sequence[Process] = ()  # of the terminals of its streams, and those related to them
-    viewers: Sequence[Sequence[Process]] = ()  # of a related multiplexer, each with those related to it
 
 
 def read_process_tree(names: Container[str], multiplexers: Container[str] = ()) -> ProcessTree:

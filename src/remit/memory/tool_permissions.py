@@ -1,57 +1,11 @@
-"""The scope gate: decides which tools may run when a project or focus area is known, unknown or missing."""
+"""What each memory tool may do when a project or focus area is known, unknown or missing: the scope gate."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from remit.decision.projects import Project, Workspace
-
-MAX_ID = 200  # characters in a project id or the name of a focus area
-EVERY_MEMORY = "*"  # as a shared memory
-
-
-class ScopeState(StrEnum):
-    """Whether the project and focus area of a call exist."""
-
-    RESOLVED = "resolved"
-    UNCERTAIN = "uncertain"
-    UNRESOLVED = "unresolved"
-
-
-class MemoryScope(StrEnum):
-    """Where an artifact is visible, nearest scope first."""
-
-    FOCUS = "focus"
-    PROJECT = "project"
-    GLOBAL = "global"
-
-
-class PlaceStatus(StrEnum):
-    """Which part of a call's project and focus area exists."""
-
-    NO_PROJECT = "no project was given"
-    UNKNOWN_PROJECT = "the project does not exist"
-    UNKNOWN_FOCUS = "the focus area does not exist"
-    KNOWN = "all that is named exists"
-
-    @property
-    def scope_state(self) -> ScopeState:
-        """The scope state to report to callers."""
-        return _STATES[self]
-
-    @property
-    def project_exists(self) -> bool:
-        """Whether the project exists."""
-        return self in (PlaceStatus.UNKNOWN_FOCUS, PlaceStatus.KNOWN)
-
-
-_STATES = {
-    PlaceStatus.NO_PROJECT: ScopeState.UNRESOLVED,
-    PlaceStatus.UNKNOWN_PROJECT: ScopeState.UNCERTAIN,
-    PlaceStatus.UNKNOWN_FOCUS: ScopeState.UNCERTAIN,
-    PlaceStatus.KNOWN: ScopeState.RESOLVED,
-}
+from remit.memory.memory_scopes import PlaceStatus
 
 
 class Permission(StrEnum):
@@ -82,7 +36,7 @@ _BOOTSTRAPS: Row = {**_WRITES, PlaceStatus.UNKNOWN_PROJECT: Permission.CREATES}
 
 _DELETES: Row = dict(_WRITES)
 
-GATE: Mapping[str, Row] = {
+PERMISSIONS: Mapping[str, Row] = {
     "get_scope_state": _ASKS,
     "save_session": _BOOTSTRAPS,
     "save_decision": _WRITES,
@@ -95,8 +49,8 @@ GATE: Mapping[str, Row] = {
     "run_hygiene": _READS,
     "delete_project": _DELETES,
 }
-TOOLS = tuple(GATE)
-SAVING_TOOLS = tuple(tool for tool, row in GATE.items() if row is _WRITES or row is _BOOTSTRAPS)
+TOOLS = tuple(PERMISSIONS)
+SAVING_TOOLS = tuple(tool for tool, row in PERMISSIONS.items() if row is _WRITES or row is _BOOTSTRAPS)
 
 
 class MemoryPlace(NamedTuple):
@@ -114,23 +68,10 @@ class MemoryPlace(NamedTuple):
 
     def permission(self, tool: str) -> Permission:
         """Look up the permission of a tool; out of bounds, a tool may not create anything."""
-        allowed = GATE[tool][self.standing]
+        allowed = PERMISSIONS[tool][self.standing]
         if self.is_out_of_bounds and allowed is Permission.CREATES:
             return Permission.BLOCKED
         return allowed
-
-
-def place_status(
-    project_id: str | None, focus: str | None, *, project_exists: bool, focus_exists: bool
-) -> PlaceStatus:
-    """Return which part of a place exists."""
-    if project_id is None:
-        return PlaceStatus.NO_PROJECT
-    if not project_exists:
-        return PlaceStatus.UNKNOWN_PROJECT
-    if focus is not None and not focus_exists:
-        return PlaceStatus.UNKNOWN_FOCUS
-    return PlaceStatus.KNOWN
 
 
 class ScopeRefusal(NamedTuple):
@@ -169,21 +110,3 @@ def bootstrap_call(project_id: str, focus: str | None = None) -> str:
     }
     given = {"session": session, "project_id": project_id, **({} if focus is None else {"focus": focus})}
     return f"save_session({json.dumps(given, ensure_ascii=False)})"
-
-
-def reachable_memories(workspace: Workspace, shared: Collection[str]) -> frozenset[str] | None:
-    """Return the memories that an agent may use: the project's, its team's and the shared; None: all."""
-    own = memory_id(workspace.project)
-    return None if EVERY_MEMORY in shared else frozenset({own, *team_memories(workspace), *shared})
-
-
-def team_memories(workspace: Workspace) -> frozenset[str]:
-    """Return the memory that the projects of a team share; empty for the project of a directory."""
-    return frozenset() if workspace.team is None else frozenset({memory_id(workspace.team)})
-
-
-def memory_id(project: Project) -> str:
-    """Return the memory id of a repository: its folder name plus a hash, as folder names are not unique."""
-    folder = project.path.replace("\\", "/").rstrip("/").rpartition("/")[2]
-    plain = "".join(char if char.isalnum() or char in "._-" else "-" for char in folder)
-    return f"{plain[:80].strip('-') or 'project'}-{project.hash[:8]}"

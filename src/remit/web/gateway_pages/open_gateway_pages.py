@@ -13,11 +13,11 @@ from remit.bootstrap import find_store, now, open_team_admin, open_teams
 from remit.gateway.change_tracker import ChangeSignal
 from remit.gateway.registry_worker import RegistryWorker
 from remit.web.browser_sessions import BrowserSessions
+from remit.web.gateway_pages.gateway_pages import GatewayPages
+from remit.web.gateway_pages.page_sessions import PageSessions
+from remit.web.gateway_pages.team_rules import TeamRules
 from remit.web.listing_cache import ListingCache
 from remit.web.live_feed import PAUSE_SECONDS, EventStreams
-from remit.web.nodes.node_pages import NodePages
-from remit.web.nodes.page_sessions import PageSessions
-from remit.web.nodes.team_rules import TeamRules
 from remit.web.page_model import PageSources, TeamSources, WebOpeners
 from remit.web.site_pages import ACTIONS, GATEWAY_PAGES, PAGES
 from remit.web.web_app import WebSite
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
     from remit.store.postgres.team_store import SqlTeams
 
 
-def open_node_pages(host: PageHost) -> AbstractAsyncContextManager[NodePages]:
+def open_gateway_pages(host: PageHost) -> AbstractAsyncContextManager[GatewayPages]:
     """Serve the pages of a gateway, with what bootstrap opens."""
-    return serve_node_pages(host, web_openers(), _open_teams, open_team_admin, now)
+    return serve_gateway_pages(host, web_openers(), _open_teams, open_team_admin, now)
 
 
 @asynccontextmanager
-async def serve_node_pages(
+async def serve_gateway_pages(
     host: PageHost,
     openers: WebOpeners,
     teams: Callable[[], SqlTeams],
     team_admin: Callable[[], SqlTeamAdmin],
     clock: Callable[[], int],
-) -> AsyncGenerator[NodePages]:
+) -> AsyncGenerator[GatewayPages]:
     """Serve the pages of a gateway until the block ends.
 
     Raises:
@@ -77,7 +77,7 @@ async def serve_node_pages(
         )
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_announce, streams, signal)
-            yield NodePages(host, site, PageSessions(host.seal, clock, host.is_store_reachable))
+            yield GatewayPages(host, site, PageSessions(host.seal, clock, host.is_store_reachable))
             tasks.cancel_scope.cancel()
 
 

@@ -34,7 +34,7 @@ class GatewayState(NamedTuple):
     upstreams: Callable[[], Iterable[UpstreamStatus]]
 
 
-class Operations:
+class HealthRoutes:
     """Answers `/health`, `/ready` and `/metrics`."""
 
     def __init__(self, state: GatewayState) -> None:
