@@ -20,7 +20,7 @@ from remit.gateway.inventory import CallAdvice, Inventory, ResolvedCall
 from remit.gateway.inventory_refresh import InventoryRefresher
 from remit.gateway.memory_upstream import MemoryUpstream
 from remit.gateway.registry_worker import RegistryWorker
-from remit.gateway.remit_tool_handler import OwnToolHandler
+from remit.gateway.remit_tool_calls import OwnToolHandler
 from remit.gateway.requests.call_metrics import CallMetrics
 from remit.gateway.resource_routing import ResourceRouter
 from remit.gateway.results.large_results import LargeResults

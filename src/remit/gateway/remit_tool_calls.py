@@ -1,9 +1,11 @@
-"""The answers of Remit's own tools."""
+"""Answers calls of Remit's own tools, except `call_tool`, which calls another tool."""
+
+from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from remit.decision.decide import Decision, ExplainedGate, Verdict, explain
 from remit.decision.gates import ASK_THE_USER, Gate
@@ -11,7 +13,13 @@ from remit.gateway.inventory import Inventory
 from remit.presentation.invocations import as_client_has_it, is_clients_own
 from remit.presentation.listing_strategies import HOW_TO_CALL, ToolGroup, definitions_of, in_words
 from remit.presentation.refusals import clean_reason, failure, next_step
+from remit.presentation.remit_tools import OwnTool
 from remit.protocol.json_rpc import Answer, Params, as_object
+
+if TYPE_CHECKING:
+    from remit.gateway.current_lists import CurrentLists
+    from remit.gateway.discover_tools import ToolDiscovery
+    from remit.gateway.registry_worker import RegistryWorker
 
 LONGEST_NAME = 1_000  # characters; every tool is compared with a name that is unknown
 _MOST_REPORTED = 200
@@ -22,6 +30,33 @@ _LARGEST_SCHEMA = 2**20  # characters
 
 class BadArgumentsError(Exception):
     """A call of one of Remit's own tools has invalid arguments."""
+
+
+class OwnToolHandler:
+    """Answers `discover_tools`, `why_tool` and `report_available_tools`."""
+
+    def __init__(
+        self, worker: RegistryWorker[Inventory], lists: CurrentLists, discovery: ToolDiscovery
+    ) -> None:
+        self._worker = worker
+        self._lists = lists
+        self._discovery = discovery
+
+    async def answer(self, own: OwnTool, params: Params) -> Answer:
+        """Answer a call; report invalid arguments in the answer.
+
+        Raises:
+            RemitError: the store or the configuration cannot be used.
+        """
+        try:
+            arguments = arguments_of(params)
+            if own is OwnTool.DISCOVER:
+                return await self._discovery.find(await self._lists.refresh(), arguments)
+            if own is OwnTool.WHY:
+                return await self._worker.run(why, text_of(arguments, "name"))
+            return await self._worker.run(report, arguments.get("tools"))
+        except BadArgumentsError as error:
+            return failure(f"`{own}`: {error}")
 
 
 def answer(text: str, content: Mapping[str, Any]) -> Answer:

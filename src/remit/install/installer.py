@@ -33,9 +33,8 @@ from remit.install.install_record import (
 )
 from remit.install.install_record_store import InstallRecords
 from remit.install.ports import InstallTargets
-from remit.install.recorded_edits import denials_in_place, is_empty, named, recognised
 from remit.install.recorded_environment import RecordedEnvironment, has_store_password
-from remit.install.remit_entries import starts
+from remit.install.remit_entries import denials_in_place, is_empty, named, recognised, starts
 from remit.settings import STORE
 from remit.text.spelling import did_you_mean
 

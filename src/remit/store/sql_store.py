@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from remit.usage.call_batch import CallBatch
 
 
+_DELIVERIES_KEPT = 7 * 86_400_000  # milliseconds for which the ids of batches are kept
+
+
 class SqlStore:
     """Remit's store in one database."""
 
@@ -149,10 +152,20 @@ class SqlStore:
         usage_store.record_all(self.database, used)
 
     def record_calls(self, batch: CallBatch) -> None:
-        """Record a batch of calls, unless that was done before."""
-        from remit.store.recorded_calls import record_calls  # for gateways only
+        """Count the uses of a batch and store its audit entries, unless that was done before."""
+        from remit.decision.client_reports import ReportedTool  # for gateways only
+        from remit.store.audit_store import add_entries
 
-        record_calls(self.database, batch)
+        reported = ReportedTool("", batch.client, batch.workspace, Authority.HOOK, batch.at, is_scanned=True)
+        used = ((reported._replace(name=key[-1] or "", key=key), use) for key, use in batch.used)
+        project = batch.workspace.project
+        with self.database.transaction():
+            self.database.run("see_project", project=project.hash, path=project.path, at=batch.at)
+            if not self.database.rows("note_delivery", id=batch.id, at=batch.at):
+                return
+            usage_store.count_all(self.database, used)
+            add_entries(self.database, batch.entries, batch.workspace)
+            self.database.run("forget_deliveries", before=batch.at - _DELIVERIES_KEPT)
 
     def report(self, definition: Definition, reported: ReportedTool) -> None:
         """Store a reported definition of a tool, for the project that reported it."""

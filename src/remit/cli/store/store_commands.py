@@ -1,5 +1,6 @@
 """`remit store`: sets up, migrates, copies, checks and prunes stores."""
 
+import os
 import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -10,7 +11,6 @@ from remit.bootstrap import find_store, now, read_retention
 from remit.cli import render
 from remit.cli.approvals.person_check import require_person
 from remit.cli.options import ERRORS_FOUND, JSON, confirm
-from remit.cli.store.store_places import address_argument, place_argument
 from remit.configuration.file_paths import machine_path
 from remit.configuration.store_place import is_address
 from remit.files.bounded_reader import this_machine
@@ -25,6 +25,23 @@ if TYPE_CHECKING:
     from remit.store.maintenance.table_access import CopyTarget, TableAccess
 
 _DAY = 86_400_000  # milliseconds
+_FILE = "sqlite:"
+
+
+def place_argument(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    """Read a place; the message omits the value, which may contain a password."""
+    if value is None or is_address(value):
+        return value
+    if value.startswith(_FILE) and len(value) > len(_FILE):
+        return os.path.abspath(os.path.expanduser(value.removeprefix(_FILE)))
+    raise click.BadParameter("expected sqlite:PATH or postgresql://USER@HOST/DATABASE")
+
+
+def address_argument(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    """Read the address of a PostgreSQL database."""
+    if not is_address(place_argument(context, parameter, value) or ""):
+        raise click.BadParameter("expected postgresql://USER@HOST/DATABASE")
+    return value
 
 
 @click.group()
