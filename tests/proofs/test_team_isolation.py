@@ -111,7 +111,7 @@ def _laid_out(store: SqlStore, layout: Sequence[int]) -> World:
 
 
 def _beginning(world: World) -> list[Step]:
-    """Let every team declare a server and every project ask it for its tools, so that there is much to see."""
+    """Let every team declare a server and every project ask it for its tools, so there is much to see."""
     declared = [Edit(at, 0) for at, place in enumerate(world.places) if place.scope is Scope.TEAM]
     return [*declared, *(Ask(number) for number in range(len(world.workspaces)))]
 
