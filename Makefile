@@ -196,8 +196,8 @@ check: $(VENV)/.check ## Run the linters, the type checker and the architecture'
 EXAMPLES ?= 2000
 KILLS ?= 100
 
-prove: $(VENV)/.test ## Run the proofs in full: 100,000 layouts, 10,000 damaged files, 1,000 kills, 200 of memory
-	REMIT_PROOF_EXAMPLES=100000 REMIT_PROOF_KILLS=1000 $(BIN)/python -m pytest --numprocesses 2 -m proof
+prove: $(VENV)/.test ## Run the proofs in full: 100,000 layouts, 10,000 damaged files, 1,000 kills, 200 of memory, and 1,000 examples of each property
+	REMIT_PROOF_EXAMPLES=100000 REMIT_PROOF_KILLS=1000 $(BIN)/python -m pytest --numprocesses 2 -m "proof or hypothesis"
 
 prove-postgres: $(VENV)/.test ## Run the proofs of isolation, kills and memory on a real PostgreSQL, and those of isolation with row-level security alone: EXAMPLES layouts, KILLS kills
 	REMIT_PROOF_EXAMPLES=$(EXAMPLES) REMIT_PROOF_KILLS=$(KILLS) REMIT_TEST_STORE=postgres $(BIN)/python -m pytest --numprocesses 2 -m proof $(PROOFS_ON_BOTH)

@@ -20,10 +20,12 @@ STORE = os.environ.get("REMIT_TEST_STORE", "sqlite")
 ON_POSTGRES = STORE != "sqlite"
 
 # No test fails because the day is slow, and none by chance: only the proofs in full are ever new.
+IS_FULL = "REMIT_PROOF_EXAMPLES" in os.environ
 settings.register_profile(
     "patient",
     deadline=None,
-    derandomize="REMIT_PROOF_EXAMPLES" not in os.environ,
+    derandomize=not IS_FULL,
+    max_examples=1_000 if IS_FULL else 50,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("patient")

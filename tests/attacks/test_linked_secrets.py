@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from attacks.ingredients.file_forms import FILES
 from attacks.ingredients.repository import HostileRepository
 from attacks.peers import SECONDS
 from attacks.worlds import BASH, require
+from support.processes import forked_script
 
 GIT = ("HEAD", "config", "index", "commondir", "gitdir", "packed-refs", "info/exclude", "modules/x/HEAD")
 OTHERS = (".env", ".gemini/.env", "package-lock.json", "npm-shrinkwrap.json", "uv.lock", "remit.lock")
@@ -48,7 +48,7 @@ def opened(victim: Victim, repository: HostileRepository, *commands: list[str]) 
     log = victim.world.root / "opened"
     log.touch()
     done = subprocess.run(
-        [sys.executable, "-c", RECORDER, json.dumps(secrets), json.dumps(commands), str(log)],
+        forked_script(victim.world.root, RECORDER, json.dumps(secrets), json.dumps(commands), str(log)),
         cwd=repository.workspace,
         env=victim.environment,
         input=event("PreToolUse", repository, **BASH),

@@ -263,6 +263,7 @@ push = true
 file = "free"
 implies = ["open"]
 """
+CHANGES = 25
 RULES = (
     'states = ["open"]',
     'states = ["shelf", "many"]',
@@ -281,7 +282,7 @@ def test_whatever_becomes_of_states_the_recalled_is_what_is_decided(
     hooks.environment = hooks.environment._replace(now=lambda: sandbox.time)  # as the registry
     sandbox.write(sandbox.home / ".config/remit/remit.toml", f'{STATES}[tools."mcp__ledger__*"]\n{rule}\n')
     chance = random.Random(rule)  # noqa: S311 - no secrets
-    for _ in range(40):
+    for _ in range(CHANGES):
         change = chance.randrange(8)
         if change == 0:
             path = shop / chance.choice(["open", "free", "a.md", "b.md"])
@@ -305,7 +306,7 @@ def test_whatever_becomes_of_states_the_recalled_is_what_is_decided(
         elif change == 6:
             sandbox.time += 120_000  # for which nothing is pushed or kept
         hooks.decide(shop)
-    assert len(hooks.decided) < 40
+    assert len(hooks.decided) < CHANGES
 
 
 def test_a_session_without_a_terminal_is_judged_as_such(sandbox: Sandbox, shop: Path, hooks: Hooks) -> None:

@@ -23,6 +23,7 @@ from remit.scanning.server_lists import ServerListing
 from remit.upstream.live_servers import LiveServers
 from support.builders import servers, visible_names
 from support.databases import run_sql
+from support.forked_commands import fork_server
 from support.processes import SERVERS, read_pipe
 from support.sandbox import Sandbox
 from support.upstream_pools import launch_resources
@@ -477,7 +478,7 @@ def test_a_second_request_to_end_leaves_no_server_that_ignores_the_first(
     pipe = sandbox.root / "pipe"
     os.mkfifo(pipe)
     sandbox.write(sandbox.home / ".claude.json", servers(git=entry("deaf", str(pipe))))
-    command = [sys.executable, "-m", "remit", "scan", "--connect", "git"]
+    command = fork_server().command("remit", "scan", "--connect", "git")
     with subprocess.Popen(command, cwd=shop, env=sandbox.environment, stderr=subprocess.PIPE) as run:
         server = int(read_pipe(pipe))
         for number in numbers:

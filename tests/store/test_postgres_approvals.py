@@ -1,12 +1,13 @@
 """An approval in PostgreSQL is spent once, whichever node asks first."""
 
 import subprocess
-import sys
+from pathlib import Path
 
 from remit.approvals.approvals import Approval, Binding
 from remit.decision.projects import Workspace, identify
 from remit.store.open_store import open_store
 from support.postgres import Databases, needs_postgres
+from support.processes import forked_script
 
 TRIES = 200
 PROJECT = identify("/code/shop")
@@ -27,7 +28,7 @@ for number in sys.stdin:
 pytestmark = needs_postgres
 
 
-def test_two_nodes_that_race_for_approvals_spend_each_once(databases: Databases) -> None:
+def test_two_nodes_that_race_for_approvals_spend_each_once(databases: Databases, tmp_path: Path) -> None:
     address = databases.create()
     store = open_store(address)
     for number in range(TRIES):
@@ -36,11 +37,9 @@ def test_two_nodes_that_race_for_approvals_spend_each_once(databases: Databases)
         store.approvals.request(wanted, SHOP, forget_before=0, most=1000)
         store.approvals.answer(str(number), SHOP, 1200, is_approved=True)
     store.close()
+    command = forked_script(tmp_path, SPEND, address)
     nodes = [
-        subprocess.Popen(
-            [sys.executable, "-c", SPEND, address], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        for _ in range(2)
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)
     ]
     assert [answer(node) for node in nodes] == ["ready", "ready"]
     won: list[list[str]] = []

@@ -30,6 +30,10 @@ _SECONDS = 30
 _OPTIONS = {
     "fsync": "off",  # the crash tests kill processes, not the machine
     "full_page_writes": "off",
+    "autovacuum": "off",  # would visit each of hundreds of databases, again and again
+    "io_method": "sync",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
     "max_connections": "300",
     "shared_buffers": "64MB",
     "unix_socket_directories": "",

@@ -2,7 +2,6 @@
 
 import json
 import os
-import pty
 import signal
 import subprocess
 import sys
@@ -13,9 +12,10 @@ import pytest
 
 from support.builders import servers
 from support.databases import run_sql
+from support.forked_commands import fork_server
 from support.processes import SERVERS, read_pipe
 from support.sandbox import Sandbox
-from support.terminal import AS_PERSON
+from support.terminal import on_terminal
 
 SMALL_SERVER = str(SERVERS / "small_server.py")
 
@@ -190,23 +190,7 @@ def test_a_project_without_servers_needs_no_trust(sandbox: Sandbox) -> None:
 
 def on_a_terminal(sandbox: Sandbox, *arguments: str, cwd: Path, types: str = "") -> str:
     """Run the command on a terminal of its own, and give all that was to be seen."""
-    ours, theirs = pty.openpty()
-    environment = {**sandbox.environment, "TERM": "xterm", "COLUMNS": "200"}
-    command = [*AS_PERSON, *arguments]
-    with subprocess.Popen(
-        command, cwd=cwd, env=environment, stdin=theirs, stdout=theirs, stderr=theirs
-    ) as run:
-        os.close(theirs)
-        os.write(ours, types.encode())
-        seen = b""
-        try:
-            while chunk := os.read(ours, 65_536):
-                seen += chunk
-        except OSError:  # the other end is closed
-            pass
-        run.wait(timeout=60)
-    os.close(ours)
-    return seen.decode()
+    return on_terminal(sandbox, arguments, cwd, typed=types, columns=200).shown
 
 
 def test_on_a_terminal_there_is_a_bar(sandbox: Sandbox, shop: Path) -> None:
@@ -231,7 +215,7 @@ def test_an_interrupted_scan_leaves_no_server_behind(
     pipe = sandbox.root / "pipe"
     os.mkfifo(pipe)
     sandbox.write(sandbox.home / ".claude.json", servers(git=entry("nursery", str(pipe))))
-    command = [sys.executable, "-m", "remit", "scan", "--connect", "git"]
+    command = fork_server().command("remit", "scan", "--connect", "git")
     run = subprocess.Popen(
         command, cwd=shop, env=sandbox.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )

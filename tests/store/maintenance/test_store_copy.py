@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterable
 from contextlib import closing
@@ -24,6 +23,7 @@ from support.databases import run_sql
 from support.filled_stores import content, content_of, fill_every_table
 from support.memory_calls import decision, note, one, start
 from support.postgres import Databases, needs_postgres
+from support.processes import forked_script
 from support.sandbox import Sandbox
 
 pytestmark = [needs_postgres, pytest.mark.sqlite_only]  # they name their stores, of both kinds
@@ -154,8 +154,8 @@ with closing(reading(source)) as origin, closing(writing(target)) as copied:
 """
 
 
-def copying(source: str, target: str, after: int) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-c", KILLED, source, target, str(after)]
+def copying(folder: Path, source: str, target: str, after: int) -> subprocess.CompletedProcess[str]:
+    words = forked_script(folder, KILLED, source, target, str(after))
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
@@ -168,11 +168,11 @@ def test_a_killed_copy_continues_where_it_ended(tmp_path: Path, databases: Datab
         to_postgres(path, address)
         source, target = address, str(back)
     for after in (3, 20):
-        assert copying(source, target, after).returncode == -signal.SIGKILL
+        assert copying(tmp_path, source, target, after).returncode == 128 + signal.SIGKILL
         assert not back.exists()
     if to == "postgresql":
         assert "is not finished" in " ".join(problems(address))
-    done = copying(source, target, 0)
+    done = copying(tmp_path, source, target, 0)
     assert (done.stdout, done.stderr) == ("True\n", "")
     if to == "postgresql":
         assert problems(address) == []
@@ -194,7 +194,7 @@ def test_an_unfinished_copy_of_another_store_is_refused(tmp_path: Path, database
     path, other, address = tmp_path / "a.db", tmp_path / "other.db", databases.create()
     fill_every_table(path)
     fill_every_table(other)
-    copying(str(path), address, 2)
+    copying(tmp_path, str(path), address, 2)
     with pytest.raises(StoreUnavailableError, match=r"unfinished copy of `sqlite:.*a\.db`"):
         to_postgres(other, address)
 
