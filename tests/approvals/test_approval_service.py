@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from remit.approvals.approval_service import ApprovalService, Permit, caller_of, principal_of
-from remit.approvals.approvals import ApprovalStatus, digest_of_arguments
+from remit.approvals.approvals import ApprovalStatus
+from remit.approvals.call_binding import digest_of_arguments
 from remit.audit.audit_log import AuditOutcome, CallQuery
 from remit.decision.agents import Agent, AgentProfile
 from remit.decision.context import Context

@@ -1,19 +1,9 @@
 import json
-from collections.abc import Mapping
 
 import pytest
 
-from remit.approvals.approvals import (
-    CLOCK_ERROR,
-    MOST_SHOWN,
-    Approval,
-    ApprovalStatus,
-    Binding,
-    digest_of_arguments,
-    digest_of_definition,
-    readable,
-)
-from remit.decision.tools import Definition
+from remit.approvals.approvals import CLOCK_ERROR, MOST_SHOWN, Approval, ApprovalStatus, readable
+from remit.approvals.call_binding import Binding
 from remit.errors import ApprovalError
 
 ASKED = Approval(
@@ -42,32 +32,6 @@ ASKED = Approval(
 )
 def test_an_approval_knows_what_became_of_it(approval: Approval, at: int, status: ApprovalStatus) -> None:
     assert approval.status(at) is status
-
-
-def test_arguments_are_told_apart_by_what_they_say_and_not_by_their_order() -> None:
-    assert digest_of_arguments({"a": 1, "b": [2]}) == digest_of_arguments({"b": [2], "a": 1})
-    different: list[Mapping[str, object]] = [{}, {"a": 1}, {"a": "1"}, {"a": True}, {"a": 1.5}, {"a": [1]}]
-    assert len({digest_of_arguments(each) for each in different}) == len(different)
-
-
-def test_arguments_that_json_cannot_write_cannot_be_approved() -> None:
-    circle: dict[str, object] = {}
-    circle["self"] = circle
-    for bad in ({"a": float("nan")}, {"a": object()}, circle):
-        with pytest.raises(ApprovalError, match="JSON"):
-            digest_of_arguments(bad)
-
-
-def test_definitions_are_told_apart_by_all_that_they_say() -> None:
-    plain = Definition(name="mcp__git__push")
-    changed = [
-        None,
-        plain,
-        Definition(name="mcp__git__push", description="Pushes."),
-        Definition(name="mcp__git__push", annotations='{"readOnlyHint": true}'),
-        Definition(name="mcp__git__push", input_schema="{}"),
-    ]
-    assert len({digest_of_definition(each) for each in changed}) == len(changed)
 
 
 def test_a_person_reads_every_argument_whatever_it_is_called() -> None:

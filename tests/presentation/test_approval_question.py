@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from remit.approvals.approvals import Approval, Binding
+from remit.approvals.approvals import Approval
+from remit.approvals.call_binding import Binding
 from remit.presentation.approval_question import LONGEST_SHOWN, can_elicit, question, read_answer
 
 CALL = Approval("id1", Binding("claude-code", "t", "", ""), '{"path": "p"}', "needs approval", 0, 1)

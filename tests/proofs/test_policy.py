@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from remit.approvals.approvals import Approval, digest_of_arguments
+from remit.approvals.approvals import Approval
+from remit.approvals.call_binding import digest_of_arguments
 from remit.catalog.summary import summarize
 from remit.cli.output.json_output import listing
 from remit.decision.context import Context

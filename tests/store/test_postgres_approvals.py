@@ -3,7 +3,8 @@
 import subprocess
 from pathlib import Path
 
-from remit.approvals.approvals import Approval, Binding
+from remit.approvals.approvals import Approval
+from remit.approvals.call_binding import Binding
 from remit.decision.projects import Workspace, identify
 from remit.store.open_store import open_store
 from support.postgres import Databases, needs_postgres
@@ -15,7 +16,7 @@ SHOP = Workspace("/code/shop", "/code/shop", PROJECT)
 SPEND = """
 import sys
 from remit.decision.projects import Workspace, identify
-from remit.approvals.approvals import Binding
+from remit.approvals.call_binding import Binding
 from remit.store.open_store import open_store
 shop = Workspace("/code/shop", "/code/shop", identify("/code/shop"))
 store = open_store(sys.argv[1])

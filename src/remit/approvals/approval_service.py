@@ -13,12 +13,10 @@ from remit.approvals.approvals import (
     PROMPT_LIFETIME,
     Approval,
     ApprovalStatus,
-    Binding,
     PromptedCall,
-    digest_of_arguments,
-    digest_of_definition,
     readable,
 )
+from remit.approvals.call_binding import Binding, bind
 from remit.audit.audit_log import AuditEntry, AuditOutcome, page_entry
 from remit.decision.context import Context
 from remit.decision.decide import Decision, ToolDecision, Verdict
@@ -259,12 +257,8 @@ class ApprovalService:
     def _binding(
         self, found: ToolDecision, arguments: Mapping[str, object], context: Context, principal: str | None
     ) -> Binding:
-        return Binding(
-            principal=principal_of(context) if principal is None else principal,
-            tool=found.tool.name,
-            definition=digest_of_definition(self._define(found, context)),
-            arguments=digest_of_arguments(arguments),
-        )
+        whoever = principal_of(context) if principal is None else principal
+        return bind(whoever, found.tool.name, self._define(found, context), arguments)
 
 
 def request_approval(

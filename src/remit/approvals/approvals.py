@@ -2,12 +2,10 @@
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import asdict
 from enum import StrEnum
-from hashlib import sha256
 from typing import NamedTuple
 
-from remit.decision.tools import Definition
+from remit.approvals.call_binding import Binding
 from remit.errors import ApprovalError
 from remit.text.redaction import hidden
 from remit.text.untrusted_text import make_visible
@@ -28,15 +26,6 @@ class ApprovalStatus(StrEnum):
     DENIED = "denied"
     USED = "used"
     EXPIRED = "expired"
-
-
-class Binding(NamedTuple):
-    """The call that an approval is for: the caller, the tool's definition and the exact arguments."""
-
-    principal: str
-    tool: str
-    definition: str  # digest
-    arguments: str  # digest
 
 
 class PromptedCall(NamedTuple):
@@ -70,25 +59,6 @@ class Approval(NamedTuple):
         if not self.requested_at - CLOCK_ERROR <= at < self.expires_at:
             return ApprovalStatus.EXPIRED
         return ApprovalStatus.WAITING if self.is_approved is None else ApprovalStatus.APPROVED
-
-
-def digest_of_arguments(arguments: Mapping[str, object]) -> str:
-    """Return the digest of a call's arguments, independent of key order.
-
-    Raises:
-        ApprovalError: the arguments are not valid JSON.
-    """
-    try:
-        text = json.dumps(dict(arguments), sort_keys=True, allow_nan=False, separators=(",", ":"))
-    except (TypeError, ValueError, RecursionError):
-        raise ApprovalError("the arguments are not valid JSON") from None
-    return sha256(text.encode()).hexdigest()
-
-
-def digest_of_definition(definition: Definition | None) -> str:
-    """Return the digest of a tool's complete definition."""
-    content = {} if definition is None else asdict(definition)
-    return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def readable(arguments: Mapping[str, object], secrets: Collection[str] = ()) -> str:

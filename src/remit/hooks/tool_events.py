@@ -85,7 +85,7 @@ def _parents(event: Event) -> tuple[str, ...] | None:
 
 def _note_prompt(call: ClientCall, event: Event, environment: HookEnvironment) -> None:
     """Record that the client asks about a call, so the gateway need not ask again; if that fails, it does."""
-    from remit.approvals.approvals import digest_of_arguments
+    from remit.approvals.call_binding import digest_of_arguments
 
     call_id = event.call_id
     try:

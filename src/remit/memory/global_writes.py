@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from remit.approvals.approval_service import MOST_WAITING, request_approval, settle_question
-from remit.approvals.approvals import Approval, ApprovalStatus, Binding, digest_of_arguments
+from remit.approvals.approvals import Approval, ApprovalStatus
+from remit.approvals.call_binding import Binding, bind
 from remit.decision.projects import Workspace
 from remit.errors import NotApprovedError
 from remit.memory.pending_writes import Arguments
@@ -99,7 +100,7 @@ def denied_write(why: str = _WHY) -> NotApprovedError:
 
 def _binding(tool: str, arguments: Arguments) -> Binding:
     """Bind an approval to a call, ignoring the token that names the approval."""
-    return Binding(_PRINCIPAL, tool, _DEFINITION, digest_of_arguments(_content(arguments)))
+    return bind(_PRINCIPAL, tool, _DEFINITION, _content(arguments))
 
 
 def _content(arguments: Arguments) -> dict[str, object]:

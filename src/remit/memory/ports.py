@@ -8,7 +8,7 @@ if TYPE_CHECKING:  # annotations only
     from collections.abc import Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from remit.approvals.approvals import Binding
+    from remit.approvals.call_binding import Binding
     from remit.decision.projects import Workspace
     from remit.memory.artifacts import Artifact, ArtifactKind, ArtifactStatus, Record, Related, StoredArtifact
     from remit.memory.hygiene import HygieneNode

@@ -6,7 +6,7 @@ from dataclasses import replace
 from threading import RLock
 
 from remit.approvals.approval_service import Permit
-from remit.approvals.approvals import Binding
+from remit.approvals.call_binding import Binding
 from remit.bootstrap import open_registry
 from remit.catalog.contexts import ALL_CLIENTS
 from remit.conditions.check import LOCATION, Vocabulary

@@ -8,7 +8,8 @@ from inspect import getmembers_static, isawaitable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from remit.approvals.approval_service import Permit
-from remit.approvals.approvals import Approval, Binding, digest_of_arguments, digest_of_definition
+from remit.approvals.approvals import Approval
+from remit.approvals.call_binding import bind
 from remit.catalog.explanation import Explanation
 from remit.conditions.check import check
 from remit.conditions.shorthand import LocationScope
@@ -302,9 +303,7 @@ class ToolRegistry:
         found, decision = self.decided([tool], location)[0]
         if decision.verdict is not Verdict.ASK:
             return Permit(decision.is_available, decision)
-        binding = Binding(
-            principal, found.name, digest_of_definition(definition(found)), digest_of_arguments(arguments)
-        )
+        binding = bind(principal, found.name, definition(found), arguments)
         return self._context_source.permit(binding, decision, arguments)
 
     def settle(self, asked: Permit, permit_again: Callable[[], Permit], *, approve: bool | None) -> Permit:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from remit.approvals.approvals import CLOCK_ERROR, Approval, Binding, PromptedCall
+from remit.approvals.approvals import CLOCK_ERROR, Approval, PromptedCall
+from remit.approvals.call_binding import Binding
 from remit.decision.projects import Workspace
 from remit.store.audit_store import add_entries
 from remit.store.database import Database, Row

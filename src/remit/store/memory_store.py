@@ -5,7 +5,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
-from remit.approvals.approvals import Binding
+from remit.approvals.call_binding import Binding
 from remit.decision.projects import Project, Workspace
 from remit.memory.artifacts import (
     Artifact,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from remit.approvals.approvals import Approval, Binding, PromptedCall
+    from remit.approvals.approvals import Approval, PromptedCall
+    from remit.approvals.call_binding import Binding
     from remit.audit.audit_log import AuditEntry, AuditLink, CallQuery, ChainAnchor, TimelineBar
     from remit.configuration.config_model import StoredConfiguration, StoredFile
     from remit.decision.client_reports import CallOutcome, ReportedTool
