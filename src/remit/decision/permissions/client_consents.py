@@ -13,6 +13,13 @@ CLIENT_TITLES = {
     "codex": "Codex",
     "gemini-cli": "Gemini CLI",
     "opencode": "opencode",
+    "windsurf": "Windsurf",
+    "zed": "Zed",
+    "continue": "Continue",
+    "cline": "Cline",
+    "roo": "Roo Code",
+    "kiro": "Kiro",
+    "copilot-cli": "Copilot CLI",
 }
 
 
