@@ -71,9 +71,16 @@ async def open_endpoint(
     """
     from remit.gateway.open_endpoint import EndpointResources, serve_endpoint
 
-    directory = data_directory(this_machine())
+    machine = this_machine()
     resources = EndpointResources(
-        open_registry, open_notifier, _read_offer, now, open_memory, directory, calls
+        open_registry,
+        open_notifier,
+        _read_offer,
+        now,
+        open_memory,
+        data_directory(machine),
+        calls,
+        keeps_journal=is_address(store_place(machine).place),  # others rely on its audit log
     )
     async with serve_endpoint(spec, upstreams, resources) as endpoint:
         yield endpoint

@@ -175,7 +175,7 @@ class FakeCaller:
 
 @asynccontextmanager
 async def endpoint(
-    sandbox: Sandbox, links: FakeLinks, directory: Path, **opening: Any
+    sandbox: Sandbox, links: FakeLinks, directory: Path, *, keeps_journal: bool = False, **opening: Any
 ) -> AsyncGenerator[LiveEndpoint]:
     """Serve an endpoint on a sandbox."""
     wanted = EndpointSpec(str(directory), **opening)
@@ -187,6 +187,7 @@ async def endpoint(
         sandbox.memory_of,
         str(sandbox.database.parent),
         CallMetrics(),
+        keeps_journal=keeps_journal,
     )
     async with serve_endpoint(wanted, links, means) as served:
         yield served

@@ -15,7 +15,7 @@ from remit.presentation.refusals import STORE_DOWN
 from remit.store.open_store import open_store
 from support.downstream import NEW, OLD, Downstream
 from support.memory_calls import decision, session
-from support.team_nodes import NODE, TEAMS, Team
+from support.team_nodes import TEAMS, Team
 
 NOTICED = 1.0  # seconds after which the proxy no longer uses a node that was killed
 PATIENCE = 120.0  # seconds for a request on busy cores: a slow answer is no failure
@@ -31,9 +31,6 @@ class Found:
     edits: list[float] = field(default_factory=list[float])  # seconds until all nodes followed
     wrong: list[str] = field(default_factory=list[str])
     unexplained: list[str] = field(default_factory=list[str])
-    answered: list[tuple[float, str]] = field(
-        default_factory=list[tuple[float, str]]
-    )  # calls: when, and node
     approved: dict[str, bool] = field(default_factory=dict[str, bool])  # whether every answer arrived
     remembered: set[str] = field(default_factory=set[str])  # titles
 
@@ -48,18 +45,13 @@ class Client:
         self.team, self.found, self.number, self.turn = team, found, number, 0
         self.name, self.other = TEAMS[number // 2 % 2], TEAMS[1 - number // 2 % 2]
         self.memory = memory_id(team, self.name)
-        self.node = ""
         self.http = httpx2.AsyncClient(
             base_url=team.proxy,
             timeout=PATIENCE,
             headers={"Authorization": f"Bearer {team.tokens[self.name]}"},
-            event_hooks={"response": [self._answered_by]},
             verify=False,
         )
         self.link: Downstream | None = None
-
-    async def _answered_by(self, response: httpx2.Response) -> None:
-        self.node = response.headers.get(NODE, "")
 
     async def ask(self, method: str, **params: Any) -> dict[str, Any] | None:
         """Send a request; None if it failed, or was refused without the database."""
@@ -114,7 +106,6 @@ class Client:
         answer = await self.call(f"{self.name}__echo", text=text)
         if answer is not None:
             self.expect(answer["content"][0]["text"] == f"{self.name}: {text}", "calls", answer)
-            self.found.answered.append((time.monotonic(), self.node))
 
     async def list(self) -> None:
         answer = await self.ask("tools/list")

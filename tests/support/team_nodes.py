@@ -22,7 +22,6 @@ from support.terminal import AS_PERSON
 TEAMS = ("amber", "blue")
 NODES = 3
 EDITED = "edited"  # the tool that policy edits hide and show
-NODE = "x-node"  # the header by which HAProxy names the node that answered
 UNFILTERED = "from support.postgres import serve_without_filters; serve_without_filters()"
 _TESTS = Path(__file__).parents[1]
 _RULES = 'strategy = "flat"\nblock = [{block}]\n' + "".join(

@@ -1,6 +1,7 @@
 """Records completed calls for usage and audit, after they are answered.
 
-While the store cannot be written, they wait in a spool on disk.
+While the store cannot be written, they wait in a spool on disk. Gateways of a shared store write each call
+into a journal before they answer it.
 """
 
 import logging
@@ -19,11 +20,12 @@ from remit.decision.decide import Decision
 from remit.decision.declarations import Key
 from remit.decision.tool_names import storable
 from remit.errors import StoreUnavailableError
+from remit.gateway.call_journal import CallJournal, WrittenCalls
 from remit.gateway.call_spool import CallSpool
 from remit.gateway.inventory import Inventory
 from remit.gateway.registry_worker import RegistryWorker
 from remit.protocol.json_rpc import Answer, Params, as_object
-from remit.usage.call_batch import CallBatch
+from remit.usage.call_batch import CallBatch, CallRecord
 
 _PAUSE = 0.2  # seconds to collect calls for a batch
 _RETRY = 1.0  # seconds between two attempts to deliver what the spool holds
@@ -66,12 +68,19 @@ class CompletedCall(NamedTuple):
 class CallRecorder:
     """Collects completed calls and stores them in batches, without delaying answers."""
 
-    def __init__(self, worker: RegistryWorker[Inventory], spool: CallSpool, origin: CallOrigin) -> None:
+    def __init__(
+        self,
+        worker: RegistryWorker[Inventory],
+        spool: CallSpool,
+        origin: CallOrigin,
+        journal: CallJournal | None = None,
+    ) -> None:
         self._worker = worker
         self._spool = spool
         self._origin = origin
+        self._journal = journal
         self._is_behind = len(spool) > 0
-        self._waiting: list[CompletedCall] = []
+        self._waiting: list[CompletedCall | CallRecord] = []
         self._has_calls = anyio.Event()
         self._is_enough = anyio.Event()
         self._run = os.urandom(8).hex()
@@ -83,15 +92,22 @@ class CallRecorder:
         return self._spool.is_full
 
     def note(self, done: CompletedCall) -> None:
-        """Queue a completed call for storage."""
-        self._waiting.append(done)
+        """Queue a completed call for storage; with a journal, it is written down first."""
+        if self._journal is None:
+            self._waiting.append(done)
+        else:
+            record = self._record_of(done)
+            self._journal.write(record)
+            self._waiting.append(record)
         if len(self._waiting) == 1:
             self._has_calls.set()
         elif len(self._waiting) == _ENOUGH:
             self._is_enough.set()
 
     async def run(self) -> None:
-        """Store queued calls until cancelled."""
+        """Store queued calls until cancelled, after those that a killed gateway left."""
+        if self._journal is not None:
+            await self._worker.run(self._adopt_orphans, self._journal)
         while True:
             with anyio.move_on_after(_RETRY if self._is_behind else None):
                 await self._has_calls.wait()
@@ -102,20 +118,28 @@ class CallRecorder:
     async def flush(self) -> None:
         """Store all queued calls now."""
         done, self._waiting = self._waiting, []
+        written = None if self._journal is None else self._journal.hand_over()
         self._has_calls, self._is_enough = anyio.Event(), anyio.Event()
         if done or self._is_behind:
             with anyio.CancelScope(shield=True):  # cancellation would lose the calls
-                await self._worker.run(self._try_to_store, done)
+                await self._worker.run(self._try_to_store, done, written)
 
-    def _try_to_store(self, inventory: Inventory, done: Sequence[CompletedCall]) -> None:
+    def _try_to_store(
+        self, inventory: Inventory, done: Sequence[CompletedCall | CallRecord], written: WrittenCalls | None
+    ) -> None:
         try:
-            self._store(inventory, done)
+            self._store(inventory, done, os.urandom(8).hex() if written is None else written.id)
         except Exception as error:  # a failure here must not stop calls
             _log.warning("%d calls could not be recorded: %s: %s", len(done), type(error).__name__, error)
+            if written is not None:
+                written.release()
+        else:
+            if written is not None:
+                written.drop()
 
-    def _store(self, inventory: Inventory, done: Sequence[CompletedCall]) -> None:
+    def _store(self, inventory: Inventory, done: Sequence[CompletedCall | CallRecord], batch_id: str) -> None:
         if done:
-            batch = self._batch(inventory, done)
+            batch = self._batch(inventory, done, batch_id)
             try:
                 self._record(inventory, batch)
                 inventory.registry.audit.prune(inventory.context)
@@ -131,6 +155,16 @@ class CallRecorder:
                 self._is_behind = False
                 _log.info("all calls of the spool are recorded")
 
+    def _adopt_orphans(self, _inventory: Inventory, journal: CallJournal) -> None:
+        """Move the journals of killed gateways into the spool, from where they are delivered."""
+        try:
+            for batch, written in journal.orphans():
+                self._spool.add(batch)
+                written.drop()
+                self._is_behind = True
+        except StoreUnavailableError as error:
+            _log.warning("the calls of a killed gateway wait in its journal: %s", error)
+
     def _record(self, inventory: Inventory, batch: CallBatch) -> None:
         usage = inventory.registry.usage
         try:
@@ -140,16 +174,19 @@ class CallRecorder:
         except Exception:  # one call must not cost the records of the others
             self._spool.record(batch, usage.deliver)
 
-    def _batch(self, inventory: Inventory, done: Sequence[CompletedCall]) -> CallBatch:
+    def _batch(
+        self, inventory: Inventory, done: Sequence[CompletedCall | CallRecord], batch_id: str
+    ) -> CallBatch:
         context = inventory.context
-        used = [
-            (each.answered, self._use(each))
-            for each in done
-            if each.answered is not None and each.outcome in _USED
-        ]
-        entries = [self._entry(each) for each in done]
+        records = [each if isinstance(each, CallRecord) else self._record_of(each) for each in done]
+        used = [each.use for each in records if each.use is not None]
+        entries = [each.entry for each in records]
         client = context.client or DEFAULT_CLIENT
-        return CallBatch(os.urandom(8).hex(), done[-1].called_at, client, context.workspace, used, entries)
+        return CallBatch(batch_id, entries[-1].called_at, client, context.workspace, used, entries)
+
+    def _record_of(self, done: CompletedCall) -> CallRecord:
+        is_used = done.answered is not None and done.outcome in _USED
+        return CallRecord((done.answered, self._use(done)) if is_used else None, self._entry(done))
 
     def _entry(self, done: CompletedCall) -> AuditEntry:
         return AuditEntry(

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import anyio
 from anyio import to_thread
 
+from remit.catalog.contexts import DEFAULT_CLIENT
 from remit.configuration.serving_options import Strategy
 from remit.decision.context import Context
 from remit.gateway.call_handler import CallHandler
+from remit.gateway.call_journal import CallJournal
 from remit.gateway.call_recorder import CallOrigin, CallRecorder
 from remit.gateway.call_spool import CallSpool
 from remit.gateway.change_feed import ChangeFeed
@@ -53,6 +55,7 @@ class EndpointResources(NamedTuple):
     open_memory: Callable[[str], Memory]  # for the project of a directory
     data_directory: str  # where large results are kept, and calls that wait for the store
     metrics: CallMetrics  # of the process
+    keeps_journal: bool = False  # whether calls are written down before they are answered
 
 
 @asynccontextmanager
@@ -97,7 +100,8 @@ async def _live(
     first, warning = await worker.run(Inventory.lists), await worker.run(_warning)
     await worker.run(_log_problems)
     spool = CallSpool(resources.data_directory)
-    recorder = CallRecorder(worker, spool, origin)
+    journal = await worker.run(_journal, resources.data_directory) if resources.keeps_journal else None
+    recorder = CallRecorder(worker, spool, origin, journal)
     router, signal = ResourceRouter(pool), ChangeSignal()
     discovery = ToolDiscovery(resources.open_registry)
     results = ResultStore(resources.data_directory, resources.now)
@@ -171,6 +175,11 @@ def _context(registry: Registry, spec: EndpointSpec) -> Context:
         parents=spec.parents,
         mode=spec.mode,
     )
+
+
+def _journal(inventory: Inventory, data_directory: str) -> CallJournal:
+    context = inventory.context
+    return CallJournal(data_directory, context.client or DEFAULT_CLIENT, context.workspace)
 
 
 def _origin(spec: EndpointSpec) -> CallOrigin:

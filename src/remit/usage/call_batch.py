@@ -9,6 +9,13 @@ from remit.decision.declarations import Key
 from remit.decision.projects import Project, Workspace
 
 
+class CallRecord(NamedTuple):
+    """What is stored of one call."""
+
+    use: tuple[Key, CallOutcome] | None  # None: nothing to count
+    entry: AuditEntry
+
+
 class CallBatch(NamedTuple):
     """Calls of one client in one workspace."""
 
