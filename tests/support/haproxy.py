@@ -36,7 +36,6 @@ backend gateways
   stick-table type string len 64 size 1m expire 1h
   stick store-response res.hdr(mcp-session-id)
   stick match req.hdr(mcp-session-id)
-  http-response set-header x-node %s
 {servers}
 """
 
