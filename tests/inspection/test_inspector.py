@@ -112,13 +112,18 @@ def test_each_rule_finds_its_idea(rule: str, text: str) -> None:
         "Do not include sensitive data such as API keys or passwords.",
         "If the user does not mention a project, ask for one.",
         "The user agent should follow the usual form.",
-        "Use this tool before any other GitHub tool.",
         "You must call resolve_library first.",
         "Ignores entries older than a week.",
     ],
 )
 def test_instructions_about_the_tool_itself_are_fine(text: str) -> None:
     assert severity(tool(f"Answers a question. {text}")) in (None, Suspicion.LOW)
+
+
+def test_a_tool_may_come_before_those_of_its_own_server() -> None:
+    text = "Returns the user's profile. Use this tool before any other GitHub tool."
+    assert severity(tool(text, name="get_me", server="github")) is None
+    assert severity(tool(text, name="add", server="calc")) is Suspicion.MEDIUM
 
 
 def test_several_weak_signs_are_suspicious_together() -> None:

@@ -29,10 +29,11 @@ def flagged(name: str, prefix: str) -> Iterator[bool]:
     ("name", "prefix", "least"),
     [
         ("definitions.jsonl", "a", 0.9),
-        ("third_definitions.jsonl", "third-attack", 0.82),
-        ("sixth_definitions.jsonl", "sixth-attack", 0.75),
-        ("seventh_definitions.jsonl", "seventh-attack", 0.82),
-        ("eighth_definitions.jsonl", "eighth-attack", 0.85),
+        ("third_definitions.jsonl", "third-attack", 0.9),
+        ("fifth_definitions.jsonl", "ea", 0.9),
+        ("sixth_definitions.jsonl", "sixth-attack", 0.88),
+        ("seventh_definitions.jsonl", "seventh-attack", 0.9),
+        ("eighth_definitions.jsonl", "eighth-attack", 0.88),
     ],
 )
 def test_attacks_are_flagged(name: str, prefix: str, least: float) -> None:
@@ -47,7 +48,7 @@ def test_attacks_are_flagged(name: str, prefix: str, least: float) -> None:
         ("definitions.jsonl", "b", 0.03),
         ("third_definitions.jsonl", "third-benign", 0.08),
         ("sixth_definitions.jsonl", "sixth-benign", 0.03),
-        ("seventh_definitions.jsonl", "seventh-benign", 0.06),
+        ("seventh_definitions.jsonl", "seventh-benign", 0.08),
         ("eighth_definitions.jsonl", "eighth-benign", 0.03),
     ],
 )

@@ -17,8 +17,9 @@ from remit.inspection.name_rules import imitations
 from remit.inspection.parameter_rules import out_of_scope_parameters
 from remit.inspection.passages import Passage, passages
 from remit.inspection.scorer import Reading, combined
+from remit.inspection.sentence_context import SentenceInContext, in_context
 from remit.inspection.sentence_model import SentenceModel, sentence_model
-from remit.inspection.sentence_words import ToolHome, has_plain_words, home_of, plain_text, words_of
+from remit.inspection.sentence_words import ToolHome, has_plain_words, home_of, words_of
 from remit.inspection.sentences import Sentence, is_in_another_language, parts, sentence
 from remit.inspection.signal import Signal
 from remit.inspection.surroundings import Surroundings
@@ -28,11 +29,11 @@ from remit.text.words import split
 
 SIGNALS: tuple[Signal, ...] = (*MODEL_SIGNALS, *TOOL_SIGNALS)
 OVERSIZED = 40_000  # characters
-WORTH_READING = -0.5  # linear score of a sentence that the network reads, too
+WORTH_READING = -1.5  # linear score of a sentence that the network reads, too
 LINEAR_SHARE = 0.5  # of the linear score, added to the network's
-LIKELY = 1.5  # both together: takes a sentence for an attack
-CERTAIN = 3.0  # high, if a rule agrees
-BEYOND_DOUBT = 5.0  # high, even without a rule
+LIKELY = -1.0  # both together: takes a sentence for an attack
+CERTAIN = 1.0  # high, if a rule agrees
+BEYOND_DOUBT = 2.5  # high, even without a rule
 ENGLISH = 2.75  # linear score of a sentence that counts as English, whatever words are mixed in
 PLAUSIBLE = -2.0  # linear score below which weak signs do not count
 HARMLESS = -5.0  # score below which rules are not even asked, which is much faster
@@ -46,7 +47,7 @@ _NAMES = frozenset(["<name>", "<tool>"])  # that may be another server's tools
 _RANKS = {severity: rank for rank, severity in enumerate(Suspicion)}
 
 
-Network = Callable[[str], float]
+Network = Callable[[SentenceInContext], float]
 
 
 class Models(NamedTuple):
@@ -98,10 +99,10 @@ def bundled_models() -> Models:
     return Models(sentence_model(), _bundled_network)
 
 
-def _bundled_network(text: str) -> float:
+def _bundled_network(sentence: SentenceInContext) -> float:
     from remit.inspection.sentence_network import sentence_network
 
-    return sentence_network().score(text)
+    return sentence_network().score(sentence)
 
 
 def read(passage: Passage, subject: InspectedDefinition) -> list[Reading]:
@@ -154,14 +155,17 @@ def _said(
 def _heard(passage: Passage, examination: Examination, harmless: float) -> Iterator[Reading]:
     """Score each sentence of a passage, and find the signals in those that may be attacks."""
     is_description = _is_description(passage)
-    for at, part in enumerate(parts(revealed(passage.text))):
+    said = parts(revealed(passage.text))
+    for at, part in enumerate(said):
         words = words_of(part, examination.home)
         score = examination.models.linear.score(words, examination.home)
         certainty = -math.inf
         if score < ENGLISH and is_in_another_language(part):
             score = 0.0  # the models know English only
         elif score >= WORTH_READING:
-            certainty = examination.models.network(plain_text(part, examination.home)) + LINEAR_SHARE * score
+            description = parts(revealed(examination.subject.definition.description or ""))
+            context = in_context(said, at, passage.place, description, examination.home)
+            certainty = examination.models.network(context) + LINEAR_SHARE * score
         if score < harmless and not _needs_rules(part, words, examination.subject):
             yield Reading(part, (), score)
         else:

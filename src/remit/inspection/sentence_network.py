@@ -1,4 +1,4 @@
-"""A small network that reads a whole sentence, with numpy: two layers of MiniLM and a head.
+"""A small network that reads a sentence in its context, with numpy: three narrow layers of MiniLM and a head.
 
 `training/inspection_network.py` fits it. It reads only what the linear model finds worth a second look.
 """
@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remit.inspection.blas_threads import one_thread
+from remit.inspection.sentence_context import SentenceInContext
 from remit.text.wordpiece import WordPiece
 
 START, END = 101, 102  # ids of the marks around a sentence
 MOST_PIECES = 64  # with the marks
-LAYERS, HEADS = 2, 12
+MOST_OF_TOOL, MOST_OF_PURPOSE, MOST_BEFORE = 12, 16, 20  # pieces of what is around a sentence
+SIZE = 32  # of a head
 _MOST_SCORES = 1 << 12  # kept: the tools of a server repeat their schemas' texts
 _TINY = np.float32(1e-12)
 
@@ -28,36 +30,45 @@ class SentenceNetwork:
 
     def __init__(self, weights: Mapping[str, Floats], entries: Sequence[str]) -> None:
         self._weights = weights
+        self._layers = sum(name.endswith(".mixed.weight") for name in weights)
         self._pieces = WordPiece(entries)
-        self._scores: dict[str, float] = {}
+        self._scores: dict[SentenceInContext, float] = {}
 
-    def score(self, text: str) -> float:
-        """Return how much a sentence reads like an order to the model: above 0, more like one than not."""
-        if (known := self._scores.get(text)) is not None:
+    def score(self, sentence: SentenceInContext) -> float:
+        """Return how much a sentence reads like an order to the model: the higher, the more."""
+        if (known := self._scores.get(sentence)) is not None:
             return known
         if len(self._scores) >= _MOST_SCORES:
             self._scores.clear()
-        ids = [START, *self._pieces(text)[: MOST_PIECES - 2], END]
         with one_thread():
-            score = self._scores[text] = self._read(np.array(ids, np.intp))
+            score = self._scores[sentence] = self._read(sentence)
         return score
 
-    def _read(self, ids: NDArray[np.intp]) -> float:
-        weights = self._weights
-        at = weights["words"][ids] * weights["word_scales"][ids] + weights["positions"][: len(ids)]
-        at = self._normed(at, "norm")
-        for layer in range(LAYERS):
+    def _read(self, sentence: SentenceInContext) -> float:
+        """Read what is around a sentence as the mean of its words, and the sentence word by word."""
+        pieces = self._pieces
+        said = [*pieces(sentence.tool)[:MOST_OF_TOOL], *pieces(":"), *pieces(sentence.said)]
+        words = self._words([START, *said[: MOST_PIECES - 2], END])
+        around = (pieces(sentence.purpose)[:MOST_OF_PURPOSE], pieces(sentence.before)[:MOST_BEFORE])
+        means = np.stack([self._words(ids).sum(axis=0) / max(len(ids), 1) for ids in around])
+        places = self._weights["positions"][: len(words)]
+        at = self._normed(np.concatenate([means + self._weights["around"], words + places]), "norm")
+        for layer in range(self._layers):
             at = self._layer(at, f"{layer}.")
-        return self._head(at)
+        return self._head(at[len(around) :])
+
+    def _words(self, ids: Sequence[int]) -> Floats:
+        at = np.array(ids, np.intp)
+        return self._weights["words"][at] * self._weights["word_scales"][at]
 
     def _layer(self, at: Floats, name: str) -> Floats:
-        length, width = at.shape
-        shape = (length, 3, HEADS, width // HEADS)
-        query, key, value = self._dense(at, f"{name}attention").reshape(shape).transpose(1, 2, 0, 3)
+        length = len(at)
+        three = self._dense(at, f"{name}attention").reshape(length, 3, -1, SIZE)
+        query, key, value = three.transpose(1, 2, 0, 3)
         seen = query @ key.transpose(0, 2, 1)  # the fit put the factor for the width into the weights
         seen = np.exp(seen - seen.max(axis=-1, keepdims=True))
         mixed = (seen / seen.sum(axis=-1, keepdims=True)) @ value
-        mixed = self._dense(mixed.transpose(1, 0, 2).reshape(length, width), f"{name}mixed")
+        mixed = self._dense(mixed.transpose(1, 0, 2).reshape(length, -1), f"{name}mixed")
         at = self._normed(at + mixed, f"{name}mixed_norm")
         inner = self._dense(gelu(self._dense(at, f"{name}inner")), f"{name}outer")
         return self._normed(at + inner, f"{name}outer_norm")

@@ -57,7 +57,7 @@ _ORDINARY = frozenset(
     ]
 )
 _FIRST = re.compile(r"[.!?\n]")
-_MOST_OF_NAME, _MOST_OF_TOOL = 4, 5  # words of a name, and of the tool's own
+_MOST_OF_NAME = 4  # words of a name
 _KINDS = {
     "<self>": "myself",
     "<own>": "sibling",
@@ -127,13 +127,12 @@ def words_of(text: str, home: ToolHome) -> list[str]:
 
 
 def plain_text(text: str, home: ToolHome) -> str:
-    """Return a sentence in words that a network knows: the tool's name, then what is said.
+    """Return a sentence in words that a network knows.
 
     Names, paths and addresses become their kind; the words of another tool's name follow its kind.
     """
     names = dict(_split(text)[1])
-    said = [word for word in home.name.split("_") if word][:_MOST_OF_TOOL]
-    said.append(":")
+    said: list[str] = []
     for at, word in enumerate(words_of(text, home)):
         said.append(_KINDS.get(word, word))
         if at in names and word != "<self>":
