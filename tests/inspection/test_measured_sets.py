@@ -34,6 +34,7 @@ def flagged(name: str, prefix: str) -> Iterator[bool]:
         ("sixth_definitions.jsonl", "sixth-attack", 0.88),
         ("seventh_definitions.jsonl", "seventh-attack", 0.9),
         ("eighth_definitions.jsonl", "eighth-attack", 0.88),
+        ("ninth_definitions.jsonl", "ninth-attack", 0.93),
     ],
 )
 def test_attacks_are_flagged(name: str, prefix: str, least: float) -> None:
@@ -50,6 +51,7 @@ def test_attacks_are_flagged(name: str, prefix: str, least: float) -> None:
         ("sixth_definitions.jsonl", "sixth-benign", 0.03),
         ("seventh_definitions.jsonl", "seventh-benign", 0.08),
         ("eighth_definitions.jsonl", "eighth-benign", 0.03),
+        ("ninth_definitions.jsonl", "ninth-harmless", 0.16),
     ],
 )
 def test_hard_negatives_are_not(name: str, prefix: str, most: float) -> None:
