@@ -40,6 +40,7 @@ FOLDS = (  # as `training/inspection_model.py` leaves them out; the rest is in n
     ("late_definitions", "third_definitions", "other_tools", "tool_demands", "many_registers"),
     ("fourth_definitions", "mcpproxy", "single_sentences", "poisoning_scenarios"),
 )
+MOST_KINDS = 25
 POOLS = ("toucan-smithery-tools", "docker-mcp-registry-tools", "composio-mock-tools")
 
 
@@ -107,12 +108,13 @@ def unseen(folder: Path, fold: int, models: Models) -> list[Suspicion | None]:
 
 
 def by_kind(path: Path, models: Models | None = None) -> dict[str, dict[str, float]]:
-    """The rates of each kind, each definition by itself."""
+    """The rates of each kind, or of attacks and others if there are many kinds; each definition by itself."""
     found: dict[str, list[Suspicion | None]] = {}
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    is_coarse = len({row["kind"] for row in rows}) > MOST_KINDS or any("bad" in row for row in rows)
     for row, each in zip(rows, read(path), strict=True):
         severity = worst(inspect(each.definition, Surroundings.of([each.definition]), models))
-        kind = row["label"] if "bad" in row else f"{row['label']}: {row['kind']}"
+        kind = row["label"] if is_coarse else f"{row['label']}: {row['kind']}"
         found.setdefault(kind, []).append(severity)
     return {kind: rates(severities) for kind, severities in found.items()}
 
