@@ -175,9 +175,10 @@ class FakeCaller:
 
 @asynccontextmanager
 async def endpoint(
-    sandbox: Sandbox, links: FakeLinks, directory: Path, *, keeps_journal: bool = False, **opening: Any
+    sandbox: Sandbox, links: FakeLinks, directory: Path, **opening: Any
 ) -> AsyncGenerator[LiveEndpoint]:
     """Serve an endpoint on a sandbox."""
+    keeps_journal = bool(opening.pop("keeps_journal", False))
     wanted = EndpointSpec(str(directory), **opening)
     means = EndpointResources(
         sandbox.registry,

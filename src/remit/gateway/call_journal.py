@@ -75,11 +75,11 @@ class CallJournal:
 
     def _begun(self, at: int) -> WrittenCalls:
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
-        file = None
-        while file is None:  # another gateway may have taken an empty file for one of the dead
-            id = os.urandom(8).hex()
-            path = os.path.join(self._folder, f"{id}{_SUFFIX}")
-            file = try_lock(path, is_new=True)
+        id = os.urandom(8).hex()
+        path = os.path.join(self._folder, f"{id}{_SUFFIX}")
+        file = try_lock(path, is_new=True)
+        if file is None:  # another gateway took the empty file for one of the dead
+            return self._begun(at)
         os.write(file, _line({"id": id, "at": at, "client": self._client, "workspace": self._workspace}))
         return WrittenCalls(id, path, file)
 

@@ -185,8 +185,8 @@ class CallRecorder:
         return CallBatch(batch_id, entries[-1].called_at, client, context.workspace, used, entries)
 
     def _record_of(self, done: CompletedCall) -> CallRecord:
-        is_used = done.answered is not None and done.outcome in _USED
-        return CallRecord((done.answered, self._use(done)) if is_used else None, self._entry(done))
+        tool = done.answered if done.outcome in _USED else None
+        return CallRecord(None if tool is None else (tool, self._use(done)), self._entry(done))
 
     def _entry(self, done: CompletedCall) -> AuditEntry:
         return AuditEntry(
