@@ -40,6 +40,7 @@ OWN = {
     "install/recorded_environment.py": "the install record",
     "memory/memory_server.py": "ships with Remit",
     "files/write_queue.py": "Remit's data",
+    "gateway/call_journal.py": "Remit's data",
     "search/embeddings/weights.py": "ships with Remit",
     "search/evaluation_folder.py": "a folder that a person names",
     "settings.py": "a file that the user's variable names",

@@ -60,7 +60,7 @@ def conditions(*, are_on: bool) -> Generator[None]:
 
 
 @pytest.mark.parametrize("are_on", [True, False], ids=["with conditions", "without conditions"])
-@settings(max_examples=EXAMPLES // 5, database=None)
+@settings(max_examples=EXAMPLES // 12, database=None)
 @given(layout=layouts, life=lives, asked_from=st.integers(0, 11))
 def test_nobody_sees_anything_of_another_team(
     shared: Shared,

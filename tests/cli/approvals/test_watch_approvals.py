@@ -6,6 +6,7 @@ import pty
 import select
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -15,8 +16,8 @@ import pytest
 
 from remit.approvals.approvals import ApprovalStatus
 from remit.bootstrap import open_registry
-from support.forked_commands import fork_server
 from support.sandbox import Sandbox
+from support.terminal import AS_PERSON
 
 PUSH = "mcp__git__push"
 LONGEST = 60.0  # seconds
@@ -49,7 +50,7 @@ class Terminal:
     def __init__(self, sandbox: Sandbox, shop: Path) -> None:
         self.own, other = pty.openpty()
         self.process = subprocess.Popen(
-            fork_server().command("remit", "approve", "--watch"),
+            [*AS_PERSON, "approve", "--watch"],
             cwd=shop,
             env=sandbox.environment,
             stdin=other,
@@ -126,7 +127,7 @@ def test_what_was_typed_before_the_question_approves_nothing(sandbox: Sandbox, s
 def test_without_a_terminal_each_call_is_a_line_and_none_is_answered(sandbox: Sandbox, shop: Path) -> None:
     id = ask(shop, "one")
     process = subprocess.Popen(
-        fork_server().command("remit", "approve", "--watch", "--json"),
+        [sys.executable, "-m", "remit", "approve", "--watch", "--json"],
         cwd=shop,
         env={**sandbox.environment, "CLAUDECODE": "1"},
         stdin=subprocess.PIPE,
