@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from remit.clients.known_clients import CLIENTS, is_on_machine
+from remit.decision.permissions.client_consents import CLIENT_TITLES
 from remit.files.bounded_reader import Machine
 
 
@@ -55,3 +56,7 @@ def test_its_program_on_the_path_shows_it_too_but_not_one_of_the_current_directo
 
 def test_a_client_without_known_traces_counts_as_there(tmp_path: Path) -> None:
     assert is_on_machine("new-client", machine(tmp_path))
+
+
+def test_every_client_has_a_name_for_people() -> None:
+    assert sorted(CLIENT_TITLES) == sorted(CLIENTS)

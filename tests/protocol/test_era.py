@@ -2,7 +2,9 @@
 
 import pytest
 
+from remit.gateway.eras.known_eras import DOWNSTREAM_ERAS
 from remit.protocol.era import Era
+from remit.upstream.eras.negotiation import UPSTREAM_ERAS
 
 
 def test_each_version_belongs_to_one_era() -> None:
@@ -28,3 +30,7 @@ def test_an_unknown_version_belongs_to_no_era() -> None:
 )
 def test_the_latest_common_version_is_chosen(offered: object, common: str | None) -> None:
     assert Era.SESSION.common(offered) == common
+
+
+def test_every_era_has_an_adapter_on_both_sides() -> None:
+    assert [*UPSTREAM_ERAS] == [*DOWNSTREAM_ERAS] == list(Era)

@@ -14,7 +14,7 @@ from remit.hooks.hook_log import log_failure
 
 MAX_BYTES = 64 * 1024 * 1024  # bytes per event
 _BEFORE_CALLS = f'"{BEFORE_CALLS}"'.encode()
-_HANDLERS = {  # modules are loaded on demand, because most hooks live for milliseconds
+HANDLERS = {  # modules are loaded on demand, because most hooks live for milliseconds
     BEFORE_CALLS: ("tool_events", "before_call"),
     "PostToolUse": ("tool_events", "after_call"),
     "PostToolUseFailure": ("tool_events", "after_failed_call"),
@@ -58,9 +58,9 @@ def respond(data: bytes, environment: HookEnvironment = SYSTEM, note: Note = lam
             notes.keep(SESSION if name == "SessionStart" else OTHER)
         elif notes.last == ASK:
             notes.keep(note_of_project(event, machine))
-        if name not in _HANDLERS:
+        if name not in HANDLERS:
             return ""
-        module, handler = _HANDLERS[name]
+        module, handler = HANDLERS[name]
         answer: Answer = getattr(import_module(f"remit.hooks.{module}"), handler)(event, environment)
         return "" if answer is None else json.dumps(answer)
     except Exception as error:

@@ -15,6 +15,8 @@ CLIENT_TITLES = {
     "opencode": "opencode",
     "windsurf": "Windsurf",
     "zed": "Zed",
+    "goose": "goose",
+    "klaude": "klaude",
     "continue": "Continue",
     "cline": "Cline",
     "roo": "Roo Code",
