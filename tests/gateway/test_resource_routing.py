@@ -1,12 +1,15 @@
 """Resources, prompts and completions: put together, and passed to the server they are of."""
 
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from remit.errors import UpstreamError
+from remit.gateway import inventory_refresh
 from remit.gateway.endpoint import LiveEndpoint
 from remit.gateway.ports import EndpointChange
 from remit.protocol.json_rpc import JsonRpcError
@@ -55,6 +58,32 @@ async def test_lists_put_all_servers_together_in_the_order_of_their_names(
         assert [item["name"] for item in (await served.prompts()).items] == ["docs__tidy", "files__tidy"]
         assert "Instructions of the server `files`:\n> Be careful." in (served.instructions or "")
         assert {"tools", "resources", "prompts", "completions", "logging"} <= served.capabilities.keys()
+
+
+async def test_a_prompt_of_a_server_that_still_starts_is_waited_for_and_an_unknown_one_is_not_forever(
+    sandbox: Sandbox, shop: Path, links: FakeLinks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = anyio.Event()
+
+    async def wait(label: str) -> None:
+        if label == "files":
+            await release.wait()
+
+    links.before_stock = wait
+    async with endpoint(sandbox, links, shop) as served:
+        served.wait_no_more()
+        assert [item["name"] for item in (await served.prompts()).items] in ([], ["docs__tidy"])
+        monkeypatch.setattr(inventory_refresh, "NAMED", 0.01)
+        with pytest.raises(JsonRpcError, match="Unknown prompt: files__tidy"):
+            await ask(served, "prompts/get", name="files__tidy")
+        monkeypatch.undo()
+        async with anyio.create_task_group() as group:
+            group.start_soon(partial(ask, served, "prompts/get", name="files__tidy"))
+            await anyio.wait_all_tasks_blocked()
+            release.set()
+        assert [(each.server, each.method) for each in links.asked] == [("files", "prompts/get")]
+        with pytest.raises(JsonRpcError, match="Unknown prompt: no_such"):
+            await ask(served, "prompts/get", name="no_such")
 
 
 async def test_what_two_servers_have_by_one_address_is_read_from_each(

@@ -18,7 +18,7 @@ from remit.gateway.inventory_refresh import InventoryRefresher
 from remit.gateway.ports import EndpointChange, ListKind, PublishedList, SessionView, ToolCounts
 from remit.gateway.published_lists import PublishedLists
 from remit.gateway.remit_tool_calls import LONGEST_NAME, BadArgumentsError, arguments_of, open_group, text_of
-from remit.gateway.resource_routing import ResourceRouter
+from remit.gateway.resource_routing import ResourceRouter, UnknownTargetError
 from remit.memory.memory_server import instructions as about_memory
 from remit.presentation.instructions import instructions
 from remit.presentation.refusals import STORE_DOWN, failure
@@ -198,7 +198,12 @@ class LiveEndpoint:
         with _TRANSLATED:
             waits = method != "logging/setLevel"  # which only goes to running servers
             lists = await (self._settled() if waits else self._lists.refresh())
-            return await self._router.pass_on(method, asked, caller, lists)
+            try:
+                return await self._router.pass_on(method, asked, caller, lists)
+            except UnknownTargetError:
+                if not await self._refresher.has_answers():
+                    raise
+            return await self._router.pass_on(method, asked, caller, await self._lists.refresh())
 
     def changes(self) -> AbstractAsyncContextManager[AsyncIterator[EndpointChange]]:
         """Listen for changes from now on."""

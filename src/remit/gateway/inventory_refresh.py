@@ -30,6 +30,7 @@ from remit.upstream.upstream_model import Failure, Offer, Upstream
 
 PARTS = frozenset({"tools", "resources", "templates", "prompts"})
 FIRST_LIST = 1.5  # seconds that a first list waits for servers; clients give up after 5
+NAMED = 10.0  # seconds that a request for something unknown waits for servers that are being asked
 _FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0  # seconds before a failed server is asked again
 _BURST, _PER_SECOND = 20.0, 0.5  # tokens of a server's bucket, and how fast it refills
 _PER_WORK = 20.0  # tokens for a second of work, so a server that always announces long lists gets 2.5 %
@@ -166,6 +167,14 @@ class InventoryRefresher:
         with anyio.move_on_after(self.patience or 0):
             while self._asking:
                 await self._has_idled.wait()
+
+    async def has_answers(self) -> bool:
+        """Wait for the servers that are being asked now, and return whether there were any."""
+        was_asking = bool(self._asking)
+        with anyio.move_on_after(NAMED):
+            while self._asking:
+                await self._has_idled.wait()
+        return was_asking
 
     def wait_no_more(self) -> None:
         """Stop waiting for servers before listing."""

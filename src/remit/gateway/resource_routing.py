@@ -21,6 +21,10 @@ from remit.upstream.ports import Health, RequestContext, UpstreamPool
 _MOST_LINKED = 1_000
 
 
+class UnknownTargetError(JsonRpcError):
+    """No server that has answered so far has this prompt or resource."""
+
+
 class ResourceRouter:
     """Forwards requests that are not about tools."""
 
@@ -115,7 +119,7 @@ class ResourceRouter:
         if owner is None and (page := lists.addresses.below_server(uri)) is not None:
             return page
         if owner is None:
-            raise JsonRpcError(ErrorCode.RESOURCE_NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
+            raise UnknownTargetError(ErrorCode.RESOURCE_NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
         return owner, uri
 
     def _unlisted(self, uri: str, lists: PublishedLists) -> Key | None:
@@ -152,7 +156,7 @@ class ResourceRouter:
 def _prompt(name: object, lists: PublishedLists) -> tuple[Key, str]:
     found = lists.catalog.prompt_names.find(name) if isinstance(name, str) else None
     if found is None or found[0] not in set(lists.servers()):
-        raise JsonRpcError(ErrorCode.INVALID_PARAMS, f"Unknown prompt: {name}")
+        raise UnknownTargetError(ErrorCode.INVALID_PARAMS, f"Unknown prompt: {name}")
     return found
 
 
