@@ -135,13 +135,27 @@ class Sandbox:
     def remit(
         self, *arguments: str, cwd: Path | None = None, stdin: str = ""
     ) -> subprocess.CompletedProcess[str]:
-        """Run the command line in this process; faster than in one of its own, and otherwise the same."""
+        """Run the command line in this process; much faster than `remit_process`, and otherwise the same."""
         with process_state(self.environment, cwd or self.root, stdin, ["remit", *arguments]) as streams:
             try:
                 main()
             except SystemExit as ended:
                 code = ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
         return subprocess.CompletedProcess(arguments, code, streams.output, streams.errors)
+
+    def remit_process(
+        self, *arguments: str, cwd: Path | None = None, stdin: str = ""
+    ) -> subprocess.CompletedProcess[str]:
+        """Run the command as a user does, in a process of its own."""
+        return subprocess.run(
+            [sys.executable, "-m", "remit", *arguments],
+            cwd=cwd or self.root,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            input=stdin,
+            timeout=60,
+        )
 
     def hook(self, event: Mapping[str, object] | bytes) -> dict[str, Any]:
         """Send an event to `remit hook`, as a client does, and return its answer.

@@ -4,25 +4,17 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from remit.cli.onboarding import demo_person
 from support.builders import servers
-from support.forked_commands import fork_server
-from support.processes import forked_script
 from support.sandbox import Sandbox
 
 README = Path(__file__).parents[3] / "README.md"
-# The demo with its commands in forks, which start ten of them in the time of one; `make smoke` runs it as is.
-STORY = """
-from remit.demo import demo_story
-demo_story.REMIT, demo_story.PERSON = {remit}, {person}
-from remit.__main__ import main
-main()
-"""
+COMMAND = [sys.executable, "-m", "remit", "demo"]
 
 
 @pytest.fixture
@@ -34,14 +26,9 @@ def world(sandbox: Sandbox) -> Sandbox:
     return sandbox
 
 
-def demo(world: Sandbox, *words: str) -> list[str]:
-    remit, person = fork_server().command("remit"), fork_server().command(demo_person.__file__)
-    return forked_script(world.root, STORY.format(remit=remit, person=person), "demo", *words)
-
-
-def started(world: Sandbox, command: Sequence[str]) -> subprocess.Popen[str]:
+def started(world: Sandbox, *words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        command,
+        [*COMMAND, *words],
         cwd=world.root,
         env=world.environment,
         stdout=subprocess.PIPE,
@@ -60,12 +47,10 @@ def files(root: Path) -> dict[str, bytes]:
 
 
 def test_the_demo_tells_its_story_and_leaves_nothing_behind(world: Sandbox) -> None:
-    command = demo(world)
     before = files(world.root)
-    with started(world, command) as run:
-        told, errors = run.communicate(timeout=120)
-    assert (run.returncode, errors) == (0, "")
-    lines = told.splitlines()
+    told = world.remit_process("demo")
+    assert (told.returncode, told.stderr) == (0, "")
+    lines = told.stdout.splitlines()
     for shown in (
         "~/shop $ remit tools",
         "~/blog $ remit tools",
@@ -75,16 +60,16 @@ def test_the_demo_tells_its_story_and_leaves_nothing_behind(world: Sandbox) -> N
         "Released 2.4.0 to production. Before: 2.3.0.",
     ):
         assert shown in lines
-    found = told.partition("3. Search")[2].partition("\n4. ")[0]
+    found = told.stdout.partition("3. Search")[2].partition("\n4. ")[0]
     assert found.index("mcp__deploy__rollback") < 160  # the first result, though no word of it was asked for
-    call = told.partition("\n4. ")[2]
+    call = told.stdout.partition("\n4. ")[2]
     assert call.index("needs approval") < call.index("approved ") < call.index("Released 2.4.0")
-    in_shop, _, in_blog = told.partition("\n2. ")[0].partition("~/blog $")
+    in_shop, _, in_blog = told.stdout.partition("\n2. ")[0].partition("~/blog $")
     assert "articles" not in in_shop
     assert "deploy" not in in_blog
-    assert "; with Remit: about " in " ".join(told.split())
+    assert "; with Remit: about " in " ".join(told.stdout.split())
     sample = README.read_text("utf-8").partition("$ remit\n")[2].partition("```")[0]
-    assert sample in told  # the readme shows the demo's last screen
+    assert sample in told.stdout  # the readme shows the demo's last screen
     assert lines[-3].strip().startswith("remit ")
     assert files(world.root) == before
     assert os.listdir(world.root / "temporary") == []
@@ -95,7 +80,7 @@ def test_a_machine_without_tools_sees_the_demo_and_stopped_it_leaves_nothing_beh
     world: Sandbox, number: signal.Signals
 ) -> None:
     (world.home / ".claude.json").write_text(json.dumps({}))
-    with started(world, demo(world, "--unless-tools", str(world.root))) as run:
+    with started(world, "--unless-tools", str(world.root)) as run:
         lines = lines_of(run)
         assert "~/shop $ remit tools\n" in lines
         assert any("agent calls" in line for line in lines)  # the gateway and its servers run now
