@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import anyio
 import pytest
 
 from remit.audit.audit_log import AuditEntry, CallQuery
@@ -150,3 +151,21 @@ async def test_a_call_is_on_disk_when_it_is_answered_and_is_recorded_by_the_next
         await call(served, "git__status")
     assert audited(sandbox, shop) == [PUSH, PUSH, STATUS]
     assert files(data) == []
+
+
+async def test_what_does_not_fit_into_the_spool_waits_for_another_gateway(
+    sandbox: Sandbox, shop: Path, links: FakeLinks, caplog: pytest.LogCaptureFixture
+) -> None:
+    data = sandbox.database.parent
+    data.mkdir()
+    one = journal(data)
+    one.write(record(PUSH))
+    written = one.hand_over()
+    assert written is not None
+    written.release()
+    (data / "call-spool").write_text("in the way", "utf-8")
+    async with endpoint(sandbox, links, shop, keeps_journal=True):
+        with anyio.fail_after(20):
+            while "wait in its journal" not in caplog.text:
+                await anyio.sleep(0.02)
+        assert [batch.id for batch in adopted(data)] == [written.id]

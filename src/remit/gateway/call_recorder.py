@@ -157,13 +157,15 @@ class CallRecorder:
 
     def _adopt_orphans(self, _inventory: Inventory, journal: CallJournal) -> None:
         """Move the journals of killed gateways into the spool, from where they are delivered."""
-        try:
-            for batch, written in journal.orphans():
+        for batch, written in journal.orphans():
+            try:
                 self._spool.add(batch)
-                written.drop()
-                self._is_behind = True
-        except StoreUnavailableError as error:
-            _log.warning("the calls of a killed gateway wait in its journal: %s", error)
+            except StoreUnavailableError as error:
+                _log.warning("the calls of a killed gateway wait in its journal: %s", error)
+                written.release()
+                return
+            written.drop()
+            self._is_behind = True
 
     def _record(self, inventory: Inventory, batch: CallBatch) -> None:
         usage = inventory.registry.usage
