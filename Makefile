@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE  # compiling the tests again takes every worker 15 s
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help run install setup test cover attack test-clients test-servers test-servers-slice test-frameworks test-frameworks-slice test-postgres test-web test-web-slice conformance test-checker check check-deploy prove prove-conditions prove-gateway prove-team prove-postgres test-team bench bench-gateway bench-install bench-search bench-team bench-team-search bench-tokens fit-inspection fit-inspection-network docs site smoke constraints schema clean
+.PHONY: help run install setup test test-long cover attack test-clients test-servers test-servers-slice test-frameworks test-frameworks-slice test-postgres test-web test-web-slice conformance test-checker check check-deploy prove prove-conditions prove-gateway prove-team prove-postgres test-team bench bench-gateway bench-install bench-search bench-team bench-team-search bench-tokens fit-inspection fit-inspection-network docs site smoke constraints schema clean
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -61,8 +61,13 @@ sandbox:
 SCRATCH := $(shell test "$$(df -Pk /dev/shm 2>/dev/null | awk 'END { print $$4 }')" -gt 2000000 2>/dev/null && test -w /dev/shm \
 	&& ! grep -q ' /dev/shm .*noexec' /proc/mounts && echo TMPDIR=/dev/shm)
 
-test: $(VENV)/.test sandbox ## Run all tests, with a bounded slice of each proof
-	$(SCRATCH) $(BIN)/python -m pytest --numprocesses 3 --ignore tests/browser --ignore tests/real_clients --ignore tests/servers --ignore tests/frameworks
+RUN_TESTS = $(SCRATCH) $(BIN)/python -m pytest --numprocesses 3 --ignore tests/browser --ignore tests/real_clients --ignore tests/servers --ignore tests/frameworks
+
+test: $(VENV)/.test sandbox ## Run the tests, with a bounded slice of each proof and of the long ones
+	$(RUN_TESTS) --part quick
+
+test-long: $(VENV)/.test sandbox ## Run the others, which take seconds each: processes, several gateways, attacks
+	$(RUN_TESTS) --part long
 
 PROOFS_ON_BOTH := tests/proofs/test_isolation.py tests/proofs/test_team_isolation.py tests/proofs/test_search_isolation.py tests/proofs/test_concurrency.py tests/proofs/test_memory.py
 ON_BOTH := tests/store tests/memory tests/search tests/catalog tests/scanning tests/trust tests/approvals tests/audit tests/filters tests/usage tests/sessions tests/states tests/test_registry.py \

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from support.collection_order import share_compilation
+from support.long_tests import add_option, choose_part
 from support.person_launch import play_person
 from support.postgres import Databases, needs_postgres, postgres_databases, stores_in_postgres
 from support.sandbox import Sandbox
@@ -69,13 +70,18 @@ def sandbox(tmp_path: Path) -> Sandbox:
     return made
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    add_option(parser)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     if ON_POSTGRES:  # many tests leave their store open, which PostgreSQL's driver minds
         for category in ("ResourceWarning", "pytest.PytestUnraisableExceptionWarning"):
             config.addinivalue_line("filterwarnings", f"ignore::{category}")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    choose_part(config, items)
     if ON_POSTGRES:
         for item in items:
             if item.get_closest_marker("sqlite_only"):

@@ -94,6 +94,7 @@ def shop(sandbox: Sandbox) -> Path:
     return path
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("line", sorted({line.strip() for line in RUN}))
 def test_a_command_after_a_prompt_runs(sandbox: Sandbox, shop: Path, line: str) -> None:
     done = sandbox.remit(*shlex.split(line)[1:], cwd=shop)

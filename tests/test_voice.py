@@ -77,6 +77,7 @@ def docstrings_of_the_api() -> Iterator[tuple[str, str]]:
                     yield f"{name}.{member}", inspect.getdoc(value) or ""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("texts", [pages, messages, docstrings_of_the_api])
 def test_what_people_and_models_read_is_plain_english(texts: Callable[[], Iterator[tuple[str, str]]]) -> None:
     read = list(texts())

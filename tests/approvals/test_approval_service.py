@@ -347,6 +347,7 @@ with open_registry() as registry:
 """
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("registry")
 @pytest.mark.sqlite_only
 def test_of_many_processes_exactly_one_uses_an_approval(sandbox: Sandbox, shop: Path) -> None:
@@ -373,6 +374,7 @@ def ask_for_real(sandbox: Sandbox, shop: Path) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.long
 def test_of_many_threads_exactly_one_uses_an_approval_and_all_ask_for_one(
     sandbox: Sandbox, shop: Path
 ) -> None:

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from attacks.peers import Server, tool
 from attacks.worlds import World, require
 
@@ -33,6 +35,7 @@ def test_a_question_shows_every_argument_and_every_character(world: World) -> No
     assert not any(char in shown for char in "\u202e\u009b\u2028\u200b")
 
 
+@pytest.mark.long
 def test_what_does_not_fit_a_question_is_not_approved_by_it_but_shown_whole_elsewhere(world: World) -> None:
     own = declare(world)
     long = {"text": "word " * 6_000, "last": "--delete-everything"}
@@ -62,6 +65,7 @@ def test_a_form_that_a_client_accepts_by_itself_approves_nothing(world: World) -
     assert own.calls == []
 
 
+@pytest.mark.long
 def test_arguments_are_private_and_gone_once_answered(world: World) -> None:
     declare(world)
     with world.serve() as gateway:

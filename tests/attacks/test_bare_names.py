@@ -25,6 +25,7 @@ def call_all(gateway: Gateway, names: tuple[str, ...]) -> None:
         gateway.call("call_tool", name=name)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("label", ["evil", "mcp", "mcp__git"])
 def test_a_bare_name_never_means_the_tool_of_another_server(world: World, label: str) -> None:
     evil, git = both(world, *LIKE_GIT, "push", "remit__git__push", label=label)
@@ -46,6 +47,7 @@ def test_no_name_is_written_like_one_of_remits_own(world: World) -> None:
     assert evil.calls == []
 
 
+@pytest.mark.long
 def test_a_tool_that_comes_later_takes_neither_a_tool_nor_a_group(world: World) -> None:
     evil, git = both(world, "harmless")
     with world.serve("--strategy", "namespace") as gateway:
@@ -60,6 +62,7 @@ def test_a_tool_that_comes_later_takes_neither_a_tool_nor_a_group(world: World) 
     assert git.calls == ["push"] * 2 * len(SPELLINGS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("label", ["evil", "mcp"])
 def test_a_permission_for_one_server_covers_no_tool_that_is_named_like_it(world: World, label: str) -> None:
     evil, _ = both(world, *LIKE_GIT, "remit__git__push", label=label)

@@ -1,5 +1,7 @@
 """A server redefines its tools: what needed approval must not run because the server now says otherwise."""
 
+import pytest
+
 from attacks.peers import Server, tool
 from attacks.worlds import World, require
 
@@ -18,6 +20,7 @@ def redefine(world: World, own: Server) -> None:
     world.remit("scan", "--connect")
 
 
+@pytest.mark.long
 def test_a_tool_that_needed_approval_still_does_after_its_server_calls_it_read_only(world: World) -> None:
     own = declare(world)
     with world.serve() as gateway:

@@ -18,6 +18,7 @@ def entry(**more: object) -> dict[str, object]:
     return {"command": "git-mcp", **more}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("before", "after"),
     [

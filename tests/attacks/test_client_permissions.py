@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from attacks.peers import Server, tool
 from attacks.worlds import World, needs_claude, require
 
@@ -56,6 +58,7 @@ def listed(world: World) -> None:
         require("git__git_status" in gateway.tools(), "the gateway does not list the tool")
 
 
+@pytest.mark.long
 def test_a_permission_for_the_gateway_covers_no_other_tool(world: World) -> None:
     own = world.server("own", tool("git_status"), tool("git_push"))
     world.declare({"git": own})
@@ -68,6 +71,7 @@ def test_a_permission_for_the_gateway_covers_no_other_tool(world: World) -> None
     assert ask_hook(world, "mcp__remit__call_tool", name="git__git_push") == "ask"
 
 
+@pytest.mark.long
 def test_an_allow_rule_lifts_nothing_for_a_repositorys_server_called_remit(world: World) -> None:
     declare(world)
     world.install()
@@ -76,6 +80,7 @@ def test_an_allow_rule_lifts_nothing_for_a_repositorys_server_called_remit(world
     assert ask_hook(world, "mcp__remit__git__git_status", source="project") != "allow"
 
 
+@pytest.mark.long
 def test_an_untrusted_repository_allows_itself_nothing(world: World) -> None:
     world.declare({"git": world.server("own", tool("git_status"))})
     state = json.loads((world.home / ".claude.json").read_text())
@@ -87,6 +92,7 @@ def test_an_untrusted_repository_allows_itself_nothing(world: World) -> None:
     assert ask_hook(world, "mcp__remit__git__git_status") != "allow"
 
 
+@pytest.mark.long
 def test_a_new_rule_counts_at_the_next_call(world: World) -> None:
     declare(world)
     world.install()
@@ -110,6 +116,7 @@ def test_with_hooks_off_the_gateway_asks_where_a_rule_asks(world: World) -> None
     assert own.calls == []
 
 
+@pytest.mark.long
 def test_where_the_client_asked_about_a_call_the_gateway_does_not_ask_again(world: World) -> None:
     own = world.server("own", tool("git_status"))
     world.declare({"git": own})

@@ -36,6 +36,7 @@ def run(world: World, words: Sequence[str]) -> Done:
     return fork_server().run(words, cwd=world.repository, environment=world.environment, deadline=120.0)
 
 
+@pytest.mark.long
 @pytest.mark.proof
 @pytest.mark.parametrize("build", TRIED, ids=lambda build: build.__name__)
 def test_every_command_ends_soon_and_takes_little_memory(world: World, build: Build) -> None:
@@ -49,6 +50,7 @@ def test_every_command_ends_soon_and_takes_little_memory(world: World, build: Bu
         assert "Traceback" not in done.stderr, words
 
 
+@pytest.mark.long
 @pytest.mark.proof
 @pytest.mark.parametrize("build", TRIED, ids=lambda build: build.__name__)
 def test_a_blocked_call_is_denied_wherever_it_is_made(world: World, build: Build) -> None:
@@ -60,6 +62,7 @@ def test_a_blocked_call_is_denied_wherever_it_is_made(world: World, build: Build
     assert world.hook("PreToolUse", tool_name="Bash", tool_input={})["permissionDecision"] == "deny"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("build", "file"),
     [(a_key_of_many_parts, "remit.toml"), (many_servers, ".mcp.json")],

@@ -14,6 +14,7 @@ def nested(levels: int) -> dict[str, object]:
     return made
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("levels", [60, 300, 450])
 def test_a_deep_schema_is_left_out_and_the_other_tools_stay(world: World, levels: int) -> None:
     deep = world.server("deep", tool("look"), {**tool("dig"), "inputSchema": nested(levels)})
@@ -28,6 +29,7 @@ def test_a_deep_schema_is_left_out_and_the_other_tools_stay(world: World, levels
     assert deep.calls == ["look"]
 
 
+@pytest.mark.long
 def test_a_deep_schema_hides_no_change_of_another_tool(world: World) -> None:
     server = world.server("files", tool("look", "Looks.", readOnlyHint=True))
     world.declare({"files": server})

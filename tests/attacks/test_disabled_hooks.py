@@ -25,6 +25,7 @@ def test_what_the_user_blocks_after_the_install_stays_blocked_too(world: World) 
     assert world.denied_tools == ["WebFetch"]
 
 
+@pytest.mark.long
 def test_a_repository_does_not_say_what_is_written_into_the_users_settings(world: World) -> None:
     world.block_bash()
     world.write(world.repository / "own.toml", 'block = ["Read"]\n')
@@ -34,6 +35,7 @@ def test_a_repository_does_not_say_what_is_written_into_the_users_settings(world
     assert world.denied_tools == ["Bash"]
 
 
+@pytest.mark.long
 def test_the_gateway_status_and_doctor_say_that_hooks_are_off(world: World) -> None:
     world.block_bash()
     world.impose(disableAllHooks=True)
@@ -53,6 +55,7 @@ def test_why_says_that_nothing_enforces_a_rule_where_hooks_are_off(world: World)
     assert "Remit's hooks are off here" in world.attempt("why", "Bash").stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "more", ['"x": ' + "1" * 6_000, '"x": ' + "[" * 3_000 + "]" * 3_000, '"x": "' + " " * 1_300_000 + '"']
 )

@@ -17,6 +17,7 @@ def editing(world: World, path: str, tool: str = "Write", cwd: Path | None = Non
     return world.event("PreToolUse", **fields)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tool", ["Write", "Edit", "MultiEdit", "NotebookEdit"])
 def test_no_editing_tool_may_change_remits_own_files(world: World, tool: str) -> None:
     world.install()  # without any rules

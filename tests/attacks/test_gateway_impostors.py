@@ -38,6 +38,7 @@ def test_what_install_writes_does_not_admit_a_repositorys_server_named_remit(
     assert world.started() == before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
@@ -65,6 +66,7 @@ def test_hooks_status_and_doctor_say_that_the_gateway_is_missing(
     assert reason in world.advice("status")
 
 
+@pytest.mark.long
 def test_the_hook_denies_calls_to_a_server_in_the_gateways_place(world: World) -> None:
     install(world)
     world.impose(**OTHERS)

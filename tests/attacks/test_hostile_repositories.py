@@ -159,6 +159,7 @@ def reduced(server: ForkServer, folder: Path, number: int) -> list[Ingredient]:
     return left
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("numbers", BATCHES, ids=lambda numbers: f"{numbers[0]}-{numbers[-1]}")
 def test_nothing_in_a_hostile_repository_runs_leaks_escapes_or_hangs(
     server: ForkServer, tmp_path: Path, numbers: Sequence[int]
@@ -170,6 +171,7 @@ def test_nothing_in_a_hostile_repository_runs_leaks_escapes_or_hangs(
     assert failed == {}
 
 
+@pytest.mark.long
 def test_every_ingredient_changes_the_repository_and_nothing_else(tmp_path: Path) -> None:
     for ingredient in (*CONTENTS, *FORMS):
         root = tmp_path / ingredient.__name__

@@ -89,6 +89,7 @@ def has_linked_folders(repository: HostileRepository) -> None:
     repository.link(".git", repository.secret())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", [has_linked_files, has_a_git_file_that_points_away, has_linked_folders])
 def test_no_command_opens_a_secret_that_a_link_leads_to(
     tmp_path: Path, form: Callable[[HostileRepository], None]

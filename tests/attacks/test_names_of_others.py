@@ -1,9 +1,12 @@
 """A server takes the name of another: neither its place, its permissions nor its calls come with the name."""
 
+import pytest
+
 from attacks.peers import tool
 from attacks.worlds import World, require
 
 
+@pytest.mark.long
 def test_a_server_is_not_allowed_because_its_name_begins_like_another(world: World) -> None:
     good, other = world.server("good", tool("read")), world.server("other", tool("write"))
     world.declare({"good": good, "good__x": other})
@@ -40,6 +43,7 @@ def test_a_server_with_the_name_of_memory_does_not_receive_its_calls(world: Worl
     assert "remit-memory" in world.doctor()
 
 
+@pytest.mark.long
 def test_a_name_that_means_tools_of_two_servers_is_refused_with_the_names_of_both(world: World) -> None:
     evil, victim = world.server("evil", tool("hub__read")), world.server("victim", tool("read"))
     world.declare({"git": evil, "git__hub": victim})

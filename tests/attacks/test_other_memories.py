@@ -35,6 +35,7 @@ def _id(world: World, project: Path) -> str:
     return world.remit("memory", "id", "--project", str(project)).strip()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("options", [(), ("--memory",)])
 def test_a_session_neither_reads_nor_writes_the_memory_of_another_project(
     world: World, victim: Path, options: tuple[str, ...]
@@ -57,6 +58,7 @@ def test_a_session_neither_reads_nor_writes_the_memory_of_another_project(
     assert "our secret plan" in told
 
 
+@pytest.mark.long
 def test_a_repository_cannot_open_other_memories_itself(world: World, victim: Path) -> None:
     other = _id(world, victim)
     for name in ("remit.toml", "remit.local.toml"):
@@ -67,6 +69,7 @@ def test_a_repository_cannot_open_other_memories_itself(world: World, victim: Pa
     assert "a project cannot open other memories" in world.attempt("policy", "check").stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shared", ["*", "bank"])
 def test_the_users_own_file_shares_memories(world: World, victim: Path, shared: str) -> None:
     other = _id(world, victim)

@@ -3,6 +3,8 @@
 import json
 from typing import Any, cast
 
+import pytest
+
 from attacks.peers import tool
 from attacks.worlds import World, require
 
@@ -38,6 +40,7 @@ def install_of_before(world: World) -> None:
     require(entry["command"] != ENV and "-I" in entry["args"], f"the entry is an old one: {entry}")
 
 
+@pytest.mark.long
 def test_bare_remit_and_status_name_the_command(world: World) -> None:
     install_of_before(world)
     told = " ".join(world.remit().split())

@@ -35,6 +35,7 @@ def test_a_repository_cannot_name_another_configuration_for_the_hook(world: Worl
     assert not world.runs(event)
 
 
+@pytest.mark.long
 def test_a_repository_cannot_bring_the_data_that_says_its_server_is_trusted(world: World) -> None:
     hostile = prepare_data(world)
     world.impose(env={"REMIT_HOME": str(world.repository / "data")})
@@ -52,6 +53,7 @@ def rule_bash(world: World) -> None:
     world.install()
 
 
+@pytest.mark.long
 def test_a_repositorys_code_does_not_run_inside_the_hook(world: World) -> None:
     rule_bash(world)
     ran = world.repository / "ran"
@@ -77,6 +79,7 @@ def bring_python(world: World, variable: str) -> Path:
 MISLEADING = pytest.mark.parametrize("variable", ["PYTHONEXECUTABLE", "__PYVENV_LAUNCHER__"])
 
 
+@pytest.mark.long
 @MISLEADING
 def test_a_repository_cannot_put_another_python_environment_in_the_place_of_remits(
     world: World, variable: str
@@ -101,6 +104,7 @@ def test_claude_code_runs_no_environment_of_a_repository_in_the_place_of_remits(
     assert not ran.exists()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("value", ["bash_source", "zsh_complete", "x"])
 def test_a_repository_cannot_turn_the_gateway_into_tab_completion(world: World, value: str) -> None:
     rule_bash(world)
@@ -109,6 +113,7 @@ def test_a_repository_cannot_turn_the_gateway_into_tab_completion(world: World, 
         assert "answered by own" in gateway.call("git__log")
 
 
+@pytest.mark.long
 def test_a_repository_cannot_break_the_search_for_tools(world: World) -> None:
     rule_bash(world)
     world.impose(env={"NUMPY_MADVISE_HUGEPAGE": "x"})
@@ -133,6 +138,7 @@ def test_claude_code_starts_no_gateway_with_a_repositorys_data(world: World) -> 
     assert not hostile.was_started
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variable", ["PATH", "PYTHONPATH"])
 def test_a_repository_cannot_choose_the_code_that_runs_as_a_users_server(world: World, variable: str) -> None:
     own, ran = world.server("own", tool("log")), world.repository / "ran"
@@ -171,6 +177,7 @@ def check_hosts(own: Server) -> None:
     assert "GITHUB_API_URL" not in own.variables
 
 
+@pytest.mark.long
 def test_a_repository_cannot_choose_the_host_that_a_users_server_sends_a_token_to(world: World) -> None:
     own = redirect(world)
     with world.serve_as_installed() as gateway:
@@ -187,6 +194,7 @@ def test_in_claude_code_a_repository_cannot_choose_the_host_of_a_users_server(wo
     check_hosts(own)
 
 
+@pytest.mark.long
 def test_a_repository_cannot_choose_the_program_that_detects_a_state_for_a_hook(world: World) -> None:
     ran, program = world.repository / "ran", world.repository / "code/env"
     world.write(program, f"#!/bin/sh\ntouch {ran}\n")
@@ -199,6 +207,7 @@ def test_a_repository_cannot_choose_the_program_that_detects_a_state_for_a_hook(
     assert not ran.exists()
 
 
+@pytest.mark.long
 def test_a_repository_cannot_stop_the_gateway_with_the_mark_of_a_nested_one(world: World) -> None:
     world.declare({"git": world.server("own", tool("log"))})
     world.install()
@@ -207,6 +216,7 @@ def test_a_repository_cannot_stop_the_gateway_with_the_mark_of_a_nested_one(worl
         assert "answered by own" in gateway.call("git__log")
 
 
+@pytest.mark.long
 def test_nor_with_settings_that_remit_cannot_read(world: World) -> None:
     world.declare({"git": world.server("own", tool("log"))})
     world.install()

@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from attacks.peers import tool
 from attacks.worlds import World, require
 
@@ -35,6 +37,7 @@ def test_a_refusal_by_the_hook_does_not_say_how_to_undo_it(world: World) -> None
     assert [WAYS_AROUND.findall(said) for said in refused] == [[], []]
 
 
+@pytest.mark.long
 def test_a_refusal_by_the_gateway_does_not_say_how_to_undo_it(world: World) -> None:
     configure(world)
     with world.serve() as gateway:

@@ -43,6 +43,7 @@ def install(world: World, client: str) -> None:
     require("not loaded" not in world.attempt("doctor", "--client", client).stdout, "Remit is loaded")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("client", USERS)
 def test_the_user_reads_where_remit_was_replaced_what_it_means_and_what_to_do(
     world: World, client: str
@@ -62,6 +63,7 @@ def test_the_user_reads_where_remit_was_replaced_what_it_means_and_what_to_do(
     assert not evil.was_started
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("client", "text", "reason"),
     [

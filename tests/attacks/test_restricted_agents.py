@@ -52,6 +52,7 @@ def start(world: World, agent: str, *, below: str | None = None, description: st
 SPELLINGS = ["own__read_it", "own__read.it", "mcp__own__read_it", "mcp__remit__mcp__own__read_it"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_listed", [True, False])
 def test_no_spelling_frees_an_agent(world: World, own: Server, is_listed: bool) -> None:
     start(world, "scout")
@@ -66,6 +67,7 @@ def test_no_spelling_frees_an_agent(world: World, own: Server, is_listed: bool) 
     assert ask_hook(world, "mcp__remit__own__read_it", "clerk") != "deny"
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("own")
 @pytest.mark.parametrize("length", [1, 70_000, 9_000_000])
 def test_a_long_description_does_not_free_a_child(world: World, length: int) -> None:
@@ -87,6 +89,7 @@ def test_a_filter_that_looks_at_parents_holds_where_the_parent_is_unknown(world:
     assert ask_hook(world, "mcp__remit__own__read_it", "helper") == "deny"
 
 
+@pytest.mark.long
 def test_plan_mode_holds_for_a_tool_that_calls_itself_read_only(world: World) -> None:
     world.declare({"own": world.server("own", tool("delete_all", readOnlyHint=True))})
     world.settle(permissions={"allow": ["mcp__own__*"]})

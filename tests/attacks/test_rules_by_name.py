@@ -38,6 +38,7 @@ def terms(world: World) -> tuple[object, object]:
     return found["sandbox"], found["inherits"]
 
 
+@pytest.mark.long
 def test_nothing_that_the_user_permits_by_name_reaches_the_server_of_a_repository(taken: World) -> None:
     taken.configure(LOOSE % "")
     assert terms(taken) == ({"network": False, "read": [], "write": []}, False)
@@ -49,6 +50,7 @@ def test_nothing_that_the_user_permits_by_name_reaches_the_server_of_a_repositor
         assert {name for name in gateway.tools() if "read" in name} == {"read_result", "github__read"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", ["~/../code/shop", "*"])
 def test_a_table_that_names_the_project_permits_its_server_the_same(taken: World, path: str) -> None:
     taken.configure(LOOSE % f'projects = ["{path}"]')

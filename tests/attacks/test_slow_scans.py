@@ -21,6 +21,7 @@ def slow_down(repository: Path) -> None:
     (repository / ".claude/commands").symlink_to(deep)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_late", [False, True], ids=["kind first", "kind last"])
 def test_a_blocked_call_does_not_run_in_a_repository_that_is_slow_to_scan(
     world: World, is_late: bool

@@ -8,6 +8,7 @@ from attacks.worlds import World, require
 PAGE = {"ui": {"resourceUri": "ui://clock/face", "visibility": ["app"]}}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("strategy", ["flat", "search"])
 def test_no_spelling_leads_a_model_to_a_tool_of_a_page(world: World, strategy: str) -> None:
     clock = world.server("clock", tool("now"), {**tool("poll"), "_meta": PAGE})

@@ -76,6 +76,7 @@ def past_env(words: Sequence[str]) -> Sequence[str]:
     return words[words.index(sys.executable) :]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", NUMBERS)
 def test_a_trace_shows_no_program_no_connection_and_no_write(tmp_path: Path, number: int) -> None:
     victim = Victim(tmp_path.resolve(), number)

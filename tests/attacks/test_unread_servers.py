@@ -44,6 +44,7 @@ def with_many_servers(entry: object) -> str:
 UNREAD = [padded, with_a_long_number, with_many_levels, with_many_servers]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("written", UNREAD)
 def test_the_hook_denies_calls_to_a_server_in_a_file_that_remit_cannot_read(
     world: World, written: Callable[[object], str]
@@ -54,6 +55,7 @@ def test_the_hook_denies_calls_to_a_server_in_a_file_that_remit_cannot_read(
     assert not runs(world, TOOL, None)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("written", UNREAD)
 def test_the_trust_in_a_server_ends_when_its_file_cannot_be_read(
     world: World, written: Callable[[object], str]
@@ -84,6 +86,7 @@ def test_the_hook_denies_calls_to_a_server_in_a_plugin_that_remit_cannot_read(wo
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("label", "name"),
     [("remit-memory", "mcp__remit-memory__open"), ("plugin:x:y", "mcp__plugin_x_y__open")],
@@ -103,6 +106,7 @@ def employ(world: World, folder: str, hostile: Server, label: str = "cashbox") -
     world.write(place, AGENT.replace("cashbox", label).replace("{}", entry))
 
 
+@pytest.mark.long
 def test_the_hook_denies_calls_to_an_agents_own_server_until_it_is_trusted(world: World) -> None:
     hostile = install(world)
     employ(world, "repository", hostile)
@@ -116,6 +120,7 @@ def test_the_hook_denies_calls_to_an_agents_own_server_until_it_is_trusted(world
     assert not runs(world, TOOL, server, agent_type="clerk")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("label", "said"),
     [
@@ -137,6 +142,7 @@ def test_the_user_is_told_of_an_agents_server_at_session_start(world: World, lab
     assert said in world.doctor()
 
 
+@pytest.mark.long
 def test_the_users_own_agents_and_servers_need_no_trust(world: World) -> None:
     employ(world, "home", install(world))
     assert runs(world, TOOL, {"name": "cashbox", "source": "agent"}, agent_type="clerk")
@@ -168,6 +174,7 @@ def test_claude_code_makes_no_call_to_an_agents_own_or_an_unread_server(world: W
 READING = ("ReadMcpResourceTool", "ReadMcpResourceDirTool", "ListMcpResourcesTool")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("reader", READING)
 def test_the_hook_denies_reading_resources_of_an_untrusted_server(world: World, reader: str) -> None:
     hostile = install(world)

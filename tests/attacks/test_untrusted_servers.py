@@ -34,6 +34,7 @@ def call_one(world: World, position: int) -> list[str]:
     return names
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scope", ["global", "local"])
 def test_using_the_users_server_does_not_start_the_repositorys_server_of_that_name(
     world: World, scope: str
@@ -48,6 +49,7 @@ def test_using_the_users_server_does_not_start_the_repositorys_server_of_that_na
     assert own.calls == ["git_status", "git_status"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scope", ["global", "local"])
 def test_the_name_of_the_users_tool_stays_in_the_session_that_calls_it(world: World, scope: str) -> None:
     own, hostile = declare(world, scope)
@@ -64,6 +66,7 @@ def test_the_name_of_the_users_tool_stays_in_the_session_that_calls_it(world: Wo
     assert "not trusted" in world.remit("trust")
 
 
+@pytest.mark.long
 def test_an_approved_server_that_is_not_trusted_is_not_started_by_a_use(world: World) -> None:
     own = world.server("own", tool("git_status"))
     hostile = world.server("hostile", tool("git_status"), tool("git_push"))
@@ -86,6 +89,7 @@ def test_what_is_used_is_what_prune_and_usage_count(world: World) -> None:
     assert "mcp__git__git_status" not in [each["name"] for each in report["unused"]]
 
 
+@pytest.mark.long
 def test_a_call_that_a_hook_reports_does_not_start_the_repositorys_server(world: World) -> None:
     _, hostile = declare(world, "global")
     with world.serve() as gateway:
@@ -97,6 +101,7 @@ def test_a_call_that_a_hook_reports_does_not_start_the_repositorys_server(world:
     assert not hostile.was_started
 
 
+@pytest.mark.long
 def test_a_tool_that_an_agent_reports_does_not_start_the_repositorys_server(world: World) -> None:
     _, hostile = declare(world, "global")
     with world.serve() as gateway:
@@ -108,6 +113,7 @@ def test_a_tool_that_an_agent_reports_does_not_start_the_repositorys_server(worl
     assert not hostile.was_started
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["mcp__git__git_push", "mcp__git__git_status", "mcp__git", "git__git_push"])
 def test_a_report_changes_neither_lists_nor_names(world: World, name: str) -> None:
     own, hostile = declare(world, "global")

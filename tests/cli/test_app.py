@@ -347,6 +347,7 @@ def test_a_bad_file_is_one_warning_every_time_and_everything_else_still_loads(
     assert "  wiki " in sandbox.remit("tools", cwd=shop).stdout
 
 
+@pytest.mark.long
 def test_a_state_file_of_tens_of_megabytes_loads(sandbox: Sandbox, shop: Path) -> None:
     history = [{"display": "x" * 1000} for _ in range(40_000)]
     content = {**servers("wiki"), "projects": {str(shop): {**servers("ledger"), "history": history}}}
@@ -483,6 +484,7 @@ def in_a_shell(sandbox: Sandbox, line: str, cwd: Path) -> subprocess.CompletedPr
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("line", "code", "says"),
     [

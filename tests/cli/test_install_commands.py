@@ -81,6 +81,7 @@ def read(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
+@pytest.mark.long
 def test_where_not_all_fits_into_a_request_listings_do_not_say_that_it_is_sent(ada: Ada) -> None:
     sandbox = ada.sandbox
     ada.run("install", "claude-code", "--yes")
@@ -404,6 +405,7 @@ def test_servers_that_the_client_has_approved_are_shown_and_not_trusted_without_
     assert "till (project, .mcp.json): not trusted" in ada.run("trust")
 
 
+@pytest.mark.long
 def test_on_a_terminal_a_person_says_what_is_done_and_which_servers_are_trusted(ada: Ada) -> None:
     ada.approve("tape", "till")
     state = ada.state.read_bytes()
@@ -518,6 +520,7 @@ FILES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("client", FILES)
 def test_other_clients_get_a_server_and_are_restored_to_the_last_byte(sandbox: Sandbox, client: str) -> None:
     name, text = FILES[client]
@@ -533,6 +536,7 @@ def test_other_clients_get_a_server_and_are_restored_to_the_last_byte(sandbox: S
     assert file.read_bytes() == text.encode()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("client", FILES)
 def test_what_was_not_there_is_gone_again_afterwards_directories_too(sandbox: Sandbox, client: str) -> None:
     file, before = sandbox.home / FILES[client][0], sorted(sandbox.home.rglob("*"))
@@ -649,6 +653,7 @@ def test_install_says_which_variables_it_does_not_record(ada: Ada) -> None:
     assert "hush" not in told + ada.record.read_text()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "act"),
     [
@@ -672,6 +677,7 @@ def test_an_agent_cannot_take_protection_away_in_passing(ada: Ada, words: list[s
     assert ada.sandbox.remit("uninstall", "claude-code", "--dry-run", cwd=ada.shop).returncode == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("client", ["claude-code", "cursor"])
 def test_status_and_doctor_tell_how_to_repair_an_install_whose_python_is_gone(ada: Ada, client: str) -> None:
     ada.run("install", client, "--yes")

@@ -74,6 +74,7 @@ def loaded(sandbox: Sandbox, shop: Path, *words: str) -> list[str]:
     return ran.stdout.splitlines()[-1].split()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", [["tools"], ["tools", "--json"]])
 def test_to_tell_what_is_in_force_loads_only_what_tells_it(sandbox: Sandbox, words: list[str]) -> None:
     blog = sandbox.project("blog")
@@ -82,6 +83,7 @@ def test_to_tell_what_is_in_force_loads_only_what_tells_it(sandbox: Sandbox, wor
     assert {*loaded(sandbox, blog, *words)} & {*HEAVY, *UNASKED, *UNREAD} == set()
 
 
+@pytest.mark.long
 def test_of_a_server_that_never_listed_its_tools_the_entry_is_read_for_people_only(
     sandbox: Sandbox, shop: Path
 ) -> None:
@@ -90,6 +92,7 @@ def test_of_a_server_that_never_listed_its_tools_the_entry_is_read_for_people_on
     assert {*loaded(sandbox, shop, "tools", "--json")} & {*HEAVY, *UNASKED, *UNREAD} == set()
 
 
+@pytest.mark.long
 def test_to_explain_a_server_its_entry_is_read_for_what_keeps_it_from_being_started(
     sandbox: Sandbox, shop: Path
 ) -> None:
@@ -97,12 +100,14 @@ def test_to_explain_a_server_its_entry_is_read_for_what_keeps_it_from_being_star
     assert {*loaded(sandbox, shop, "why", "git")} & {*HEAVY, *UNASKED, *UNREAD} == read
 
 
+@pytest.mark.long
 def test_a_scan_that_finds_nothing_new_starts_nothing_and_remembers_nothing(
     sandbox: Sandbox, shop: Path
 ) -> None:
     assert {*loaded(sandbox, shop, "scan")} & {*HEAVY, *UNASKED} == set()
 
 
+@pytest.mark.long
 def test_the_list_of_commands_loads_none_of_them(sandbox: Sandbox, shop: Path) -> None:
     found = {name for name in loaded(sandbox, shop, "--help") if name.startswith("remit.cli.")}
     assert found == {"remit.cli.app", "remit.cli.options", "remit.cli.render"}

@@ -24,6 +24,7 @@ def url() -> Generator[str]:
         server.communicate()
 
 
+@pytest.mark.long
 def test_who_signs_in_through_the_browser_is_signed_in_until_they_sign_out(
     sandbox: Sandbox, url: str
 ) -> None:

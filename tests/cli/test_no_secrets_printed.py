@@ -157,6 +157,7 @@ def commands(sandbox: Sandbox) -> list[tuple[str, ...]]:
 STARTED = ("arg", "arg alone", "command", "userinfo", "path", "query", "fragment", "url without type")
 
 
+@pytest.mark.long
 def test_secrets_are_in_no_output_of_any_command(sandbox: Sandbox, planted: Planted) -> None:
     shown = {f"project: {place}" for place in STARTED}
     for words in commands(sandbox):
@@ -184,6 +185,7 @@ def stored_bytes(sandbox: Sandbox) -> bytes:
     return b"".join(file.read_bytes() for file in sorted(sandbox.database.parent.iterdir()))
 
 
+@pytest.mark.long
 def test_secrets_are_in_no_answer_and_not_in_the_database_or_its_log(
     sandbox: Sandbox, planted: Planted
 ) -> None:
@@ -205,6 +207,7 @@ def test_secrets_are_in_no_answer_and_not_in_the_database_or_its_log(
         assert planted.found_in(stored_bytes(sandbox)) == []
 
 
+@pytest.mark.long
 def test_secrets_do_not_appear_when_their_files_break_or_go(sandbox: Sandbox, planted: Planted) -> None:
     shop = sandbox.root / "code/shop"
     files = [path for path in sandbox.root.rglob("*.json") if path.is_file()]

@@ -41,6 +41,7 @@ def machine(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Sandbox:
     return sandbox
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", READING)
 def test_a_second_look_writes_nothing(command: str, machine: Sandbox) -> None:
     shop = machine.root / "code/shop"

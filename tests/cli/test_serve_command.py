@@ -44,6 +44,7 @@ def text_of(result: object) -> str:
     return content.text
 
 
+@pytest.mark.long
 def test_a_client_that_says_it_has_no_terminal_waits_for_nobodys_approval(sandbox: Sandbox) -> None:
     project = shop(sandbox)
     sandbox.write(sandbox.home / ".claude/settings.json", {})
@@ -58,6 +59,7 @@ def test_a_client_that_says_it_has_no_terminal_waits_for_nobodys_approval(sandbo
     assert "is hidden: not trusted" in anyio.run(ask, "sdk-cli")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
 def test_a_client_calls_a_tool_of_a_server_through_it_on_stdio(mode: Any, sandbox: Sandbox) -> None:
     project = shop(sandbox)
@@ -96,6 +98,7 @@ def test_memory_is_served_alone(mode: Any, sandbox: Sandbox) -> None:
     anyio.run(run)
 
 
+@pytest.mark.long
 def test_it_says_where_it_listens_and_shows_itself(sandbox: Sandbox) -> None:
     project = shop(sandbox)
     with serving(sandbox, project) as url:
@@ -116,6 +119,7 @@ def test_where_there_is_no_token_the_list_says_whom_a_gateway_takes(sandbox: San
     assert json.loads(sandbox.remit("token", "list", "--json").stdout) == {"tokens": []}
 
 
+@pytest.mark.long
 def test_a_token_is_made_used_and_revoked(sandbox: Sandbox) -> None:
     project = shop(sandbox)
     token = sandbox.remit("token", "add", "ci", "--project", str(project)).stdout.strip()
@@ -253,6 +257,7 @@ def test_what_does_not_exist_cannot_be_served(
     assert option[1] in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="processes are looked up in /proc")
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, None])
 def test_however_it_ends_no_server_is_left_behind(end: signal.Signals | None, sandbox: Sandbox) -> None:

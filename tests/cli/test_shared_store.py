@@ -32,6 +32,7 @@ def place(address: str) -> str:
     return address.replace(f"postgres:{PASSWORD}@", "")
 
 
+@pytest.mark.long
 def test_commands_use_the_store_of_the_users_file_and_status_shows_it(sandbox: Sandbox, address: str) -> None:
     path = sandbox.write(sandbox.home / ".config/remit/remit.toml", f'store = "{address}"\n')
     shop = sandbox.project("shop")
@@ -62,6 +63,7 @@ def test_hooks_use_the_same_store(sandbox: Sandbox, address: str) -> None:
     assert not sandbox.database.exists()
 
 
+@pytest.mark.long
 def test_a_session_that_one_of_two_gateways_ends_is_over_at_the_other(sandbox: Sandbox, address: str) -> None:
     sandbox.variables["REMIT_STORE"] = address
     shop = sandbox.project("shop")

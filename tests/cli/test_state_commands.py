@@ -188,6 +188,7 @@ def test_servers_and_states_are_trusted_together(sandbox: Sandbox, shop: Path) -
     assert trusted == "trusted: till\ntrusted: state checked\n"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "command",
     [

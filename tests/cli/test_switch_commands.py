@@ -271,6 +271,7 @@ def test_undoing_an_uninstall_says_that_remit_is_installed_again(sandbox: Sandbo
     )
 
 
+@pytest.mark.long
 def test_after_an_install_the_clients_own_rules_follow_and_undo_takes_both_back(
     sandbox: Sandbox, shop: Path
 ) -> None:
@@ -305,6 +306,7 @@ def test_undo_refuses_where_a_file_changed_since(sandbox: Sandbox, shop: Path) -
     assert mine.read_text().endswith("# more\n")
 
 
+@pytest.mark.long
 def test_undo_lists_the_last_changes_and_skips_those_that_leave_nothing(sandbox: Sandbox, shop: Path) -> None:
     assert sandbox.remit("undo", "--list", cwd=shop).stdout == "Nothing to undo.\n"
     for command in ("disable", "enable"):

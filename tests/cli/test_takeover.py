@@ -159,6 +159,7 @@ def test_the_record_tells_which_switches_are_remits(desk: Desk) -> None:
     assert [key["switches"] for key in keys if "switches" in key] == ["press", "stapler"]
 
 
+@pytest.mark.long
 @CLIENTS
 def test_uninstall_restores_every_byte(desk: Desk) -> None:
     desk.install()
@@ -212,6 +213,7 @@ def test_a_file_that_cannot_be_written_leaves_everything_as_it_was(
     assert desk.tools()["press"] == "visible"
 
 
+@pytest.mark.long
 @CLIENTS
 def test_a_server_that_was_added_in_the_client_is_reported_until_it_is_taken_over(desk: Desk) -> None:
     desk.install()
@@ -226,6 +228,7 @@ def test_a_server_that_was_added_in_the_client_is_reported_until_it_is_taken_ove
     assert "loads `late` itself" not in desk.run("status")
 
 
+@pytest.mark.long
 @CLIENTS
 def test_a_switch_that_its_user_turned_on_again_is_theirs(desk: Desk) -> None:
     desk.install()
@@ -243,6 +246,7 @@ def test_a_switch_that_its_user_turned_on_again_is_theirs(desk: Desk) -> None:
         assert desk.off() == {"off"}
 
 
+@pytest.mark.long
 @CLIENTS
 def test_a_gateway_that_was_removed_by_hand_is_missed(desk: Desk) -> None:
     desk.install()
@@ -253,6 +257,7 @@ def test_a_gateway_that_was_removed_by_hand_is_missed(desk: Desk) -> None:
     assert f"run `remit install {desk.client.name}`, or `remit uninstall {desk.client.name}`" in told
 
 
+@pytest.mark.long
 @CLIENTS
 def test_a_projects_server_is_switched_off_only_once_it_is_trusted(desk: Desk) -> None:
     desk.declare_till()
@@ -282,6 +287,7 @@ def test_a_dry_run_says_what_the_client_stops_loading_and_writes_nothing(desk: D
     assert desk.text() == desk.client.text
 
 
+@pytest.mark.long
 @CLIENTS
 def test_the_entry_runs_isolated_with_the_record(desk: Desk) -> None:
     desk.install()

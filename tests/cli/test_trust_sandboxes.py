@@ -61,6 +61,7 @@ def test_a_sandbox_that_is_not_possible_is_reported_and_the_server_not_started(
     assert "warning: till: cannot be started in its sandbox: " in ran.stderr
 
 
+@pytest.mark.long
 def test_a_sandboxed_server_is_listed_like_any_other(sandbox: Sandbox, shop: Path) -> None:
     try:
         bubblewrap_program()

@@ -607,6 +607,7 @@ ANYTHING = some.recursive(
 )
 
 
+@pytest.mark.long
 @given(some.dictionaries(KEYS, ANYTHING, max_size=5))
 def test_whatever_a_file_holds_is_read_or_is_a_mistake(content: dict[str, object]) -> None:
     read_content, mistakes = read(content)

@@ -254,6 +254,7 @@ def here_and_now(registry: Registry, shop: Path) -> Context:
     return registry.states.with_snapshot(registry.at(str(shop)))
 
 
+@pytest.mark.long
 def test_a_filter_that_hangs_hides_what_it_did_not_answer_for(shop: Path, registry: Registry) -> None:
     waiting = threading.Event()
 

@@ -78,6 +78,7 @@ VALUE = some.recursive(
 TABLE = some.tuples(KEY, some.dictionaries(KEY, VALUE, max_size=4))
 
 
+@pytest.mark.long
 @given(some.lists(TABLE, max_size=4))
 def test_every_key_that_the_parser_finds_is_found(tables: list[tuple[str, dict[str, str]]]) -> None:
     sections = (

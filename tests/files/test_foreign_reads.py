@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from inspect import Parameter, signature
 
+import pytest
+
 from remit.files.bounded_reader import (
     content_digest,
     read_bytes,
@@ -94,6 +96,7 @@ def reads(module: SourceModule) -> Iterator[str]:
             yield f".{name}"
 
 
+@pytest.mark.long
 def test_nothing_but_the_readers_opens_lists_or_parses_foreign_files() -> None:
     found = {name: sorted({*reads(module)}) for name, module in source_modules().items()}
     assert {name: read for name, read in found.items() if read and name not in {*READERS, *OWN}} == {}

@@ -71,6 +71,7 @@ def hook(sandbox: Sandbox, shop: Path, name: str, agent: str | None = None) -> s
     return sandbox.hook(event).get("permissionDecisionReason")
 
 
+@pytest.mark.long
 @pytest.mark.anyio
 async def test_the_gateway_lists_finds_and_calls_what_the_filter_leaves_to_each_agent(
     sandbox: Sandbox, shop: Path
@@ -92,6 +93,7 @@ async def test_the_gateway_lists_finds_and_calls_what_the_filter_leaves_to_each_
         assert REFUSED in told(await call(served, "why_tool", {"name": "disk__danger_wipe"}))
 
 
+@pytest.mark.long
 @pytest.mark.anyio
 async def test_commands_and_hooks_decide_as_the_gateway_does(sandbox: Sandbox, shop: Path) -> None:
     path = filter_file(sandbox)
@@ -145,6 +147,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("code", BROKEN)
 def test_a_broken_file_hides_all_tools_and_says_what_to_do(sandbox: Sandbox, shop: Path, code: str) -> None:
     path = filter_file(sandbox, code)

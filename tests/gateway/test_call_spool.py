@@ -67,6 +67,7 @@ def entry(tool: str) -> AuditEntry:
     return AuditEntry(5, "", "claude-code", None, None, tool, "visible", None, "done", 7, 2, 3)
 
 
+@pytest.mark.long
 @needs_postgres
 @pytest.mark.parametrize("id", [LONG_ID, "half of a \ud83d character"], ids=["long", "half"])
 async def test_a_call_with_an_id_that_no_database_stores_is_recorded_like_others(
@@ -86,6 +87,7 @@ async def test_a_call_with_an_id_that_no_database_stores_is_recorded_like_others
     assert refused(sandbox) == []
 
 
+@pytest.mark.long
 @needs_postgres
 async def test_a_use_that_the_database_refuses_is_set_aside_and_the_rest_of_its_batch_is_recorded(
     sandbox: Sandbox, shop: Path, links: FakeLinks, address: str
@@ -102,6 +104,7 @@ async def test_a_use_that_the_database_refuses_is_set_aside_and_the_rest_of_its_
     assert len(refused(sandbox)) == 1
 
 
+@pytest.mark.long
 @needs_postgres
 async def test_a_batch_that_the_database_refuses_does_not_hold_up_the_spool(
     sandbox: Sandbox,

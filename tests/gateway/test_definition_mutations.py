@@ -56,6 +56,7 @@ def test_there_are_at_least_forty_mutations() -> None:
     assert len(MATTER) + len(DO_NOT_MATTER) >= 40
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mutation", MATTER)
 async def test_a_change_that_matters_is_held_before_the_tool_can_be_called(
     mutation: str, sandbox: Sandbox, shop: Path
@@ -66,6 +67,7 @@ async def test_a_change_that_matters_is_held_before_the_tool_can_be_called(
     assert "remit trust" not in answer  # how to accept it is for people
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mutation", DO_NOT_MATTER)
 async def test_a_change_that_cannot_matter_is_not_held(mutation: str, sandbox: Sandbox, shop: Path) -> None:
     lists = listed(DO_NOT_MATTER[mutation])

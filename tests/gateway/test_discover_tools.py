@@ -136,6 +136,7 @@ async def test_a_query_without_a_vector_in_time_is_answered_by_words(
     assert threads("remit-query") == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("query", ["git", "the git server", "Git MCP server"])
 async def test_a_query_that_means_a_server_finds_its_row_and_not_its_tools(
     sandbox: Sandbox, shop: Path, links: FakeLinks, query: str

@@ -109,6 +109,7 @@ async def said(client: Client, tool: str, **arguments: Any) -> str:
     return content.text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("front", [OLD, NEW])
 @pytest.mark.parametrize("back", ["old", "both"])
 def test_what_servers_ask_of_the_client_passes_between_the_eras(
@@ -135,6 +136,7 @@ def test_what_servers_ask_of_the_client_passes_between_the_eras(
     anyio.run(talk)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("front", [OLD, NEW])
 @pytest.mark.parametrize("back", ["old", "both"])
 def test_what_servers_tell_and_hold_passes_between_the_eras(
@@ -168,6 +170,7 @@ def test_what_servers_tell_and_hold_passes_between_the_eras(
     anyio.run(talk)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("back", "starts"), [("old", 3), ("new", 1)])
 def test_in_the_new_era_the_list_has_what_a_server_offers_to_any_client_and_calls_do_not_change_it(
     place: ServedProject, tmp_path: Path, back: str, starts: int
@@ -194,6 +197,7 @@ def test_in_the_new_era_the_list_has_what_a_server_offers_to_any_client_and_call
     assert len(note.read_text().splitlines()) <= starts
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("front", [OLD, NEW])
 @pytest.mark.parametrize("back", ["old", "both"])
 def test_a_change_of_an_upstream_reaches_the_client(place: ServedProject, front: str, back: str) -> None:
@@ -232,6 +236,7 @@ def test_a_change_of_an_upstream_reaches_the_client(place: ServedProject, front:
     anyio.run(talk)
 
 
+@pytest.mark.long
 def test_who_was_asked_to_go_to_a_page_is_told_when_that_is_done(place: ServedProject) -> None:
     place.declare({"everything": forked_server_command("everything.py", "stdio", "old")}, UNPREFIXED)
     person = Person()
@@ -251,6 +256,7 @@ def test_who_was_asked_to_go_to_a_page_is_told_when_that_is_done(place: ServedPr
     anyio.run(talk)
 
 
+@pytest.mark.long
 def test_nobody_else_is_told_that_somebody_has_been_to_a_page(place: ServedProject) -> None:
     shared = f'{UNPREFIXED}sessions = "shared"\n'
     place.declare({"everything": forked_server_command("everything.py", "stdio", "old")}, shared)
@@ -275,6 +281,7 @@ def test_nobody_else_is_told_that_somebody_has_been_to_a_page(place: ServedProje
         anyio.run(talk, f"{listener.url}/mcp")
 
 
+@pytest.mark.long
 def test_a_client_of_the_new_era_is_not_told_what_that_does_not_have(place: ServedProject) -> None:
     place.declare({"everything": forked_server_command("everything.py", "stdio", "old")}, UNPREFIXED)
     person = Person()
@@ -288,6 +295,7 @@ def test_a_client_of_the_new_era_is_not_told_what_that_does_not_have(place: Serv
     anyio.run(talk)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("front", [OLD, NEW])
 def test_prompts_and_resources_can_be_asked_for_before_anything_was_listed(
     place: ServedProject, front: str
@@ -302,6 +310,7 @@ def test_prompts_and_resources_can_be_asked_for_before_anything_was_listed(
     anyio.run(talk)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("front", "code"), [(OLD, -32002), (NEW, types.INVALID_PARAMS)])
 def test_a_resource_that_nobody_has_is_refused_as_the_era_has_it(
     place: ServedProject, front: str, code: int
@@ -318,6 +327,7 @@ def test_a_resource_that_nobody_has_is_refused_as_the_era_has_it(
     anyio.run(talk)
 
 
+@pytest.mark.long
 def test_a_server_that_cannot_list_its_resources_still_has_its_tools(place: ServedProject) -> None:
     complaining = server_command("by_hand.py", "--fault", "complain", "--at", "resources/list")
     place.declare({"hand": complaining}, 'strategy = "state"\n')
@@ -330,6 +340,7 @@ def test_a_server_that_cannot_list_its_resources_still_has_its_tools(place: Serv
     anyio.run(talk)
 
 
+@pytest.mark.long
 def test_a_server_that_was_away_at_first_is_listed_once_it_is_there(place: ServedProject) -> None:
     flag = place.root / "there"
     waiting = ["sh", "-c", f'test -e "{flag}" && exec "$@"', "sh", *server_command("by_hand.py")]

@@ -205,6 +205,7 @@ async def test_a_projects_server_is_neither_started_nor_called_before_it_is_trus
         assert told(await call(served, "till__open")) == "till did open"
 
 
+@pytest.mark.long
 async def test_what_was_approved_for_one_agent_or_token_is_not_for_another(
     sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
@@ -301,6 +302,7 @@ async def test_what_a_client_is_told_to_ask_about_is_asked_by_the_client(
         assert len(links.asked) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "caller",
     [

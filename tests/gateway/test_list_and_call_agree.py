@@ -64,6 +64,7 @@ def _settings(draw: st.DrawFn) -> Setting:
     return Setting("\n".join(lines), opening, draw(st.lists(st.booleans(), min_size=1, max_size=3)))
 
 
+@pytest.mark.long
 @pytest.mark.proof
 @given(_settings())
 @settings(max_examples=EXAMPLES, deadline=None)
@@ -144,6 +145,7 @@ _SCOPES = ("global", "local", "project")
 _HELD = st.builds(Held, st.sampled_from(_SCOPES), st.booleans(), st.booleans())
 
 
+@pytest.mark.long
 @pytest.mark.proof
 @given(st.fixed_dictionaries(dict.fromkeys(("wiki", "till", "scale"), _HELD)), st.booleans())
 @settings(max_examples=EXAMPLES, deadline=None)

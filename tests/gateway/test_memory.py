@@ -124,6 +124,7 @@ def remit(place: ServedProject, *arguments: str) -> Done:
     return fork_server().run(arguments, cwd=place.project, environment=place.environment)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("over", ["stdio", "http"])
 def test_a_new_project(place: ServedProject, era: Era, over: str) -> None:
@@ -138,6 +139,7 @@ def test_a_new_project(place: ServedProject, era: Era, over: str) -> None:
     tell(place, era, story, over=over)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("over", ["stdio", "http"])
 def test_using_focus_areas(place: ServedProject, era: Era, over: str) -> None:
@@ -158,6 +160,7 @@ def test_using_focus_areas(place: ServedProject, era: Era, over: str) -> None:
     tell(place, era, story, over=over)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("over", ["stdio", "http"])
 def test_a_write_that_is_blocked(place: ServedProject, era: Era, over: str) -> None:
@@ -186,6 +189,7 @@ def test_a_write_that_is_blocked(place: ServedProject, era: Era, over: str) -> N
     tell(place, era, story, over=over)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("era", ERAS)
 def test_it_is_found_by_meaning_and_listed_once_it_was_used(place: ServedProject, era: Era) -> None:
     async def listed(client: Client) -> list[str]:
@@ -225,6 +229,7 @@ def test_an_older_client_is_told_the_id_of_the_memory_here(place: ServedProject)
     anyio.run(story)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("era", ERAS)
 def test_a_bound_token_gets_for_other_projects_the_answer_for_none(place: ServedProject, era: Era) -> None:
     other, none = "other-12345678", "nobody-87654321"
@@ -272,6 +277,7 @@ def test_a_bound_token_gets_for_other_projects_the_answer_for_none(place: Served
     anyio.run(still_there)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize(("word", "expected"), [("accept", "saved"), ("decline", None)])
 def test_what_every_project_would_see_is_asked_of_the_person_at_the_client(

@@ -64,6 +64,7 @@ async def test_no_server_is_started_or_asked_for_it(sandbox: Sandbox, shop: Path
     assert links.asked == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "rule",
     [
@@ -136,6 +137,7 @@ async def test_an_agent_has_it_only_where_its_definition_lets_it(
             assert ("saved" in told(await save(served, shop))) is is_saved
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("configured", "strategy", "expected"),
     [

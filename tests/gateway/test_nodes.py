@@ -56,6 +56,7 @@ def query(address: str, text: str) -> list[Any]:
         return found.fetchall()
 
 
+@pytest.mark.long
 async def test_a_tool_that_one_node_finds_is_announced_and_callable_at_another_by_notification(
     sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
@@ -71,6 +72,7 @@ async def test_a_tool_that_one_node_finds_is_announced_and_callable_at_another_b
         assert told(await call(two, "git__merge")) == "git did merge"
 
 
+@pytest.mark.long
 async def test_trust_counts_at_every_node_by_notification(
     sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
@@ -87,6 +89,7 @@ async def test_trust_counts_at_every_node_by_notification(
         assert told(await call(served, "till__open")) == "till did open"
 
 
+@pytest.mark.long
 async def test_a_pushed_state_counts_at_every_node_by_notification(
     sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
@@ -102,6 +105,7 @@ async def test_a_pushed_state_counts_at_every_node_by_notification(
         assert told(await call(served, "git__push")) == "git did push"
 
 
+@pytest.mark.long
 async def test_an_approval_that_a_person_answers_elsewhere_counts_once_at_every_node(
     sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
@@ -117,6 +121,7 @@ async def test_an_approval_that_a_person_answers_elsewhere_counts_once_at_every_
         assert again["structuredContent"]["error"] == "approval_required"
 
 
+@pytest.mark.long
 async def test_a_node_that_lost_its_listening_connection_follows_again(
     sandbox: Sandbox, shop: Path, links: FakeLinks, address: str
 ) -> None:
@@ -136,6 +141,7 @@ async def test_a_node_that_lost_its_listening_connection_follows_again(
         assert told(await call(served, "till__open")) == "till did open"
 
 
+@pytest.mark.long
 async def test_a_node_goes_on_with_what_it_knows_after_a_newer_version_migrated_the_store(
     sandbox: Sandbox, shop: Path, links: FakeLinks, address: str
 ) -> None:
@@ -165,6 +171,7 @@ async def until(is_so: Callable[[], bool]) -> None:
             await anyio.sleep(0.01)
 
 
+@pytest.mark.long
 async def test_a_lost_notification_is_made_up_for_by_the_poll(
     sandbox: Sandbox, shop: Path, links: FakeLinks, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,6 +190,7 @@ async def test_a_lost_notification_is_made_up_for_by_the_poll(
         assert await names(served) == ["git__status"]
 
 
+@pytest.mark.long
 async def test_calls_notify_nobody(sandbox: Sandbox, shop: Path, links: FakeLinks, address: str) -> None:
     import psycopg
 

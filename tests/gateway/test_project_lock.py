@@ -40,6 +40,7 @@ async def test_a_tool_is_served_as_locked_and_held_when_it_changes(sandbox: Sand
         assert "remit lock" not in told(answer).replace("`remit.lock`", "")  # what to do is for people
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("lock", ["version = 1\n", "no lock"])
 async def test_a_server_outside_of_the_lock_is_not_started(sandbox: Sandbox, shop: Path, lock: str) -> None:
     links = FakeLinks({"till": offer("Look up a refund.")})
@@ -53,6 +54,7 @@ async def test_a_server_outside_of_the_lock_is_not_started(sandbox: Sandbox, sho
     assert json.dumps(said).count("hidden") == 1
 
 
+@pytest.mark.long
 async def test_instructions_that_differ_from_the_lock_are_withheld(sandbox: Sandbox, shop: Path) -> None:
     def saying(text: str) -> ServerLists:
         return ServerLists(tools=list(offer("Look up a refund.").tools), instructions=text)

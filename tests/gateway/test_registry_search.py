@@ -84,6 +84,7 @@ async def test_everything_is_found_with_how_it_is_invoked(
             assert (await discover(served, query))[0] == hit, query
 
 
+@pytest.mark.long
 async def test_what_an_agent_reports_is_found_at_once_and_never_called(
     sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
@@ -134,6 +135,7 @@ async def test_a_built_in_ranks_below_an_equal_tool(sandbox: Sandbox, shop: Path
         ]
 
 
+@pytest.mark.long
 async def test_a_rule_hides_what_the_client_has_itself(
     sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:

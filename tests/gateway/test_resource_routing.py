@@ -219,6 +219,7 @@ async def test_a_hidden_server_takes_no_part(sandbox: Sandbox, shop: Path, links
         assert links.asked == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("method", "params", "code"),
     [

@@ -24,6 +24,7 @@ def shop(sandbox: Sandbox) -> Path:
     return sandbox.project("shop")
 
 
+@pytest.mark.long
 async def test_others_are_listed_and_called_while_a_list_is_judged(
     sandbox: Sandbox, shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,6 +68,7 @@ async def test_a_tool_that_is_too_large_to_inspect_is_neither_listed_nor_called(
     assert [asked.params.get("name") for asked in links.asked] == []
 
 
+@pytest.mark.long
 async def test_a_server_that_always_announces_long_lists_is_asked_seldom_and_delays_nobody(
     sandbox: Sandbox, shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

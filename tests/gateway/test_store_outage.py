@@ -84,6 +84,7 @@ def recorded(sandbox: Sandbox, shop: Path) -> list[tuple[str, str]]:
         return [(entry.tool, entry.outcome) for entry in found.entries]
 
 
+@pytest.mark.long
 async def test_without_the_database_the_last_known_tools_are_served_and_every_call_is_recorded_later_once(
     sandbox: Sandbox, shop: Path, links: FakeLinks, server: PostgresServer
 ) -> None:
@@ -121,6 +122,7 @@ async def test_without_the_database_the_last_known_tools_are_served_and_every_ca
     assert [(each.tool.name, each.uses) for each in used] == [(f"{git}status", 6), (f"{git}pull", 1)]
 
 
+@pytest.mark.long
 async def test_calls_that_a_gateway_left_in_the_spool_are_recorded_by_the_next(
     sandbox: Sandbox, shop: Path, links: FakeLinks, server: PostgresServer
 ) -> None:
@@ -136,6 +138,7 @@ async def test_calls_that_a_gateway_left_in_the_spool_are_recorded_by_the_next(
     assert recorded(sandbox, shop) == [("mcp__git__status", "done")]
 
 
+@pytest.mark.long
 async def test_a_connection_that_was_idle_while_the_database_restarted_is_not_noticed(
     sandbox: Sandbox, shop: Path, server: PostgresServer
 ) -> None:
@@ -164,6 +167,7 @@ def test_a_spool_that_is_full_refuses_more(sandbox: Sandbox, shop: Path) -> None
     assert not spool.is_full
 
 
+@pytest.mark.long
 async def test_a_database_that_hangs_is_noticed_and_used_again_when_it_answers(
     sandbox: Sandbox, shop: Path, links: FakeLinks, mortal: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,6 +197,7 @@ async def test_a_database_that_hangs_is_noticed_and_used_again_when_it_answers(
                     await anyio.sleep(0.02)
 
 
+@pytest.mark.long
 async def test_a_node_that_starts_without_its_database_waits_for_it(
     sandbox: Sandbox, mortal: PostgresServer
 ) -> None:

@@ -47,6 +47,7 @@ async def test_auto_shows_all_that_fits_and_no_way_to_find_more(
         assert own(await served.tools({})) == {"why_tool", "report_available_tools"}
 
 
+@pytest.mark.long
 async def test_auto_shows_the_pinned_and_the_most_used_where_not_all_fits(
     sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
@@ -84,6 +85,7 @@ async def test_a_tool_whose_state_comes_to_hold_joins_the_list_and_displaces_not
         assert await names(served) == ALL[:1] + ALL[2:]  # the decision hides it
 
 
+@pytest.mark.long
 async def test_a_session_that_crosses_the_budget_tool_by_tool_loses_none(
     sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
@@ -103,6 +105,7 @@ async def test_a_session_that_crosses_the_budget_tool_by_tool_loses_none(
         assert len(await names(served)) < len(before - OWN)  # a new session starts within the budget
 
 
+@pytest.mark.long
 async def test_where_the_client_searches_by_itself_an_installed_gateway_lists_what_was_used(
     sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
@@ -340,6 +343,7 @@ async def test_other_strategies_have_no_scopes(sandbox: Sandbox, shop: Path, lin
         assert "extensions" not in served.capabilities
 
 
+@pytest.mark.long
 async def test_an_agent_and_a_room_may_have_a_strategy_of_their_own(
     sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
@@ -358,6 +362,7 @@ async def test_an_agent_and_a_room_may_have_a_strategy_of_their_own(
             assert await names(served) == expected
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "arguments", "complaint"),
     [

@@ -64,6 +64,7 @@ def links() -> FakeLinks:
     )
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("address")
 async def test_every_gateway_serves_the_servers_of_a_team_without_a_file(
     sandbox: Sandbox, links: FakeLinks
@@ -78,6 +79,7 @@ async def test_every_gateway_serves_the_servers_of_a_team_without_a_file(
     assert asked.upstream.permit.directory == str(other.home)  # a team's project is not a directory
 
 
+@pytest.mark.long
 async def test_servers_and_rules_that_an_administrator_changes_reach_gateways_by_notification(
     sandbox: Sandbox, address: str, links: FakeLinks
 ) -> None:
@@ -100,6 +102,7 @@ async def test_servers_and_rules_that_an_administrator_changes_reach_gateways_by
         assert await names(served) == ["ranker__rank"]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("address")
 async def test_states_of_a_teams_project_are_pushed_or_unknown(sandbox: Sandbox, links: FakeLinks) -> None:
     sandbox.write(sandbox.home / ".config/remit/remit.toml", '[states.here]\nfile = "x"\n')
@@ -145,6 +148,7 @@ async def unknown(served: LiveEndpoint, name: str) -> str:
     return str(refused.value).replace(name, "")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("guarded")
 async def test_no_team_sees_anything_of_another(sandbox: Sandbox, links: FakeLinks) -> None:
     set_policy(sandbox, "payments", '[servers.till]\nblock = ["refund"]\n[states.drawer]\npush = true\n')
@@ -174,6 +178,7 @@ async def test_no_team_sees_anything_of_another(sandbox: Sandbox, links: FakeLin
         assert "till" not in json.dumps(found["structuredContent"]).replace("open the till drawer", "")
 
 
+@pytest.mark.long
 @needs_conditions
 async def test_a_team_can_read_and_write_its_memory_and_no_other_team_can(
     sandbox: Sandbox, address: str, links: FakeLinks
@@ -200,6 +205,7 @@ async def recalled(served: LiveEndpoint, id: str, bound: frozenset[str] | None) 
     return json.dumps(answer["structuredContent"]).replace(id, "")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("guarded")
 async def test_a_teams_project_shows_nothing_of_the_machine_that_serves_it(
     sandbox: Sandbox, links: FakeLinks
@@ -232,6 +238,7 @@ def test_a_name_that_is_no_directory_leads_to_the_spelling_of_a_teams_project(sa
     assert "a project of a team: `team:TEAM/PROJECT`" in found.stderr
 
 
+@pytest.mark.long
 @needs_conditions
 async def test_a_project_recalls_what_its_team_knows_beside_its_own_and_no_other_team_does(
     sandbox: Sandbox, address: str, links: FakeLinks

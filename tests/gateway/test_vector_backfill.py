@@ -116,6 +116,7 @@ def test_after_a_failure_nothing_is_tried_for_a_minute_and_the_same_is_logged_on
     backfill.stop()
 
 
+@pytest.mark.long
 @needs_postgres
 def test_of_two_nodes_one_embeds_each_tool_and_the_other_looks_again_without_repeating_it(
     sandbox: Sandbox, service: EmbeddingService, databases: Databases, monkeypatch: pytest.MonkeyPatch

@@ -132,6 +132,7 @@ def test_of_a_long_transcript_only_the_end_is_read(
     assert [call for call, *_ in run_sql(sandbox.database, CALLS)] == ["t5", "t6", "t7", "t8", "t9"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["gone.jsonl", "folder", "half\0", "pipe"])
 def test_a_transcript_that_cannot_be_read_is_passed_over(sandbox: Sandbox, shop: Path, name: str) -> None:
     (sandbox.root / "folder").mkdir()

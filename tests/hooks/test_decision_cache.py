@@ -275,6 +275,7 @@ RULES = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rule", RULES)
 def test_whatever_becomes_of_states_the_recalled_is_what_is_decided(
     sandbox: Sandbox, shop: Path, hooks: Hooks, rule: str, monkeypatch: pytest.MonkeyPatch
@@ -331,6 +332,7 @@ def test_old_judgements_are_forgotten(sandbox: Sandbox, shop: Path, hooks: Hooks
     assert [row[0] for row in run_sql(sandbox.database, "select count(*) from judgements")] == [1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_whatever_changes_the_recalled_is_what_is_decided(
     sandbox: Sandbox, shop: Path, hooks: Hooks, seed: int

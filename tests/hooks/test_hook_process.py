@@ -57,6 +57,7 @@ def test_the_files_that_matter_are_watched(sandbox: Sandbox, shop: Path) -> None
     assert sandbox.hook(told("ConfigChange", shop)) == {}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("event", ["FileChanged", "ConfigChange", "CwdChanged"])
 def test_what_changed_is_read_again_at_once(sandbox: Sandbox, shop: Path, event: str) -> None:
     sandbox.hook(told("SessionStart", shop))
@@ -373,6 +374,7 @@ def test_a_prompt_that_a_tool_fits_gets_a_hint_once(sandbox: Sandbox, shop: Path
     assert sandbox.hook({**prompt, "session_id": "s2"}) == {}  # it was not taken up
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "fields",
     [
@@ -552,6 +554,7 @@ def test_the_log_never_has_what_an_event_held(sandbox: Sandbox, shop: Path) -> N
     assert "hunter2" not in "".join(sandbox.log())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "event", ["PreToolUse", "PostToolUse", "PostToolUseFailure", "SessionEnd", "FileChanged"]
 )
@@ -577,6 +580,7 @@ def test_on_the_hot_paths_only_the_driver_and_the_standard_library_are_loaded(
     assert not {"dataclasses", "inspect", "click", "rich", "numpy", "yaml", "mcp"} & loaded
 
 
+@pytest.mark.long
 def test_a_call_that_a_state_decides_about_loads_no_more_than_a_look_at_it(
     sandbox: Sandbox, shop: Path
 ) -> None:
@@ -631,6 +635,7 @@ def test_a_call_is_judged_whatever_it_is_given(sandbox: Sandbox, shop: Path, sai
         assert sandbox.hook(fields)["permissionDecision"] == "deny"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("streams", ["<&-", ">&-", "<&- >&- 2>&-", "</dev/null"])
 def test_streams_that_are_closed_break_nothing(sandbox: Sandbox, shop: Path, streams: str) -> None:
     event = json.dumps(told("SessionStart", shop))

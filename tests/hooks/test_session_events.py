@@ -114,6 +114,7 @@ def test_a_commit_counts_where_the_project_has_it(sandbox: Sandbox, shop: Path) 
     assert run_sql(sandbox.database, TRACES) == [(f"{head} Open the shop", "committed", 1)]
 
 
+@pytest.mark.long
 def test_a_check_that_fails_is_a_finding_until_it_passes(sandbox: Sandbox, shop: Path) -> None:
     sandbox.hook(ran(shop, "make test", "t0", failed=False))
     assert run_sql(sandbox.database, TRACES) == []
@@ -149,6 +150,7 @@ def test_a_page_that_was_read_is_a_reference_through_the_gateway_too(sandbox: Sa
     assert expected in context(sandbox, shop)
 
 
+@pytest.mark.long
 def test_what_was_left_becomes_observations_of_a_project_that_has_a_memory(
     sandbox: Sandbox, shop: Path
 ) -> None:
@@ -196,6 +198,7 @@ def test_what_was_erased_from_memory_does_not_come_back(sandbox: Sandbox, shop: 
     assert remembered(sandbox) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("place", ["remit.toml", "machine"])
 def test_where_it_is_switched_off_nothing_is_kept_or_told(sandbox: Sandbox, shop: Path, place: str) -> None:
     sandbox.hook(edit(shop, "before.py", "t0"))

@@ -53,6 +53,7 @@ def repeated(unit: str, length: int) -> str:
     return (unit * (length // len(unit) + 1))[:length]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("unit", UNITS)
 def test_no_pattern_takes_long_on_a_text_that_repeats(unit: str) -> None:
     text = repeated(unit, LONG)
@@ -64,6 +65,7 @@ def test_no_pattern_takes_long_on_a_text_that_repeats(unit: str) -> None:
         assert time.process_time() - start < SECONDS, name
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("unit", ["again, ", "then you ", "A", "0a", "\n\r", "  \u3000 ", "` ", "x do not "])
 def test_a_long_description_is_inspected_in_time(unit: str) -> None:
     definition = Definition(

@@ -25,6 +25,7 @@ def flagged(name: str, prefix: str) -> Iterator[bool]:
             yield severity in (Suspicion.HIGH, Suspicion.MEDIUM)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "prefix", "least"),
     [
@@ -43,6 +44,7 @@ def test_attacks_are_flagged(name: str, prefix: str, least: float) -> None:
     assert sum(found) / len(found) >= least
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "prefix", "most"),
     [

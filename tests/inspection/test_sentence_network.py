@@ -98,6 +98,7 @@ def test_a_library_of_that_name_without_the_functions_is_passed_over(tmp_path: P
     assert openblas(str(tmp_path / "numpy")) == (None, "")
 
 
+@pytest.mark.long
 def test_the_inspector_loads_numpy_only_to_read_a_doubtful_sentence() -> None:
     code = """
 import sys

@@ -155,6 +155,7 @@ def test_a_damaged_entry_is_named(journal: ChangeJournal, tmp_path: Path, text: 
         journal.undo()
 
 
+@pytest.mark.long
 @given(st.text('ab\n"{}: ', max_size=40), st.text('ab\n"{}: ', max_size=40))
 def test_the_differences_turn_one_text_into_the_other(before: str, after: str) -> None:
     assert apply(before, splices(before, after)) == after

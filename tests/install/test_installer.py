@@ -67,6 +67,7 @@ def damaged(text: bytes, chance: random.Random) -> bytes:
     return bytes(data)
 
 
+@pytest.mark.long
 @given(st.sampled_from(sorted(FILES)), st.integers(0, 2**32))
 def test_damaged_files_are_left_alone_or_restored_to_the_last_byte(client: str, seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311 - no secrets

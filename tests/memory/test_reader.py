@@ -206,6 +206,7 @@ def test_what_is_shown_is_what_was_saved(memory: Memory) -> None:
     assert expected.items() <= newest.items()
 
 
+@pytest.mark.long
 def test_a_large_memory_says_the_same_each_time_it_is_asked(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:

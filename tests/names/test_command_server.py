@@ -51,6 +51,7 @@ def text(result: types.CallToolResult) -> str:
     return content.text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("era", ["legacy", "auto"])
 def test_a_command_that_needs_approval_is_asked_about_and_runs_once(
     supernal: Path, era: Literal["legacy", "auto"]

@@ -239,6 +239,7 @@ def test_what_is_not_for_agents_can_neither_be_seen_nor_called(sandbox: Sandbox,
     assert not (supernal / "deleted").exists()
 
 
+@pytest.mark.long
 def test_a_function_that_is_a_tool_is_served_on_its_pages(sandbox: Sandbox, supernal: Path) -> None:
     server = generated(sandbox)
 
@@ -257,6 +258,7 @@ def test_a_function_that_is_a_tool_is_served_on_its_pages(sandbox: Sandbox, supe
     with_client(sandbox, fork_server().command(str(server)), supernal, use)
 
 
+@pytest.mark.long
 def test_a_command_that_does_not_end_is_ended(sandbox: Sandbox, supernal: Path) -> None:
     server = generated(sandbox)
     server.write_text(server.read_text().replace('"timeout": 5.0', '"timeout": 0.5'))

@@ -49,6 +49,7 @@ def place(tmp_path: Path) -> ServedProject:
     return ServedProject(tmp_path.resolve(), is_forked=not SECONDS)
 
 
+@pytest.mark.long
 def test_faulty_upstreams_cost_the_healthy_nothing(place: ServedProject, capsys: Any) -> None:
     """Five hang, crash, say garbage or far too much, or drip, and are called all the time."""
     alone = asyncio.run(measured(place, faulty=False))
@@ -107,6 +108,7 @@ async def timed(client: Downstream, name: str, words: str) -> float:
     return 1000 * (time.perf_counter() - start)
 
 
+@pytest.mark.long
 def test_a_faulty_upstream_is_named_in_the_error_and_the_next_call_of_another_works(
     place: ServedProject,
 ) -> None:
@@ -136,6 +138,7 @@ def test_a_faulty_upstream_is_named_in_the_error_and_the_next_call_of_another_wo
             assert name in str(answer), answer
 
 
+@pytest.mark.long
 def test_many_clients_at_once_get_every_answer_and_leave_nothing_behind(
     place: ServedProject, capsys: Any
 ) -> None:
@@ -155,6 +158,7 @@ def test_many_clients_at_once_get_every_answer_and_leave_nothing_behind(
     assert all(gone.values()), gone
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [None, signal.SIGTERM, signal.SIGKILL])
 def test_however_the_gateway_ends_nothing_is_left_of_a_server_that_heeds_no_signal(
     place: ServedProject, number: signal.Signals | None

@@ -468,6 +468,7 @@ def is_running(process: int) -> bool:
         return False
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked at in /proc")
 @pytest.mark.parametrize(
     "numbers", [[signal.SIGINT] * 2, [signal.SIGTERM] * 2, [signal.SIGTERM, signal.SIGINT]]

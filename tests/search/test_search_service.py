@@ -143,6 +143,7 @@ def test_the_less_likely_are_shown_too_but_not_what_is_far_below_the_best(
     assert scores[-1] >= 0.08 * scores[0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "query",
     [

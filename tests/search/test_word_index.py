@@ -62,6 +62,7 @@ def some_documents(lots: random.Random, count: int) -> list[Columns]:
     return [Columns(text(3), text(2), text(40), text(6), text(20)) for _ in range(count)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(10))
 def test_every_score_is_that_of_fts5(seed: int) -> None:
     lots = random.Random(seed)  # noqa: S311 - the same documents each time
@@ -95,6 +96,7 @@ def test_nothing_is_found_where_there_is_nothing() -> None:
     assert in_memory([Columns("file", "", "", "", "")], "") == {}
 
 
+@pytest.mark.long
 def test_a_word_of_a_query_is_one_term_in_whatever_script() -> None:
     letters = re.findall(r"\w", "".join(map(chr, range(sys.maxunicode + 1))))
     words = [word for letter in letters for word in query_words(f"a{letter}b")]

@@ -98,6 +98,7 @@ def test_a_long_description_is_cut() -> None:
     assert section.endswith("…")
 
 
+@pytest.mark.long
 @given(
     labels=st.lists(st.text(min_size=1, max_size=40), max_size=30, unique=True),
     budget=st.integers(min_value=0, max_value=600),

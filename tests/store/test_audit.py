@@ -144,6 +144,7 @@ def test_records_are_kept_as_long_as_the_configuration_says(store: SqlStore) -> 
     assert store.audit.find(CallQuery(), SHOP) == [young]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("query", "times"),
     [

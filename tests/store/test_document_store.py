@@ -35,6 +35,7 @@ def add_project(store: SqlStore, workspace: Workspace, path: str) -> None:
     store.database.run("see_project", project=workspace.project.hash, path=path, at=1)
 
 
+@pytest.mark.long
 def test_each_tool_gets_its_document(store_place: str) -> None:
     store, documents = opened(store_place)
     add_project(store, HERE, "/work")

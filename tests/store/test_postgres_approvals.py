@@ -3,6 +3,8 @@
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from remit.approvals.approvals import Approval
 from remit.approvals.call_binding import Binding
 from remit.decision.projects import Workspace, identify
@@ -29,6 +31,7 @@ for number in sys.stdin:
 pytestmark = needs_postgres
 
 
+@pytest.mark.long
 def test_two_nodes_that_race_for_approvals_spend_each_once(databases: Databases, tmp_path: Path) -> None:
     address = databases.create()
     store = open_store(address)

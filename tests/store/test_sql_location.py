@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator
 
+import pytest
+
 from support.source_trees import SourceModule, source_modules
 
 SQL = re.compile(
@@ -23,6 +25,7 @@ def test_the_pattern_finds_sql() -> None:
     assert not SQL.search("select a tool")
 
 
+@pytest.mark.long
 def test_no_module_outside_the_store_contains_sql() -> None:
     assert [(name, text) for name, module in modules() for _, text in module.texts if SQL.search(text)] == []
 

@@ -122,6 +122,7 @@ def test_a_built_in_is_one_global_row_for_all_projects(book: Book) -> None:
     assert len(book.events()) == 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("order", list(permutations(["config", "report", "hook"])))
 def test_config_outranks_report_outranks_hook_in_every_order(book: Book, order: tuple[str, ...]) -> None:
     steps = {
@@ -136,6 +137,7 @@ def test_config_outranks_report_outranks_hook_in_every_order(book: Book, order: 
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("order", list(permutations(["report", "hook", "hook"])))
 def test_a_report_outranks_a_hook_in_every_order(book: Book, order: tuple[str, ...]) -> None:
     for step in order:
@@ -146,6 +148,7 @@ def test_a_report_outranks_a_hook_in_every_order(book: Book, order: tuple[str, .
     assert book.counts() == [("global", 2)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("order", list(permutations(["scan shop", "scan blog", "use shop", "use blog"])))
 def test_a_global_tool_used_from_two_projects_is_one_row_that_each_counts_for_itself(
     book: Book, order: tuple[str, ...]
@@ -300,6 +303,7 @@ def test_what_was_said_of_one_server_is_not_given_to_another_that_looks_alike(bo
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("label", ["a_b", None])
 def test_a_tool_of_a_projects_pending_server_is_not_drawn_to_a_global_one_that_looks_alike(
     book: Book, label: str | None
@@ -481,6 +485,7 @@ def test_failures_before_and_after_a_scan_are_failures_of_one_tool(book: Book) -
     assert [(tool.scope, tool.status) for tool in book.rows()] == [("global", "demoted")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("last_succeeds", "status"), [(True, "active"), (False, "demoted")])
 def test_rows_that_become_one_keep_the_order_of_their_outcomes(
     book: Book, last_succeeds: bool, status: str

@@ -111,6 +111,7 @@ def default(reference: re.Match[str]) -> str:
     return reference[1] or ""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("before", ["-", "a-", "eyJaaaaaaaa-", "${", "token=", "a/", "<", "x ", "://"])
 @pytest.mark.parametrize("after", ["-", " ", "<", "a/", "-example"])
 def test_a_secret_is_found_wherever_it_stands(before: str, after: str) -> None:
@@ -175,6 +176,7 @@ LONG = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("repeated", LONG)
 def test_the_work_grows_as_the_text_does(repeated: str) -> None:
     """Eight times as long: 8 where the work grows with the text, 64 where it grows with its square."""

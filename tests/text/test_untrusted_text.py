@@ -108,6 +108,7 @@ def test_the_texts_of_a_definition_are_cleaned_and_its_meaning_stays() -> None:
     }
 
 
+@pytest.mark.long
 def test_json_that_is_taken_for_clean_is_clean() -> None:
     assigned = (*range(0x40000), *range(0xE0000, 0xE1000))  # all others are unassigned or private
     hidden = [char for char in map(chr, assigned) if is_invisible(char) and char != "\n"]

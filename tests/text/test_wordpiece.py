@@ -56,6 +56,7 @@ def test_two_words_side_by_side_can_be_an_entry_of_their_own() -> None:
     assert paired.pairs([]) == PIECES_OF.pairs(PIECES_OF("pull request")) == []
 
 
+@pytest.mark.long
 def test_words_that_were_cut_are_forgotten_before_they_fill_the_memory() -> None:
     remembering = WordPiece(ENTRIES[:PIECES])
     for number in range(50_100):

@@ -70,6 +70,7 @@ async def test_a_server_that_fails_repeatedly_gets_a_rest() -> None:
     assert third.output == ("no luck",)
 
 
+@pytest.mark.long
 async def test_a_call_that_takes_too_long_fails_alone() -> None:
     server = upstream(two_era_launch("old"), patience=3.0)
     async with open_pool() as made:
@@ -92,6 +93,7 @@ async def test_a_call_that_takes_too_long_fails_alone() -> None:
     assert (after[0], after[1]) == (2, before[1])
 
 
+@pytest.mark.long
 async def test_a_server_that_hangs_is_restarted() -> None:
     server = upstream(two_era_launch("old"), patience=2.0)
     async with open_pool() as made:
@@ -106,6 +108,7 @@ async def test_a_server_that_hangs_is_restarted() -> None:
     assert (after[0], after[1] != before[1]) == (1, True)
 
 
+@pytest.mark.long
 async def test_progress_gives_a_call_more_time() -> None:
     server = upstream(two_era_launch("old"), patience=1.0)
     async with open_pool() as made:
@@ -129,6 +132,7 @@ async def test_a_message_that_is_too_long_ends_the_session_and_names_the_reason(
         await made.request(server, "tools/call", tool("echo"), RecordingCaller())
 
 
+@pytest.mark.long
 async def test_noise_between_messages_is_skipped_up_to_a_limit() -> None:
     server = upstream(two_era_launch("old"))
     async with open_pool() as made:
@@ -166,6 +170,7 @@ async def test_a_flood_of_messages_ends_the_session() -> None:
     assert str(error) == "`speaking` floods Remit with messages"
 
 
+@pytest.mark.long
 async def test_a_server_that_does_not_start_in_time_is_killed_and_named() -> None:
     launch = Launch(command=sys.executable, args=("-c", "import time; time.sleep(1000)"))
     async with open_pool() as made:

@@ -63,6 +63,7 @@ def is_running(process: int) -> bool:
     return state != "Z"
 
 
+@pytest.mark.long
 def test_a_stateless_server_lists_its_tools_with_full_definitions() -> None:
     (offer,) = ask(upstream(process("sdk")))
     assert offer.failure is None
@@ -105,6 +106,7 @@ def test_a_list_without_an_end_is_a_failure() -> None:
     assert offer.failure.reason == "its list of tools has no end: 3 so far"
 
 
+@pytest.mark.long
 def test_a_long_error_message_is_truncated() -> None:
     (offer,) = ask(upstream(process("complain")))
     assert offer.failure is not None
@@ -112,6 +114,7 @@ def test_a_long_error_message_is_truncated() -> None:
     assert len(offer.failure.reason) == 500
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked at in /proc")
 def test_a_server_that_ignores_signals_is_killed_soon_after_its_deadline(tmp_path: Path) -> None:
     note = tmp_path / "note"
@@ -132,6 +135,7 @@ def test_a_tool_with_too_long_a_name_or_text_is_quarantined() -> None:
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "reason"),
     [
@@ -189,6 +193,7 @@ def test_an_entry_that_cannot_be_used_is_explained_in_words(launch: Launch, reas
     assert offer.failure.reason == reason
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kind", "version"), [("http", "2026-07-28"), ("http-old", "2025-11-25")])
 def test_a_remote_server_is_reached_in_both_eras(kind: str, version: str) -> None:
     with serving(kind) as address:
@@ -197,6 +202,7 @@ def test_a_remote_server_is_reached_in_both_eras(kind: str, version: str) -> Non
     assert (offer.protocol_version, [tool.tool for tool in offer.tools]) == (version, ["read", "where"])
 
 
+@pytest.mark.long
 def test_an_sse_server_is_reached() -> None:
     with serving("sse") as address:
         (offer,) = ask(upstream(Launch(transport=Transport.SSE, url=f"{address}/sse")))
@@ -204,6 +210,7 @@ def test_an_sse_server_is_reached() -> None:
     assert [tool.tool for tool in offer.tools] == ["read", "where"]
 
 
+@pytest.mark.long
 def test_headers_are_sent_with_expanded_variables() -> None:
     headers = {"Authorization": "Bearer ${SESAME}"}
     with serving("http-closed") as address:
@@ -242,6 +249,7 @@ def test_a_web_socket_is_not_supported() -> None:
     assert offer.failure.reason == "WebSocket servers are not supported"
 
 
+@pytest.mark.long
 def test_a_server_that_hangs_is_killed_at_its_deadline_and_the_others_answer() -> None:
     hanging, answering = ask(upstream(process("hang"), deadline=0.5), upstream(process("old"), label="other"))
     assert hanging.failure is not None
@@ -275,6 +283,7 @@ def test_a_missing_variable_is_named_and_nothing_is_started(tmp_path: Path) -> N
     assert not note.exists()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked at in /proc")
 def test_child_processes_of_a_server_are_killed(tmp_path: Path) -> None:
     note = tmp_path / "child"

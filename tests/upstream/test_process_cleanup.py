@@ -75,6 +75,7 @@ def remit(note: Path, how: str = "sleeps") -> Generator[subprocess.Popen[str]]:
             stream.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_no_process_survives_a_signal_to_remit(number: signal.Signals, tmp_path: Path) -> None:
     note = tmp_path / "note"
@@ -86,6 +87,7 @@ def test_no_process_survives_a_signal_to_remit(number: signal.Signals, tmp_path:
         assert not is_left(processes)
 
 
+@pytest.mark.long
 def test_no_process_survives_the_end_of_stdin(tmp_path: Path) -> None:
     note = tmp_path / "note"
     with remit(note, "ends") as process:

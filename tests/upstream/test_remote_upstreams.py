@@ -63,6 +63,7 @@ async def test_a_remote_server_is_called_in_its_own_era(kind: str, version: str)
     assert [item["name"] for item in stock.tools] == ["echo", "steps", "ask"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["sdk", "sdk-old", "sse"])
 async def test_progress_of_a_remote_server_reaches_the_caller(kind: str) -> None:
     caller = RecordingCaller()
@@ -76,6 +77,7 @@ async def test_progress_of_a_remote_server_reaches_the_caller(kind: str) -> None
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kind", "session"), [("sdk-old", "one"), ("sdk-old", ""), ("sse", "")])
 async def test_each_of_many_callers_gets_its_own_questions(kind: str, session: str) -> None:
     answers: dict[str, str] = {}
@@ -98,6 +100,7 @@ async def test_each_of_many_callers_gets_its_own_questions(kind: str, session: s
     assert len(answers) == 3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "reason"),
     [

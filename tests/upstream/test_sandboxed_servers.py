@@ -22,6 +22,7 @@ def machine(tmp_path: Path) -> SandboxMachine:
     return SandboxMachine(tmp_path.resolve())
 
 
+@pytest.mark.long
 async def test_a_sandboxed_server_reads_and_writes_what_it_may(machine: SandboxMachine) -> None:
     async with machine.opened(SandboxOptions(read=(".",), write=("out", "new/er"))) as probe:
         assert await probe.run("cat readme.txt") == (True, "a shop")
@@ -37,6 +38,7 @@ async def test_a_sandboxed_server_reads_and_writes_what_it_may(machine: SandboxM
     assert not (machine.home / "x").exists()
 
 
+@pytest.mark.long
 async def test_nothing_else_of_the_machine_is_reachable(machine: SandboxMachine) -> None:
     async with machine.opened(SandboxOptions(read=(".",))) as probe:
         for secret in machine.secrets:
@@ -50,6 +52,7 @@ async def test_nothing_else_of_the_machine_is_reachable(machine: SandboxMachine)
         assert not (await probe.run("touch /usr/x || touch /etc/x || mkdir /x"))[0]
 
 
+@pytest.mark.long
 async def test_it_sees_only_its_own_processes_and_devices(machine: SandboxMachine) -> None:
     async with machine.opened(SandboxOptions()) as probe:
         numbers = (await probe.run("ls /proc | grep '^[0-9]'"))[1].split()
@@ -60,6 +63,7 @@ async def test_it_sees_only_its_own_processes_and_devices(machine: SandboxMachin
         assert int(caps.split()[1], 16) == 0
 
 
+@pytest.mark.long
 async def test_a_server_that_may_read_the_home_still_gets_no_secrets(machine: SandboxMachine) -> None:
     async with machine.opened(SandboxOptions(read=("~",))) as probe:
         assert await probe.run("cat ~/notes.txt") == (True, "hunter22")
@@ -88,6 +92,7 @@ def listening() -> Generator[tuple[int, str]]:
         yield server.getsockname()[1], name
 
 
+@pytest.mark.long
 async def test_without_a_network_it_reaches_not_even_the_hosts_loopback(machine: SandboxMachine) -> None:
     with listening() as (port, name):
         command = CONNECT.format(python=sys.executable, host="127.0.0.1", port=port)
@@ -100,6 +105,7 @@ async def test_without_a_network_it_reaches_not_even_the_hosts_loopback(machine:
             assert await probe.run(command) == (True, "")
 
 
+@pytest.mark.long
 async def test_its_environment_is_minimal_and_leads_to_no_socket(machine: SandboxMachine) -> None:
     given = {"AWS_SECRET_ACCESS_KEY": "hunter22", "SSH_AUTH_SOCK": "/run/agent", "DISPLAY": ":0", "LANG": "C"}
     async with machine.opened(SandboxOptions(), variables=given) as probe:
@@ -108,6 +114,7 @@ async def test_its_environment_is_minimal_and_leads_to_no_socket(machine: Sandbo
     assert names.isdisjoint({"AWS_SECRET_ACCESS_KEY", "SSH_AUTH_SOCK", "DISPLAY"})
 
 
+@pytest.mark.long
 async def test_a_variable_of_its_entry_runs_no_code_outside_the_sandbox(machine: SandboxMachine) -> None:
     evil = machine.project / "evil.so"
     evil.write_text("not a library")
@@ -126,6 +133,7 @@ async def test_links_in_the_project_are_refused(machine: SandboxMachine) -> None
             await probe.run("true")
 
 
+@pytest.mark.long
 async def test_its_children_end_with_it(machine: SandboxMachine) -> None:
     sign = f"{time.time_ns()}"
     async with machine.opened(SandboxOptions(write=("out",))) as probe:
@@ -134,6 +142,7 @@ async def test_its_children_end_with_it(machine: SandboxMachine) -> None:
     assert not running(sign)
 
 
+@pytest.mark.long
 async def test_it_may_end_in_its_own_way_when_it_gets_a_signal(machine: SandboxMachine) -> None:
     farewell = machine.project / "out" / "farewell"
     async with machine.opened(SandboxOptions(write=("out",)), arguments=(str(farewell),)) as probe:

@@ -67,6 +67,7 @@ async def test_all_lists_of_a_server_are_read_and_missing_ones_are_empty(era: st
     assert stock.instructions == (None if era == "old" else "Hi")
 
 
+@pytest.mark.long
 @eras
 async def test_a_list_that_hangs_affects_no_other_list(era: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forwarding, "_EXTRAS_SECONDS", 1.0)

@@ -56,6 +56,7 @@ def world(sandbox: Sandbox, chance: Random) -> Path:
     return shop
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_each_page_has_the_json_of_its_command(sandbox: Sandbox, seed: int) -> None:
     chance = Random(seed)  # noqa: S311 - the same worlds each time

@@ -30,6 +30,7 @@ def test_a_page_is_told_of_a_change_of_a_file(sandbox: Sandbox, shop: Path) -> N
         assert next(changes) == "data: 2"
 
 
+@pytest.mark.long
 @needs_postgres
 def test_a_page_is_told_of_a_change_in_a_shared_store_which_is_not_asked_in_between(
     sandbox: Sandbox, shop: Path, databases: Databases, monkeypatch: pytest.MonkeyPatch
@@ -52,6 +53,7 @@ def test_a_page_is_told_of_a_change_in_a_shared_store_which_is_not_asked_in_betw
         assert time.monotonic() - began < 1
 
 
+@pytest.mark.long
 def test_the_page_ends_with_its_streams_open(sandbox: Sandbox, shop: Path) -> None:
     with web_pages(sandbox, shop) as pages, pages.browser() as browser:
         open_stream = browser.send(browser.build_request("GET", "/events"), stream=True)

@@ -32,6 +32,7 @@ def test_the_right_code_after_a_wrong_one_returns_to_the_first_page(browser: htt
     assert 'href="/waiting?mode=plan"' in right.text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("elsewhere", ["//evil.example", "https://evil.example", "/\\evil.example", ""])
 def test_the_code_leads_to_no_other_site(browser: httpx2.Client, elsewhere: str) -> None:
     assert 'href="/"' in enter(browser, CODE, next=elsewhere).text

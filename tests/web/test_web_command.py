@@ -100,11 +100,13 @@ def test_an_agent_gets_no_code_even_on_a_terminal(sandbox: Sandbox, shop: Path) 
     assert not CODE.search(shown.shown)
 
 
+@pytest.mark.long
 def test_enter_shows_another_link(sandbox: Sandbox, shop: Path) -> None:
     shown = on_terminal(sandbox, ["web", "--no-open"], shop, typed="\n", ends_after="no longer works")
     assert shown.shown.count("/open/") == 2
 
 
+@pytest.mark.long
 def test_an_unknown_directory_or_client_is_an_error_before_anything_listens(sandbox: Sandbox) -> None:
     for options in (["--project", "nowhere"], ["--client", "nope"]):
         done = sandbox.remit("web", "--no-open", *options)

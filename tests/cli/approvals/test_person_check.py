@@ -107,6 +107,7 @@ def test_a_client_that_sets_no_variable_is_known_by_its_name(
     assert status(shop, asked) is ApprovalStatus.WAITING
 
 
+@pytest.mark.long
 @needs_script
 def test_a_command_that_detaches_itself_cannot_approve_or_trust(
     sandbox: Sandbox, shop: Path, asked: str
@@ -143,6 +144,7 @@ def test_the_line_from_a_command_to_the_holder_of_its_terminal_cannot_be_cut(
     assert status(shop, asked) is ApprovalStatus.WAITING
 
 
+@pytest.mark.long
 @needs_script
 def test_the_page_that_an_agent_starts_on_a_terminal_has_no_code(sandbox: Sandbox, shop: Path) -> None:
     page = on_terminal(f"{HIDE} {REMIT} web --no-open")
@@ -167,6 +169,7 @@ def test_the_page_that_an_agent_starts_on_a_terminal_has_no_code(sandbox: Sandbo
     assert not CODE.search(told)
 
 
+@pytest.mark.long
 @needs_script
 @needs_namespaces
 def test_a_person_approves_on_a_terminal_and_in_a_script(sandbox: Sandbox, shop: Path, asked: str) -> None:

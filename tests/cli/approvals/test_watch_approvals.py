@@ -90,6 +90,7 @@ def terminal(sandbox: Sandbox, shop: Path) -> Generator[Terminal]:
         os.close(opened.own)
 
 
+@pytest.mark.long
 def test_calls_are_shown_as_they_come_and_answered(sandbox: Sandbox, shop: Path) -> None:
     with terminal(sandbox, shop) as screen:
         first = ask(shop, "one\x1b[2J")
@@ -112,6 +113,7 @@ def test_calls_are_shown_as_they_come_and_answered(sandbox: Sandbox, shop: Path)
     assert [status(shop, id) for id in (first, second, third)] == ["approved", "denied", "waiting"]
 
 
+@pytest.mark.long
 def test_what_was_typed_before_the_question_approves_nothing(sandbox: Sandbox, shop: Path) -> None:
     with terminal(sandbox, shop) as screen:
         screen.type("y\n")

@@ -97,6 +97,7 @@ def text_of(result: object) -> str:
     return content.text
 
 
+@pytest.mark.long
 def test_each_user_of_a_gateway_calls_a_server_as_itself(sandbox: Sandbox, shop: Path) -> None:
     tokens = {name: sandbox.remit("token", "add", name).stdout.strip() for name in ("alice", "bob", "eve")}
     set_for(sandbox, shop, "alice")

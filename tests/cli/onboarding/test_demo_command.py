@@ -46,6 +46,7 @@ def files(root: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
 
 
+@pytest.mark.long
 def test_the_demo_tells_its_story_and_leaves_nothing_behind(world: Sandbox) -> None:
     before = files(world.root)
     told = world.remit_process("demo")
@@ -75,6 +76,7 @@ def test_the_demo_tells_its_story_and_leaves_nothing_behind(world: Sandbox) -> N
     assert os.listdir(world.root / "temporary") == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_machine_without_tools_sees_the_demo_and_stopped_it_leaves_nothing_behind(
     world: Sandbox, number: signal.Signals

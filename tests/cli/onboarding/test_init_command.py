@@ -43,6 +43,7 @@ def on_a_terminal(sandbox: Sandbox, shop: Path, types: str) -> str:
     return seen.decode()
 
 
+@pytest.mark.long
 def test_init_measures_and_installs(sandbox: Sandbox, shop: Path) -> None:
     done = sandbox.remit("init", "--yes", cwd=shop)
     assert done.returncode == 0
@@ -57,6 +58,7 @@ def test_init_measures_and_installs(sandbox: Sandbox, shop: Path) -> None:
     assert "Already installed in Claude Code." in again.stdout
 
 
+@pytest.mark.long
 def test_a_server_that_is_not_trusted_is_named_and_not_among_those_that_start(
     sandbox: Sandbox, shop: Path
 ) -> None:
@@ -68,6 +70,7 @@ def test_a_server_that_is_not_trusted_is_named_and_not_among_those_that_start(
     assert "gitlab" not in started.partition("3. Install")[0]
 
 
+@pytest.mark.long
 def test_a_no_says_what_was_left_alone(sandbox: Sandbox, shop: Path) -> None:
     before = (sandbox.home / ".claude.json").read_bytes()
     seen = on_a_terminal(sandbox, shop, "n\nn\n")

@@ -208,6 +208,7 @@ def test_on_a_terminal_trust_asks_first(sandbox: Sandbox, shop: Path) -> None:
     assert "till (project, .mcp.json): trusted" in sandbox.remit("trust", cwd=shop).stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_an_interrupted_scan_leaves_no_server_behind(
     sandbox: Sandbox, shop: Path, number: signal.Signals

@@ -56,6 +56,7 @@ def names(shown: list[str]) -> list[str]:
     return [line.split()[0] for line in shown if re.match(r"  server-\d", line)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("columns", ["80", "120", "200"])
 def test_a_hundred_tools_take_at_most_forty_lines(machine: Sandbox, shop: Path, columns: str) -> None:
     shown = lines(replace(machine, variables={"COLUMNS": columns}), shop)
@@ -90,6 +91,7 @@ def test_the_tools_of_one_server_are_listed_on_demand(machine: Sandbox, shop: Pa
     assert failed.stderr.startswith("error: no server is called `serve` here")
 
 
+@pytest.mark.long
 def test_hidden_tools_are_listed_with_all_by_their_reason(sandbox: Sandbox) -> None:
     shop = make_shop(sandbox)
     sandbox.remit("disable", "mcp__server-07__other", "server-08", cwd=shop)

@@ -57,6 +57,7 @@ def watching(sandbox: Sandbox, shop: Path, *options: str) -> Generator[tuple[IO[
         process.communicate()
 
 
+@pytest.mark.long
 def test_each_change_is_a_line_of_json(sandbox: Sandbox, shop: Path) -> None:
     with watching(sandbox, shop, "--json") as (lines, _):
         first = json.loads(lines.readline())
@@ -80,6 +81,7 @@ def test_each_change_is_a_line_of_json(sandbox: Sandbox, shop: Path) -> None:
         assert fifth["at"] >= fourth["at"]
 
 
+@pytest.mark.long
 @needs_postgres
 def test_with_a_shared_store_changes_are_announced_and_nothing_is_asked_in_between(
     sandbox: Sandbox, shop: Path, databases: Databases
@@ -97,6 +99,7 @@ def test_with_a_shared_store_changes_are_announced_and_nothing_is_asked_in_betwe
         assert json.loads(lines.readline())["states"]["docker"] is True
 
 
+@pytest.mark.long
 def test_without_a_terminal_the_list_is_followed_by_lines(sandbox: Sandbox, shop: Path) -> None:
     with watching(sandbox, shop) as (lines, _):
         assert "1 server visible" in "".join(lines.readline() for _ in range(6))
@@ -112,6 +115,7 @@ def test_without_a_terminal_the_list_is_followed_by_lines(sandbox: Sandbox, shop
         ]
 
 
+@pytest.mark.long
 def test_hidden_ones_are_followed_with_all(sandbox: Sandbox, shop: Path) -> None:
     sandbox.write(sandbox.home / ".claude/settings.json", {})
     with watching(sandbox, shop, "--all", "--json") as (lines, _):
@@ -121,6 +125,7 @@ def test_hidden_ones_are_followed_with_all(sandbox: Sandbox, shop: Path) -> None
         assert (found["server"], found["verdict"]) == ("till", "hidden")
 
 
+@pytest.mark.long
 def test_an_agent_whose_file_breaks_for_the_moment_is_warned_of_and_followed(
     sandbox: Sandbox, shop: Path
 ) -> None:

@@ -27,6 +27,7 @@ def gate(sandbox: Sandbox, shop: Path, name: str = RUN) -> tuple[str | None, str
     return found["gate"], found["reason"]
 
 
+@pytest.mark.long
 def test_a_lock_has_the_projects_servers_and_nothing_of_the_users(sandbox: Sandbox, shop: Path) -> None:
     sandbox.write(sandbox.home / ".config/remit/remit.toml", f'block = ["{RUN}"]\n')  # counts for nobody else
     ran = sandbox.remit("lock", cwd=shop)
@@ -42,6 +43,7 @@ def test_a_lock_has_the_projects_servers_and_nothing_of_the_users(sandbox: Sandb
     assert (shop / "remit.lock").read_text() == text
 
 
+@pytest.mark.long
 def test_what_differs_from_the_lock_is_held_and_named(sandbox: Sandbox, shop: Path) -> None:
     sandbox.remit("lock", cwd=shop)
     assert gate(sandbox, shop)[0] is None
@@ -61,6 +63,7 @@ def test_what_differs_from_the_lock_is_held_and_named(sandbox: Sandbox, shop: Pa
     assert gate(sandbox, shop)[0] is None
 
 
+@pytest.mark.long
 def test_a_new_server_is_held_until_it_is_locked(sandbox: Sandbox, shop: Path) -> None:
     sandbox.remit("lock", cwd=shop)
     both = {**PROBE, "env": {"TOKEN": "hunter22"}}
@@ -89,6 +92,7 @@ def test_a_server_that_is_not_trusted_is_not_started_and_its_tools_stay_unknown(
     assert (ran.returncode, ran.stdout) == (1, "there is no lock: run `remit lock`\n")
 
 
+@pytest.mark.long
 def test_a_server_that_changed_since_it_was_listed_is_noticed(sandbox: Sandbox, shop: Path) -> None:
     text = (SERVERS / "probe.py").read_text()
     server = sandbox.write(shop / "till.py", text)
@@ -107,6 +111,7 @@ def test_a_server_that_changed_since_it_was_listed_is_noticed(sandbox: Sandbox, 
     assert "not checked: till (.mcp.json): its tools are those of 20" in ran.stderr
 
 
+@pytest.mark.long
 def test_a_held_definition_is_named_once_with_the_command_that_accepts_it(
     sandbox: Sandbox, shop: Path
 ) -> None:

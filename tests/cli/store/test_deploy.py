@@ -54,6 +54,7 @@ def here(server: PostgresServer, address: str) -> str:
     return address.replace("@database/", f"@127.0.0.1:{server.port}/").partition("?")[0]
 
 
+@pytest.mark.long
 def test_the_users_of_the_compose_file_have_the_rights_that_the_guide_gives_them(
     sandbox: Sandbox, server: PostgresServer
 ) -> None:

@@ -26,6 +26,7 @@ def secretly(address: str) -> str:
     return address.replace("postgres@", f"postgres:{PASSWORD}@")
 
 
+@pytest.mark.long
 @needs_postgres
 def test_a_store_is_set_up_filled_checked_and_used(sandbox: Sandbox, databases: Databases) -> None:
     address = databases.create_empty()
@@ -64,6 +65,7 @@ def test_a_store_is_set_up_filled_checked_and_used(sandbox: Sandbox, databases: 
         assert PASSWORD not in each.stdout + each.stderr
 
 
+@pytest.mark.long
 @needs_postgres
 def test_a_backup_by_pg_dump_is_the_same_store_when_it_is_restored(
     sandbox: Sandbox, databases: Databases, tmp_path: Path

@@ -61,6 +61,7 @@ def test_an_empty_store_lists_no_teams_and_no_servers(sandbox: Sandbox, database
     assert run(sandbox, "team", "server", "list", "billing") == "No servers.\n"
 
 
+@pytest.mark.long
 @needs_postgres
 @pytest.mark.parametrize(
     ("words", "told"),
@@ -166,6 +167,7 @@ def test_a_token_is_bound_to_the_project_of_a_team_even_in_a_repository_with_suc
     assert [Path(each["path"]).name for each in bob["projects"]] == ["api"]
 
 
+@pytest.mark.long
 @needs_postgres
 def test_a_removed_team_leaves_nothing_behind(shared: Sandbox) -> None:
     run(shared, "scan", "--project", "team:payments/api")

@@ -156,6 +156,7 @@ def test_a_broken_file_still_denies_and_no_longer_allows(sandbox: Sandbox) -> No
     assert "permissions.allow" not in policy(sandbox, "mcp__git__status")
 
 
+@pytest.mark.long
 def test_a_list_over_the_limit_denies_and_asks_about_everything(sandbox: Sandbox) -> None:
     declare(sandbox)
     many = [f"Tool{number}" for number in range(MAX_RULES + 1)]

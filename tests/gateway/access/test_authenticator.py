@@ -49,6 +49,7 @@ def test_rules_that_were_never_read_let_nobody_in() -> None:
     run(work, fail)
 
 
+@pytest.mark.long
 def test_while_the_store_hangs_requests_are_answered_by_the_last_rules() -> None:
     hangs, is_over, reads, now = threading.Event(), threading.Event(), [0], [0.0]
 

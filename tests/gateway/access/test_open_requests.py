@@ -93,6 +93,7 @@ async def calling(at: Gateway, token: str, era: str) -> AsyncGenerator[list[Exce
             yield failures
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_call_ends_when_its_token_is_revoked(served: Served, era: str) -> None:
     async with calling(served.at, "token_of_ci", "legacy" if era == ERAS[0] else era) as failures:
@@ -135,6 +136,7 @@ async def test_a_stream_goes_on_while_other_tokens_come_and_go(served: Served) -
             assert not stream.is_closed
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_call_ends_when_its_access_token_expires(
     served: Served, era: str, monkeypatch: pytest.MonkeyPatch

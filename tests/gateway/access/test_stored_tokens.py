@@ -31,6 +31,7 @@ def opened(address: str) -> StoredTokens:
     return StoredTokens(SqlTokens(address, role=ADMIN))
 
 
+@pytest.mark.long
 def test_a_token_of_one_node_counts_at_another_until_it_is_revoked(
     address: str,
 ) -> None:

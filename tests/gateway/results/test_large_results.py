@@ -45,6 +45,7 @@ async def read(served: LiveEndpoint, result: str, caller: FakeCaller | None = No
     return told(await call(served, "read_result", {"result": result, **asked}, caller))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["git__log", "call_tool"])
 async def test_a_large_result_becomes_its_beginning_and_the_rest_is_read(
     sandbox: Sandbox, shop: Path, name: str
@@ -171,6 +172,7 @@ async def _value(served: LiveEndpoint, result: str, path: str) -> str:
         offset += len(text)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("configured", "is_short"),
     [

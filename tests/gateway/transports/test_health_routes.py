@@ -51,6 +51,7 @@ def test_metrics_are_written_as_prometheus_reads_them() -> None:
     assert prometheus_text([odd]).splitlines()[-1] == r'x{name="a \"b\"\\\n"} 1'
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("store", "says"),
     [
@@ -83,6 +84,7 @@ async def test_metrics_need_a_token_for_every_project_once_tokens_exist() -> Non
         assert (await client.get(f"{served.url}/metrics", headers=TOKEN)).status_code == 404
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
 def test_after_sigterm_a_call_in_flight_is_answered_and_no_other_is_accepted(
     mode: Any, tmp_path: Path

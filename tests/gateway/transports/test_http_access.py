@@ -192,6 +192,7 @@ def test_a_reader_lists_but_does_not_push_states_or_reach_servers() -> None:
     at(work)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
 def test_too_many_calls_per_minute_are_refused_with_the_time_to_wait(mode: str) -> None:
     async def work(served: Gateway, issuer: LocalIssuer) -> None:

@@ -53,6 +53,7 @@ def test_each_url_is_an_endpoint_of_its_own() -> None:
     at(work)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "path",
     [
@@ -119,6 +120,7 @@ def test_a_token_means_its_only_project_and_its_only_agent() -> None:
     at(work, grants=[holder("ci", projects=(BLOG,), agents=("reviewer",))], projects=())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("authorization", [None, "Bearer wrong", "Bearer", "Basic dG9rZW4=", "token_of_ci"])
 def test_every_request_needs_a_token_where_there_are_any(authorization: str | None) -> None:
     async def work(served: Gateway) -> None:
@@ -194,6 +196,7 @@ def test_a_caller_is_identified_by_its_tokens_name() -> None:
     at(work, grants=[holder("ada")])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("header", "value", "status"),
     [

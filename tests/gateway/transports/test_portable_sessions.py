@@ -117,6 +117,7 @@ async def test_requests_that_come_at_once_open_a_session_once(address: str) -> N
         assert [each.dispatcher.sessions for each in two.endpoints] == [1]
 
 
+@pytest.mark.long
 async def test_an_id_is_worth_nothing_to_others_or_elsewhere(address: str) -> None:
     async with nodes(address) as (one, two, _):
         id = await opened(one)
@@ -160,6 +161,7 @@ async def _status(node: Gateway, id: str) -> int | None:
         return None
 
 
+@pytest.mark.long
 async def test_a_session_that_was_never_at_another_node_cannot_start_there_once_its_client_ended_it(
     address: str,
 ) -> None:
@@ -183,6 +185,7 @@ async def test_a_session_that_is_open_at_two_nodes_ends_at_both(address: str) ->
         await refused(two, kept)
 
 
+@pytest.mark.long
 async def test_a_session_can_be_ended_at_a_node_that_never_had_it_even_if_it_cannot_move(
     address: str,
 ) -> None:
@@ -210,6 +213,7 @@ async def test_the_stream_of_a_session_ends_at_its_node_when_another_node_is_tol
                     pass
 
 
+@pytest.mark.long
 async def test_a_session_that_a_node_opens_while_its_client_ends_it_does_not_stay_open(address: str) -> None:
     async with nodes(address) as (one, two, _):
         for _ in range(5):
@@ -221,6 +225,7 @@ async def test_a_session_that_a_node_opens_while_its_client_ends_it_does_not_sta
             await refused(one, id)
 
 
+@pytest.mark.long
 async def test_a_session_that_cannot_be_ended_everywhere_says_so_and_can_be_ended_again(
     databases: Databases, address: str
 ) -> None:

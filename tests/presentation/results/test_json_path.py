@@ -64,6 +64,7 @@ def test_the_path_of_any_member_selects_it(name: str) -> None:
     assert select({name: "found", "other": 1}, member_path("$", name)).values == ["found"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", ["$..*..*..*", "$" + "..a" * 8, "$[*][*]..*..*"])
 def test_wildcards_that_multiply_are_refused_in_bounded_time(path: str) -> None:
     value: Any = [[{"a": number} for number in range(200)] for _ in range(200)]

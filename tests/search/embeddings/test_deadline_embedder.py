@@ -81,6 +81,7 @@ def test_closing_interrupts_the_request_and_leaves_no_thread(service: EmbeddingS
     hurried(service).close()
 
 
+@pytest.mark.long
 def test_only_the_last_queries_are_kept(service: EmbeddingService) -> None:
     service.answer()
     embedder = hurried(service, PATIENCE)

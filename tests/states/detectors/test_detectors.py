@@ -348,6 +348,7 @@ def test_no_shell_reads_a_program(shop: Path) -> None:
     assert not (shop / "ran").exists()
 
 
+@pytest.mark.long
 def test_a_program_that_hangs_is_ended_with_all_that_it_started(shop: Path) -> None:
     os.mkfifo(shop / "alive")
     script = (
@@ -414,6 +415,7 @@ def test_a_database_that_would_have_to_be_waited_for_is_not_opened(shop: Path, e
     assert observe(posts, shop) == Observation(None, "app.db is not a regular file")
 
 
+@pytest.mark.long
 def test_whoever_keeps_a_programs_output_open_is_not_waited_for(shop: Path) -> None:
     machine = Machine(home="/nowhere", variables={"PATH": os.environ["PATH"]})
     script = (

@@ -160,6 +160,7 @@ def test_a_schema_with_missing_parts_is_found(admin: Any) -> None:
     assert "rows: cannot be read: " in found
 
 
+@pytest.mark.long
 @needs_postgres
 @pytest.mark.parametrize(
     ("attribute", "found"),

@@ -75,6 +75,7 @@ def test_new_rows_get_numbers_behind_the_copied_ones(tmp_path: Path, databases: 
     store.close()
 
 
+@pytest.mark.long
 @settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(life=lives)
 def test_a_copy_there_and_back_is_the_same_store(life: list[Step], databases: Databases) -> None:
@@ -98,6 +99,7 @@ def _live(path: Path, life: Iterable[Step]) -> None:
     machine.registry.close()
 
 
+@pytest.mark.long
 def test_memory_is_found_after_a_copy(sandbox: Sandbox, databases: Databases) -> None:
     sandbox.project("shop")
     with closing(sandbox.memory()) as memory:
@@ -159,6 +161,7 @@ def copying(folder: Path, source: str, target: str, after: int) -> subprocess.Co
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("to", ["postgresql", "sqlite"])
 def test_a_killed_copy_continues_where_it_ended(tmp_path: Path, databases: Databases, to: str) -> None:
     path, back, address = tmp_path / "a.db", tmp_path / "b.db", databases.create()

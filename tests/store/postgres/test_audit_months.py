@@ -160,6 +160,7 @@ def test_only_the_owner_of_the_store_prunes_its_audit_log(shared: Shared) -> Non
     shared.sql.execute(f"drop role {role}")
 
 
+@pytest.mark.long
 def test_the_entries_of_a_store_of_the_first_schema_move_to_their_months(
     databases: Databases, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,6 +202,7 @@ def test_the_entries_of_a_store_of_the_first_schema_move_to_their_months(
     databases.drop(made)
 
 
+@pytest.mark.long
 def test_a_copy_takes_the_log_to_a_file_and_back(
     shared: Shared, databases: Databases, tmp_path: Path
 ) -> None:

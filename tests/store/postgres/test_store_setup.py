@@ -60,6 +60,7 @@ def address(databases: Databases, admin: Any) -> Any:
         admin.execute(f"drop role {role}")
 
 
+@pytest.mark.long
 def test_an_owner_sets_it_up_and_another_user_works_with_it(address: str) -> None:
     with pytest.raises(StoreUnavailableError, match="its user may not create it") as raised:
         set_up(as_user(address, "app"))
@@ -79,6 +80,7 @@ def test_an_owner_sets_it_up_and_another_user_works_with_it(address: str) -> Non
     assert "--user NAME" in str(raised.value.hint)
 
 
+@pytest.mark.long
 def test_the_user_must_exist_and_keep_to_row_level_security(address: str) -> None:
     for user, reason in (("nobody", "can log in"), ("postgres", "bypasses row-level")):
         with pytest.raises(StoreUnavailableError, match=reason):
@@ -183,6 +185,7 @@ store.close()
 """
 
 
+@pytest.mark.long
 def test_an_empty_database_that_several_processes_open_at_once_gets_one_schema(
     databases: Databases, tmp_path: Path
 ) -> None:

@@ -273,6 +273,7 @@ def test_a_gateways_user_cannot_log_a_call_with_impossible_numbers(
         )
 
 
+@pytest.mark.long
 def test_an_older_store_is_narrowed_by_a_migration(
     databases: Databases, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -303,6 +304,7 @@ def test_an_older_store_is_narrowed_by_a_migration(
     databases.drop(address)
 
 
+@pytest.mark.long
 def test_commands_that_administer_say_which_role_and_address_they_need(
     sandbox: Sandbox, databases: Databases
 ) -> None:

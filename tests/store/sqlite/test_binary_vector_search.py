@@ -99,6 +99,7 @@ def test_a_small_place_is_never_held(place: Place) -> None:
     assert place.opened == []
 
 
+@pytest.mark.long
 def test_what_others_save_change_and_erase_is_noticed(place: Place) -> None:
     ids = place.add(500)
     place.read()

@@ -237,6 +237,7 @@ def test_a_scope_that_is_missing_is_named_with_the_way_to_get_it(
     assert (f"it wants the scope `{scope}`" in told.reason) == (scope is not None)
 
 
+@pytest.mark.long
 def test_a_sign_in_times_out() -> None:
     with (
         serving(3_600) as server,

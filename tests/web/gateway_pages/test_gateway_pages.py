@@ -57,6 +57,7 @@ def goes_ahead(sandbox: Sandbox, principal: str, **arguments: object) -> bool:
         return registry.approvals.permit(TOOL, arguments, context, principal=by).is_allowed
 
 
+@pytest.mark.long
 async def test_each_role_sees_its_pages_and_no_others_and_another_team_sees_nothing(one: Node) -> None:
     seen = {
         "rita": EVERY[:3],
@@ -119,6 +120,7 @@ async def test_a_token_becomes_a_cookie_and_is_nowhere_else(
     assert not [each for each in told if token("ann") in each or people.grants[2].digest in each]
 
 
+@pytest.mark.long
 async def test_a_call_is_approved_at_another_node_for_once_and_the_log_names_who_did_it(
     sandbox: Sandbox, one: Node, two: Node
 ) -> None:
@@ -199,6 +201,7 @@ async def test_people_of_an_issuer_sign_in_and_are_out_once_they_have_no_role(
     assert await ida.status("api/here") == [401]
 
 
+@pytest.mark.long
 async def test_an_administrator_of_the_whole_team_edits_its_rules_and_the_log_says_who(
     one: Node, two: Node
 ) -> None:
@@ -226,6 +229,7 @@ async def test_an_administrator_of_the_whole_team_edits_its_rules_and_the_log_sa
     assert [(each["tool"], each["outcome"], each["principal"]) for each in calls] == [changed]
 
 
+@pytest.mark.long
 async def test_a_gateway_that_may_not_administer_the_store_names_the_command_instead(
     one: Node, address: str, people: PeopleOfGateways, databases: Databases
 ) -> None:
@@ -248,6 +252,7 @@ async def test_a_gateway_that_may_not_administer_the_store_names_the_command_ins
         assert teams.stored_policy(teams.find("payments")) == ASKS
 
 
+@pytest.mark.long
 async def test_users_see_their_own_calls_and_administrators_all_and_tokens_without_secrets(
     sandbox: Sandbox, one: Node, people: PeopleOfGateways
 ) -> None:
@@ -269,6 +274,7 @@ async def test_users_see_their_own_calls_and_administrators_all_and_tokens_witho
     assert not [each for each in people.grants if each.digest in page.text + json.dumps(listed)]
 
 
+@pytest.mark.long
 async def test_people_have_the_limits_of_their_calls(one: Node, people: PeopleOfGateways) -> None:
     people.limit(calls_per_minute=3)
     rita = await one.sign_in("rita")
@@ -278,6 +284,7 @@ async def test_people_have_the_limits_of_their_calls(one: Node, people: PeopleOf
         assert (await sign_in(browser, token("rita"))).status_code == 429
 
 
+@pytest.mark.long
 async def test_without_the_database_pages_say_so_and_nothing_is_changed(
     sandbox: Sandbox, address: str, people: PeopleOfGateways, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -100,6 +100,7 @@ async def test_a_person_signs_in_at_the_issuer_and_another_gateway_finishes_it(o
     assert repeated.startswith("This browser has begun no sign-in in the last 10 minutes")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("parameter", "sent"), [("audience", {"audience": AUDIENCE}), ("none", {})])
 async def test_the_audience_is_sent_as_the_issuer_wants_it(
     people: PeopleOfGateways, one: Node, parameter: str, sent: dict[str, str]
@@ -110,6 +111,7 @@ async def test_the_audience_is_sent_as_the_issuer_wants_it(
     assert (await begun.back()).status_code == 200
 
 
+@pytest.mark.long
 async def test_the_session_ends_with_the_access_token(one: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     ISSUER.claims["exp"] = int(time.time()) - 5
     begun = await begin(one)
@@ -164,6 +166,7 @@ async def test_a_code_counts_once_and_with_the_verifier_of_its_browser_only(one:
     assert words.endswith("Sign in again.")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("claims", "reason"),
     [

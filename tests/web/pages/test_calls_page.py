@@ -45,6 +45,7 @@ def test_the_page_has_the_same_calls_as_the_command(
     assert page.count("<rect") == 3  # a bar in each of two minutes, and what was refused or failed
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("query", "tools"),
     [

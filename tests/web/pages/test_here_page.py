@@ -90,6 +90,7 @@ def test_a_client_agent_or_mode_that_does_not_exist_is_an_error_with_a_hint(page
             assert "nope" in browser.get("/here.json", params=params).json()["error"]
 
 
+@pytest.mark.long
 def test_long_lists_are_paged(sandbox: Sandbox, shop: Path) -> None:
     for number in range(200):
         sandbox.write(shop / f".claude/commands/command{number:03}.md", "Do it.")
@@ -101,6 +102,7 @@ def test_long_lists_are_paged(sandbox: Sandbox, shop: Path) -> None:
     assert "151 to 204 of 204" in beyond
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", ["<script>alert(1)</script>", '"><img src=x>', "a\u202eb\u200bc", "x\x1b[2Jy"]
 )

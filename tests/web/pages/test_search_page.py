@@ -34,6 +34,7 @@ def pages(sandbox: Sandbox, shop: Path) -> Iterator[WebPages]:
         yield made
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("query", [QUERY, "zqxv wvutsr"])
 def test_the_json_is_that_of_the_command(sandbox: Sandbox, shop: Path, pages: WebPages, query: str) -> None:
     with pages.browser() as browser:

@@ -70,6 +70,7 @@ def test_a_call_waits_with_every_argument_and_shows_in_the_count(
     assert told["approvals"][0]["id"] == asked.id
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("answer", "expected"), [("approve", "approved"), ("deny", "denied"), ("", "denied")]
 )

@@ -32,6 +32,7 @@ def pages(sandbox: Sandbox, shop: Path) -> Iterator[WebPages]:
         yield made
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["git", "mcp__git__status", "files", "/deploy", "Bash", "nothing"])
 def test_the_json_is_that_of_the_command(sandbox: Sandbox, shop: Path, pages: WebPages, name: str) -> None:
     done = sandbox.remit("why", name, "--json", cwd=shop)
