@@ -67,7 +67,10 @@ async def run(team: Team, found: Found) -> None:
         await asyncio.wait_for(team.ready(node), PATIENCE)
     last = Found()
     await asyncio.gather(
-        *(Client(team, last, number).work(time.monotonic() + SECONDS / 4) for number in range(CLIENTS))
+        *(
+            Client(team, last, CLIENTS + number).work(time.monotonic() + SECONDS / 4)  # saves other titles
+            for number in range(CLIENTS)
+        )
     )
     found.wrong += last.wrong
     found.unexplained += last.unexplained

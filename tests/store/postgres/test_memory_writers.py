@@ -7,7 +7,7 @@ import pytest
 
 from remit.errors import StoreUnavailableError
 from remit.store.memory_store import SqlMemory
-from support.postgres import Databases, needs_postgres
+from support.postgres import Databases, needs_postgres, postgres_databases
 
 pytestmark = needs_postgres
 
@@ -49,3 +49,17 @@ def test_a_savepoint_that_fails_gives_its_locks_back(writers: tuple[SqlMemory, S
         one.homes("shop")
         with pytest.raises(StoreUnavailableError, match="locked"), other.transaction():
             other.homes("shop")
+
+
+def test_a_database_that_crashes_after_its_first_memories_gives_no_id_twice() -> None:
+    """With `wal_level = minimal`, a sequence used by the transaction that made it falls back in a crash."""
+    from remit.store.postgres.postgres_database import PostgresDatabase  # not installed everywhere
+
+    with postgres_databases() as databases:
+        address = databases.create_empty()
+        for project in ("before", "after"):
+            with closing(PostgresDatabase(address, patience=5)) as database:
+                home = SqlMemory(database).create_project(project, 1)
+            databases.server.kill()
+            databases.server.start()
+        assert home.id > 2

@@ -610,6 +610,8 @@ end $$;
 insert into memory_nodes (
     key, kind, project, name, body, subject, fingerprint, content, status, dated_at, created_at, updated_at
 ) values ('global', 'global', '', '', '', '', '', '{}', 'live', 0, 0, 0);
+-- With `wal_level = minimal`, the next 32 ids would not be logged, and given again after a crash.
+select setval(pg_get_serial_sequence('memory_nodes', 'id'), max(id)) from memory_nodes;
 
 create trigger memory_added after insert on memory_nodes for each row execute function index_memory();
 create trigger memory_changed after update of name, body, status on memory_nodes
