@@ -221,9 +221,13 @@ def _unindexed(lists: PublishedLists, query: str, asked: _Asked) -> _View:
 
 def _served(found: SearchResults, catalog: EndpointCatalog) -> SearchResults:
     """Rename tools to the names that models can call."""
-    named = {tool.name: catalog.served_name(tool) for tools in catalog.rows.values() for tool in tools}
     results = [item._replace(tool=_renamed(item.tool, catalog)) for item in found.results]
-    return replace(found, results=results, nearest=[named.get(name, name) for name in found.nearest])
+    return replace(found, results=results, nearest=[_served_name(name, catalog) for name in found.nearest])
+
+
+def _served_name(name: str, catalog: EndpointCatalog) -> str:
+    rows = catalog.rows.get(name)
+    return catalog.served_name(rows[-1]) if rows else name  # the index may be of the catalog before
 
 
 def _renamed(tool: Tool, catalog: EndpointCatalog) -> Tool:
