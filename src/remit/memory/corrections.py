@@ -17,11 +17,10 @@ from remit.memory.artifacts import (
     artifact,
 )
 from remit.memory.value_checks import MAX_ITEMS, MAX_LINE, MAX_TEXT, checked_text
-from remit.text.times import day
+from remit.text.times import Clock, day
 
 if TYPE_CHECKING:
     from remit.memory.ports import Home, MemoryStore
-    from remit.store.ports import Clock
 
 _LONGEST_HISTORY = 100
 

@@ -13,7 +13,8 @@ from remit.memory.pending_writes import Arguments
 from remit.memory.ports import MemoryStore
 
 if TYPE_CHECKING:
-    from remit.store.ports import ApprovalStore, Clock
+    from remit.store.approval_store import SqlApprovals
+    from remit.text.times import Clock
 
 _WHY = "would be seen in every project"
 _DEFINITION = "memory-1"  # change it when the same arguments get another meaning
@@ -28,7 +29,7 @@ class GlobalWrites:
     """Requests and uses approvals for global writes."""
 
     def __init__(
-        self, store: MemoryStore, approvals: ApprovalStore, workspace: Workspace, clock: Clock
+        self, store: MemoryStore, approvals: SqlApprovals, workspace: Workspace, clock: Clock
     ) -> None:
         self._store = store
         self._approvals = approvals

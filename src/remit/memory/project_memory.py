@@ -60,7 +60,8 @@ from remit.text.secrets import secrets_in
 
 if TYPE_CHECKING:
     from remit.memory.transfer import ImportResult
-    from remit.store.ports import ApprovalStore, Clock
+    from remit.store.approval_store import SqlApprovals
+    from remit.text.times import Clock
 
 
 _IMPORT = "import"
@@ -89,7 +90,7 @@ class Memory:
         engine: Engine,
         clock: Clock,
         *,
-        approvals: ApprovalStore,
+        approvals: SqlApprovals,
         workspace: Workspace,
         new_id: Callable[[], str] = _new_id,
         on_close: Callable[[], None] = lambda: None,

@@ -32,7 +32,7 @@ from remit.memory.writer import BoundProjects, find_place
 
 if TYPE_CHECKING:  # loads pydantic, which only tool calls need
     from remit.memory.tool_models import MemorySurface, RetrieveContext, RunHygiene
-    from remit.store.ports import Clock
+    from remit.text.times import Clock
 
 TIME_LIMIT = 5.0  # seconds
 _EXCERPT = 300  # characters

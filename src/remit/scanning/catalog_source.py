@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from remit.scanning.ports import Sources
     from remit.scanning.scanner import Scanner
     from remit.states.state_service import StateService
-    from remit.store.ports import Clock, Store
     from remit.store.prepared_server_list import PreparedServerList
+    from remit.store.sql_store import SqlStore
+    from remit.text.times import Clock
     from remit.trust.server_sandbox import ServerSandboxes
     from remit.upstream.upstream_model import Offer, ServerExtras
 
@@ -36,7 +37,7 @@ class CatalogSource:
 
     def __init__(
         self,
-        store: Store,
+        store: SqlStore,
         sources: Sources,
         clock: Clock,
         scanner: Scanner,

@@ -15,7 +15,7 @@ from remit.scanning.scanner import Scanner
 if TYPE_CHECKING:
     from remit.scanning.ports import Notifier
     from remit.states.state_service import StateService
-    from remit.store.ports import Store
+    from remit.store.sql_store import SqlStore
 
 STEP_SECONDS = 0.1  # between two checks for writes to the store, which take microseconds
 STEPS = 10  # between two full checks
@@ -37,7 +37,7 @@ class ChangeWatcher:
     """
 
     def __init__(
-        self, context: Context, scanner: Scanner, states: StateService, store: Store, notifier: Notifier
+        self, context: Context, scanner: Scanner, states: StateService, store: SqlStore, notifier: Notifier
     ) -> None:
         self._context = context
         self._scanner = scanner

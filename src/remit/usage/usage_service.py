@@ -21,7 +21,8 @@ from remit.usage.reports import ProjectUse, PruneProposal, UsageReport, proposal
 if TYPE_CHECKING:
     from remit.scanning.scanner import Scanner
     from remit.states.state_service import StateService
-    from remit.store.ports import Clock, Store
+    from remit.store.sql_store import SqlStore
+    from remit.text.times import Clock
     from remit.usage.call_batch import CallBatch
 
 
@@ -30,7 +31,7 @@ class UsageService:
 
     def __init__(
         self,
-        store: Store,
+        store: SqlStore,
         scanner: Scanner,
         states: StateService,
         clock: Clock,
