@@ -53,13 +53,13 @@ from remit.memory.writer import (
     combined,
     find_place,
 )
-from remit.search.ports import Engine
 from remit.text.limits import Section
 from remit.text.redaction import redact
 from remit.text.secrets import secrets_in
 
 if TYPE_CHECKING:
     from remit.memory.transfer import ImportResult
+    from remit.search.engine import SearchEngine
     from remit.store.approval_store import SqlApprovals
     from remit.store.memory_store import SqlMemory
     from remit.text.times import Clock
@@ -88,7 +88,7 @@ class Memory:
         self,
         store: SqlMemory,
         queue: WriteQueue,
-        engine: Engine,
+        engine: SearchEngine,
         clock: Clock,
         *,
         approvals: SqlApprovals,
