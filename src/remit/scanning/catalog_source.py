@@ -65,19 +65,19 @@ class CatalogSource:
 
     def places(self, context: Context) -> list[str]:
         """List the files and directories that the catalog and the states depend on, and the store's files."""
-        return [*self._scanner.paths(context), *self._states.paths(context), *self._store.files()]
+        return [*self._scanner.paths(context), *self._states.paths(context), *self._store.database.files()]
 
     def revision(self) -> int:
         """Return the revision of stored tools and trust, which usage and states do not change."""
-        return self._store.catalog_revision()
+        return self._store.database.catalog_revision()
 
     def known_revision(self) -> int | None:
         """Return the same if it is known without asking a server; else None."""
-        return self._store.known_catalog_revision()
+        return self._store.database.known_catalog_revision()
 
     def follow(self, tell: Callable[[], object]) -> None:
         """Call a function from another thread after each change of the store that no file shows."""
-        self._store.follow(tell)
+        self._store.database.follow(tell)
 
     def is_reachable(self) -> bool:
         """Return whether the store answers, as far as is known without asking."""

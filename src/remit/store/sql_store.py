@@ -16,7 +16,7 @@ from remit.store.state_store import SqlStates
 from remit.store.tool_rows import find_or_add_tool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from remit.decision.client_reports import CallOutcome, ReportedTool
     from remit.decision.declarations import Changes, ClientReading, Key, Resolved, StoredReading
@@ -92,25 +92,9 @@ class SqlStore:
         """Close the database."""
         self.database.close()
 
-    def files(self) -> list[str]:
-        """List the files that change whenever any process writes."""
-        return self.database.files()
-
-    def follow(self, tell: Callable[[], object]) -> None:
-        """Call a function from another thread after each change that no file shows, until closed."""
-        self.database.follow(tell)
-
-    def listen(self) -> bool:
-        """Know the revision without asking a server from now on; False: there is no server to ask."""
-        return self.database.listen()
-
     def is_reachable(self) -> bool:
         """Return whether the database answers, as far as is known without asking."""
         return self.database.is_reachable()
-
-    def revision(self) -> int:
-        """Return a number that changes whenever another connection writes."""
-        return self.database.revision()
 
     def catalog(self, workspace: Workspace, flags: LaunchFlags) -> list[Tool]:
         """List every tool in scope for a workspace, with its configuration status there."""
@@ -201,14 +185,6 @@ class SqlStore:
         """Return the number of uses of each tool in a project and the time of the last, by key."""
         found = self.database.rows("uses_here", **scope_parameters(workspace))
         return {tuple(row[:8]): (row[8], row[9]) for row in found}
-
-    def catalog_revision(self) -> int:
-        """Return a number that changes with the data of catalogs, whichever process writes it."""
-        return self.database.catalog_revision()
-
-    def known_catalog_revision(self) -> int | None:
-        """Return the same if it is known without asking a server; else None."""
-        return self.database.known_catalog_revision()
 
     def find_project(self, name: str) -> Project | None:
         """Find a stored project by its hash or path."""
