@@ -79,10 +79,6 @@ class CatalogSource:
         """Call a function from another thread after each change of the store that no file shows."""
         self._store.database.follow(tell)
 
-    def is_reachable(self) -> bool:
-        """Return whether the store answers, as far as is known without asking."""
-        return self._store.is_reachable()
-
     def resolved(self, context: Context) -> Sequence[Resolved]:
         """Read and resolve everything again, including launches, which are never stored."""
         return self._scanner.resolved(context)

@@ -92,10 +92,6 @@ class SqlStore:
         """Close the database."""
         self.database.close()
 
-    def is_reachable(self) -> bool:
-        """Return whether the database answers, as far as is known without asking."""
-        return self.database.is_reachable()
-
     def catalog(self, workspace: Workspace, flags: LaunchFlags) -> list[Tool]:
         """List every tool in scope for a workspace, with its configuration status there."""
         found = self.database.rows("catalog", flags=flags.key, **scope_parameters(workspace))
@@ -130,10 +126,6 @@ class SqlStore:
     def record(self, reported: ReportedTool, use: CallOutcome) -> bool:
         """Count one use of a tool; False if the call was already counted."""
         return usage_store.record(self.database, reported, use)
-
-    def record_all(self, used: Iterable[tuple[ReportedTool, CallOutcome]]) -> None:
-        """Count many uses at once."""
-        usage_store.record_all(self.database, used)
 
     def record_calls(self, batch: CallBatch) -> None:
         """Count the uses of a batch and store its audit entries, unless that was done before."""
@@ -204,10 +196,6 @@ class SqlStore:
             self.database.run("forget_unused_definitions")
             self.database.run("forget_unused_documents")
         self.database.erase()
-
-    def prune_events(self, before: int) -> None:
-        """Delete single events older than a time; totals stay."""
-        self.database.run("prune_events", before=before)
 
     def definitions(self, tools: Iterable[Tool], workspace: Workspace) -> dict[Key, Definition]:
         """Return the definitions of tools by key, omitting tools without one."""

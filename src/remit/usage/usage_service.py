@@ -115,10 +115,6 @@ class UsageService:
         """Propose to switch off tools here that are unused for long or only fail."""
         return proposals(self.report(context), now=self._clock())
 
-    def prune_events(self, *, before: int) -> None:
-        """Drop single usage events older than a time in Unix milliseconds; totals stay."""
-        self._store.prune_events(before)
-
     def _reported(
         self,
         name: str,
