@@ -9,9 +9,8 @@ import apsw
 import psycopg
 
 from memory_texts import Words
-from remit.memory.artifacts import ArtifactKind, ArtifactStatus, artifact
+from remit.memory.artifacts import ArtifactKind, ArtifactStatus, Home, artifact
 from remit.memory.memory_scopes import MemoryScope
-from remit.memory.ports import Home
 from remit.search.documents import build_document, parse_query
 from remit.search.engine import open_engine
 from remit.search.ports import Embedder

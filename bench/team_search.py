@@ -16,9 +16,8 @@ from typing import Any, cast
 
 from memory_texts import Words
 from remit.decision.projects import Workspace, identify
-from remit.memory.artifacts import ArtifactKind, ArtifactStatus, artifact
+from remit.memory.artifacts import ArtifactKind, ArtifactStatus, Home, artifact
 from remit.memory.memory_scopes import MemoryScope
-from remit.memory.ports import Home
 from remit.search.binary_vector_index import NumpySignIndex
 from remit.search.documents import build_document, indexed_columns, parse_query
 from remit.search.engine import open_engine

@@ -598,13 +598,6 @@ def test_what_is_no_known_project_is_an_error(registry: Registry, name: str) -> 
         registry.projects.find(name)
 
 
-def test_pruned_events_leave_the_counts(shop: Path, registry: Registry) -> None:
-    here = at(registry, shop)
-    registry.usage.record("Read", here)
-    registry.usage.prune_events(before=2**60)
-    assert [item.tool.usage_count for item in registry.tools(here)] == [1]
-
-
 def test_a_clients_own_tool_is_explained_before_its_first_use(
     sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:

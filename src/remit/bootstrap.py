@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from remit.registry import Registry
     from remit.scanning.ports import Notifier
     from remit.states.state_service import StateService
-    from remit.store.ports import Clock, Store
     from remit.store.postgres.team_admin import SqlTeamAdmin
     from remit.store.postgres.team_store import SqlTeams
     from remit.store.sql_store import SqlStore
     from remit.store.sqlite.binary_vector_search import SignIndex
     from remit.store.store_facts import StoreFacts
+    from remit.text.times import Clock
 
 
 MEMORY_QUEUE = "memory-queue"
@@ -163,7 +163,7 @@ def memory_at(
 
 
 def open_states(
-    store: "Store",
+    store: "SqlStore",
     machine: Machine,
     clock: "Clock | None" = None,
     now_ns: "Callable[[], int]" = time.time_ns,

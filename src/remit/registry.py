@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from remit.scanning.project_records import ProjectRecords
     from remit.scanning.server_lists import ServerLister
     from remit.search.cancellation import Cancellation
-    from remit.search.ports import Engine
+    from remit.search.engine import SearchEngine
     from remit.search.ranking import SearchResults
     from remit.search.search_service import Searcher, SearchService
     from remit.sessions.protection_check import ProtectionCheck
@@ -49,7 +49,8 @@ if TYPE_CHECKING:
     from remit.states.location import Location
     from remit.states.state_service import StateService
     from remit.states.state_watch import StateWatch
-    from remit.store.ports import Clock, Store
+    from remit.store.sql_store import SqlStore
+    from remit.text.times import Clock
     from remit.trust.trust_service import TrustService
     from remit.usage.usage_service import UsageService
 
@@ -58,7 +59,7 @@ class Registry:
     """Scans, lists, explains and searches the tools of any workspace on this machine."""
 
     def __init__(
-        self, store: Store, sources: Sources, states: StateService, engine: Engine, clock: Clock
+        self, store: SqlStore, sources: Sources, states: StateService, engine: SearchEngine, clock: Clock
     ) -> None:
         self._store = store
         self._sources = sources

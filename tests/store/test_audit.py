@@ -17,6 +17,7 @@ from remit.store.audit_store import prune_entries
 from remit.store.definition_rows import define
 from remit.store.open_store import open_store
 from remit.store.sql_store import SqlStore
+from remit.store.usage_store import count_all
 from remit.upstream.upstream_model import Failure, Offer, ServerExtras
 from remit.usage.call_batch import CallBatch, read_batch
 from support.builders import BLOG, CLIENT, SHOP, declared
@@ -81,9 +82,9 @@ def test_what_changes_a_catalog_is_counted_and_a_use_is_not(store: SqlStore) -> 
         (False, lambda: store.record(reported, CallOutcome(succeeded=True))),
         (True, lambda: save(store)),
     ):
-        before = store.catalog_revision()
+        before = store.database.catalog_revision()
         change()
-        assert (store.catalog_revision() != before) is does_count, change
+        assert (store.database.catalog_revision() != before) is does_count, change
 
 
 def test_many_uses_are_counted_at_once_each_call_once(store: SqlStore) -> None:
@@ -94,7 +95,8 @@ def test_many_uses_are_counted_at_once_each_call_once(store: SqlStore) -> None:
         (reported, CallOutcome(call_id="c1", succeeded=True)),
         (other, CallOutcome()),
     ]
-    store.record_all([*uses, (reported._replace(at=10), CallOutcome(succeeded=False))])
+    with store.database.transaction():
+        count_all(store.database, [*uses, (reported._replace(at=10), CallOutcome(succeeded=False))])
     used = {key[-1]: found for key, found in store.uses_here(SHOP).items()}
     assert used == {"mcp__git__log": (2, 10), "mcp__git__push": (1, 11)}
     assert store.uses_here(BLOG) == {}

@@ -394,7 +394,7 @@ def test_pruning_events_keeps_totals_and_the_last_use(book: Book) -> None:
     for _ in range(3):
         book.use(succeeded=False)
     last = book.rows()[0].last_used_at
-    book.store.prune_events(before=10**9)
+    book.store.database.run("prune_events", before=10**9)
     assert book.events() == []
     assert [(tool.usage_count, tool.last_used_at) for tool in book.rows()] == [(3, last)]
 
@@ -469,7 +469,7 @@ def test_a_call_reported_twice_fails_once(book: Book) -> None:
 def test_pruning_neither_demotes_nor_restores(book: Book) -> None:
     fail(book)
     fail(book, BLOG, times=2)
-    book.store.prune_events(before=10**9)
+    book.store.database.run("prune_events", before=10**9)
     assert (statuses(book), statuses(book, BLOG)) == (["demoted"], ["active"])
     fail(book, times=1)
     fail(book, BLOG, times=1)

@@ -27,7 +27,8 @@ from remit.errors import ApprovalError, UnknownApprovalError
 from remit.text.redaction import environment_secrets
 
 if TYPE_CHECKING:
-    from remit.store.ports import ApprovalStore, Clock
+    from remit.store.approval_store import SqlApprovals
+    from remit.text.times import Clock
 
 MOST_WAITING = 1_000  # pending approvals in one project
 _KEPT = 86_400_000  # milliseconds for which an approval is kept after it expires
@@ -59,7 +60,7 @@ class ApprovalService:
 
     def __init__(
         self,
-        store: ApprovalStore,
+        store: SqlApprovals,
         clock: Clock,
         find: Callable[[str, Context, Key | None], ToolDecision],
         define: Callable[[ToolDecision, Context], Definition | None],
@@ -262,7 +263,7 @@ class ApprovalService:
 
 
 def request_approval(
-    store: ApprovalStore,
+    store: SqlApprovals,
     workspace: Workspace,
     binding: Binding,
     *,
@@ -290,7 +291,7 @@ def request_approval(
 
 
 def settle_question(
-    store: ApprovalStore, workspace: Workspace, asked: Approval, *, at: int, approve: bool
+    store: SqlApprovals, workspace: Workspace, asked: Approval, *, at: int, approve: bool
 ) -> bool:
     """Record the user's answer to the client's question; return whether the call may be tried now.
 

@@ -17,7 +17,8 @@ from remit.decision.projects import Project
 if TYPE_CHECKING:
     from remit.decision.context import Context
     from remit.decision.projects import Workspace
-    from remit.store.ports import AuditStore, Clock
+    from remit.store.audit_store import SqlAudit
+    from remit.text.times import Clock
 
 HOOK = "hook"  # the endpoint of calls that a client made itself
 WEB = "web"  # the endpoint of what people do on the pages of a gateway
@@ -169,7 +170,7 @@ class Timeline(NamedTuple):
 class AuditLog:
     """Stores and lists audit entries, and drops old ones."""
 
-    def __init__(self, store: AuditStore, clock: Clock) -> None:
+    def __init__(self, store: SqlAudit, clock: Clock) -> None:
         self._store = store
         self._clock = clock
         self._pruned_at = 0

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from remit.filters.filter_runner import FilterVerdicts
     from remit.states.state_service import StateService
     from remit.states.state_watch import StateWatch
-    from remit.store.ports import Clock, Store
+    from remit.store.sql_store import SqlStore
+    from remit.text.times import Clock
 
 _FILTER_SECONDS = 0.8  # for filters while a client waits for the decision about a call
 _FILTERED_MS = 2_000  # milliseconds to reuse filter results, which may depend on anything
@@ -51,7 +52,7 @@ class Listings:
 
     def __init__(
         self,
-        store: Store,
+        store: SqlStore,
         states: StateService,
         clock: Clock,
         clients: Sequence[str] = (),

@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from remit.decision.context import Context
     from remit.decision.projects import Workspace
     from remit.decision.tools import Tool
-    from remit.store.ports import Clock, StateStore
+    from remit.store.state_store import SqlStates
+    from remit.text.times import Clock
 
 _NOTHING = "{}"
 _FLAWLESS = "[]"
@@ -103,7 +104,7 @@ class DraftConfiguration(NamedTuple):
 class ConfigurationService:
     """Loads, merges and stores the configuration of workspaces."""
 
-    def __init__(self, store: StateStore, files: TomlFiles, clock: Clock) -> None:
+    def __init__(self, store: SqlStates, files: TomlFiles, clock: Clock) -> None:
         self._store = store
         self._files = files
         self._clock = clock

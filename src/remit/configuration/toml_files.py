@@ -5,7 +5,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from hashlib import sha256
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from remit.configuration.config_model import (
     ANY_PROJECT,
@@ -20,16 +20,13 @@ from remit.decision.projects import Workspace
 from remit.files.bounded_reader import FileError, Machine, fingerprint, is_settled, read_text
 from remit.files.formats import parse_toml
 
+if TYPE_CHECKING:
+    from remit.store.postgres.team_store import SqlTeams
+
 _LIMIT = 2**20  # bytes per file
 _PROJECT_LIMIT = 2**18  # bytes of a project's file
 _PROJECT_RULES = 1_000  # tables and list items in all sections of a project's file
 _UNQUOTED = re.compile(r"\s*\[([a-z]+)\.([\w.:/-]*\*[\w.:/*-]*)\]")  # a pattern as a bare key
-
-
-class TeamPolicies(Protocol):
-    """The rules of teams, in a shared store."""
-
-    def policy(self, workspace: Workspace) -> str: ...  # of its team; empty: none
 
 
 class TomlFiles:
@@ -40,7 +37,7 @@ class TomlFiles:
         machine: Machine,
         *,
         now_ns: Callable[[], int] = time.time_ns,
-        teams: TeamPolicies | None = None,
+        teams: "SqlTeams | None" = None,
     ) -> None:
         self._machine = machine
         self._now_ns = now_ns

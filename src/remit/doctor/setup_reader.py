@@ -11,7 +11,7 @@ from remit.memory.memory_server import is_own
 from remit.scanning.scanner import Scanner
 
 if TYPE_CHECKING:
-    from remit.store.ports import Clock
+    from remit.text.times import Clock
 
 
 class SetupReader:

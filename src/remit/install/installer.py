@@ -40,7 +40,7 @@ from remit.text.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from remit.scanning.ports import Sources
-    from remit.store.ports import Clock
+    from remit.text.times import Clock
 
 ALIASES = {"gemini": "gemini-cli", "claude": "claude-code"}
 _LEFT_OUT = (ConfigStatus.DENIED, ConfigStatus.REJECTED)

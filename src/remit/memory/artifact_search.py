@@ -3,14 +3,18 @@
 import time
 from collections.abc import Mapping, Sequence
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from remit.errors import EmbeddingError, StoreUnavailableError
-from remit.memory.artifacts import ArtifactKind
-from remit.memory.ports import Home, MemoryStore
+from remit.memory.artifacts import ArtifactKind, Home
 from remit.memory.results import FoundArtifact
 from remit.search.documents import build_document, parse_query
-from remit.search.ports import Embedder, Engine, Vector
+from remit.search.ports import Embedder, Vector
 from remit.search.search_service import BATCH, WORDS_ALONE
+
+if TYPE_CHECKING:
+    from remit.search.engine import SearchEngine
+    from remit.store.memory_store import SqlMemory
 
 READING = 1.0  # seconds that a search may spend on embedding new artifacts
 _BATCHES = 4  # written to the store at once
@@ -19,7 +23,7 @@ _BATCHES = 4  # written to the store at once
 class ArtifactSearch:
     """Finds artifacts in given homes."""
 
-    def __init__(self, store: MemoryStore, engine: Engine) -> None:
+    def __init__(self, store: "SqlMemory", engine: "SearchEngine") -> None:
         self._store = store
         self._engine = engine
         self._opened: Embedder | None = None

@@ -160,6 +160,15 @@ class Related:
     properties: Content
 
 
+class Home(NamedTuple):
+    """The node that artifacts belong to: a project, a focus area, or the global scope."""
+
+    id: int
+    kind: str
+    project_id: str  # empty: global
+    focus: str | None = None
+
+
 class ProjectRecord(NamedTuple):
     """A project, and when its hygiene was last checked."""
 

@@ -11,17 +11,17 @@ from remit.memory.artifacts import (
     ArtifactKind,
     ArtifactStatus,
     Content,
+    Home,
     Related,
     Relation,
     StoredArtifact,
     artifact,
 )
 from remit.memory.value_checks import MAX_ITEMS, MAX_LINE, MAX_TEXT, checked_text
-from remit.text.times import day
+from remit.text.times import Clock, day
 
 if TYPE_CHECKING:
-    from remit.memory.ports import Home, MemoryStore
-    from remit.store.ports import Clock
+    from remit.store.memory_store import SqlMemory
 
 _LONGEST_HISTORY = 100
 
@@ -29,7 +29,7 @@ _LONGEST_HISTORY = 100
 class Corrections:
     """Changes single artifacts on behalf of a person."""
 
-    def __init__(self, store: MemoryStore, clock: Clock, new_id: Callable[[], str]) -> None:
+    def __init__(self, store: SqlMemory, clock: Clock, new_id: Callable[[], str]) -> None:
         self._store = store
         self._clock = clock
         self._new_id = new_id

@@ -10,10 +10,11 @@ from remit.approvals.call_binding import Binding, bind
 from remit.decision.projects import Workspace
 from remit.errors import NotApprovedError
 from remit.memory.pending_writes import Arguments
-from remit.memory.ports import MemoryStore
 
 if TYPE_CHECKING:
-    from remit.store.ports import ApprovalStore, Clock
+    from remit.store.approval_store import SqlApprovals
+    from remit.store.memory_store import SqlMemory
+    from remit.text.times import Clock
 
 _WHY = "would be seen in every project"
 _DEFINITION = "memory-1"  # change it when the same arguments get another meaning
@@ -27,9 +28,7 @@ class UnapprovedError(Exception):
 class GlobalWrites:
     """Requests and uses approvals for global writes."""
 
-    def __init__(
-        self, store: MemoryStore, approvals: ApprovalStore, workspace: Workspace, clock: Clock
-    ) -> None:
+    def __init__(self, store: SqlMemory, approvals: SqlApprovals, workspace: Workspace, clock: Clock) -> None:
         self._store = store
         self._approvals = approvals
         self._workspace = workspace

@@ -1,15 +1,17 @@
 """Retries the writes that were queued while the store could not be written; every later call does."""
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from remit.errors import RemitError, StoreUnavailableError
 from remit.files.write_queue import WriteQueue
 from remit.memory.hygiene import PendingWrite
-from remit.memory.ports import MemoryStore
 from remit.memory.results import SaveResult, SaveStatus
 from remit.memory.tool_permissions import SAVING_TOOLS
 from remit.memory.writer import MemoryWriter, WritePlan, WriteStamp, Written
+
+if TYPE_CHECKING:
+    from remit.store.memory_store import SqlMemory
 
 Arguments = Mapping[str, object]
 
@@ -33,7 +35,7 @@ class PendingWrites:
     def __init__(
         self,
         queue: WriteQueue,
-        store: MemoryStore,
+        store: "SqlMemory",
         writer: MemoryWriter,
         plan: Callable[[str, Arguments], WritePlan],
     ) -> None:

@@ -21,6 +21,7 @@ from remit.memory.artifacts import (
     Artifact,
     ArtifactKind,
     ArtifactStatus,
+    Home,
     ObservationType,
     StoredArtifact,
     artifact,
@@ -30,7 +31,6 @@ from remit.memory.global_writes import GlobalWrites, UnapprovedError
 from remit.memory.hygiene import HygieneReport
 from remit.memory.memory_scopes import MemoryScope, memory_id, team_memories
 from remit.memory.pending_writes import Arguments, PendingWrites
-from remit.memory.ports import Home, MemoryStore
 from remit.memory.reader import MemoryReader
 from remit.memory.results import (
     ContextBundle,
@@ -53,14 +53,16 @@ from remit.memory.writer import (
     combined,
     find_place,
 )
-from remit.search.ports import Engine
 from remit.text.limits import Section
 from remit.text.redaction import redact
 from remit.text.secrets import secrets_in
 
 if TYPE_CHECKING:
     from remit.memory.transfer import ImportResult
-    from remit.store.ports import ApprovalStore, Clock
+    from remit.search.engine import SearchEngine
+    from remit.store.approval_store import SqlApprovals
+    from remit.store.memory_store import SqlMemory
+    from remit.text.times import Clock
 
 
 _IMPORT = "import"
@@ -84,12 +86,12 @@ class Memory:
 
     def __init__(
         self,
-        store: MemoryStore,
+        store: SqlMemory,
         queue: WriteQueue,
-        engine: Engine,
+        engine: SearchEngine,
         clock: Clock,
         *,
-        approvals: ApprovalStore,
+        approvals: SqlApprovals,
         workspace: Workspace,
         new_id: Callable[[], str] = _new_id,
         on_close: Callable[[], None] = lambda: None,

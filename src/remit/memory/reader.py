@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from remit.errors import ArtifactError, ScopeError, StoreError, StoreTimeoutError, StoreUnavailableError
 from remit.memory.artifact_search import ArtifactSearch
-from remit.memory.artifacts import ArtifactKind, body_of, freshness, is_hygiene_due, name_of
+from remit.memory.artifacts import ArtifactKind, Home, body_of, freshness, is_hygiene_due, name_of
 from remit.memory.hygiene import HygieneReport, PendingWrite, hygiene
 from remit.memory.memory_scopes import MemoryScope, PlaceStatus
-from remit.memory.ports import Home, MemoryStore
 from remit.memory.results import (
     LIMITS,
     TEAM,
@@ -32,7 +31,8 @@ from remit.memory.writer import BoundProjects, find_place
 
 if TYPE_CHECKING:  # loads pydantic, which only tool calls need
     from remit.memory.tool_models import MemorySurface, RetrieveContext, RunHygiene
-    from remit.store.ports import Clock
+    from remit.store.memory_store import SqlMemory
+    from remit.text.times import Clock
 
 TIME_LIMIT = 5.0  # seconds
 _EXCERPT = 300  # characters
@@ -53,7 +53,7 @@ class MemoryReader:
 
     def __init__(
         self,
-        store: MemoryStore,
+        store: SqlMemory,
         search: ArtifactSearch,
         clock: Clock,
         teams: Mapping[str, str] = _NO_TEAMS,  # the memory that its team shares, by a project's

@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from remit.memory.artifacts import DAY, ArtifactKind, ObservationType, StoredArtifact, body_of, name_of
-from remit.memory.ports import Home, MemoryStore
+from remit.memory.artifacts import DAY, ArtifactKind, Home, ObservationType, StoredArtifact, body_of, name_of
 from remit.memory.traces import StoredTrace
 from remit.text.limits import Section
 from remit.text.untrusted_text import one_line
+
+if TYPE_CHECKING:
+    from remit.store.memory_store import SqlMemory
 
 _MOST = 200  # characters per line
 
@@ -94,7 +97,7 @@ def _line(kept: StoredArtifact) -> str:
 
 
 def sections(
-    store: MemoryStore, project_id: str, now: int, left: Sequence[StoredTrace] = ()
+    store: "SqlMemory", project_id: str, now: int, left: Sequence[StoredTrace] = ()
 ) -> list[Section]:
     """Write the sections on a project's memory: its id, the last session, and recent artifacts.
 
@@ -109,7 +112,7 @@ def sections(
 
 
 def _newest(
-    store: MemoryStore, homes: Sequence[Home], sort: RecentSection, now: int, left: Sequence[StoredTrace]
+    store: "SqlMemory", homes: Sequence[Home], sort: RecentSection, now: int, left: Sequence[StoredTrace]
 ) -> list[StoredArtifact]:
     subject = None if sort.observed is None else sort.observed.value
     outdone = {each.artifact for each in left}

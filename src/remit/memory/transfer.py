@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 from remit.errors import ArtifactError, BadFileError
 from remit.memory.artifact_models import checked_content
@@ -12,6 +12,7 @@ from remit.memory.artifacts import (
     ArtifactStatus,
     EdgeRecord,
     FocusRecord,
+    Home,
     ProjectRecord,
     Record,
     Related,
@@ -27,8 +28,10 @@ from remit.memory.checked_model import (
     Properties,
     choice,
 )
-from remit.memory.ports import Home, MemoryStore
 from remit.memory.value_checks import checked_id, checked_whole, shown
+
+if TYPE_CHECKING:
+    from remit.store.memory_store import SqlMemory
 
 FORMAT = {"remit_memory": 1}
 HEAD = json.dumps(FORMAT)
@@ -111,7 +114,7 @@ class ImportResult(NamedTuple):
     known: int  # already stored
 
 
-def export(store: MemoryStore, project_id: str | None) -> Iterator[str]:
+def export(store: "SqlMemory", project_id: str | None) -> Iterator[str]:
     """Export a project, or all of memory, as lines."""
     yield HEAD
     for record in store.records(project_id):
@@ -119,7 +122,7 @@ def export(store: MemoryStore, project_id: str | None) -> Iterator[str]:
 
 
 def restore(
-    store: MemoryStore, lines: Iterable[str], project_id: str, approve: Callable[[Sequence[str]], None]
+    store: "SqlMemory", lines: Iterable[str], project_id: str, approve: Callable[[Sequence[str]], None]
 ) -> ImportResult:
     """Import lines completely or not at all; what other projects would see, `approve` may refuse by raising.
 
@@ -202,7 +205,7 @@ def _read(lines: Iterable[str]) -> Sequence[tuple[int, Record]]:
     return found
 
 
-def _add(store: MemoryStore, record: Record) -> bool:
+def _add(store: "SqlMemory", record: Record) -> bool:
     """Add a record; return False for a project or focus area that already exists, which stays unchanged."""
     if isinstance(record, ProjectRecord):
         if store.homes(record.project_id):
@@ -221,7 +224,7 @@ def _add(store: MemoryStore, record: Record) -> bool:
     return True
 
 
-def _restore(store: MemoryStore, kept: StoredArtifact) -> None:
+def _restore(store: "SqlMemory", kept: StoredArtifact) -> None:
     home = _home(store, kept.project_id, kept.focus)
     if store.owner(kept.id) is not None:
         raise ArtifactError("artifact.id", "new", "the id of one that says something else")
@@ -235,7 +238,7 @@ def _restore(store: MemoryStore, kept: StoredArtifact) -> None:
     store.restore(kept, home)
 
 
-def _relate(store: MemoryStore, edge: EdgeRecord) -> None:
+def _relate(store: "SqlMemory", edge: EdgeRecord) -> None:
     for field, id in (("edge.source", edge.source), ("edge.target", edge.target)):
         if store.find(id, edge.project_id) is None:
             raise ArtifactError(field, "an artifact of the same project", "none")
@@ -243,7 +246,7 @@ def _relate(store: MemoryStore, edge: EdgeRecord) -> None:
     store.relate(edge.source, related, edge.project_id, edge.created_at)
 
 
-def _home(store: MemoryStore, project_id: str, focus: str | None) -> Home:
+def _home(store: "SqlMemory", project_id: str, focus: str | None) -> Home:
     if not project_id:
         return store.global_home()
     for home in store.homes(project_id):

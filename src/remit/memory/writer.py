@@ -3,15 +3,17 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit.errors import UnknownArtifactError
-from remit.memory.artifacts import SHAPES, Artifact, ArtifactKind, ArtifactStatus, Related, Relation
+from remit.memory.artifacts import SHAPES, Artifact, ArtifactKind, ArtifactStatus, Home, Related, Relation
 from remit.memory.decision_comparison import DedupOutcome, contradict, nearest, outcome, statement, words_of
 from remit.memory.memory_scopes import MemoryScope, place_status
-from remit.memory.ports import Home, MemoryStore
 from remit.memory.results import BatchSaveResult, SaveResult, SaveStatus, blocked
 from remit.memory.tool_permissions import MemoryPlace, Permission, scope_refusal
+
+if TYPE_CHECKING:
+    from remit.store.memory_store import SqlMemory
 
 Written = SaveResult | BatchSaveResult
 BoundProjects = frozenset[str] | None
@@ -67,13 +69,13 @@ class _Assessment(NamedTuple):
 
 
 def find_place(
-    store: MemoryStore, project_id: str | None, focus: str | None, bound: BoundProjects
+    store: "SqlMemory", project_id: str | None, focus: str | None, bound: BoundProjects
 ) -> MemoryPlace:
     """Look up a place; a project out of bounds counts as missing."""
     return _place(_known(store, project_id, bound), project_id, focus, bound)
 
 
-def _known(store: MemoryStore, project_id: str | None, bound: BoundProjects) -> Sequence[Home]:
+def _known(store: "SqlMemory", project_id: str | None, bound: BoundProjects) -> Sequence[Home]:
     is_hidden = bound is not None and project_id is not None and project_id not in bound
     return () if project_id is None or is_hidden else store.homes(project_id)
 
@@ -108,7 +110,7 @@ class _Homes(NamedTuple):
 class MemoryWriter:
     """Writes plans inside the caller's transaction."""
 
-    def __init__(self, store: MemoryStore) -> None:
+    def __init__(self, store: "SqlMemory") -> None:
         self._store = store
 
     def write(self, plan: WritePlan, turn: WriteStamp, bound: BoundProjects) -> tuple[Written, bool]:

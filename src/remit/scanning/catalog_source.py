@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from remit.scanning.ports import Sources
     from remit.scanning.scanner import Scanner
     from remit.states.state_service import StateService
-    from remit.store.ports import Clock, Store
     from remit.store.prepared_server_list import PreparedServerList
+    from remit.store.sql_store import SqlStore
+    from remit.text.times import Clock
     from remit.trust.server_sandbox import ServerSandboxes
     from remit.upstream.upstream_model import Offer, ServerExtras
 
@@ -36,7 +37,7 @@ class CatalogSource:
 
     def __init__(
         self,
-        store: Store,
+        store: SqlStore,
         sources: Sources,
         clock: Clock,
         scanner: Scanner,
@@ -64,23 +65,19 @@ class CatalogSource:
 
     def places(self, context: Context) -> list[str]:
         """List the files and directories that the catalog and the states depend on, and the store's files."""
-        return [*self._scanner.paths(context), *self._states.paths(context), *self._store.files()]
+        return [*self._scanner.paths(context), *self._states.paths(context), *self._store.database.files()]
 
     def revision(self) -> int:
         """Return the revision of stored tools and trust, which usage and states do not change."""
-        return self._store.catalog_revision()
+        return self._store.database.catalog_revision()
 
     def known_revision(self) -> int | None:
         """Return the same if it is known without asking a server; else None."""
-        return self._store.known_catalog_revision()
+        return self._store.database.known_catalog_revision()
 
     def follow(self, tell: Callable[[], object]) -> None:
         """Call a function from another thread after each change of the store that no file shows."""
-        self._store.follow(tell)
-
-    def is_reachable(self) -> bool:
-        """Return whether the store answers, as far as is known without asking."""
-        return self._store.is_reachable()
+        self._store.database.follow(tell)
 
     def resolved(self, context: Context) -> Sequence[Resolved]:
         """Read and resolve everything again, including launches, which are never stored."""

@@ -15,7 +15,7 @@ from remit.scanning.scanner import Scanner
 if TYPE_CHECKING:
     from remit.scanning.ports import Notifier
     from remit.states.state_service import StateService
-    from remit.store.ports import Store
+    from remit.store.sql_store import SqlStore
 
 STEP_SECONDS = 0.1  # between two checks for writes to the store, which take microseconds
 STEPS = 10  # between two full checks
@@ -37,7 +37,7 @@ class ChangeWatcher:
     """
 
     def __init__(
-        self, context: Context, scanner: Scanner, states: StateService, store: Store, notifier: Notifier
+        self, context: Context, scanner: Scanner, states: StateService, store: SqlStore, notifier: Notifier
     ) -> None:
         self._context = context
         self._scanner = scanner
@@ -45,7 +45,7 @@ class ChangeWatcher:
         self._store = store
         self._notifier = notifier
         self._seen: _Seen | None = None
-        self.steps = STEPS_WITH_SERVER if store.listen() else STEPS
+        self.steps = STEPS_WITH_SERVER if store.database.listen() else STEPS
 
     def __iter__(self) -> Iterator[None]:
         try:
@@ -80,7 +80,7 @@ class ChangeWatcher:
     def look(self) -> bool:
         """Tell whether anything may have changed since the last check; always true at first."""
         self._watch()  # first, so no change is missed
-        seen = _Seen(self._store.revision(), self._states.with_snapshot(self._context))
+        seen = _Seen(self._store.database.revision(), self._states.with_snapshot(self._context))
         before, self._seen = self._seen, seen
         return seen != before or not self._scanner.is_current(self._context)
 
@@ -90,4 +90,4 @@ class ChangeWatcher:
     @property
     def is_written(self) -> bool:
         """Whether another registry wrote to the store since the last check; takes microseconds."""
-        return self._seen is not None and self._store.revision() != self._seen.revision
+        return self._seen is not None and self._store.database.revision() != self._seen.revision

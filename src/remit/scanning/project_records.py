@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
     from remit.decision.projects import Project
     from remit.scanning.ports import Sources
-    from remit.store.ports import Store
+    from remit.store.sql_store import SqlStore
 
 
 class ProjectRecords:
     """Finds, lists and erases stored projects."""
 
-    def __init__(self, store: Store, sources: Sources) -> None:
+    def __init__(self, store: SqlStore, sources: Sources) -> None:
         self._store = store
         self._sources = sources
 

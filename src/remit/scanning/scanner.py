@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from remit.decision.projects import View
     from remit.scanning.ports import Sources
     from remit.scanning.source_reader import SourceReader
-    from remit.store.ports import Clock, Store
+    from remit.store.sql_store import SqlStore
+    from remit.text.times import Clock
     from remit.trust.server_sandbox import OpenedPaths, ServerSandboxes
     from remit.upstream.launch.launch_facts import LaunchFacts
     from remit.upstream.upstream_model import Offer
@@ -59,7 +60,7 @@ class Scanner:
     """Reads the clients' files for a workspace, and stores their declarations."""
 
     def __init__(
-        self, store: Store, sources: Sources, clock: Clock, configuration: ConfigurationService
+        self, store: SqlStore, sources: Sources, clock: Clock, configuration: ConfigurationService
     ) -> None:
         self._configuration = configuration
         self._store = store

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from remit.decision.tools import Tool
     from remit.scanning.ports import Upstreams
     from remit.scanning.scanner import Scanner
-    from remit.store.ports import Clock, Store
+    from remit.store.sql_store import SqlStore
+    from remit.text.times import Clock
 
 
 class ServerListing(NamedTuple):
@@ -42,7 +43,7 @@ class ServerListing(NamedTuple):
 class ServerLister:
     """Connects to servers, and stores the tools they list."""
 
-    def __init__(self, store: Store, scanner: Scanner, listings: Listings, clock: Clock) -> None:
+    def __init__(self, store: SqlStore, scanner: Scanner, listings: Listings, clock: Clock) -> None:
         self._store = store
         self._scanner = scanner
         self._listings = listings

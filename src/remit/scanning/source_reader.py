@@ -21,13 +21,14 @@ from remit.trust.trust_rule import declaration_needs_trust
 if TYPE_CHECKING:
     from remit.decision.projects import Workspace
     from remit.scanning.ports import Sources
-    from remit.store.ports import Clock, Store
+    from remit.store.sql_store import SqlStore
+    from remit.text.times import Clock
 
 
 class SourceReader:
     """Reads, resolves and stores views; a view is one client in one workspace."""
 
-    def __init__(self, store: Store, sources: Sources, clock: Clock) -> None:
+    def __init__(self, store: SqlStore, sources: Sources, clock: Clock) -> None:
         self._store = store
         self._sources = sources
         self._clock = clock

@@ -1,4 +1,4 @@
-"""The interfaces of search: embedders, indexes, and the engine that opens them."""
+"""The interfaces of search: embedders and indexes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from remit.search.documents import Columns, Document, QueryTerms
-    from remit.search.ranking import Fusion, Hit, RankFusion
+    from remit.search.ranking import Fusion, Hit
 
 
 Vector = bytes  # little-endian 32-bit floats, normalized, so the dot product of two is their cosine
@@ -50,22 +50,3 @@ class Index(Protocol):
     def hits(
         self, query_terms: QueryTerms, vectors: Sequence[Vector], among: Selection, depth: int
     ) -> Sequence[Hit]: ...
-
-
-class Engine(Protocol):
-    """Opens the embedder and the index on demand."""
-
-    @property
-    def model(self) -> str | None: ...  # None: search uses words alone
-
-    @property
-    def fusion(self) -> RankFusion | None: ...  # None: use the model's own
-
-    @property
-    def is_remote(self) -> bool: ...  # the model is a service, which may take seconds
-
-    def embedder(self) -> Embedder: ...
-
-    def query_embedder(self) -> Embedder: ...  # for searches: does not wait long for a service
-
-    def in_memory(self, entries: Iterable[IndexEntry], fusion: Fusion) -> Index: ...

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from remit.decision.decide import ToolDecision
     from remit.decision.projects import Workspace
     from remit.search.documents import Document
-    from remit.search.ports import Embedder, Engine, Index, Selection, Vector
-    from remit.store.ports import DocumentStore
+    from remit.search.engine import SearchEngine
+    from remit.search.ports import Embedder, Index, Selection, Vector
+    from remit.store.document_store import SqlDocuments
 
 BATCH = 64  # texts per batch
 READING = 0.25  # seconds that opening a searcher may spend on embedding new tools
@@ -145,7 +146,7 @@ def _partial(missing: int) -> str | None:
 class SearchService:
     """Indexes the tools of workspaces and opens searchers for them."""
 
-    def __init__(self, documents: DocumentStore, engine: Engine) -> None:
+    def __init__(self, documents: SqlDocuments, engine: SearchEngine) -> None:
         self._documents = documents
         self._engine = engine
 

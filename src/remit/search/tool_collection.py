@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 from remit.decision.decide import ToolDecision
 from remit.search.documents import Document, indexed_columns
+from remit.search.engine import SearchEngine
 from remit.search.given_tools import GivenTool, as_listed
-from remit.search.ports import Embedder, Engine, Index, IndexEntry, Vector
+from remit.search.ports import Embedder, Index, IndexEntry, Vector
 from remit.search.search_service import WORDS_ALONE, Searcher
 
 MOST_VECTORS = 20_000  # 1 KB each with the bundled model
@@ -41,7 +42,7 @@ class ToolCollection:
     """A searchable collection of tools; a result's `document_id` is the position of its tool."""
 
     def __init__(
-        self, tools: Sequence[GivenTool], engine: Engine, vectors: VectorCache | None = None
+        self, tools: Sequence[GivenTool], engine: SearchEngine, vectors: VectorCache | None = None
     ) -> None:
         """Index tools.
 
@@ -59,7 +60,7 @@ class ToolCollection:
             self.listed if among is None else among, self.index, self.embedder, fusion=self._fusion
         )
 
-    def _open(self, tools: Sequence[GivenTool], engine: Engine, vectors: VectorCache) -> Index:
+    def _open(self, tools: Sequence[GivenTool], engine: SearchEngine, vectors: VectorCache) -> Index:
         documents = [tool.document for tool in tools]
         known: Sequence[Vector | None] = [None] * len(tools)
         if self.embedder is not None:

@@ -7,9 +7,8 @@ from threading import Lock
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from remit.search.conversation import WeightedText, weighted_texts
-from remit.search.engine import open_engine
+from remit.search.engine import SearchEngine, open_engine
 from remit.search.given_tools import GivenTool, declared_tools, read_tool, with_declared
-from remit.search.ports import Engine
 from remit.search.search_service import Searcher
 from remit.search.tool_collection import ToolCollection, VectorCache
 from remit.settings import DEFAULT_LIMIT, MAX_LIMIT
@@ -104,7 +103,7 @@ class _Choice(NamedTuple):
 class _FilteredTools:
     """An indexed list of tools, addressed by position."""
 
-    def __init__(self, tools: Sequence[GivenTool], engine: Engine, vectors: VectorCache) -> None:
+    def __init__(self, tools: Sequence[GivenTool], engine: SearchEngine, vectors: VectorCache) -> None:
         self._collection = ToolCollection(tools, engine, vectors)
         self._names = [
             {item.tool.name, tool.name} for item, tool in zip(self._collection.listed, tools, strict=True)
@@ -149,7 +148,7 @@ class _FilterCache:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._engine: Engine | None = None
+        self._engine: SearchEngine | None = None
         self._vectors = VectorCache()
         self._lists: OrderedDict[tuple[GivenTool, ...], _FilteredTools] = OrderedDict()
 

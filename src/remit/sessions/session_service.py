@@ -49,7 +49,8 @@ from remit.text.token_estimate import estimate, name_tokens
 from remit.usage.familiarity import familiarities
 
 if TYPE_CHECKING:
-    from remit.store.ports import Clock, Store
+    from remit.store.sql_store import SqlStore
+    from remit.text.times import Clock
     from remit.trust.held_definitions import HeldDefinition
 
 _MORE = "available: `discover_tools` finds them"
@@ -82,7 +83,7 @@ class SessionService:
 
     def __init__(
         self,
-        store: Store,
+        store: SqlStore,
         states: StateService,
         clock: Clock,
         *,

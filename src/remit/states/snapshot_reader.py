@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from remit.configuration.merged_configuration import Configuration, DeclaredState
     from remit.decision.projects import Workspace
     from remit.states.detectors.local_detectors import LocalDetectors, LocalLook
-    from remit.store.ports import Clock
+    from remit.text.times import Clock
 
 _CLAIM_MARGIN = 1_000  # milliseconds that a claim lasts beyond its detector's timeout
 

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from remit.decision.state_snapshot import StateValue
     from remit.states.detectors.local_detectors import LocalDetectors
     from remit.states.observations import StoredObservation
-    from remit.store.ports import Clock, StateStore
+    from remit.store.state_store import SqlStates
+    from remit.text.times import Clock
 
 LOCATION_SECONDS = 60.0  # how long a pushed location counts
 _MOST_PUSHED = 65_536  # characters of JSON
@@ -56,7 +57,7 @@ class StateService:
 
     def __init__(
         self,
-        store: StateStore,
+        store: SqlStates,
         configuration: ConfigurationService,
         detectors: LocalDetectors,
         clock: Clock,
@@ -259,7 +260,7 @@ def _implies(name: str, other: str, configuration: Configuration) -> bool:
 class _DraftStates:
     """The stored states for the snapshot of a draft, which stores nothing and runs nothing."""
 
-    def __init__(self, store: StateStore, runs: Collection[str]) -> None:
+    def __init__(self, store: SqlStates, runs: Collection[str]) -> None:
         self.known = store.known
         self._runs = runs
 

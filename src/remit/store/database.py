@@ -60,8 +60,6 @@ class Database(Protocol):
 
     def listen(self) -> bool: ...  # know revisions without asking a server; False: there is none
 
-    def is_reachable(self) -> bool: ...  # as far as is known without asking
-
     def can_compare(self) -> bool: ...  # whether queries can compare vectors
 
     def transaction(self) -> AbstractContextManager[None]: ...  # atomic; other writers of its rows wait

@@ -16,7 +16,7 @@ from remit.store.open_store import open_database
 if TYPE_CHECKING:
     from remit.decision.client_reports import CallOutcome, ReportedTool
     from remit.memory.traces import StoredTrace, Trace
-    from remit.store.ports import StateStore
+    from remit.store.state_store import SqlStates
 
 _DAY = 24 * 3_600_000  # milliseconds
 _DECISION_LIFETIME = 30 * _DAY
@@ -100,7 +100,7 @@ class HookStore:
         """List the detected states: name, mark, truth, reason, count, time, expiry and claim."""
         return self._database.rows("observations", **self._place)
 
-    def states(self) -> "StateStore":
+    def states(self) -> "SqlStates":
         """Open the store of the configuration and states."""
         from remit.store.state_store import SqlStates
 

@@ -13,6 +13,7 @@ from remit.memory.artifacts import (
     ArtifactStatus,
     EdgeRecord,
     FocusRecord,
+    Home,
     ProjectRecord,
     Record,
     Related,
@@ -25,7 +26,6 @@ from remit.memory.artifacts import (
 from remit.memory.decision_comparison import can_be_like, telling_words, words_of
 from remit.memory.hygiene import HygieneNode
 from remit.memory.memory_scopes import memory_id
-from remit.memory.ports import Home
 from remit.search.documents import QueryTerms
 from remit.search.ports import Vector
 from remit.search.ranking import Hit
@@ -35,9 +35,9 @@ from remit.store.sqlite.binary_vector_search import OpenSignIndex
 from remit.store.sqlite.sqlite_memory_index import MANY, SqliteMemoryIndex
 
 if TYPE_CHECKING:
-    from remit.memory.ports import Texts
     from remit.store.postgres.postgres_memory_index import PostgresMemoryIndex
 
+Texts = Mapping[int, tuple[str, str]]  # names and bodies of artifacts
 _GLOBAL = ""
 _MOST_ALIKE = 50  # decisions that share the most words with a new one
 
@@ -232,7 +232,7 @@ class SqlMemory:
         return self._index.unread(model, limit)
 
     @contextmanager
-    def claimed(self, model: str, unread: "Texts") -> "Generator[Texts]":
+    def claimed(self, model: str, unread: Texts) -> Generator[Texts]:
         """Claim artifacts to embed, except those that another node embeds or has embedded."""
         with self._database.claimed(f"memory {model}", unread) as own:
             still = self._index.unread(model, len(unread)) if own else {}

@@ -16,7 +16,7 @@ from remit.store.state_store import SqlStates
 from remit.store.tool_rows import find_or_add_tool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from remit.decision.client_reports import CallOutcome, ReportedTool
     from remit.decision.declarations import Changes, ClientReading, Key, Resolved, StoredReading
@@ -92,26 +92,6 @@ class SqlStore:
         """Close the database."""
         self.database.close()
 
-    def files(self) -> list[str]:
-        """List the files that change whenever any process writes."""
-        return self.database.files()
-
-    def follow(self, tell: Callable[[], object]) -> None:
-        """Call a function from another thread after each change that no file shows, until closed."""
-        self.database.follow(tell)
-
-    def listen(self) -> bool:
-        """Know the revision without asking a server from now on; False: there is no server to ask."""
-        return self.database.listen()
-
-    def is_reachable(self) -> bool:
-        """Return whether the database answers, as far as is known without asking."""
-        return self.database.is_reachable()
-
-    def revision(self) -> int:
-        """Return a number that changes whenever another connection writes."""
-        return self.database.revision()
-
     def catalog(self, workspace: Workspace, flags: LaunchFlags) -> list[Tool]:
         """List every tool in scope for a workspace, with its configuration status there."""
         found = self.database.rows("catalog", flags=flags.key, **scope_parameters(workspace))
@@ -146,10 +126,6 @@ class SqlStore:
     def record(self, reported: ReportedTool, use: CallOutcome) -> bool:
         """Count one use of a tool; False if the call was already counted."""
         return usage_store.record(self.database, reported, use)
-
-    def record_all(self, used: Iterable[tuple[ReportedTool, CallOutcome]]) -> None:
-        """Count many uses at once."""
-        usage_store.record_all(self.database, used)
 
     def record_calls(self, batch: CallBatch) -> None:
         """Count the uses of a batch and store its audit entries, unless that was done before."""
@@ -202,14 +178,6 @@ class SqlStore:
         found = self.database.rows("uses_here", **scope_parameters(workspace))
         return {tuple(row[:8]): (row[8], row[9]) for row in found}
 
-    def catalog_revision(self) -> int:
-        """Return a number that changes with the data of catalogs, whichever process writes it."""
-        return self.database.catalog_revision()
-
-    def known_catalog_revision(self) -> int | None:
-        """Return the same if it is known without asking a server; else None."""
-        return self.database.known_catalog_revision()
-
     def find_project(self, name: str) -> Project | None:
         """Find a stored project by its hash or path."""
         found = self.database.rows("project_by_hash_or_path", name=name)
@@ -228,10 +196,6 @@ class SqlStore:
             self.database.run("forget_unused_definitions")
             self.database.run("forget_unused_documents")
         self.database.erase()
-
-    def prune_events(self, before: int) -> None:
-        """Delete single events older than a time; totals stay."""
-        self.database.run("prune_events", before=before)
 
     def definitions(self, tools: Iterable[Tool], workspace: Workspace) -> dict[Key, Definition]:
         """Return the definitions of tools by key, omitting tools without one."""

@@ -56,12 +56,6 @@ def report_call(
             _add_trace(database, trace, workspace, use.session_id, at)
 
 
-def record_all(database: Database, used: Iterable[tuple[ReportedTool, CallOutcome]]) -> None:
-    """Count many uses at once."""
-    with database.transaction():
-        count_all(database, used)
-
-
 def count_all(database: Database, used: Iterable[tuple[ReportedTool, CallOutcome]]) -> None:
     """Count many uses inside a transaction, looking up the row of each tool once."""
     found: dict[Hashable, int | None] = {}

@@ -1,6 +1,12 @@
-"""Times as text. The store's numbers may be anybody's: one that is no date is written as it is."""
+"""Times as text, and the type of clocks.
 
+The store's numbers may be anybody's: one that is no date is written as it is.
+"""
+
+from collections.abc import Callable
 from datetime import UTC, datetime
+
+Clock = Callable[[], int]  # Unix milliseconds
 
 
 def local_time(milliseconds: int, shape: str = "%Y-%m-%d %H:%M") -> str:

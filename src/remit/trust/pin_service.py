@@ -9,14 +9,15 @@ from remit.decision.definitions.definition_changes import REJECTED
 
 if TYPE_CHECKING:
     from remit.decision.context import Context
-    from remit.store.ports import Clock, Store
+    from remit.store.sql_store import SqlStore
+    from remit.text.times import Clock
     from remit.trust.held_definitions import HeldDefinition
 
 
 class PinService:
     """Lists changed definitions, and accepts and rejects them."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: SqlStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
 

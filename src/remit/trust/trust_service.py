@@ -13,13 +13,14 @@ from remit.trust.trust_rule import ServerTrust, declaration_needs_trust
 if TYPE_CHECKING:
     from remit.decision.declarations import Declaration
     from remit.scanning.scanner import Scanner
-    from remit.store.ports import Clock, Store
+    from remit.store.sql_store import SqlStore
+    from remit.text.times import Clock
 
 
 class TrustService:
     """Lists the servers that need the user's trust, and grants and revokes it."""
 
-    def __init__(self, store: Store, scanner: Scanner, clock: Clock) -> None:
+    def __init__(self, store: SqlStore, scanner: Scanner, clock: Clock) -> None:
         self._store = store
         self._scanner = scanner
         self._clock = clock

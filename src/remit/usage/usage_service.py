@@ -21,7 +21,8 @@ from remit.usage.reports import ProjectUse, PruneProposal, UsageReport, proposal
 if TYPE_CHECKING:
     from remit.scanning.scanner import Scanner
     from remit.states.state_service import StateService
-    from remit.store.ports import Clock, Store
+    from remit.store.sql_store import SqlStore
+    from remit.text.times import Clock
     from remit.usage.call_batch import CallBatch
 
 
@@ -30,7 +31,7 @@ class UsageService:
 
     def __init__(
         self,
-        store: Store,
+        store: SqlStore,
         scanner: Scanner,
         states: StateService,
         clock: Clock,
@@ -113,10 +114,6 @@ class UsageService:
     def proposals(self, context: Context) -> list[PruneProposal]:
         """Propose to switch off tools here that are unused for long or only fail."""
         return proposals(self.report(context), now=self._clock())
-
-    def prune_events(self, *, before: int) -> None:
-        """Drop single usage events older than a time in Unix milliseconds; totals stay."""
-        self._store.prune_events(before)
 
     def _reported(
         self,

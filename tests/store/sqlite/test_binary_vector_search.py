@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from remit.memory.artifacts import ArtifactKind, ArtifactStatus, artifact
+from remit.memory.artifacts import ArtifactKind, ArtifactStatus, Home, artifact
 from remit.memory.memory_scopes import MemoryScope
-from remit.memory.ports import Home
 from remit.search.binary_vector_index import NumpySignIndex
 from remit.search.documents import parse_query
 from remit.search.ports import Vector

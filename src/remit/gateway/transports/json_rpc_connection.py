@@ -4,8 +4,8 @@ It does not use the SDK because every agent session waits for this process to st
 takes longer than importing the rest of the gateway.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
@@ -14,6 +14,7 @@ from remit.gateway.eras.downstream_era import SERVER_INFO
 from remit.gateway.requests.client_request import ClientRequest, ClientSession
 from remit.gateway.requests.dispatcher import Dispatcher
 from remit.gateway.requests.request_validation import validate_request
+from remit.gateway.transports.line_streams import LineReader, LineWriter
 from remit.gateway.transports.list_encoding import error_line, message_line, result_line
 from remit.gateway.transports.request_tasks import RequestTasks
 from remit.protocol.constants import CAPABILITIES_KEY, VERSION_KEY
@@ -26,29 +27,11 @@ Message = Mapping[str, Any]
 _CLOSE_SECONDS = 5.0  # to release a session's resources
 
 
-class MessageReader(Protocol):
-    """A source of messages that are requests, notifications or answers."""
-
-    async def feed(self, take: Callable[[Message], None]) -> None:
-        """Hand over each message, until the end."""
-        ...
-
-
-class MessageWriter(Protocol):
-    """A sink for messages, one per line."""
-
-    def write(self, line: bytes) -> None: ...
-
-    async def wait_for_room(self) -> None: ...
-
-    def settle(self, identity: Id) -> None: ...
-
-
 class JsonRpcConnection:
     """One client on one pair of streams."""
 
     def __init__(
-        self, dispatcher: Dispatcher, reader: MessageReader, writer: MessageWriter, tasks: TaskGroup
+        self, dispatcher: Dispatcher, reader: LineReader, writer: LineWriter, tasks: TaskGroup
     ) -> None:
         self._dispatcher = dispatcher
         self._reader = reader
@@ -221,7 +204,7 @@ class JsonRpcConnection:
         self._writer.settle(identity)
 
 
-async def serve_client(dispatcher: Dispatcher, reader: MessageReader, writer: MessageWriter) -> None:
+async def serve_client(dispatcher: Dispatcher, reader: LineReader, writer: LineWriter) -> None:
     """Serve one client until it closes its stream, then cancel its running requests."""
     tasks = anyio.create_task_group()
     connection = JsonRpcConnection(dispatcher, reader, writer, tasks)

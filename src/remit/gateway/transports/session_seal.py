@@ -9,14 +9,17 @@ import os
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha256
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from remit.protocol.json_rpc import as_object
+
+if TYPE_CHECKING:
+    from remit.store.postgres.session_key_store import SqlSessionKeys
 
 LIFETIME = 7 * 24 * 3_600_000  # milliseconds in which a session can move
 ROTATION = 24 * 3_600_000  # milliseconds for which a key seals
@@ -27,32 +30,6 @@ _MARK = "r1."
 _NONCE = 12  # bytes
 _KEY, _KEY_ID = 32, 6  # bytes
 _REREAD = 5.0  # seconds between two looks for a key that is not known
-
-
-class SessionRows(Protocol):
-    """The keys, and the bound and ended sessions, in a store."""
-
-    def close(self) -> None: ...
-
-    def follow(self, tell: Callable[[], object]) -> None: ...  # of changes, from another thread
-
-    def revision(self) -> int: ...  # changes when a session ends
-
-    def known_revision(self) -> int | None: ...  # the same; None: the database has to be asked
-
-    def all_keys(self) -> list[tuple[Any, ...]]: ...  # id, key, time; newest first
-
-    def add_key(self, id: str, key: str, *, at: int, since: int) -> None: ...
-
-    def drop(self, *, before: int) -> None: ...
-
-    def bind(self, digest: str, at: int) -> None: ...
-
-    def is_fixed(self, digest: str) -> bool: ...  # bound or ended
-
-    def end(self, digest: str, at: int) -> bool: ...  # False: it was over
-
-    def ended(self, digests: Sequence[str]) -> list[str]: ...
 
 
 class SealedSession(NamedTuple):
@@ -66,7 +43,7 @@ class SealedSession(NamedTuple):
 class SessionSeal:
     """Seals sessions into ids, and opens the ids of other nodes; its methods may wait for the store."""
 
-    def __init__(self, rows: SessionRows, now: Callable[[], int]) -> None:
+    def __init__(self, rows: "SqlSessionKeys", now: Callable[[], int]) -> None:
         self._rows = rows
         self._now = now
         self._lock = threading.Lock()

@@ -7,8 +7,7 @@ HNSW index did not pay: see `docs/decisions/search-in-postgres.md`.
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
-from remit.memory.artifacts import ArtifactKind
-from remit.memory.ports import Home
+from remit.memory.artifacts import ArtifactKind, Home
 from remit.search.documents import QueryTerms
 from remit.search.ports import Vector
 from remit.search.ranking import Hit

@@ -8,8 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from remit.memory.artifacts import ArtifactKind
-from remit.memory.ports import Home
+from remit.memory.artifacts import ArtifactKind, Home
 from remit.store.database import Database
 
 

@@ -104,10 +104,6 @@ class SqliteDatabase:
         """Return False: there is no server, and asking takes microseconds."""
         return False
 
-    def is_reachable(self) -> bool:
-        """Return True: a file is always there."""
-        return True
-
     def can_compare(self) -> bool:
         """Load sqlite-vec; False if it is not available."""
         extension = _vector_extension()

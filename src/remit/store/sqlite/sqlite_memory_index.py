@@ -5,8 +5,7 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
-from remit.memory.artifacts import ArtifactKind
-from remit.memory.ports import Home
+from remit.memory.artifacts import ArtifactKind, Home
 from remit.search.documents import QueryTerms
 from remit.search.ports import Vector
 from remit.search.ranking import Hit
