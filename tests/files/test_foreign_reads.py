@@ -58,7 +58,7 @@ OWN = {
 ANYWHERE = {
     "cli/inspect_command.py": "a file that a person names",
     "cli/memory_commands.py": "a file that a person names",
-    "cli/team/team_policy_commands.py": "a file that a person names",
+    "cli/team/team_commands.py": "a file that a person names",
     "clients/claude/settings_before_install.py": "settings of the user and administrator, install record",
     "clients/claude/tool_search.py": "the user's settings",
     "clients/client_switches.py": "the user's settings",

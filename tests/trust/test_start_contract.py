@@ -8,7 +8,7 @@ STEPS = {
     "permit_start": {"gateway/catalog_builder.py", "scanning/server_lists.py"},
     "ReadyServer": {"upstream/launch/ready_server.py"},
     "make_ready": {"upstream/launch/launch_resources.py", "upstream/oauth/sign_in.py"},
-    "start_process": {"upstream/connect.py", "upstream/transports/header_command.py"},
+    "start_process": {"upstream/connect.py", "upstream/transports/remote.py"},
     "open_http_client": {
         "gateway/access/issuer_documents.py",  # fetches the keys of the issuer that the machine's file names
         "upstream/oauth/sign_in.py",

@@ -1,10 +1,12 @@
-"""Shared by commands: options, exit codes and confirmation."""
+"""Shared by commands: options, their types, exit codes and confirmation."""
 
 from __future__ import annotations
 
 import re
 import sys
+import time
 from collections.abc import Callable
+from datetime import datetime
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,6 +32,7 @@ COMPLETES = "_REMIT_COMPLETE"  # set by a shell that completes words
 CHANGE = "remit.change"  # key in a command's `meta`
 
 _SAFE = re.compile(r"[\w.@:/+*-]+")  # no shell metacharacters
+_UNIT_SECONDS = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 
 class WorkspaceOptions(NamedTuple):
@@ -56,6 +59,27 @@ class WorkspaceOptions(NamedTuple):
             parents=self.parents,
             mode=self.mode,
         )
+
+
+class Moment(click.ParamType[int]):
+    """A time: so long ago, such as `90m`, `6h`, `2d` and `1w`, or a date with or without a time."""
+
+    name = "time"
+
+    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        found = re.fullmatch(r"(\d{1,6})([mhdw])", value)
+        if found:
+            return int(1000 * (time.time() - int(found[1]) * _UNIT_SECONDS[found[2]]))
+        try:
+            return int(1000 * datetime.fromisoformat(value).astimezone().timestamp())
+        except (ValueError, OverflowError):
+            self.fail(
+                f"`{value}` must be so long ago, such as `90m` or `2d`, or a date such as `2026-01-31`",
+                param,
+                ctx,
+            )
 
 
 PROJECT = click.option(

@@ -21,11 +21,11 @@ from remit.gateway.inventory import Inventory
 from remit.gateway.memory_upstream import MemoryUpstream
 from remit.gateway.published_lists import PublishedLists
 from remit.gateway.registry_worker import RegistryWorker
-from remit.gateway.requests.request_contexts import RelayRequestContext
+from remit.gateway.requests.request_contexts import ClientlessRequestContext
 from remit.gateway.server_list_keeper import MOST_AT_ONCE, ServerListKeeper
 from remit.gateway.session_offers import SessionOffers
 from remit.protocol.call_statistics import TokenBucket
-from remit.upstream.ports import RequestContext, ServerLists, UpstreamPool
+from remit.upstream.ports import RELAYED, RequestContext, ServerLists, UpstreamPool
 from remit.upstream.upstream_model import Failure, Offer, Upstream
 
 PARTS = frozenset({"tools", "resources", "templates", "prompts"})
@@ -269,7 +269,7 @@ class InventoryRefresher:
         self, upstream: Upstream, principal: str | None = None, parts: frozenset[str] = PARTS
     ) -> ServerLists:
         """List what a server offers to a client with all capabilities, in a session that ends at once."""
-        context = RelayRequestContext(f"lists of {upstream.label}", principal)
+        context = ClientlessRequestContext(f"lists of {upstream.label}", principal, RELAYED)
         try:
             found = await self._pool.list_all(upstream, parts=parts, caller=context)
             return _of_principal(found, upstream, context)

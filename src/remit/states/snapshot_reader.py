@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from contextlib import suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
@@ -11,6 +12,7 @@ from remit.configuration.config_model import StateEntry, base_dirs
 from remit.configuration.detector_kinds import Detector
 from remit.configuration.file_parser import LOCATION, WORKFLOW
 from remit.decision.state_snapshot import Snapshot, StateValue
+from remit.errors import StoreUnavailableError
 from remit.states.observations import Observation, StoredObservation, StoredStates
 
 if TYPE_CHECKING:
@@ -32,6 +34,38 @@ class ObservedStates(Protocol):
     def claim(self, name: str, mark: str, workspace: Workspace, at: int, until: int) -> bool: ...
 
     def keep_observation(self, name: str, kept: StoredObservation, workspace: Workspace) -> None: ...
+
+
+class LastKnownStates:
+    """The stored states, as last known while the store cannot be used.
+
+    Without the store, detectors still run and pushed values still expire.
+    """
+
+    def __init__(self, store: ObservedStates) -> None:
+        self._store = store
+        self._known: dict[str, StoredStates] = {}
+
+    def known(self, workspace: Workspace) -> StoredStates:
+        """Return what is stored, or what was stored when the store could last be used."""
+        try:
+            self._known[workspace.dir] = self._store.known(workspace)
+        except StoreUnavailableError:
+            if workspace.dir not in self._known:
+                raise
+        return self._known[workspace.dir]
+
+    def claim(self, name: str, mark: str, workspace: Workspace, at: int, until: int) -> bool:
+        """Claim the detection of a state; without the store, each process detects for itself."""
+        try:
+            return self._store.claim(name, mark, workspace, at, until)
+        except StoreUnavailableError:
+            return True
+
+    def keep_observation(self, name: str, kept: StoredObservation, workspace: Workspace) -> None:
+        """Store the result of a detector, if possible: it is found again otherwise."""
+        with suppress(StoreUnavailableError):
+            self._store.keep_observation(name, kept, workspace)
 
 
 class SnapshotReader:

@@ -16,9 +16,8 @@ from remit.decision.requirements import Dependencies
 from remit.decision.state_snapshot import Snapshot
 from remit.errors import StateError, UnknownStateError
 from remit.presentation.serving_plan import EndpointChoice, ServingPlan, make_plan
-from remit.states.last_known_states import LastKnownStates
 from remit.states.location import check_location
-from remit.states.snapshot_reader import SnapshotReader
+from remit.states.snapshot_reader import LastKnownStates, SnapshotReader
 from remit.states.state_watch import StateWatch, WatchedState
 from remit.text.spelling import did_you_mean
 

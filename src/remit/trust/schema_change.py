@@ -1,6 +1,7 @@
 """Judges a changed schema: what can be passed that could not be, and which texts changed."""
 
 import json
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple, cast
@@ -9,15 +10,25 @@ from remit.decision.danger import Danger, word_danger
 from remit.inspection.tool_mentions import InspectedDefinition
 from remit.text.untrusted_text import one_line
 from remit.text.words import split
-from remit.trust.schema_limits import LIMITS, is_looser, is_text
 from remit.trust.text_change import ChangePoint, addressing_points, name_points, text_points
 
 Schema = dict[str, object]
 
 _NAMING = ("properties", "$defs", "definitions", "patternProperties")
 _TEXTS = ("description", "title", "$comment")
+_MOST = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
+_LEAST = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
+_FLAGS = ("deprecated", "readOnly", "writeOnly")  # allow nothing and forbid nothing
+_SCHEMA = re.compile(r"https?://json-schema\.org/(?:draft/)?[\w-]+/schema#?")
+_KNOWN_FORMATS = """
+    date-time date time duration email idn-email hostname idn-hostname ipv4 ipv6 uri uri-reference iri
+    iri-reference uri-template uuid json-pointer relative-json-pointer regex int32 int64 float double
+    byte binary
+"""
+_FORMATS = frozenset(_KNOWN_FORMATS.split())
+_LIMITS = frozenset({*_MOST, *_LEAST, *_FLAGS, "multipleOf", "uniqueItems", "format", "$schema"})
 _CLOSED = frozenset(map(json.dumps, ("boolean", "integer", "number", "null")))  # types that carry no text
-_PLAIN = LIMITS.union(_TEXTS, ("type", "enum", "default"))  # keywords of a schema that is closed
+_PLAIN = _LIMITS.union(_TEXTS, ("type", "enum", "default"))  # keywords of a schema that is closed
 _GUARDING = """
     approval approvals approve approved ask backup check checks confirm confirmation confirmed
     consent dry dryrun interactive preview prompt readonly rehearsal review safe safety sandbox
@@ -60,9 +71,9 @@ class SchemaChange(NamedTuple):
             yield from self._enum(_listed(after) - _listed(before), name)
         elif key == "additionalProperties" and after is False:
             yield ChangePoint(self.place, False, f"{name} takes no other keys")
-        elif key in LIMITS:
-            matters = (after is not None and is_text(key, after)) or (
-                self.is_input and is_looser(key, before, after)
+        elif key in _LIMITS:
+            matters = (after is not None and _is_text(key, after)) or (
+                self.is_input and _is_looser(key, before, after)
             )
             yield ChangePoint(self.place, matters, f"{name} has another `{key}`")
         elif key == "type" and _listed(after) and _listed(after) <= _listed(before):
@@ -138,12 +149,34 @@ def _listed(value: object) -> set[str]:
     }
 
 
+def _is_text(key: str, value: object) -> bool:
+    """Return whether a keyword's value is something else than the keyword is for, such as a text."""
+    if key == "format":
+        return not (isinstance(value, str) and value in _FORMATS)
+    if key == "$schema":
+        return not (isinstance(value, str) and _SCHEMA.fullmatch(value))
+    return not isinstance(value, bool | int | float)
+
+
+def _is_looser(key: str, before: object, after: object) -> bool:
+    """Return whether a keyword allows values that it did not allow before; new limits allow fewer."""
+    if before is None or key in _FLAGS or key == "$schema":
+        return False
+    if isinstance(before, bool) or isinstance(after, bool):
+        return bool(before) and not after
+    if isinstance(before, int | float) and isinstance(after, int | float):
+        return (key not in _LEAST and after > before) or (key not in _MOST and after < before)
+    return True
+
+
 def _is_closed(schema: object) -> bool:
     """Return whether neither a schema nor its values can carry a text, besides its description."""
     fields = cast("Schema", schema) if isinstance(schema, dict) else {}
     if not isinstance(fields.get("default"), bool | int | float | None):
         return False
-    if not _PLAIN.issuperset(fields) or any(is_text(key, fields[key]) for key in LIMITS.intersection(fields)):
+    if not _PLAIN.issuperset(fields) or any(
+        _is_text(key, fields[key]) for key in _LIMITS.intersection(fields)
+    ):
         return False
     types = _listed(fields.get("type"))
     return "enum" in fields or (bool(types) and types <= _CLOSED)

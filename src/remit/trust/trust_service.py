@@ -1,4 +1,4 @@
-"""The trust service: the servers of a project that are used only with the user's trust."""
+"""The trust service: servers and definitions that are used only with the user's trust."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from remit.decision.context import Context
+from remit.decision.definitions.definition_changes import REJECTED
 from remit.errors import UnknownServerError
-from remit.trust.pin_service import PinService
 from remit.trust.trust_rule import ServerTrust, declaration_needs_trust
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from remit.scanning.scanner import Scanner
     from remit.store.sql_store import SqlStore
     from remit.text.times import Clock
+    from remit.trust.held_definitions import HeldDefinition
 
 
 class TrustService:
@@ -71,3 +72,35 @@ class TrustService:
     def _inherited(self, declaration: Declaration, context: Context) -> bool | tuple[str, ...]:
         """Return which of the user's variables a server gets: all, the minimum, or the minimum and these."""
         return self._scanner.server_options(declaration, context).inherit_env or False
+
+
+class PinService:
+    """Lists changed definitions, and accepts and rejects them."""
+
+    def __init__(self, store: SqlStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    def changed(self, context: Context) -> list[HeldDefinition]:
+        """List the definitions of a client's tools that are not the accepted ones, held or not."""
+        return [item for item in self._all(context) if item.change is not None]
+
+    def news(self, context: Context) -> list[HeldDefinition]:
+        """List what no session has reported yet, including definitions accepted with a changed entry."""
+        return [item for item in self._all(context) if item.is_news]
+
+    def accept(self, items: Iterable[HeldDefinition], context: Context) -> None:
+        """Accept definitions, as shown when they were listed."""
+        self._store.servers.pins.accept(items, context.workspace, self._clock())
+
+    def reject(self, items: Iterable[HeldDefinition], context: Context) -> None:
+        """Reject definitions: their tools stay hidden until they change again."""
+        self._store.servers.pins.reject(items, context.workspace, REJECTED)
+
+    def mark_reported(self, context: Context) -> None:
+        """Record that a session reported the news."""
+        self._store.servers.pins.mark_reported(context.workspace)
+
+    def _all(self, context: Context) -> list[HeldDefinition]:
+        found = self._store.servers.pins.changed(context.workspace)
+        return [item for item in found if context.client in (None, item.key[0])]

@@ -121,7 +121,7 @@ def test_the_first_request_after_a_revocation_is_refused() -> None:
 
 
 def test_while_the_database_hangs_requests_wait_for_the_tokens_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("remit.gateway.access.shared_read.PATIENCE", 0.01)
+    monkeypatch.setattr("remit.gateway.access.authenticator.PATIENCE", 0.01)
     tokens = ChangingTokens(hangs=True)
 
     async def work(authenticator: Authenticator) -> None:

@@ -4,10 +4,15 @@ import anyio
 import pytest
 
 from remit.protocol.json_rpc import Answer, Params
-from remit.upstream.messaging.demultiplexer import BURST, MAX_REPLIES, Demultiplexer
+from remit.upstream.messaging.demultiplexer import (
+    BURST,
+    MAX_ELICITATIONS,
+    MAX_REPLIES,
+    Demultiplexer,
+    UrlElicitations,
+)
 from remit.upstream.messaging.input_bridge import MAX_QUESTIONS, complete_input
 from remit.upstream.messaging.messages import Message, ProtocolError
-from remit.upstream.messaging.url_elicitations import MAX_ELICITATIONS, UrlElicitations
 from support.upstream_pools import RecordingCaller
 
 pytestmark = pytest.mark.anyio

@@ -37,10 +37,10 @@ async def test_an_answer_after_the_time_limit_changes_nothing() -> None:
 
 async def test_progress_restarts_the_time_limit() -> None:
     request = limited(0.2)
-    request.start_clock()
     half = limited(0.1)
-    half.start_clock()
     began = anyio.current_time()
+    request.start_clock()
+    half.start_clock()
     await half.arrived
     request.extend()
     await request.arrived

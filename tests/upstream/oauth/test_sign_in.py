@@ -16,22 +16,35 @@ from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
 
+import anyio
 import httpx2
 import pytest
 from anyio.to_thread import run_sync
+from mcp.client.auth import OAuthFlowError
 
 from remit.decision.declared_launch import Launch, OAuthClient, Transport, VariableSyntax
 from remit.errors import SignInError, UpstreamError
 from remit.upstream.failures import explain
 from remit.upstream.launch.ready_server import ReadyServer
-from remit.upstream.oauth import discovery_guard
-from remit.upstream.oauth.sign_in import ClientRegistration, ready_remote, registration_for, sign_in
+from remit.upstream.oauth.sign_in import (
+    ClientRegistration,
+    DiscoveryGuard,
+    is_local,
+    ready_remote,
+    registration_for,
+    sign_in,
+)
 from remit.upstream.oauth.token_store import FileTokenStore, KeyringTokenStore, StoredToken, open_token_store
 from remit.upstream.transports.http_client import refused_error
 from remit.upstream.transports.process import ProcessRecord
 from remit.upstream.upstream_model import Upstream
 from support.processes import forked_server_command
 from support.upstream_pools import RecordingCaller, open_pool, text_of, tool, upstream
+
+LOCAL = (
+    *("localhost", "LOCALHOST.", "a.localhost", "127.0.0.1", "127.9.9.9", "::1", "[::1]", "10.0.0.7"),
+    *("192.168.1.1", "169.254.169.254", "::ffff:127.0.0.1", "fe80::1", "fd00::1"),
+)
 
 
 @pytest.fixture
@@ -365,9 +378,31 @@ async def test_headers_are_made_by_the_command_of_an_entry() -> None:
 def test_a_sign_in_is_not_sent_to_this_machine_by_a_server_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = iter([False, False, False, False])  # the server is elsewhere, and all that follows is here
 
-    def is_local(_host: str) -> bool:
+    def answer(_host: str) -> bool:
         return next(answers, True)
 
-    monkeypatch.setattr(discovery_guard, "is_local", is_local)
+    monkeypatch.setattr("remit.upstream.oauth.sign_in.is_local", answer)
     with serving(3_600) as server, pytest.raises(SignInError, match="an address of this machine or network"):
         signed_in(server)
+
+
+@pytest.mark.parametrize("host", LOCAL)
+def test_an_address_that_the_internet_does_not_reach_is_local(host: str) -> None:
+    assert is_local(host)
+
+
+@pytest.mark.parametrize("host", ["example.com", "localhost.example", "8.8.8.8", "2606:4700::1111", ""])
+def test_any_other_host_is_not(host: str) -> None:
+    assert not is_local(host)
+
+
+def test_a_server_on_the_internet_cannot_send_a_sign_in_to_this_machine() -> None:
+    check = DiscoveryGuard(httpx2.URL("https://mcp.example/mcp")).check_request
+    anyio.run(check, httpx2.Request("GET", "https://login.example/.well-known/oauth-authorization-server"))
+    with pytest.raises(OAuthFlowError, match=r"names 127\.0\.0\.1 for it"):
+        anyio.run(check, httpx2.Request("POST", "http://127.0.0.1:9200/register"))
+
+
+def test_a_server_on_this_machine_may_name_another_one_here() -> None:
+    check = DiscoveryGuard(httpx2.URL("http://127.0.0.1:3000/mcp")).check_request
+    anyio.run(check, httpx2.Request("POST", "http://localhost:8080/register"))

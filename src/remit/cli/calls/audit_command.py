@@ -10,9 +10,8 @@ from remit.audit.audit_log import BreakKind, CallQuery
 from remit.bootstrap import open_registry
 from remit.cli import render
 from remit.cli.calls.calls_command import call_shape
-from remit.cli.options import ERRORS_FOUND, JSON, PROJECT
+from remit.cli.options import ERRORS_FOUND, JSON, PROJECT, Moment
 from remit.cli.output.json_output import Shape, asked_for
-from remit.cli.output.moments import Moment
 from remit.decision.projects import Workspace
 from remit.text.times import local_time, moment
 

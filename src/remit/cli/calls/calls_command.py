@@ -13,9 +13,8 @@ import click
 from remit.audit.audit_log import AuditEntry, AuditOutcome, CallQuery
 from remit.bootstrap import open_registry
 from remit.cli import render
-from remit.cli.options import JSON, PROJECT
+from remit.cli.options import JSON, PROJECT, Moment
 from remit.cli.output.json_output import Shape, asked_for
-from remit.cli.output.moments import Moment
 from remit.decision.decide import Verdict
 from remit.text.times import local_time, moment
 

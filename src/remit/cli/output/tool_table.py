@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+import click
+
 from remit.catalog.costs import SentDefinitions
 from remit.catalog.listed_groups import GroupedTools, ListedGroup
-from remit.cli.output.styles import columns, shortened, styled
 from remit.cli.render import NOTHING, WORDS, heading, plural, printable, total
 from remit.decision.context import Context, shorten
 from remit.decision.decide import ToolDecision
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 24  # servers; more are added up in one line
 WIDEST = 36  # columns of a name in a table; a longer name shifts only its own line
+_WIDTH = 80  # columns where there is no terminal, so the text is the same everywhere
 _NUMBERS = ("tools", "ask", "hidden", "tokens", "uses")
 _UNKNOWN = "?"
 
@@ -30,7 +35,7 @@ def overview(
     """Return a line for each server, and for each other kind of tool."""
     servers = [group for group in grouped.servers if group.is_available]
     kinds = [group for group in grouped.kinds if group.is_available]
-    lines = [styled(printable(heading(context)), bold=True)]
+    lines = [_styled(printable(heading(context)), bold=True)]
     if not servers and not kinds:
         return [*lines, *NOTHING.splitlines()]
     if servers:
@@ -41,7 +46,10 @@ def overview(
         names = [", ".join(item.tool.name for item in _visible(group)) for group in kinds]
         lines += ["", *_table("kind", kinds, names, context)]
     lines += ["", *_total(summary, sent=sent)]
-    return [*lines, styled("next: `remit tools --server NAME` lists its tools, `--all` everything", dim=True)]
+    return [
+        *lines,
+        _styled("next: `remit tools --server NAME` lists its tools, `--all` everything", dim=True),
+    ]
 
 
 def details(
@@ -53,7 +61,7 @@ def details(
     sent: SentDefinitions = SentDefinitions.ALL,
 ) -> list[str]:
     """Return groups with all their tools; hidden ones by the reason."""
-    lines = [styled(printable(heading(context)), bold=True)]
+    lines = [_styled(printable(heading(context)), bold=True)]
     if not groups:
         return [*lines, *NOTHING.splitlines()]
     for group in groups:
@@ -73,15 +81,15 @@ def _table(title: str, groups: Sequence[ListedGroup], last: Sequence[str], conte
     width = min(WIDEST, max(len(title), *map(len, names)))
     widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in numbers}
     heads = [title.ljust(width), *(name.rjust(widths[name]) for name in numbers)]
-    yield styled(f"  {'  '.join(heads)}", dim=True)
+    yield _styled(f"  {'  '.join(heads)}", dim=True)
     for name, row, rest in zip(names, rows, last, strict=True):
         cells = "  ".join(row[each].rjust(widths[each]) for each in numbers)
-        room = columns() - len(f"  {name.ljust(width)}  {cells}  ")
+        room = _columns() - len(f"  {name.ljust(width)}  {cells}  ")
         said = printable(rest)
-        cut = shortened(said, room) if title == "server" else _listed(said, room)
+        cut = _shortened(said, room) if title == "server" else _listed(said, room)
         color = "yellow" if _UNKNOWN in row["tools"] else None
-        shown = styled(cells, fg=color) if color else cells
-        yield f"  {styled(name.ljust(width), bold=True)}  {shown}  {styled(cut, dim=True)}".rstrip()
+        shown = _styled(cells, fg=color) if color else cells
+        yield f"  {_styled(name.ljust(width), bold=True)}  {shown}  {_styled(cut, dim=True)}".rstrip()
 
 
 def _cells(group: ListedGroup) -> dict[str, str]:
@@ -130,7 +138,7 @@ def _title(group: ListedGroup, context: Context) -> Iterator[str]:
     parts += [f"{group.tokens:,} tokens"] if group.tokens else []
     parts += [plural(group.uses, "use")] if group.uses else []
     origin = "" if _is_kind(group) else f" ({printable(_origin(group, context))})"
-    yield f"{styled(_name(group, context), bold=True)}: {', '.join(parts)}{origin}"
+    yield f"{_styled(_name(group, context), bold=True)}: {', '.join(parts)}{origin}"
 
 
 def _tools(group: ListedGroup) -> Iterator[str]:
@@ -142,8 +150,10 @@ def _tools(group: ListedGroup) -> Iterator[str]:
     tokens = [("" if item.tool.tokens is None else f"{item.tool.tokens:,}") for item in items]
     uses = [f"{item.tool.usage_count:,}" for item in items]
     widths = max(6, *map(len, tokens)), max(4, *map(len, uses))
-    width = min(width, max(columns() - sum(widths) - 6, 0))
-    yield styled(f"  {'tool'.ljust(width)}  {'tokens'.rjust(widths[0])}  {'uses'.rjust(widths[1])}", dim=True)
+    width = min(width, max(_columns() - sum(widths) - 6, 0))
+    yield _styled(
+        f"  {'tool'.ljust(width)}  {'tokens'.rjust(widths[0])}  {'uses'.rjust(widths[1])}", dim=True
+    )
     for name, cost, used in zip(names, tokens, uses, strict=True):
         yield f"  {name.ljust(width)}  {cost.rjust(widths[0])}  {used.rjust(widths[1])}"
 
@@ -167,13 +177,13 @@ def _hidden(group: ListedGroup) -> Iterator[str]:
 def _reason(item: ToolDecision, items: Sequence[ToolDecision]) -> Iterator[str]:
     gate, why = _why(item)
     for line in _wrapped(printable(f"hidden by {gate}: {why}"), "  "):
-        yield styled(line, fg="red")
+        yield _styled(line, fg="red")
     yield from _wrapped(", ".join(sorted(printable(each.tool.name) for each in items)), "    ")
 
 
 def _hidden_count(group: ListedGroup) -> Iterator[str]:
     if group.hidden:
-        yield styled(f"  {group.hidden:,} hidden; `--all` shows why", dim=True)
+        yield _styled(f"  {group.hidden:,} hidden; `--all` shows why", dim=True)
 
 
 def _total(summary: Summary, *, sent: SentDefinitions) -> Iterator[str]:
@@ -184,7 +194,7 @@ def _total(summary: Summary, *, sent: SentDefinitions) -> Iterator[str]:
 def _wrapped(text: str, indent: str, more: str | None = None) -> list[str]:
     return wrap(
         text,
-        max(columns(), 20),
+        max(_columns(), 20),
         initial_indent=indent,
         subsequent_indent=indent if more is None else more,
         break_long_words=False,
@@ -198,3 +208,25 @@ def _why(item: ToolDecision) -> tuple[str, str]:
 
 def _visible(group: ListedGroup) -> list[ToolDecision]:
     return [item for item in group.tools if item.decision.is_available]
+
+
+def _columns() -> int:
+    """Return the width to fit: that of the terminal, or what `COLUMNS` says."""
+    if sys.stdout.isatty():
+        return shutil.get_terminal_size((_WIDTH, 0)).columns
+    given = os.environ.get("COLUMNS", "")
+    return int(given) if given.isdecimal() and int(given) else _WIDTH
+
+
+def _styled(text: str, **style: bool | str) -> str:
+    """Style a text on a terminal that shows colors."""
+    has_colors = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return click.style(text, **style) if has_colors and text.strip() else text  # pyright: ignore[reportArgumentType] - click types each option
+
+
+def _shortened(text: str, width: int) -> str:
+    """Cut the middle out of a path that is too long."""
+    if len(text) <= width:
+        return text
+    tail = max(width // 2, 1)
+    return f"{text[: max(width - tail - 3, 0)]}...{text[-tail:]}"[-max(width, 1) :]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,11 @@ import click
 from remit.bootstrap import find_store, now, open_team_admin, open_teams
 from remit.cli import render
 from remit.cli.approvals.person_check import require_person
-from remit.cli.options import JSON, confirm
-from remit.cli.team.team_policy_commands import policy
+from remit.cli.options import ERRORS_FOUND, JSON, confirm
 from remit.cli.team.team_server_commands import server
+from remit.configuration.checks.team_policy import policy_problems
+from remit.errors import NoSuchFileError, TeamError
+from remit.files.bounded_reader import ANYWHERE, FileError, read_text
 
 if TYPE_CHECKING:
     from remit.cli.output.json_output import Shape
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)
 _RESERVED = ("remit.toml",)  # ends the path of a team's rules
+_MAX_POLICY = 2**20  # bytes
 
 
 def _name(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
@@ -109,7 +113,48 @@ def remove_project(name: str, *, yes: bool) -> None:
 
 
 team.add_command(server)
-team.add_command(policy)
+
+
+@team.group("policy")
+def policy() -> None:
+    """Manage the rules of a team."""
+
+
+@policy.command("set")
+@click.argument("team_name", metavar="TEAM")
+@click.argument("file")
+def set_policy(team_name: str, file: str) -> None:
+    """Store a file like remit.toml as the rules of a team.
+
+    They count for all projects of the team, at every gateway, within a second. They are stronger than the
+    `remit.toml` of a gateway's user, and weaker than the administrator's. An empty file removes them.
+    """
+    require_person("change the rules of a team")
+    try:
+        text = read_text(file, limit=_MAX_POLICY, within=ANYWHERE)
+    except FileError as error:
+        raise TeamError(f"`{render.printable(file)}`: {error.reason}") from error
+    if text is None:
+        raise NoSuchFileError(f"there is no file `{render.printable(file)}`")
+    with closing(open_team_admin()) as teams:
+        found = teams.find(team_name)
+        problems = policy_problems(file, text)
+        if problems:
+            for problem in problems:
+                place = f":{problem.place}" if problem.place else ""
+                sys.stderr.write(render.printable(f"error: {problem.source}{place}: {problem.reason}") + "\n")
+            sys.exit(ERRORS_FOUND)
+        teams.set_policy(text if text.strip() else "", found)
+    render.out(f"{found.owner.path} has {'new' if text.strip() else 'no'} rules")
+
+
+@policy.command("show")
+@click.argument("team_name", metavar="TEAM")
+def show_policy(team_name: str) -> None:
+    """Print the rules of a team."""
+    with closing(open_teams(find_store().place)) as teams:
+        text = teams.stored_policy(teams.find(team_name))
+    sys.stdout.write(text if not text or text.endswith("\n") else f"{text}\n")
 
 
 def _shape(team: StoredTeam) -> Shape:

@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -17,10 +17,10 @@ from remit.gateway.access.issuer_keys import IssuerKeys
 from remit.gateway.access.issuer_sign_in import IssuerSignIn
 from remit.gateway.access.open_requests import OpenRequests
 from remit.gateway.access.principals import Principal
-from remit.gateway.access.shared_read import SharedRead
 from remit.gateway.access.token_grants import Grant, find_grant
 
 _BEARER = re.compile(r"(?i)bearer +(\S+)\s*")
+PATIENCE = 1.0  # seconds for which a request waits for the store
 _SETTINGS_SECONDS = 2.0  # lifetime of the settings
 
 _UNKNOWN = "the token is not accepted: it is unknown or was revoked; ask an administrator for another"
@@ -156,6 +156,36 @@ class Authenticator:
         read = self._newer()
         if read is not None:
             await anyio.to_thread.run_sync(read)
+
+
+class SharedRead:
+    """One read of the store for all requests that need it, which a store that hangs does not hold up."""
+
+    def __init__(self, tasks: TaskGroup, read: Callable[[], Awaitable[None]]) -> None:
+        self._tasks = tasks
+        self._read = read
+        self._is_over: anyio.Event | None = None  # set at the end of the read in progress
+        self._is_late = False
+
+    async def wait(self, *, is_patient: bool = False) -> None:
+        """Read, or join the read in progress; return early once a read takes long, unless patient."""
+        if self._is_over is None:
+            self._is_over, self._is_late = anyio.Event(), False
+            self._tasks.start_soon(self._run, self._is_over)
+        is_over = self._is_over
+        if is_patient:
+            await is_over.wait()
+        elif not self._is_late:
+            with anyio.move_on_after(PATIENCE):
+                await is_over.wait()
+            self._is_late = self._is_over is is_over  # and nobody else waits for this read
+
+    async def _run(self, is_over: anyio.Event) -> None:
+        try:
+            await self._read()
+        finally:
+            self._is_over = None
+            is_over.set()
 
 
 def _needed(identity: IdentityProvider | None) -> str:

@@ -28,7 +28,7 @@ from remit.gateway.ports import (
 )
 from remit.gateway.requests.client_request import ClientRequest, ClientSession, without_envelope
 from remit.gateway.requests.pending_elicitations import PendingElicitations
-from remit.gateway.requests.request_contexts import ClosedRequestContext, Notify
+from remit.gateway.requests.request_contexts import ClientlessRequestContext, Notify
 from remit.gateway.requests.subscribers import Subscriber, Subscribers, notification
 from remit.gateway.transports.list_encoding import EncodedLists
 from remit.presentation.refusals import failure
@@ -171,7 +171,7 @@ class Dispatcher:
         self.sessions -= 1
         if session.subscriber is not None:
             orphaned = self.subscribers.remove(session.subscriber)
-            await self._unsubscribe_all(orphaned, ClosedRequestContext(session.name, session.principal))
+            await self._unsubscribe_all(orphaned, ClientlessRequestContext(session.name, session.principal))
         await self._endpoint.leave(session.name)
 
     async def relay_changes(self) -> None:
@@ -318,7 +318,9 @@ class Dispatcher:
         finally:
             orphaned = self.subscribers.remove(subscriber)
             with anyio.move_on_after(2, shield=True):
-                await self._unsubscribe_all(orphaned, ClosedRequestContext(caller.session, caller.principal))
+                await self._unsubscribe_all(
+                    orphaned, ClientlessRequestContext(caller.session, caller.principal)
+                )
         return {"_meta": meta}
 
     async def _subscribe_all(self, uris: object, request: ClientRequest, caller: RequestContext) -> set[str]:

@@ -6,7 +6,6 @@ from typing import Any, Protocol
 
 from remit.protocol.constants import ELICITATION_COMPLETE, is_at_least
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params
-from remit.upstream.ports import RELAYED
 
 Notify = Callable[[str, Params], Awaitable[None]]
 
@@ -141,50 +140,25 @@ class StatelessRequestContext:
             await self._channel.notify(method, params)
 
 
-class ClosedRequestContext:
-    """The context of work after a session has ended, when no client can answer."""
+class ClientlessRequestContext:
+    """The context of a request that the endpoint sends by itself, when no client can answer."""
 
     takes_input_required = False
     bound_projects: frozenset[str] | None = frozenset()
     may_call = True
     may_approve = False
     can_move = False
-    capabilities = NO_CAPABILITIES
     log_level = None
 
-    def __init__(self, session: str, principal: str | None) -> None:
+    def __init__(
+        self,
+        session: str,
+        principal: str | None,  # whose credential the server is asked with, if it needs one
+        capabilities: Mapping[str, Any] = NO_CAPABILITIES,
+    ) -> None:
         self.session = session
         self.principal = principal
-
-    async def send_request(self, method: str, params: Params) -> Answer:  # noqa: ARG002 - part of the interface
-        """Refuse: the client is gone.
-
-        Raises:
-            JsonRpcError: always.
-        """
-        raise JsonRpcError(ErrorCode.METHOD_NOT_FOUND, "the client is gone")
-
-    async def notify(self, method: str, params: Params) -> None:
-        """Do nothing."""
-
-
-class RelayRequestContext:
-    """The context in which the endpoint asks a server for all that it offers to any client.
-
-    It declares everything that the endpoint relays. Nothing is relayed while it lists: no client asked.
-    """
-
-    takes_input_required = False
-    bound_projects: frozenset[str] | None = frozenset()
-    may_call = True
-    may_approve = False
-    can_move = False
-    capabilities = RELAYED
-    log_level = None
-
-    def __init__(self, session: str, principal: str | None = None) -> None:
-        self.session = session
-        self.principal = principal  # whose credential the server is asked with, if it needs one
+        self.capabilities = capabilities
 
     async def send_request(self, method: str, params: Params) -> Answer:  # noqa: ARG002 - part of the interface
         """Refuse: no client asked.

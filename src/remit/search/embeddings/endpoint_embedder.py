@@ -4,10 +4,12 @@ Error messages never contain the URL or parts of a reply, because either may con
 """
 
 import json
+import math
+import struct
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from threading import Event
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard, cast
 from urllib.parse import SplitResult, urlsplit
 
 from remit.errors import EmbeddingError
@@ -18,7 +20,6 @@ from remit.search.embeddings.endpoint_connection import (
     NoReplyError,
     is_loopback,
 )
-from remit.search.embeddings.endpoint_response import parse_vectors
 from remit.search.ports import Vector
 from remit.search.ranking import Fusion
 
@@ -99,7 +100,7 @@ class EndpointEmbedder:
         if not 200 <= answer.status < 300:
             raise self._error(f"answers {_phrase(answer.status)}", _advice(answer.status))
         try:
-            return parse_vectors(answer.body, len(texts))
+            return _parse_vectors(answer.body, len(texts))
         except ValueError as error:
             raise self._error(f"did not return the requested vectors: {error}") from None
 
@@ -169,3 +170,51 @@ def _advice(status: int) -> str:
     if status in (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.UNPROCESSABLE_ENTITY):
         return "check `REMIT_EMBEDDINGS` and `REMIT_EMBEDDINGS_MODEL`"
     return "try again later" if _is_busy(status) else "check `REMIT_EMBEDDINGS`"
+
+
+def _parse_vectors(body: bytes, count: int) -> list[Vector]:
+    """Parse the vectors of a reply, normalized to length one, in the order of the texts.
+
+    Raises:
+        ValueError: the reply does not contain the requested vectors.
+    """
+    rows = _rows(_decoded(body), count)
+    if len({len(row) for row in rows}) != 1:
+        raise ValueError("they are not all of one length")
+    return [_unit(row) for row in rows]
+
+
+def _decoded(body: bytes) -> object:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):  # the parser's own message quotes the reply
+        raise ValueError("it is not JSON") from None
+
+
+def _rows(answer: object, count: int) -> list[list[object]]:
+    data = cast(dict[str, object], answer).get("data") if isinstance(answer, dict) else None
+    entries = cast(list[object], data) if isinstance(data, list) else []
+    rows = dict(map(_row, entries))
+    if len(entries) != count or rows.keys() != set(range(count)):
+        raise ValueError(f"{count} were requested, {len(entries)} returned")
+    return [rows[at] for at in range(count)]
+
+
+def _row(entry: object) -> tuple[int, list[object]]:
+    fields = cast(dict[str, object], entry) if isinstance(entry, dict) else {}
+    at, row = fields.get("index"), fields.get("embedding")
+    if not isinstance(at, int) or not isinstance(row, list) or not row:
+        raise ValueError("one of them has no index, or no numbers")
+    return at, cast(list[object], row)
+
+
+def _unit(row: list[object]) -> Vector:
+    numbers = [float(value) for value in row if isinstance(value, float) or _is_small(value)]
+    length = math.hypot(*numbers)
+    if len(numbers) != len(row) or not math.isfinite(length) or not length:
+        raise ValueError("one of them is not made of finite numbers, or only of zeros")
+    return struct.pack(f"<{len(numbers)}f", *(number / length for number in numbers))
+
+
+def _is_small(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and abs(value) < 2**53

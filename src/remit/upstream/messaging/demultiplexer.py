@@ -1,6 +1,7 @@
 """Routes each message from a server to its pending request, its caller, or all listeners."""
 
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from time import monotonic
 from typing import Any, cast
@@ -13,13 +14,13 @@ from remit.protocol.constants import ELICITATION_COMPLETE, SUBSCRIPTION_KEY
 from remit.protocol.json_rpc import ErrorCode, JsonRpcError, Params, as_object
 from remit.upstream.messaging.messages import LostError, Message, ProtocolError
 from remit.upstream.messaging.pending_requests import PendingRequest
-from remit.upstream.messaging.url_elicitations import UrlElicitations
 from remit.upstream.ports import RequestContext
 from remit.upstream.transports.message_transport import MessageTransport
 
 MAX_QUESTIONS_OPEN = 16  # requests from one server that wait for a caller's answer
 MAX_REPLIES = 1_000  # pending replies that a server does not read
 BURST, PER_SECOND = 5_000, 500.0  # unsolicited messages
+MAX_ELICITATIONS = 256  # per connection; users may never come back to a page
 FLOOD = "floods Remit with messages"
 
 _CHANGES = frozenset(
@@ -203,3 +204,37 @@ async def _notify(caller: RequestContext, method: str, params: Params) -> None:
 
 def _hashable(identity: object) -> object:
     return identity if isinstance(identity, str | int) else None
+
+
+class UrlElicitations:
+    """Remembers which caller was sent to which URL, so only that caller is notified of the completion.
+
+    A server names a URL in `elicitation/create`, or in an error that requires a visit first.
+    """
+
+    def __init__(self) -> None:
+        self._callers: OrderedDict[str, RequestContext] = OrderedDict()
+
+    def note(self, params: Mapping[str, Any], caller: RequestContext) -> None:
+        """Remember the caller of an elicitation, if it names a URL."""
+        identity = params.get("elicitationId")
+        if params.get("mode") == "url" and isinstance(identity, str):
+            self._callers[identity] = caller
+            self._callers.move_to_end(identity)
+            if len(self._callers) > MAX_ELICITATIONS:
+                self._callers.popitem(last=False)
+
+    def note_required(self, answer: Message, caller: RequestContext) -> None:
+        """Remember the caller of a request that fails until a URL is visited."""
+        if "error" not in answer:
+            return
+        error = as_object(answer["error"])
+        required = as_object(error.get("data")).get("elicitations")
+        if error.get("code") == ErrorCode.URL_ELICITATION_REQUIRED and isinstance(required, list):
+            for each in cast("list[object]", required):
+                self.note(as_object(each), caller)
+
+    def pop_completed(self, params: Mapping[str, Any]) -> RequestContext | None:
+        """Remove and return the caller of a completed elicitation."""
+        identity = params.get("elicitationId")
+        return self._callers.pop(identity, None) if isinstance(identity, str) else None

@@ -4,9 +4,11 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from ipaddress import ip_address
 from urllib.parse import parse_qs, urlsplit
 
 import anyio
+import httpx2
 from mcp.client.auth import OAuthClientProvider, OAuthFlowError
 from mcp.shared.auth import (
     AuthorizationCodeResult,
@@ -23,7 +25,6 @@ from remit.upstream.failures import credential_command
 from remit.upstream.launch.ready_server import NotReadyError, ReadyServer, make_ready
 from remit.upstream.messaging.messages import ProtocolError, UnreachableError, encode
 from remit.upstream.oauth.callback_page import LOOPBACK, CallbackPage, serve_callback_page
-from remit.upstream.oauth.discovery_guard import DiscoveryGuard
 from remit.upstream.oauth.token_store import StoredToken
 from remit.upstream.transports.http_client import open_http_client, send_within_origin
 from remit.upstream.transports.remote import parse_url
@@ -189,6 +190,46 @@ def _stored_token(label: str, provider: OAuthClientProvider) -> StoredToken:
         scope=token.scope,
         resource=context.get_resource_url() if context.should_include_resource_param() else None,
     )
+
+
+class DiscoveryGuard:
+    """Keeps the sign-in of a server on the internet from being sent to this machine or its network.
+
+    A server says where its sign-in is, and could name a service that only this machine reaches. A server on
+    this machine may name another one here: the process that answers reaches it anyway.
+    """
+
+    def __init__(self, server: httpx2.URL) -> None:
+        self._is_local = is_local(server.host)
+
+    async def check_request(self, request: httpx2.Request) -> None:
+        """Check a request before it is sent; a hook of the HTTP client.
+
+        Raises:
+            OAuthFlowError: it would go to a local address, and the server is elsewhere.
+        """
+        self.check(request.url)
+
+    def check(self, url: httpx2.URL) -> None:
+        """Check an address before it is opened.
+
+        Raises:
+            OAuthFlowError: it is local, and the server is elsewhere.
+        """
+        if is_local(url.host) and not self._is_local:
+            raise OAuthFlowError(f"it names {url.host} for it, an address of this machine or network")
+
+
+def is_local(host: str) -> bool:
+    """Tell whether a host is this machine, or an address that the internet does not reach."""
+    name = host.rstrip(".").lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        address = ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return not (getattr(address, "ipv4_mapped", None) or address).is_global
 
 
 class _WiderMetadata(OAuthClientMetadata):

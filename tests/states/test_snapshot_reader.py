@@ -7,7 +7,7 @@ import pytest
 from remit.decision.state_snapshot import StateValue
 from remit.errors import StoreUnavailableError
 from remit.files.checkout import locate
-from remit.states.last_known_states import LastKnownStates
+from remit.states.snapshot_reader import LastKnownStates
 from remit.store.open_store import open_store
 from support.sandbox import Sandbox
 
