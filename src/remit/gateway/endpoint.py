@@ -218,14 +218,6 @@ class LiveEndpoint:
         await self._pool.leave(session)
         await self._calls.leave(session)
 
-    async def fresh(self) -> PublishedLists:
-        """Return the current lists."""
-        return await self._lists.refresh()
-
-    def wait_no_more(self) -> None:
-        """Stop waiting for servers before listing."""
-        self._refresher.wait_no_more()
-
     async def follow_servers(self) -> None:
         """Process notifications from servers until cancelled."""
         async with self._pool.notifications() as notifications:
