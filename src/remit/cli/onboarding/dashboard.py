@@ -19,10 +19,10 @@ _WIDTH = 80
 _LABEL = 10  # columns
 
 
-def show_dashboard(directory: str = ".") -> None:
-    """Print the dashboard of a directory."""
+def show_dashboard() -> None:
+    """Print the dashboard of the working directory."""
     with open_registry() as registry:
-        overview = read_overview(registry, open_installer(), directory)
+        overview = read_overview(registry, open_installer(), ".")
         problems = registry.problems(overview.context)
     render.problems(problems, overview.context)
     print_dashboard(overview)

@@ -51,7 +51,6 @@ class EndpointEmbedder:
         model: str,
         key: str | None = None,
         *,
-        tools: RetryLimits = TOOLS,
         query: RetryLimits = QUERY,
         sleep: Callable[[float], object] | None = None,
     ) -> None:
@@ -65,7 +64,7 @@ class EndpointEmbedder:
         self._host, self._name = address.netloc, model
         self.model = f"{model}@{self._host}"
         self._is_closed = Event()
-        self._tools, self._query, self._sleep = tools, query, sleep or self._is_closed.wait
+        self._query, self._sleep = query, sleep or self._is_closed.wait
         self._connection = EndpointConnection(
             address._replace(path=address.path.rstrip("/") + "/embeddings"), key
         )
@@ -86,7 +85,7 @@ class EndpointEmbedder:
         """
         texts = [tool_text(document) for document in documents]
         batches = (texts[start : start + _BATCH] for start in range(0, len(texts), _BATCH))
-        return [vector for batch in batches for vector in self._embed(batch, self._tools)]
+        return [vector for batch in batches for vector in self._embed(batch, TOOLS)]
 
     def close(self) -> None:
         """Interrupt the request under way; nothing can be embedded after that."""
