@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
-from inspect import getmembers_static, isawaitable
+from inspect import getmembers_static
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from remit.approvals.approval_service import Permit
@@ -25,7 +25,7 @@ from remit.decision.tool_lookup import suggest
 from remit.decision.tool_names import MCP
 from remit.errors import HiddenToolError, NotApprovedError, ToolError
 from remit.python_tools.decorators import DefinedTool, options_of
-from remit.python_tools.function_tools import define
+from remit.python_tools.function_tools import define, run_defined
 from remit.python_tools.recorded_call import RecordedCall
 from remit.python_tools.state_registry import TIMEOUT, Detect, DetectedState, StateAwareRegistry
 from remit.python_tools.tool_context import Location, ToolContextSource, require_state
@@ -249,8 +249,7 @@ class ToolRegistry:
             permit = await asyncio.to_thread(self.settle, permit, permit_now, approve=word)
         if not permit.is_allowed:
             raise _refused(permit, name)
-        made = tool.run(given) if tool.is_async else await asyncio.to_thread(tool.run, given)
-        answer = await made if isawaitable(made) else made
+        answer = await run_defined(tool, given)
         await asyncio.to_thread(self.succeeded, name)
         return answer
 
