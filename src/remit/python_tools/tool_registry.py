@@ -12,8 +12,9 @@ from remit.approvals.approvals import Approval
 from remit.approvals.call_binding import bind
 from remit.catalog.explanation import Explanation
 from remit.conditions.check import check
-from remit.conditions.shorthand import LocationScope
-from remit.configuration.config_model import RequiredStates, ToolEntry
+from remit.conditions.required_scopes import LocationScope, StateScope
+from remit.configuration.condition_rules import read_condition
+from remit.configuration.config_model import ToolEntry
 from remit.decision.context import Context
 from remit.decision.decide import UNKNOWN, Decision, ExplainedGate, ToolDecision, Verdict, decide, explain
 from remit.decision.gate_rules import GateResult
@@ -34,7 +35,6 @@ from remit.python_tools.tool_rules import (
     definition,
     entry,
     label,
-    read_condition,
     requirements,
     row,
 )
@@ -350,7 +350,7 @@ class ToolRegistry:
 
     def _check(self, need: ToolEntry) -> None:
         vocabulary = self._context_source.vocabulary
-        asked = need.states or RequiredStates()
+        asked = need.states or StateScope()
         for name in (*asked.all, *(asked.any or ()), *asked.none):
             require_state(name, vocabulary.states)
         for mistake in check(read_condition(need), vocabulary):
