@@ -24,7 +24,8 @@ from remit.presentation.instructions import instructions
 from remit.presentation.refusals import STORE_DOWN, failure
 from remit.presentation.remit_tools import DEFINITIONS, OwnTool
 from remit.presentation.served_names import prefix
-from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
+from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params
+from remit.text.json_values import as_object
 from remit.trust.definition_pin import instructions_pin
 from remit.upstream.ports import RequestContext, UpstreamPool
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from remit.protocol.json_rpc import as_object
+from remit.text.json_values import as_object
 
 LIFETIME = 7 * 24 * 3_600_000  # milliseconds in which a session can move
 ROTATION = 24 * 3_600_000  # milliseconds for which a key seals

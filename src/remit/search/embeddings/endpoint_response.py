@@ -6,6 +6,7 @@ import struct
 from typing import TypeGuard, cast
 
 from remit.search.ports import Vector
+from remit.text.json_values import as_list, as_object
 
 
 def parse_vectors(body: bytes, count: int) -> list[Vector]:
@@ -28,8 +29,7 @@ def _decoded(body: bytes) -> object:
 
 
 def _rows(answer: object, count: int) -> list[list[object]]:
-    data = cast(dict[str, object], answer).get("data") if isinstance(answer, dict) else None
-    entries = cast(list[object], data) if isinstance(data, list) else []
+    entries = as_list(as_object(answer).get("data"))
     rows = dict(map(_row, entries))
     if len(entries) != count or rows.keys() != set(range(count)):
         raise ValueError(f"{count} were requested, {len(entries)} returned")
@@ -37,7 +37,7 @@ def _rows(answer: object, count: int) -> list[list[object]]:
 
 
 def _row(entry: object) -> tuple[int, list[object]]:
-    fields = cast(dict[str, object], entry) if isinstance(entry, dict) else {}
+    fields = as_object(entry)
     at, row = fields.get("index"), fields.get("embedding")
     if not isinstance(at, int) or not isinstance(row, list) or not row:
         raise ValueError("one of them has no index, or no numbers")

@@ -7,7 +7,8 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, cast
 
-from remit.protocol.json_rpc import ErrorCode, as_object
+from remit.protocol.json_rpc import ErrorCode
+from remit.text.json_values import as_object
 from remit.upstream.messaging.messages import Message
 from remit.upstream.ports import RequestContext
 

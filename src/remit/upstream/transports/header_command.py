@@ -2,7 +2,7 @@
 
 import anyio
 
-from remit.protocol.json_rpc import as_object
+from remit.text.json_values import as_object
 from remit.upstream.launch.ready_server import ReadyServer, helper_words
 from remit.upstream.messaging.messages import ProtocolError, decode
 from remit.upstream.transports.process import ServerProcess, start_process
