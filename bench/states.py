@@ -10,8 +10,9 @@ from pathlib import Path
 
 from remit import __version__
 from remit.bootstrap import open_states
+from remit.conditions.required_scopes import StateScope
 from remit.configuration.condition_rules import RuleCondition
-from remit.configuration.config_model import RequiredStates, ToolEntry
+from remit.configuration.config_model import ToolEntry
 from remit.decision.context import Context
 from remit.decision.decision_index import DecisionIndex
 from remit.decision.kinds import Authority, ConfigStatus, Kind
@@ -101,7 +102,7 @@ def flips(*, shared: bool) -> list[float]:
         Requirement(
             "*" if shared else f"mcp__server__tool_{n}",
             RuleCondition(
-                ToolEntry("", states=RequiredStates(all=(f"s{n % STATES}",)), when=f"client != 'c{n}'")
+                ToolEntry("", states=StateScope(all=(f"s{n % STATES}",)), when=f"client != 'c{n}'")
             ),
             "",
         )

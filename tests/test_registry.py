@@ -499,11 +499,6 @@ def test_a_use_in_a_session_started_in_another_way_is_placed_by_what_the_files_s
     assert run_sql(sandbox.database, placed) == [(None,)]
 
 
-def test_an_agent_cannot_report_a_tool_as_managed(shop: Path, registry: Registry) -> None:
-    with pytest.raises(ValueError, match="managed"):
-        registry.usage.report_tool("mcp__x__y", at(registry, shop), scope=Scope.MANAGED)
-
-
 def test_the_session_context_shows_only_what_is_visible_here(
     sandbox: Sandbox, shop: Path, blog: Path, registry: Registry
 ) -> None:

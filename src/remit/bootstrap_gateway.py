@@ -139,14 +139,7 @@ def open_tokens() -> "Tokens":
     Raises:
         StoreError: the shared store cannot be used.
     """
-    machine = this_machine()
-    place = store_place(machine).place
-    if is_address(place):
-        from remit.gateway.access.stored_tokens import StoredTokens
-        from remit.store.postgres.gateway_tokens import SqlTokens
-
-        return StoredTokens(SqlTokens(place))
-    return _own_tokens(machine)
+    return _tokens_in(store_place(this_machine()).place, is_admin=False)
 
 
 def open_token_admin() -> "Tokens":
@@ -156,21 +149,19 @@ def open_token_admin() -> "Tokens":
         StoreError: the shared store cannot be used.
         StoreRightsError: the configured address may not administer it.
     """
-    machine = this_machine()
-    place = admin_place(machine).place
+    return _tokens_in(admin_place(this_machine()).place, is_admin=True)
+
+
+def _tokens_in(place: str, *, is_admin: bool) -> "Tokens":
     if is_address(place):
         from remit.gateway.access.stored_tokens import StoredTokens
         from remit.store.postgres.gateway_tokens import SqlTokens
-        from remit.store.postgres.table_rights import ADMIN
+        from remit.store.postgres.table_rights import ADMIN, RUNTIME
 
-        return StoredTokens(SqlTokens(place, role=ADMIN))
-    return _own_tokens(machine)
-
-
-def _own_tokens(machine: "Machine") -> "Tokens":
+        return StoredTokens(SqlTokens(place, role=ADMIN if is_admin else RUNTIME))
     from remit.gateway.access.token_file import TokenFile
 
-    return TokenFile(data_directory(machine))
+    return TokenFile(data_directory(this_machine()))
 
 
 @contextmanager

@@ -200,9 +200,9 @@ class Registry:
 
     def examine(self, context: Context) -> list[ClientSetup]:
         """Read everything again for a diagnosis, with facts about this machine, by client."""
-        from remit.doctor.setup_reader import SetupReader
+        from remit.doctor.findings import read_setups
 
-        return SetupReader(self._scanner, self._listings, self._clock).read(context)
+        return read_setups(self._scanner, self._listings, context, self._clock())
 
     def decide_call(self, call: ClientCall, context: Context) -> tuple[Decision, StateWatch | None]:
         """Decide about a call that a client makes itself, and return the states that the decision depends on.

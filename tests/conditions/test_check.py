@@ -2,7 +2,7 @@ import pytest
 
 from remit.conditions.check import LOCATION, Flaw, Vocabulary, check
 from remit.conditions.condition import condition
-from remit.conditions.shorthand import LocationScope, StateScope
+from remit.conditions.required_scopes import LocationScope, StateScope
 from remit.conditions.syntax import CelType
 
 KNOWN = Vocabulary(

@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from remit.conditions.count_comparison import Comparison
+from remit.conditions.required_scopes import LocationScope, StateScope
 from remit.configuration.config_model import (
     AccessLists,
     ConfigurationContent,
-    RequiredLocation,
-    RequiredStates,
     Room,
     SandboxOptions,
     ToolEntry,
@@ -207,12 +206,12 @@ def test_a_tool_asks_for_states_a_condition_and_a_place() -> None:
         """
     )
     assert content.tools == (
-        ToolEntry("requirement.*", states=RequiredStates(all=("project-loaded",)), namespace="requirement"),
+        ToolEntry("requirement.*", states=StateScope(all=("project-loaded",)), namespace="requirement"),
         ToolEntry(
             "x",
-            states=RequiredStates(("a",), ("b",), ("c",)),
+            states=StateScope(("a",), ("b",), ("c",)),
             when="git.branch != 'main'",
-            location=RequiredLocation(pages=("/blog",), components=("editor",)),
+            location=LocationScope(pages=("/blog",), components=("editor",)),
             danger="moderate",
             approval=True,
             ai_enabled=False,

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from remit.conditions.required_scopes import StateScope
 from remit.configuration.condition_rules import RuleCondition
-from remit.configuration.config_model import RequiredStates, ToolEntry
+from remit.configuration.config_model import ToolEntry
 from remit.decision.context import Context
 from remit.decision.decide import ToolDecision, decide
 from remit.decision.decision_index import DecisionIndex
@@ -22,7 +23,7 @@ STATES = ("a", "b", "c")
 
 
 def needing(pattern: str, *states: str, when: str | None = None) -> Requirement:
-    entry = ToolEntry(pattern, states=RequiredStates(all=states) if states else None, when=when)
+    entry = ToolEntry(pattern, states=StateScope(all=states) if states else None, when=when)
     return Requirement(pattern, RuleCondition(entry), "/code/shop/remit.toml")
 
 
@@ -122,7 +123,7 @@ def test_tools_whose_success_sets_a_missing_state_are_the_next_step_of_a_model()
 
 
 def test_a_rule_that_must_not_rely_on_a_projects_states_does_not() -> None:
-    entry = ToolEntry("*", states=RequiredStates(all=("a",)))
+    entry = ToolEntry("*", states=StateScope(all=("a",)))
     counted = ToolEntry("*", when="entities.b > 0")
     snapshot = reading("a", entities={"b": 3})
     for each, name in ((entry, "a"), (counted, "b")):

@@ -137,7 +137,7 @@ async def test_changed_instructions_are_left_out_and_hide_no_tool(sandbox: Sandb
     async with endpoint(sandbox, links, shop) as served:
         await names(served)
         await call(served, "notes__list_notes")  # has its lists read again
-        await served.fresh()
+        await names(served)
         await names(served)
         assert "evil" not in (served.instructions or "")
         assert "notes__archive_notes" in await names(served)

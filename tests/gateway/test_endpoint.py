@@ -9,6 +9,7 @@ import pytest
 
 from remit.audit.audit_log import CallQuery
 from remit.errors import AgentError, UnknownRoomError, UpstreamError
+from remit.gateway import inventory_refresh
 from remit.gateway.inventory import Inventory
 from remit.presentation.serving_plan import EndpointChoice
 from remit.protocol.json_rpc import Answer, JsonRpcError, Params
@@ -467,7 +468,9 @@ async def test_a_known_server_is_not_asked_again_until_its_entry_changes(
         assert len(links.dropped) == 1
 
 
-async def test_the_first_list_waits_for_servers_but_not_for_ever(sandbox: Sandbox, shop: Path) -> None:
+async def test_the_first_list_waits_for_servers_but_not_for_ever(
+    sandbox: Sandbox, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sandbox.write_state("git", "slow")
     links = FakeLinks(
         {"git": ServerLists(tools=[offered("status")]), "slow": ServerLists(tools=[offered("late")])}
@@ -480,8 +483,8 @@ async def test_the_first_list_waits_for_servers_but_not_for_ever(sandbox: Sandbo
             await release.wait()
 
     links.before_stock = wait
+    monkeypatch.setattr(inventory_refresh, "FIRST_LIST", 0)
     async with endpoint(sandbox, links, shop) as served:
-        served.wait_no_more()
         await arrived.wait()
         while not await names(served):
             await anyio.lowlevel.checkpoint()
@@ -691,8 +694,8 @@ async def test_who_waits_for_a_first_list_is_told_of_no_change_meanwhile(
     async with endpoint(sandbox, links, shop) as served, served.changes() as changes:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(names, served)
-            while not (await served.fresh()).visible:
-                await anyio.lowlevel.checkpoint()
+            while not served.tool_counts.available:
+                await served.pass_on("logging/setLevel", {"level": "error"}, FakeCaller())  # reads the lists
             release.set()
         links.tell("git", "notifications/resources/updated", uri="file:///x")
         assert await anext(changes) == ("resources", "file:///x")
@@ -708,7 +711,7 @@ async def test_who_begins_to_listen_is_told_nothing_of_what_was_listed_before(
         async with served.changes() as changes:
             links.tell("git", "notifications/resources/updated", uri="file:///x")
             assert await anext(changes) == ("resources", "file:///x")
-            await served.fresh()
+            await names(served)
             sandbox.write(shop / "remit.toml", 'block = ["git__push"]\n')
             assert await anext(changes) == ("tools", None)
 

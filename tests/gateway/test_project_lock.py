@@ -71,7 +71,7 @@ async def test_instructions_that_differ_from_the_lock_are_withheld(sandbox: Sand
     async with endpoint(sandbox, links, shop, is_headless=True) as served:
         assert "till__refund" in await names(served)  # the tools are as locked
         await call(served, "till__refund")  # has its lists read again
-        await served.fresh()
+        await names(served)
         await names(served)
         assert "Amounts" not in (served.instructions or "")
     checked = sandbox.remit("lock", "--check", "--no-connect", cwd=shop)

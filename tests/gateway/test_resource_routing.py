@@ -70,8 +70,8 @@ async def test_a_prompt_of_a_server_that_still_starts_is_waited_for_and_an_unkno
             await release.wait()
 
     links.before_stock = wait
+    monkeypatch.setattr(inventory_refresh, "FIRST_LIST", 0)
     async with endpoint(sandbox, links, shop) as served:
-        served.wait_no_more()
         assert [item["name"] for item in (await served.prompts()).items] in ([], ["docs__tidy"])
         monkeypatch.setattr(inventory_refresh, "NAMED", 0.01)
         with pytest.raises(JsonRpcError, match="Unknown prompt: files__tidy"):

@@ -169,7 +169,7 @@ def test_a_plugins_tool_is_counted_with_its_server(sandbox: Sandbox, shop: Path,
 def test_what_a_server_says_of_its_tool_is_noticed(sandbox: Sandbox, shop: Path, hooks: Hooks) -> None:
     sandbox.write(sandbox.home / ".config/remit/remit.toml", 'ask_from = "destructive"')
     with sandbox.registry() as registry:
-        registry.usage.report_tool("mcp__ledger__search", registry.at(str(shop)), server="ledger")
+        registry.usage.report_tool("mcp__ledger__search", registry.at(str(shop)))
     assert hooks.decide(shop) == "visible"
     run_sql(sandbox.database, "update definitions set danger = 3")
     assert hooks.decide(shop) == "ask"

@@ -168,13 +168,12 @@ def test_a_long_wrong_value_is_not_repeated() -> None:
 )
 def test_an_id_that_is_none_is_named(id: object) -> None:
     with pytest.raises(ArtifactError) as caught:
-        checked_id(id, "project_id")
-    assert caught.value.field == "project_id"
+        checked_id(id)
     assert caught.value.rule.startswith("a text of 1 to 200 printable characters")
 
 
 def test_an_id_may_have_any_letters() -> None:
-    assert checked_id("müller & co.", "project_id") == "müller & co."
+    assert checked_id("müller & co.") == "müller & co."
 
 
 def test_relations_are_read() -> None:

@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from remit.conditions.shorthand import LocationScope
+from remit.conditions.required_scopes import LocationScope
 from remit.decision.state_snapshot import StateValue
 from remit.errors import ConditionError, StateError
 from remit.python_tools.state_registry import DetectedState, StateAwareRegistry

@@ -10,7 +10,7 @@ import pytest
 from remit import ToolRegistry, location_scope, requires, tool
 from remit.approvals.approvals import Approval
 from remit.bootstrap import open_registry
-from remit.conditions.shorthand import LocationScope
+from remit.conditions.required_scopes import LocationScope
 from remit.decision.decide import Verdict
 from remit.decision.gates import Gate
 from remit.errors import (

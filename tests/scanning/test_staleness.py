@@ -6,7 +6,6 @@ import pytest
 
 from remit.decision.context import Context
 from remit.decision.kinds import Authority
-from remit.decision.scopes import Scope
 from remit.registry import Registry
 from support.builders import servers
 from support.databases import run_sql
@@ -90,13 +89,12 @@ def test_a_tool_seen_in_use_that_no_file_knows_stays_active(
     assert (found.status, found.authority) == ("active", Authority.HOOK)
 
 
-@pytest.mark.parametrize("scope", [None, Scope.GLOBAL, Scope.LOCAL])
 def test_a_tool_that_an_agent_reported_is_not_stale_because_no_file_has_it(
-    sandbox: Sandbox, shop: Path, registry: Registry, scope: Scope | None
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
     here = registry.at(str(shop))
     registry.usage.record("mcp__agent__ask", here)
-    registry.usage.report_tool("mcp__agent__ask", here, scope=scope)
+    registry.usage.report_tool("mcp__agent__ask", here)
     sandbox.write(shop / ".mcp.json", servers("till"))
     registry.scan(here)
     sandbox.write(shop / ".mcp.json", servers())

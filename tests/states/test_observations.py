@@ -25,7 +25,7 @@ def test_an_old_observation_stands_in_for_ten_lifetimes(now: int, expected: bool
 
 
 def test_a_claim_without_an_answer_is_no_observation() -> None:
-    claimed = StoredObservation("mark", Observation(None, ""), at=0, until=0, claimed_until=5000)
+    claimed = StoredObservation("mark", Observation(None, ""), at=0, until=0)
     assert not claimed.is_fresh("mark", 0)
     assert not claimed.is_usable("mark", 0)
 

@@ -39,7 +39,7 @@ def evaluate(*, folder: str, wanted: tuple[str, ...], as_json: bool) -> None:
     """
     trial = read_evaluation_folder(folder)
     if trial.left_out:
-        _say(f"warning: queries skipped because their relevant tools are missing: {trial.left_out:,}")
+        render.note(f"warning: queries skipped because their relevant tools are missing: {trial.left_out:,}")
     outcomes = {name: run(trial, opened, name) for name, opened in _opened(trial, wanted)}
     if as_json:
         figures = {name: outcome.named() for name, outcome in outcomes.items()}
@@ -94,7 +94,7 @@ def _opened(trial: EvaluationSet, wanted: Sequence[str]) -> Iterator[tuple[str, 
         except EmbeddingError as failure:
             if wanted:
                 raise
-            _say(f"not measured: {name}: {failure}")
+            render.note(f"not measured: {name}: {failure}")
         else:
             yield name, collection
 
@@ -122,7 +122,3 @@ def _progress(name: str, total: int) -> Generator[Callable[[int], None]]:
         return
     with render.bar(f"measuring {name}") as advance:
         yield lambda done: advance(done, total, "")
-
-
-def _say(line: str) -> None:
-    sys.stderr.write(f"{render.printable(line)}\n")

@@ -15,6 +15,7 @@ from remit.cli.approvals.person_check import require_person
 from remit.cli.onboarding import client_install, leftovers
 from remit.cli.onboarding.client_install import paths
 from remit.cli.options import NOTHING_DONE, confirm, name_change
+from remit.cli.render import note
 from remit.errors import FileChangeError, InstallError, StoreError
 from remit.files.bounded_reader import this_machine
 from remit.files.safe_changes import is_writable
@@ -60,8 +61,8 @@ def install(client: str, *, managed: bool, dry_run: bool, yes: bool) -> None:
     changes = installer.plan(name)
     client_install.warn_of_unrecorded(unrecorded(os.environ, is_shared=uses_shared_store()))
     if has_managed_install(name):
-        _say("warning: an administrator already installed Remit for every user of this machine")
-        _say(f"hint: `remit install {name}` adds a second set of hooks; you do not need it")
+        note("warning: an administrator already installed Remit for every user of this machine")
+        note(f"hint: `remit install {name}` adds a second set of hooks; you do not need it")
     if dry_run:
         _summarize(changes)
         client_install.explain_takeover(installer, name)
@@ -97,7 +98,7 @@ def uninstall(client: str | None, *, managed: bool, dry_run: bool, yes: bool) ->
     if managed:
         _require_administrator(changes)
     title = installer.title(name)
-    _say(f"This changes {paths(changes)}. To see how: remit uninstall {name} --dry-run")
+    note(f"This changes {paths(changes)}. To see how: remit uninstall {name} --dry-run")
     confirm(
         f"Remove Remit from {title}?",
         yes=yes,
@@ -109,8 +110,8 @@ def uninstall(client: str | None, *, managed: bool, dry_run: bool, yes: bool) ->
     for change in changes:
         for key in change.left:
             where = render.printable(change.path)
-            _say(f"warning: `{key}` in {where} changed after the install: only Remit's part was removed")
-            _say(f"hint: check what is left of `{key}`")
+            note(f"warning: `{key}` in {where} changed after the install: only Remit's part was removed")
+            note(f"hint: check what is left of `{key}`")
     if not managed:
         _show_what_stays(installer)
 
@@ -127,13 +128,13 @@ def _show_what_stays(installer: Installer) -> None:
     found = list(leftovers.leftovers(_known_projects(), this_machine()))
     leftovers.show(found)
     if uses_shared_store():
-        _say("Your PostgreSQL store stays as it is, too.")
+        note("Your PostgreSQL store stays as it is, too.")
     try:
         left = [installer.title(name) for name in installer.clients if installer.is_installed(name)]
     except FileChangeError:  # the record of another client, which may be installed
         return
     if left:
-        _say(f"Remit is still installed in {', '.join(left)}, which needs them.")
+        note(f"Remit is still installed in {', '.join(left)}, which needs them.")
     else:
         leftovers.hint_removal(found)
 
@@ -156,7 +157,7 @@ def _install_for_all(client: str, *, dry_run: bool, yes: bool) -> None:
     _require_administrator(changes)
     title = installer.title(name)
     if any(change.is_change for change in changes):
-        _say(f"Remit changes {paths(changes)}; `remit install {name} --managed --dry-run` shows how.")
+        note(f"Remit changes {paths(changes)}; `remit install {name} --managed --dry-run` shows how.")
         client_install.warn_of_vanishing(name, title)
         client_install.warn_of_private(sys.executable)
         confirm(f"Install Remit in {title}?", yes=yes)
@@ -164,8 +165,8 @@ def _install_for_all(client: str, *, dry_run: bool, yes: bool) -> None:
     else:
         installer.install(name)  # restores a lost record
         render.out(f"Already installed in {title}; nothing was changed.")
-    _say("hint: hooks of users and repositories still run; to stop them, set `allowManagedHooksOnly` to true")
-    _say("hint: a repository's `deniedMcpServers` can still remove the gateway; the hooks report that")
+    note("hint: hooks of users and repositories still run; to stop them, set `allowManagedHooksOnly` to true")
+    note("hint: a repository's `deniedMcpServers` can still remove the gateway; the hooks report that")
 
 
 def _require_administrator(changes: Sequence[FileChange]) -> None:
@@ -190,7 +191,7 @@ def _summarize(changes: Sequence[FileChange]) -> None:
         marks = [line[0] for each in _differences(change) for line in _hunk(each)]
         count = f"{render.plural(marks.count('+'), 'line')} added, {marks.count('-'):,} removed"
         path, is_new = render.printable(client_install.shortened(change.path)), change.before is None
-        _say(f"{'Would create' if is_new else 'Would change'} {path}: {count}.")
+        note(f"{'Would create' if is_new else 'Would change'} {path}: {count}.")
 
 
 def _diff(changes: Sequence[FileChange]) -> None:
@@ -230,7 +231,3 @@ def _string(match: re.Match[str]) -> str:
         return match[0]
     shown = redact_url(value) if "://" in value else HIDDEN if may_be_secret(value) else value
     return match[0] if shown == value else json.dumps(shown, ensure_ascii=False)
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(f"{text}\n")

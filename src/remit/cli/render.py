@@ -87,9 +87,9 @@ def problem_lines(found: Iterable[Problem], context: Context) -> Iterator[str]:
         yield printable(": ".join(part for part in parts if part))
 
 
-def lines(content: str) -> None:
-    """Write a text line by line."""
-    for line in content.splitlines():
+def print_lines(lines: Iterable[str]) -> None:
+    """Write lines of data."""
+    for line in lines:
         out(printable(line))
 
 
@@ -118,18 +118,26 @@ def note(text: str) -> None:
     sys.stderr.write(f"{printable(text)}\n")
 
 
+def program_note(text: str) -> None:
+    """Write a note to stderr at once, with the name of the program, as a server does."""
+    note(f"remit: {text}")
+    sys.stderr.flush()
+
+
 def warning(failure: RemitError) -> None:
-    """Print an error as a warning."""
-    sys.stderr.write(f"warning: {printable(str(failure))}\n")
-    if failure.hint:
-        sys.stderr.write(f"hint: {printable(failure.hint)}\n")
+    """Print an error as a warning, with its hint."""
+    _failure("warning", failure)
 
 
 def error(failure: RemitError) -> None:
     """Print an error with its hint."""
-    sys.stderr.write(f"error: {printable(str(failure))}\n")
+    _failure("error", failure)
+
+
+def _failure(severity: str, failure: RemitError) -> None:
+    note(f"{severity}: {failure}")
     if failure.hint:
-        sys.stderr.write(f"hint: {printable(failure.hint)}\n")
+        note(f"hint: {failure.hint}")
 
 
 def total(summary: Summary, *, sent: SentDefinitions = SentDefinitions.ALL) -> str:
@@ -171,7 +179,7 @@ def quoted(servers: Sequence[str]) -> str:
 
 def counted(counts: Mapping[Kind, int]) -> str:
     """Format counts by kind."""
-    words = [f"{count:,} {WORDS[kind]}{'' if count == 1 else 's'}" for kind, count in counts.items()]
+    words = [plural(count, WORDS[kind]) for kind, count in counts.items()]
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:]))) or "nothing"
 
 

@@ -67,7 +67,7 @@ def search(
     if as_json:
         render.data(json_output.search(shown, found, context))
     else:
-        render.lines(shown.text)
+        render.print_lines(shown.text.splitlines())
     if hidden is not None:
         render.note(f"hint: a better match is hidden here; `remit why {hidden.tool.name}` says why")
     if searcher.missing:

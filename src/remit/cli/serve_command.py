@@ -50,7 +50,9 @@ def _fix_environment(
     recorded, mark = read_environment(path), nesting_mark(path)
     if os.environ.get(DEPTH, mark) != mark:
         del os.environ[DEPTH]
-        _say(f"ignoring {DEPTH}, which this install of Remit did not set: it would stop the gateway")
+        render.program_note(
+            f"ignoring {DEPTH}, which this install of Remit did not set: it would stop the gateway"
+        )
     recorded.apply(os.environ)
     return _Installed(recorded, mark)
 
@@ -160,7 +162,7 @@ def serve(
         raise click.UsageError("--memory serves only memory on stdio: omit the other options")
     _start_log(as_json=log_json, verbose=verbose)
     if installed is None:  # a repository may choose the variables of an installed gateway
-        start_tracing(os.environ, _say)
+        start_tracing(os.environ, render.program_note)
     # On HTTP, these variables belong to no client.
     is_headless = address is None and runs_headless(os.environ)
     directory = project if project.startswith(TEAM) else os.path.abspath(project)
@@ -171,11 +173,11 @@ def serve(
     if memory:
         from remit.gateway.transports import project_memory_endpoint
 
-        sys.exit(project_memory_endpoint.serve(spec.directory, openers, _say))
+        sys.exit(project_memory_endpoint.serve(spec.directory, openers, render.program_note))
     if address is None:
         from remit.gateway.transports import stdio_server
 
-        sys.exit(stdio_server.serve(spec, openers, _say))
+        sys.exit(stdio_server.serve(spec, openers, render.program_note))
     from remit.gateway.transports import http_server
     from remit.gateway.transports.socket_server import Address
 
@@ -184,17 +186,19 @@ def serve(
     open_pages = (
         resolve_name("remit.web.gateway_pages.open_gateway_pages:open_gateway_pages") if has_pages else None
     )
-    sys.exit(http_server.serve(spec, Address(*address), allowed, openers, _say, open_pages))
+    sys.exit(http_server.serve(spec, Address(*address), allowed, openers, render.program_note, open_pages))
 
 
 def _take_back_variables(client: str, project: str, recorded: RecordedEnvironment) -> None:
     """Start with no program, option or mark that this repository's settings chose."""
     for name in take_back(os.environ, client, locate(project), recorded.path):
-        _say(
+        render.program_note(
             f"ignoring {name}, which a file of this repository sets: it could choose the code of your servers"
         )
     if (names := os.environ.get(FOREIGN, ANY_VARIABLE)) not in ("", ANY_VARIABLE):
-        _say(f"not for your own servers: {names.replace(',', ', ')}, which a file of this repository sets")
+        render.program_note(
+            f"not for your own servers: {names.replace(',', ', ')}, which a file of this repository sets"
+        )
 
 
 def _address(given: str) -> tuple[str, int]:
@@ -212,11 +216,6 @@ def _origin(given: str) -> str:
             f"--allow-origin must be a scheme, a host and optionally a port, like {like}, not `{given}`"
         )
     return found
-
-
-def _say(words: str) -> None:
-    sys.stderr.write(f"remit: {render.printable(words)}\n")
-    sys.stderr.flush()
 
 
 def _start_log(*, as_json: bool, verbose: int) -> None:

@@ -6,7 +6,8 @@ from remit.conditions.cel_values import FailedError
 from remit.conditions.evaluator import truth
 from remit.conditions.failure_reasons import explain
 from remit.conditions.parser import parse
-from remit.conditions.shorthand import LocationScope, StateScope, of_location, of_states
+from remit.conditions.required_scopes import LocationScope, StateScope
+from remit.conditions.shorthand import of_location, of_states
 from remit.conditions.syntax import And, CelType, Literal, Node, State, Variable, walk
 from remit.decision.state_snapshot import Snapshot, StateValue
 

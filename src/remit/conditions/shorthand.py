@@ -1,30 +1,11 @@
-"""Shorthands for conditions: required states and required locations."""
+"""Translates required states and locations, which are shorthands for conditions."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from remit.conditions.path_patterns import name_pattern, path_pattern
+from remit.conditions.required_scopes import LocationScope, StateScope
 from remit.conditions.syntax import MatchAny, MatchPath, Node, Not, Or, State, Variable
 from remit.errors import ConditionError
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StateScope:
-    """The states that a tool requires; a plain list means `all`."""
-
-    all: tuple[str, ...] = ()
-    any: tuple[str, ...] | None = None
-    none: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LocationScope:
-    """The location that a tool requires; None means any."""
-
-    pages: tuple[str, ...] | None = None  # any of these
-    routes: tuple[str, ...] | None = None  # any of these
-    components: tuple[str, ...] | None = None  # all of these are shown
-    elements: tuple[str, ...] | None = None  # all of these are shown
 
 
 def of_states(scope: StateScope) -> Iterator[Node]:

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Sequence
 from remit.conditions.check import LOCATION, ConditionMistake, Flaw, Vocabulary, check
 from remit.conditions.condition import Condition, Mentions, condition
 from remit.conditions.failure_reasons import summarize
-from remit.conditions.shorthand import LocationScope, StateScope
 from remit.conditions.syntax import And, CelType, Node, Not, Or, State
 from remit.conditions.type_check import Schema
 from remit.configuration.config_model import (
@@ -105,7 +104,7 @@ class RuleCondition:
 
     def _condition(self) -> Condition:
         if self._read is None:
-            self._read = _condition(self._entry)
+            self._read = read_condition(self._entry)
         return self._read
 
 
@@ -122,10 +121,13 @@ def _wanted(node: Node, *, is_so: bool = True) -> Iterator[str]:
             pass
 
 
-def _condition(entry: ToolEntry) -> Condition:
-    states = None if entry.states is None else StateScope(**entry.states._asdict())
-    location = None if entry.location is None else LocationScope(**entry.location._asdict())
-    return condition(states=states, when=entry.when, location=location)
+def read_condition(entry: ToolEntry) -> Condition:
+    """Read the condition of a tool.
+
+    Raises:
+        ConditionError: the condition is invalid.
+    """
+    return condition(states=entry.states, when=entry.when, location=entry.location)
 
 
 def mistakes_in(content: ConfigurationContent) -> list[ConfigurationMistake]:
@@ -148,7 +150,7 @@ def _unreadable(entry: ToolEntry) -> Iterator[ConfigurationMistake]:
             continue
         alone = ToolEntry(entry.pattern)._replace(**{key: getattr(entry, key)})
         try:
-            found = check(_condition(alone), _ANYWHERE)
+            found = check(read_condition(alone), _ANYWHERE)
         except ConditionError as error:
             line, column = (error.line, error.column) if key == "when" else (0, 0)
             yield ConfigurationMistake(("tools", entry.pattern, key), str(error), error.hint, line, column)
@@ -175,7 +177,7 @@ def mistakes_of(configuration: Configuration) -> Iterator[tuple[ConfigurationFil
 def _mistakes_of_rule(rule: ToolRule, configuration: Configuration) -> Iterator[ConfigurationMistake]:
     entry = rule.entry
     try:
-        found = check(_condition(entry), vocabulary(configuration, rule.file))
+        found = check(read_condition(entry), vocabulary(configuration, rule.file))
     except ConditionError:
         return  # already reported for the single file
     for each in found:

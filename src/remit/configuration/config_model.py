@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
+from remit.conditions.required_scopes import LocationScope, StateScope
 from remit.configuration.access_model import UNLIMITED, AccessRule, CallLimits, IdentityProvider
 from remit.configuration.detector_kinds import Detector
 from remit.configuration.serving_options import PresentationOptions, ServerOptions
@@ -48,30 +49,13 @@ class StateEntry(NamedTuple):
     off: tuple[str, ...] = ()  # tools whose success clears it
 
 
-class RequiredStates(NamedTuple):
-    """The states that a tool requires, as in `StateScope`."""
-
-    all: tuple[str, ...] = ()
-    any: tuple[str, ...] | None = None
-    none: tuple[str, ...] = ()
-
-
-class RequiredLocation(NamedTuple):
-    """The location that a tool requires, as in `LocationScope`."""
-
-    pages: tuple[str, ...] | None = None
-    routes: tuple[str, ...] | None = None
-    components: tuple[str, ...] | None = None
-    elements: tuple[str, ...] | None = None
-
-
 class ToolEntry(NamedTuple):
     """A file's table for a pattern of tools."""
 
     pattern: str
-    states: RequiredStates | None = None
+    states: StateScope | None = None
     when: str | None = None
-    location: RequiredLocation | None = None
+    location: LocationScope | None = None
     namespace: str | None = None
     danger: str | None = None
     approval: bool | None = None

@@ -4,6 +4,7 @@ import os
 import re
 from typing import Literal
 
+from remit.conditions.required_scopes import LocationScope, StateScope
 from remit.configuration.access_tables import ACCESS_SECTIONS, read_access, read_identity, read_limits
 from remit.configuration.config_model import (
     ANY_PROJECT,
@@ -11,8 +12,6 @@ from remit.configuration.config_model import (
     ConfigurationContent,
     ConfigurationMistake,
     Namespace,
-    RequiredLocation,
-    RequiredStates,
     RetentionOptions,
     Room,
     SandboxOptions,
@@ -214,24 +213,22 @@ def _tool(pattern: str, fields: TableFields) -> ToolEntry:
     )
 
 
-def _asked(fields: TableFields) -> RequiredStates | None:
+def _asked(fields: TableFields) -> StateScope | None:
     if "states" not in fields:
         return None
     if not fields.is_table("states"):
-        return RequiredStates(all=fields.texts("states") or ())
+        return StateScope(all=fields.texts("states") or ())
     table = fields.table("states")
-    table.only(RequiredStates._fields)
-    return RequiredStates(
-        all=table.texts("all") or (), any=table.texts("any"), none=table.texts("none") or ()
-    )
+    table.only(StateScope._fields)
+    return StateScope(all=table.texts("all") or (), any=table.texts("any"), none=table.texts("none") or ())
 
 
-def _place(fields: TableFields) -> RequiredLocation | None:
+def _place(fields: TableFields) -> LocationScope | None:
     if "location" not in fields:
         return None
     table = fields.table("location")
-    table.only(RequiredLocation._fields)
-    return RequiredLocation(*(table.texts(name) for name in RequiredLocation._fields))
+    table.only(LocationScope._fields)
+    return LocationScope(*(table.texts(name) for name in LocationScope._fields))
 
 
 def _own_tools(top: TableFields) -> tuple[str, ...] | None:

@@ -14,6 +14,7 @@ from typing import cast
 from remit.configuration.file_paths import machine_path, machine_paths, managed_directory
 from remit.files.bounded_reader import ANYWHERE, FileError, Machine, read_text
 from remit.settings import data_directory
+from remit.text.json_values import as_list, as_object
 
 _TRIMMED = " \t\n\v\f\r\u00a0\u2028\u2029\ufeff"  # around a path, which the client cuts off
 _FILTERS = "filters"  # the table that names filter files
@@ -69,8 +70,7 @@ def _filter_files(machine: Machine) -> Iterator[str]:
             table = cast("dict[str, object]", parse_toml(text)).get(_FILTERS)
         except FileError:
             continue
-        files = cast("dict[str, object]", table).get("files") if isinstance(table, dict) else None
-        named = cast("list[object]", files) if isinstance(files, list) else []
+        named = as_list(as_object(table).get("files"))
         yield from (each for each in named if isinstance(each, str) and os.path.isabs(each))
 
 

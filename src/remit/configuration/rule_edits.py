@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple, cast
 
 from remit.errors import PolicyError
+from remit.text.json_values import as_object
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
@@ -69,8 +70,8 @@ def patterns_with(text: str, setting: RuleSetting) -> list[str]:
     Raises:
         PolicyError: the text is not TOML.
     """
-    rules = _mapping(_parsed(text).get("tools"))
-    return [name for name, rule in rules.items() if _mapping(rule).get(setting.key) is setting.value]
+    rules = as_object(_parsed(text).get("tools"))
+    return [name for name, rule in rules.items() if as_object(rule).get(setting.key) is setting.value]
 
 
 class _Table(NamedTuple):
@@ -83,7 +84,7 @@ class _Table(NamedTuple):
 
 def _with(text: str, pattern: str, setting: RuleSetting) -> str:
     content, newline = _parsed(text), _newline(text)
-    rule = _mapping(_mapping(content.setdefault("tools", {})).setdefault(pattern, {}))
+    rule = as_object(as_object(content.setdefault("tools", {})).setdefault(pattern, {}))
     if rule.get(setting.key) is setting.value:
         return text
     line = f"{setting.line}{newline}"
@@ -187,10 +188,6 @@ def _parsed(text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise PolicyError(f"the file is not valid TOML: {error}", hint="run `remit policy check`") from None
-
-
-def _mapping(value: object) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def _newline(text: str) -> str:

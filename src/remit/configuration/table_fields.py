@@ -10,6 +10,7 @@ from typing import TypeVar, cast
 
 from remit.configuration.config_model import ConfigurationMistake, KeyPath
 from remit.configuration.detector_kinds import Scalar
+from remit.text.json_values import as_object
 from remit.text.spelling import did_you_mean
 
 Read = TypeVar("Read")
@@ -25,7 +26,7 @@ class TableFields:
     def __init__(self, table: object, path: KeyPath, mistakes: list[ConfigurationMistake]) -> None:
         self.path = path
         self._mistakes = mistakes
-        self._table = cast("dict[str, object]", table) if isinstance(table, dict) else {}
+        self._table = as_object(table)
         if not isinstance(table, dict):
             self.note("", f"expected a table, found {kind(table)}")
         elif len(self._table) > _MOST_KEYS:

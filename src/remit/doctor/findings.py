@@ -3,8 +3,11 @@
 A setup holds launches, which may contain secrets: it stays in memory, and no finding shows their values.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from remit.decision.context import Context
 from remit.decision.declarations import Declaration, Key, Resolved
@@ -15,9 +18,14 @@ from remit.decision.problems import Problem, Severity
 from remit.decision.scopes import Scope
 from remit.decision.settings_rules import ExecutedSetting, SettingsRule
 from remit.decision.tools import Tool
+from remit.memory.memory_server import is_own
 from remit.sessions.install_notices import LineOf
 from remit.upstream.launch.launch_facts import LaunchFacts
 from remit.upstream.launch.start_obstacles import started_servers
+
+if TYPE_CHECKING:
+    from remit.catalog.listing import Listings
+    from remit.scanning.scanner import Scanner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +78,30 @@ class ClientSetup:
     def launches(self) -> list[tuple[Declaration, Launch]]:
         """Return the servers that the client starts here, with their launches."""
         return [(item, item.launch) for item in self.in_force if item.launch is not None]
+
+
+def read_setups(scanner: Scanner, listings: Listings, context: Context, at: int) -> list[ClientSetup]:
+    """Read the files of each client of a context again, with the facts of the machine about each launch."""
+    found = scanner.readings(context)
+    judged, listed = listings.list(context)
+    tools = [item.tool for item in listed]
+    return [
+        ClientSetup(
+            context=context,
+            resolved=[item for item in resolved if not is_own(item.declaration)],
+            problems=reading.problems,
+            rules=reading.rules,
+            own_rules=reading.own_rules,
+            executed=reading.executed,
+            ignored=reading.ignored,
+            line_of=scanner.line_of,
+            tools=[tool for tool in tools if tool.client == client],
+            facts=scanner.facts(resolved, context),
+            at=at,
+            changes=judged.policy.changes,
+        )
+        for client, (reading, resolved) in found.items()
+    ]
 
 
 def finding_about(

@@ -91,10 +91,10 @@ def are_unchanged(inputs: Mapping[str, str], machine: Machine, *, now_ns: int) -
     )
 
 
-def content_digest(path: str, *, within: Sequence[str], limit: int = 2**20) -> str:
+def content_digest(path: str, *, within: Sequence[str]) -> str:
     """Return a digest of a file's content; empty if it does not exist, and one word if it cannot be read."""
     try:
-        data = read_bytes(path, limit=limit, within=within)
+        data = read_bytes(path, limit=2**20, within=within)
     except FileError:
         return "unreadable"
     return "" if data is None else sha256(data).hexdigest()

@@ -8,10 +8,10 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from itertools import takewhile
-from typing import cast
 
 from remit.files.bounded_reader import FileError
 from remit.files.formats import parse_yaml, plain_scalar
+from remit.text.json_values import as_object
 
 MAX_FRONT_MATTER = 16 * 2**10  # characters; of a longer one, only plain fields at the start are read
 
@@ -43,8 +43,7 @@ def _fields(text: str, may_parse: Callable[[int], bool]) -> Mapping[str, object]
         return {match[1]: plain_scalar(match[2]) for match in plain if match is not None}
     if may_parse(len(text)):
         with suppress(FileError):
-            content = parse_yaml(text)
-            return cast("dict[str, object]", content) if isinstance(content, dict) else {}
+            return as_object(parse_yaml(text))
     return {match[1]: _unquoted(match[2]) for line in lines if (match := _LINE.fullmatch(line))}
 
 

@@ -9,7 +9,8 @@ from functools import lru_cache
 from typing import Any, Protocol, cast
 
 from remit.decision.tool_names import full_label
-from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
+from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params
+from remit.text.json_values import as_object
 from remit.text.untrusted_text import attribute, clean, clean_form, clean_values, one_line
 from remit.upstream.ports import RequestContext
 from remit.upstream.upstream_model import Upstream

@@ -29,7 +29,8 @@ from remit.presentation import refusals
 from remit.presentation.app_metadata import is_for_model
 from remit.presentation.approval_question import ask_user, can_elicit
 from remit.presentation.remit_tools import OwnTool
-from remit.protocol.json_rpc import Answer, ElsewhereError, ErrorCode, JsonRpcError, Params, as_object
+from remit.protocol.json_rpc import Answer, ElsewhereError, ErrorCode, JsonRpcError, Params
+from remit.text.json_values import as_object
 from remit.upstream.ports import RequestContext, UpstreamPool
 
 _SEARCH = f"search for it with `{OwnTool.DISCOVER}`"

@@ -24,7 +24,8 @@ from remit.gateway.call_journal import CallJournal, WrittenCalls
 from remit.gateway.call_spool import CallSpool
 from remit.gateway.inventory import Inventory
 from remit.gateway.registry_worker import RegistryWorker
-from remit.protocol.json_rpc import Answer, Params, as_object
+from remit.protocol.json_rpc import Answer, Params
+from remit.text.json_values import as_object
 from remit.usage.call_batch import CallBatch, CallRecord
 
 _PAUSE = 0.2  # seconds to collect calls for a batch

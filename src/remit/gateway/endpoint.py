@@ -24,7 +24,8 @@ from remit.presentation.instructions import instructions
 from remit.presentation.refusals import STORE_DOWN, failure
 from remit.presentation.remit_tools import DEFINITIONS, OwnTool
 from remit.presentation.served_names import prefix
-from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
+from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params
+from remit.text.json_values import as_object
 from remit.trust.definition_pin import instructions_pin
 from remit.upstream.ports import RequestContext, UpstreamPool
 
@@ -217,14 +218,6 @@ class LiveEndpoint:
         """Release what belongs to a caller's session: upstream sessions and kept results."""
         await self._pool.leave(session)
         await self._calls.leave(session)
-
-    async def fresh(self) -> PublishedLists:
-        """Return the current lists."""
-        return await self._lists.refresh()
-
-    def wait_no_more(self) -> None:
-        """Stop waiting for servers before listing."""
-        self._refresher.wait_no_more()
 
     async def follow_servers(self) -> None:
         """Process notifications from servers until cancelled."""

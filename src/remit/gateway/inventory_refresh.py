@@ -176,11 +176,6 @@ class InventoryRefresher:
                 await self._has_idled.wait()
         return was_asking
 
-    def wait_no_more(self) -> None:
-        """Stop waiting for servers before listing."""
-        self._patient_until = anyio.current_time()
-        self._signal.set()
-
     async def _keep_asking(self, key: Key) -> None:
         try:
             while self._asking[key]:

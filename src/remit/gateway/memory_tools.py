@@ -28,7 +28,7 @@ from remit.memory.results import BatchSaveResult, SaveStatus
 from remit.memory.tool_permissions import TOOLS
 from remit.memory.value_checks import MAX_TEXT
 from remit.presentation.refusals import STORE_DOWN
-from remit.protocol.json_rpc import as_object
+from remit.text.json_values import as_object
 from remit.text.untrusted_text import clean_values
 
 if TYPE_CHECKING:  # loaded when memory is first called

@@ -15,7 +15,8 @@ from remit.memory.memory_server import tool_definitions
 from remit.memory.tool_permissions import TOOLS
 from remit.presentation.approval_question import ask_user, can_elicit
 from remit.presentation.served_names import prefix
-from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
+from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params
+from remit.text.json_values import as_object
 from remit.upstream.ports import RequestContext, ServerLists
 from remit.upstream.upstream_model import Upstream
 

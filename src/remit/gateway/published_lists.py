@@ -60,11 +60,6 @@ class PublishedLists:
     addresses: ResourceAddresses[Key]
 
     @property
-    def depends_on_states(self) -> bool:
-        """Whether the lists may change while the files and the store stay the same."""
-        return not self.catalog.context.requirements.is_empty
-
-    @property
     def scope_descriptions(self) -> Mapping[str, str]:
         """The configured descriptions of scopes."""
         plan = self.catalog.plan

@@ -14,7 +14,8 @@ from remit.presentation.invocations import as_client_has_it, is_clients_own
 from remit.presentation.listing_strategies import HOW_TO_CALL, ToolGroup, definitions_of, in_words
 from remit.presentation.refusals import clean_reason, failure, next_step
 from remit.presentation.remit_tools import OwnTool
-from remit.protocol.json_rpc import Answer, Params, as_object
+from remit.protocol.json_rpc import Answer, Params
+from remit.text.json_values import as_object
 
 if TYPE_CHECKING:
     from remit.gateway.current_lists import CurrentLists

@@ -15,7 +15,8 @@ from remit.presentation.app_metadata import SCHEME as UI
 from remit.presentation.app_metadata import readdressed
 from remit.presentation.listing_strategies import ROOM, ToolGroup, definitions_of
 from remit.presentation.resource_addresses import fit
-from remit.protocol.json_rpc import Answer, ElsewhereError, ErrorCode, JsonRpcError, Params, as_object
+from remit.protocol.json_rpc import Answer, ElsewhereError, ErrorCode, JsonRpcError, Params
+from remit.text.json_values import as_list, as_object
 from remit.upstream.ports import Health, RequestContext, UpstreamPool
 
 _MOST_LINKED = 1_000
@@ -38,8 +39,7 @@ class ResourceRouter:
         Returns the answer; rewrites links whose address another server also has.
         """
         answer = readdressed(answer, lambda page: self._written(key, page, lists))
-        content = answer.get("content")
-        items = cast("list[object]", content) if isinstance(content, list) else []
+        items = as_list(answer.get("content"))
         links = {uri: self._written(key, uri, lists) for item in items if (uri := _linked(item)) is not None}
         for uri, served in links.items():
             if served == uri:  # else the plain address keeps leading to another server

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from remit.decision.declarations import Key
-from remit.protocol.json_rpc import as_object
+from remit.text.json_values import as_object
 from remit.upstream.ports import ServerLists, canonical_capabilities
 
 

@@ -10,10 +10,10 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from typing import cast
 
 from remit.files.bounded_reader import ANYWHERE, FileError, read_bytes, read_start
 from remit.hooks.event import Event
+from remit.text.json_values import as_object
 
 _MAX_PATH = 4_096
 _MAX_DEPTH = 16  # agents above each other
@@ -70,7 +70,6 @@ def _main_agent(transcript: str) -> tuple[str, ...]:
 
 def _object(data: bytes) -> Mapping[str, object]:
     try:
-        found: object = json.loads(data)
+        return as_object(json.loads(data))
     except (ValueError, RecursionError):
         return {}
-    return cast("dict[str, object]", found) if isinstance(found, dict) else {}

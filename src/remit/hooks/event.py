@@ -8,6 +8,7 @@ from typing import NamedTuple, cast
 from remit.decision.client_reports import stored_call_id
 from remit.decision.projects import runs_headless
 from remit.decision.tool_names import CALL_TOOL, MCP, served_name, storable
+from remit.text.json_values import as_object
 
 _MAX_TEXT = 1_000  # characters of a name or id
 _MAX_DIRECTORY = 100_000
@@ -53,7 +54,7 @@ class Event(NamedTuple):
 
     def inner(self, name: str) -> "Event":
         """Read an object as an event; empty if missing."""
-        return self._replace(fields=_object(self.fields.get(name)))
+        return self._replace(fields=as_object(self.fields.get(name)))
 
     @property
     def tool(self) -> str | None:
@@ -182,7 +183,3 @@ def _answer(event: str, **fields: object) -> Answer:
 
 def _text(value: object, limit: int) -> str | None:
     return storable(value) if isinstance(value, str) and 0 < len(value) <= limit else None
-
-
-def _object(value: object) -> Mapping[str, object]:
-    return cast("dict[str, object]", value) if isinstance(value, dict) else {}

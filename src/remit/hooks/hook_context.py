@@ -241,9 +241,7 @@ def record_use(
         )
 
 
-def rescan(
-    directory: str, *, is_headless: bool = False, environment: HookEnvironment = SYSTEM, client: str = CLIENT
-) -> list[str]:
+def rescan(directory: str, *, is_headless: bool = False, environment: HookEnvironment = SYSTEM) -> list[str]:
     """Read changed files again, and return the files to watch.
 
     Raises:
@@ -252,10 +250,10 @@ def rescan(
         StoreError: the database cannot be used.
     """
     views = [DEFAULT_FLAGS, LaunchFlags(is_headless=True)] if is_headless else [DEFAULT_FLAGS]
-    with open_context(directory, environment, client) as context:
+    with open_context(directory, environment) as context:
         if not all(context.is_scanned(flags) for flags in views):
             with environment.open_registry() as registry:
                 for flags in views:
-                    registry.refresh(registry.at(directory, client, is_headless=flags.is_headless))
+                    registry.refresh(registry.at(directory, CLIENT, is_headless=flags.is_headless))
         context.refresh_configuration()
         return context.watched_files(views[-1])

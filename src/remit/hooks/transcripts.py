@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple, cast
 
+from remit.text.json_values import as_list, as_object
+
 Fields = Mapping[str, object]
 
 _MARKERS = (b'"tool_use"', b'"tool_result"')
@@ -57,15 +59,15 @@ def _blocks(line: bytes) -> Iterator[tuple[Fields, Fields]]:
     if not isinstance(entry, dict) or entry.get("type") not in ("assistant", "user"):  # pyright: ignore[reportUnknownMemberType]
         return
     fields = cast("Fields", entry)
-    content = _object(fields.get("message")).get("content")
-    for block in cast("list[object]", content) if isinstance(content, list) else ():
-        if _object(block).get("type") in ("tool_use", "tool_result"):
-            yield fields, _object(block)
+    content = as_object(fields.get("message")).get("content")
+    for block in as_list(content):
+        if as_object(block).get("type") in ("tool_use", "tool_result"):
+            yield fields, as_object(block)
 
 
 def _is_refused(entry: Fields, block: Fields) -> bool:
     """Return whether a call failed without being made."""
-    decision = _object(entry.get("permissionDecision")).get("decision")
+    decision = as_object(entry.get("permissionDecision")).get("decision")
     return block.get("is_error") is True and (decision != "accept" or "toolDenialKind" in entry)
 
 
@@ -82,7 +84,3 @@ def _timestamp(text: object) -> int | None:
         return int(datetime.fromisoformat(str(text)).timestamp() * 1000)
     except (ValueError, OverflowError, OSError):
         return None
-
-
-def _object(value: object) -> Fields:
-    return cast("Fields", value) if isinstance(value, dict) else {}

@@ -6,6 +6,7 @@ from typing import NamedTuple, cast
 
 from remit.decision.tools import Definition
 from remit.errors import BadFileError
+from remit.text.json_values import as_object
 
 _SCHEMAS = ("inputSchema", "input_schema", "parameters")
 
@@ -35,8 +36,8 @@ def _items(text: str, source: str) -> Iterator[object]:
     except ValueError:
         yield from (json.loads(line) for line in text.splitlines() if line.strip())
         return
-    answer = _fields(whole)
-    listed = _fields(answer.get("result", answer)).get("tools", whole)
+    answer = as_object(whole)
+    listed = as_object(answer.get("result", answer)).get("tools", whole)
     if isinstance(listed, list):
         yield from cast("list[object]", listed)
     elif "name" in answer:
@@ -48,7 +49,7 @@ def _items(text: str, source: str) -> Iterator[object]:
 
 
 def _definition(item: object, source: str, server: str | None) -> FileDefinition:
-    fields = _fields(item)
+    fields = as_object(item)
     name = fields.get("name")
     if not isinstance(name, str):
         raise BadFileError(f"{source}: a tool has no name")
@@ -77,7 +78,3 @@ def _schema(value: object) -> str | None:
 def _text(fields: dict[str, object], name: str) -> str | None:
     value = fields.get(name)
     return value if isinstance(value, str) else None
-
-
-def _fields(value: object) -> dict[str, object]:
-    return cast("dict[str, object]", value) if isinstance(value, dict) else {}

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import cast
 
 from remit.decision.tools import Definition
+from remit.text.json_values import as_object
 
 _LABELED = ("title", "default", "const", "examples", "enum", "$comment")  # named in the place of a text
 _NAMING = ("properties", "$defs", "definitions", "patternProperties")  # their keys are names
@@ -46,17 +47,13 @@ def passages(definition: Definition) -> list[Passage]:
 
 def parameters(definition: Definition) -> list[ToolParameter]:
     """List the arguments at the top level of a definition."""
-    named = _fields(_fields(_loaded(definition.input_schema)).get("properties"))
+    named = as_object(as_object(_loaded(definition.input_schema)).get("properties"))
     return [ToolParameter(name=name, description=_described(value)) for name, value in named.items()]
 
 
 def _described(value: object) -> str:
-    text = _fields(value).get("description")
+    text = as_object(value).get("description")
     return text if isinstance(text, str) else ""
-
-
-def _fields(value: object) -> dict[str, object]:
-    return cast("dict[str, object]", value) if isinstance(value, dict) else {}
 
 
 def _schema_texts(schema: str | None) -> Iterator[Passage]:
@@ -70,7 +67,7 @@ def _schema_texts(schema: str | None) -> Iterator[Passage]:
             pending += [(place, each) for each in reversed(cast("list[object]", node))]
         else:
             pending += reversed(
-                [part for key, value in _fields(node).items() for part in _parts(place, key, value)]
+                [part for key, value in as_object(node).items() for part in _parts(place, key, value)]
             )
 
 

@@ -30,7 +30,6 @@ class RemovedEdits(NamedTuple):
     """A text after removing Remit's edits."""
 
     text: str
-    is_exact: bool  # equal to the text before the install, byte for byte
     left: Sequence[str] = ()  # keys that others changed since, so something remains
 
 
@@ -204,25 +203,25 @@ def remove_edits(text: str, file: EditedFile) -> RemovedEdits:
         UneditableError: the text is invalid.
     """
     if digest(text) == file.before:
-        return RemovedEdits(text, is_exact=True)
+        return RemovedEdits(text)
     if digest(text) == file.after and (original := _undone(text, file)) is not None:
-        return RemovedEdits(original, is_exact=True)
+        return RemovedEdits(original)
     if is_blank(text):
-        return RemovedEdits(text, is_exact=False)
+        return RemovedEdits(text)
     removed = _taken(text, file)
     try:  # first the inserted texts that are still as they were, to the last byte
         literal = _taken(_without_insertions(text, file.steps), file)
         is_same = _content(literal.text, file.format) == _content(removed.text, file.format)
     except UneditableError:
         return removed
-    return RemovedEdits(literal.text, is_exact=False, left=removed.left) if is_same else removed
+    return RemovedEdits(literal.text, left=removed.left) if is_same else removed
 
 
 def _taken(text: str, file: EditedFile) -> RemovedEdits:
     """Remove the edits key by key."""
     document = EditableText(text, file.format)
     left = [".".join(key.path) for key in reversed(file.keys) if not _take(document, key)]
-    return RemovedEdits(document.text, is_exact=False, left=left)
+    return RemovedEdits(document.text, left=left)
 
 
 def _without_insertions(text: str, steps: Sequence[Step]) -> str:

@@ -15,6 +15,7 @@ from remit.decision.declarations import Declaration, is_served
 from remit.decision.tool_names import SERVER, normalise
 from remit.files.splices import Splice, Step
 from remit.install.recorded_environment import RecordedEnvironment, parse_environment
+from remit.text.json_values import as_list
 from remit.text.secrets import may_be_secret
 
 VERSION = 2  # 1 had no environment
@@ -127,7 +128,7 @@ def entry_words(entry: Mapping[str, Any]) -> list[str]:
     """Return the command line of a server's entry: a program and its arguments, or one list of both."""
     command, args = entry.get("command", ""), entry.get("args", ())
     words = cast("list[object]", command) if isinstance(command, list) else [command]
-    return [*map(str, words), *map(str, cast("list[object]", args) if isinstance(args, list) else ())]
+    return [*map(str, words), *map(str, as_list(args))]
 
 
 def denials(rules: Iterable[str]) -> list[Edit]:

@@ -10,6 +10,7 @@ from remit.errors import FileChangeError
 from remit.install.file_edits import EditableText, RemovedEdits, UneditableError
 from remit.install.install_record import DENIED, Edit, EditedFile, Format, TargetFile, WrittenKey, entry_words
 from remit.install.recorded_environment import OPTION
+from remit.text.json_values import as_list, as_object
 
 _VARYING = ("command", "args", "env_vars", "required")  # fields that depend on the machine and the version
 
@@ -67,10 +68,10 @@ def own_keys(changes: Sequence[Edit], values: Sequence[Any]) -> Iterator[Written
     for change, value in zip(changes, values, strict=True):
         path = change.path
         if change.is_item:
-            own = (item for item in _items(value) if _is_hook(item) or _is_item(item, change.value))
+            own = (item for item in as_list(value) if _is_hook(item) or _is_item(item, change.value))
             yield from (WrittenKey(path=path, value=item, is_item=True) for item in own)
-        elif wanted := _items(change.value):
-            if items := _own_matchers(_items(value), wanted):
+        elif wanted := as_list(change.value):
+            if items := _own_matchers(as_list(value), wanted):
                 yield WrittenKey(
                     path=path, value=[*items, None]
                 )  # never equals the list, so others' items remain
@@ -107,12 +108,11 @@ def _others(entry: object) -> dict[str, Any]:
 
 def _is_ours(name: str, value: object) -> bool:
     """Tell whether an earlier version wrote the variables of an entry."""
-    names = cast("dict[str, object]", value) if isinstance(value, dict) else {}
-    return name == "env" and all(each.startswith("REMIT_") for each in names)
+    return name == "env" and all(each.startswith("REMIT_") for each in as_object(value))
 
 
 def _is_hook(group: object) -> bool:
-    handlers = _items(_field(group, "hooks"))
+    handlers = as_list(as_object(group).get("hooks"))
     return bool(handlers) and all(starts(handler, "hook") for handler in handlers)
 
 
@@ -124,13 +124,5 @@ def _own_matchers(items: Sequence[object], wanted: Sequence[object]) -> list[obj
 
 def admits_remit(item: object) -> bool:
     """Tell whether an item of a list of allowed servers admits our gateway."""
-    words = _items(_field(item, "serverCommand"))
+    words = as_list(as_object(item).get("serverCommand"))
     return item == {"serverName": SERVER} or starts({"command": "", "args": words}, "serve")
-
-
-def _field(value: object, name: str) -> object:
-    return cast("dict[str, object]", value).get(name) if isinstance(value, dict) else None
-
-
-def _items(value: object) -> list[object]:
-    return cast("list[object]", value) if isinstance(value, list) else []

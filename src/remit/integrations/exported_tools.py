@@ -1,12 +1,7 @@
-"""The tools of a registry under names that every model provider accepts, and the texts of their answers."""
+"""The tools of a registry under names that every model provider accepts."""
 
-import asyncio
-import json
-from collections.abc import Mapping
 from hashlib import sha256
-from inspect import isawaitable
 
-from remit.errors import RemitError
 from remit.python_tools.decorators import DefinedTool
 from remit.python_tools.tool_registry import ToolRegistry
 
@@ -29,24 +24,6 @@ def exported_tools(registry: ToolRegistry) -> dict[str, DefinedTool]:
 def exported_names(registry: ToolRegistry) -> dict[str, str]:
     """Return the registry's name of each exported name."""
     return {name: tool.name for name, tool in exported_tools(registry).items()}
-
-
-async def run_defined(tool: DefinedTool, arguments: Mapping[str, object]) -> object:
-    """Run a tool that may be called; a sync function runs in a worker thread."""
-    made = tool.run(arguments) if tool.is_async else await asyncio.to_thread(tool.run, arguments)
-    return await made if isawaitable(made) else made
-
-
-def result_text(result: object) -> str:
-    """Return a tool's result as text for a model."""
-    return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, default=str)
-
-
-def error_text(error: Exception) -> str:
-    """Return a tool's failure as text for a model."""
-    if not isinstance(error, RemitError):
-        return f"{type(error).__name__}: {error}"
-    return f"{error}\nhint: {error.hint}" if error.hint else str(error)
 
 
 def _hashed(name: str, identity: str) -> str:

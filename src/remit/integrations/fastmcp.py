@@ -14,10 +14,11 @@ from fastmcp.tools.base import InputRequiredToolResult, Tool, ToolResult
 from fastmcp.utilities.versions import VersionSpec
 from pydantic import PrivateAttr
 
-from remit.integrations.exported_tools import exported_tools, run_defined
+from remit.integrations.exported_tools import exported_tools
 from remit.integrations.tool_guard import GuardedCall, Rename, ToolGuard, framework_tool
 from remit.python_tools.client_question import InputRequiredError, asking
 from remit.python_tools.decorators import DefinedTool
+from remit.python_tools.function_tools import run_defined
 from remit.python_tools.tool_registry import Ask, ToolRegistry
 from remit.search.tool_filter import ToolFilter
 

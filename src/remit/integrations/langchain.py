@@ -18,9 +18,10 @@ from langgraph.types import Command, interrupt
 from pydantic import Discriminator
 
 from remit.decision.decide import Verdict
-from remit.integrations.exported_tools import error_text, exported_tools, run_defined
+from remit.integrations.exported_tools import exported_tools
 from remit.integrations.tool_guard import GuardedCall, Rename, ToolGuard, framework_tool
 from remit.python_tools.decorators import DefinedTool
+from remit.python_tools.function_tools import error_text, run_defined
 from remit.python_tools.tool_registry import ToolRegistry
 from remit.search.given_tools import read_tool
 

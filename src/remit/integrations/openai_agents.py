@@ -27,9 +27,10 @@ from mcp_types import Tool as McpTool
 
 from remit.decision.decide import Verdict
 from remit.decision.tool_names import tool_name
-from remit.integrations.exported_tools import error_text, exported_tools, result_text, run_defined
+from remit.integrations.exported_tools import exported_tools
 from remit.integrations.tool_guard import GuardedCall, Rename, ToolGuard, framework_tool
 from remit.python_tools.decorators import DefinedTool
+from remit.python_tools.function_tools import error_text, result_text, run_defined
 from remit.python_tools.tool_registry import ToolRegistry
 
 _FRAMEWORK = "openai-agents"

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 from remit.decision.tool_lookup import near_names
 from remit.errors import ArgumentsError
-from remit.integrations.exported_tools import error_text, exported_tools, result_text, run_defined
+from remit.integrations.exported_tools import exported_tools
 from remit.integrations.tool_guard import ToolGuard, framework_tool
 from remit.python_tools.decorators import DefinedTool
+from remit.python_tools.function_tools import error_text, result_text, run_defined
 from remit.python_tools.tool_registry import Ask, ToolRegistry
 from remit.search.fields import field_of, is_mapping
 

@@ -15,9 +15,10 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
 from remit.errors import ArgumentsError
-from remit.integrations.exported_tools import error_text, exported_tools, run_defined
+from remit.integrations.exported_tools import exported_tools
 from remit.integrations.tool_guard import GuardedCall, Rename, ToolGuard, framework_tool
 from remit.python_tools.decorators import DefinedTool
+from remit.python_tools.function_tools import error_text, run_defined
 from remit.python_tools.tool_registry import ToolRegistry
 from remit.search.tool_filter import filter_tools
 from remit.settings import MAX_LIMIT

@@ -77,12 +77,12 @@ def text(most: int) -> Checked:
 
 def items(most: int) -> Checked:
     """Annotate a list."""
-    return Checked(lambda value: checked_list(value, "", most), {"maxItems": most}, is_before=True)
+    return Checked(lambda value: checked_list(value, most), {"maxItems": most}, is_before=True)
 
 
 def choice(choices: type[StrEnum]) -> Checked:
     """Annotate the value of an enumeration member."""
-    return Checked(lambda value: checked_choice(value, "", choices), _words(*choices))
+    return Checked(lambda value: checked_choice(value, choices), _words(*choices))
 
 
 def _words(*words: str) -> Schema:
@@ -90,22 +90,20 @@ def _words(*words: str) -> Schema:
 
 
 def _relation(value: object) -> Relation:
-    relation = checked_choice(value, "", Relation)
+    relation = checked_choice(value, Relation)
     if relation is Relation.SUPERSEDES:
         raise ArtifactError("", "another relation", "SUPERSEDES, which is for decisions")
     return relation
 
 
 def _kinds(value: object) -> list[ArtifactKind]:
-    given = checked_list(value, "", len(ArtifactKind))
+    given = checked_list(value, len(ArtifactKind))
     if any(each not in list(ArtifactKind) for each in given):
         raise ArtifactError("", f"a list of {', '.join(ArtifactKind)}", "another")
     return [ArtifactKind(str(each)) for each in dict.fromkeys(given)]
 
 
-Identifier = Annotated[
-    str, Checked(lambda value: checked_id(value, ""), {"type": "string", "minLength": 1, "maxLength": MAX_ID})
-]
+Identifier = Annotated[str, Checked(checked_id, {"type": "string", "minLength": 1, "maxLength": MAX_ID})]
 Line = Annotated[str, text(MAX_LINE)]
 Lines = Annotated[list[Line], items(MAX_ITEMS)]
 Name = Annotated[str, text(MAX_NAME)]
@@ -113,32 +111,28 @@ LongText = Annotated[str, text(MAX_TEXT)]
 Query = Annotated[str, text(MAX_QUERY)]
 ArtifactId = Annotated[str, text(MAX_ID)]
 Scope = Annotated[MemoryScope, choice(MemoryScope)]
-Share = Annotated[
-    float, Checked(lambda value: checked_share(value, ""), {"type": "number", "minimum": 0, "maximum": 1})
-]
-Day = Annotated[str, Checked(lambda value: checked_day(value, ""), {"type": "string", "format": "date"})]
+Share = Annotated[float, Checked(checked_share, {"type": "number", "minimum": 0, "maximum": 1})]
+Day = Annotated[str, Checked(checked_day, {"type": "string", "format": "date"})]
 Time = Annotated[
     str | None,
-    Checked(lambda value: checked_time(value, ""), {"type": ["string", "null"], "format": "date-time"}),
+    Checked(checked_time, {"type": ["string", "null"], "format": "date-time"}),
 ]
-Properties = Annotated[
-    dict[str, object], Checked(lambda value: checked_properties(value, ""), {"type": "object"})
-]
+Properties = Annotated[dict[str, object], Checked(checked_properties, {"type": "object"})]
 RelationType = Annotated[
     Relation, Checked(_relation, _words(*(each for each in Relation if each is not Relation.SUPERSEDES)))
 ]
 ObservedType = Annotated[
-    str, Checked(lambda value: checked_choice(value, "", ObservationType).value, _words(*ObservationType))
+    str, Checked(lambda value: checked_choice(value, ObservationType).value, _words(*ObservationType))
 ]
 Kinds = Annotated[list[ArtifactKind], Checked(_kinds, {"type": "array", "items": _words(*ArtifactKind)})]
 Limit = Annotated[
     int,
     Checked(
-        lambda value: checked_whole(value, "", 1, MAX_SURFACED),
+        lambda value: checked_whole(value, 1, MAX_SURFACED),
         {"type": "integer", "minimum": 1, "maximum": MAX_SURFACED, "default": DEFAULT_SURFACED},
     ),
 ]
-Flag = Annotated[bool, Checked(lambda value: checked_flag(value, ""), {"type": "boolean", "default": False})]
+Flag = Annotated[bool, Checked(checked_flag, {"type": "boolean", "default": False})]
 
 
 class CheckedModel(BaseModel):

@@ -9,12 +9,12 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from itertools import dropwhile
-from typing import cast
 
 from remit.decision.projects import Workspace
 from remit.files.bounded_walk import WalkBudget, WalkLimitError, entries
 from remit.files.checkout import git_directory
 from remit.memory.traces import COMMITTED, EDITED, FAILS, PASSES, READ, SEARCHED, WROTE, Trace, TraceKind
+from remit.text.json_values import as_object
 from remit.text.redaction import redact, redact_url
 from remit.text.secrets import Word, names_a_secret, secrets_in, shown, words_of
 from remit.text.untrusted_text import one_line
@@ -68,7 +68,7 @@ def trace_of(tool: str, given: Mapping[str, object], answer: object, *, succeede
 
 def _run(given: Mapping[str, object], answer: object, *, succeeded: bool) -> Trace | None:
     command = _text(given, "command")
-    told: Mapping[str, object] = cast("Mapping[str, object]", answer) if isinstance(answer, Mapping) else {}
+    told = as_object(answer)
     if given.get("run_in_background") is True or told.get("backgroundTaskId") or told.get("interrupted"):
         return None
     if succeeded and "commit" in command and (made := re.search(_COMMIT, _text(told, "stdout"))):

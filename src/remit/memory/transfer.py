@@ -37,10 +37,8 @@ FORMAT = {"remit_memory": 1}
 HEAD = json.dumps(FORMAT)
 _LATEST = 2**53  # larger integers are not safe in JSON
 
-Moment = Annotated[int, Checked(lambda value: checked_whole(value, "", 0, _LATEST), {"type": "integer"})]
-Owner = Annotated[
-    str, Checked(lambda value: "" if value == "" else checked_id(value, ""), {"type": "string"})
-]
+Moment = Annotated[int, Checked(lambda value: checked_whole(value, 0, _LATEST), {"type": "integer"})]
+Owner = Annotated[str, Checked(lambda value: "" if value == "" else checked_id(value), {"type": "string"})]
 
 
 class _Project(CheckedModel):

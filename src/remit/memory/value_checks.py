@@ -52,7 +52,7 @@ def checked_text(value: object, field: str, most: int) -> str:
     return value
 
 
-def checked_id(value: object, field: str) -> str:
+def checked_id(value: object) -> str:
     """Check the id of a project or the name of a focus area.
 
     Raises:
@@ -60,15 +60,15 @@ def checked_id(value: object, field: str) -> str:
     """
     rule = f"a text of 1 to {MAX_ID} printable characters, without slashes and outer spaces"
     if not isinstance(value, str):
-        raise ArtifactError(field, rule, shown(value))
+        raise ArtifactError("", rule, shown(value))
     if not value or len(value) > MAX_ID:
-        raise ArtifactError(field, rule, f"{len(value):,} characters long")
+        raise ArtifactError("", rule, f"{len(value):,} characters long")
     if not value.isprintable() or "/" in value or "\\" in value or value != value.strip():
-        raise ArtifactError(field, rule, shown(value))
+        raise ArtifactError("", rule, shown(value))
     return value
 
 
-def checked_choice(value: object, field: str, choices: type[Choice]) -> Choice:
+def checked_choice(value: object, choices: type[Choice]) -> Choice:
     """Check the value of an enumeration member.
 
     Raises:
@@ -77,11 +77,11 @@ def checked_choice(value: object, field: str, choices: type[Choice]) -> Choice:
     words = [each.value for each in choices]
     if not isinstance(value, str) or value not in words:
         hint = did_you_mean(value, words) if isinstance(value, str) else None
-        raise ArtifactError(field, f"one of {', '.join(words)}", shown(value), hint=hint)
+        raise ArtifactError("", f"one of {', '.join(words)}", shown(value), hint=hint)
     return choices(value)
 
 
-def checked_share(value: object, field: str) -> float:
+def checked_share(value: object) -> float:
     """Check a number from 0 to 1.
 
     Raises:
@@ -89,84 +89,84 @@ def checked_share(value: object, field: str) -> float:
     """
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not 0 <= cast("float", value) <= 1:
-        raise ArtifactError(field, "a number from 0 to 1", shown(value))
+        raise ArtifactError("", "a number from 0 to 1", shown(value))
     return cast("float", value)
 
 
-def checked_whole(value: object, field: str, least: int, most: int) -> int:
+def checked_whole(value: object, least: int, most: int) -> int:
     """Check a whole number.
 
     Raises:
         ArtifactError: it is anything else, too small or too large.
     """
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise ArtifactError(field, f"a whole number from {least} to {most}", shown(value))
+        raise ArtifactError("", f"a whole number from {least} to {most}", shown(value))
     return value
 
 
-def checked_flag(value: object, field: str) -> bool:
+def checked_flag(value: object) -> bool:
     """Check a boolean.
 
     Raises:
         ArtifactError: it is anything else.
     """
     if not isinstance(value, bool):
-        raise ArtifactError(field, "true or false", shown(value))
+        raise ArtifactError("", "true or false", shown(value))
     return value
 
 
-def checked_day(value: object, field: str) -> str:
+def checked_day(value: object) -> str:
     """Check a date.
 
     Raises:
         ArtifactError: it is anything else.
     """
-    return _parsed(value, field, _day, "a date as YYYY-MM-DD")
+    return _parsed(value, _day, "a date as YYYY-MM-DD")
 
 
-def checked_time(value: object, field: str) -> str | None:
+def checked_time(value: object) -> str | None:
     """Check a time, or null if something never happened.
 
     Raises:
         ArtifactError: it is anything else.
     """
-    return None if value is None else _parsed(value, field, _time, "a time in ISO 8601, or null")
+    return None if value is None else _parsed(value, _time, "a time in ISO 8601, or null")
 
 
-def checked_list(value: object, field: str, most: int) -> list[object]:
+def checked_list(value: object, most: int) -> list[object]:
     """Check that a value is a list and not too long.
 
     Raises:
         ArtifactError: it is not a list, or too long.
     """
     if not isinstance(value, list | tuple):
-        raise ArtifactError(field, "a list", shown(value))
+        raise ArtifactError("", "a list", shown(value))
     found = list(cast("Sequence[object]", value))
     if len(found) > most:
-        raise ArtifactError(field, f"a list of at most {most}", f"a list of {len(found):,}")
+        raise ArtifactError("", f"a list of at most {most}", f"a list of {len(found):,}")
     return found
 
 
-def checked_properties(given: object, path: str) -> dict[str, object]:
+def checked_properties(given: object) -> dict[str, object]:
     """Check that properties are an object with scalar values.
 
     Raises:
         ArtifactError: they are anything else.
     """
     if not isinstance(given, Mapping):
-        raise ArtifactError(path, "an object", shown(given))
+        raise ArtifactError("", "an object", shown(given))
     found: dict[str, object] = {}
     for key, value in cast("Mapping[object, object]", given).items():
-        name = checked_text(key, path, MAX_NAME)
+        name = checked_text(key, "", MAX_NAME)
         if isinstance(value, str):
-            checked_text(value, f"{path}.{name}", MAX_LINE)
+            checked_text(value, f".{name}", MAX_LINE)
         elif value is not None and not isinstance(value, bool | int | float):
-            raise ArtifactError(f"{path}.{name}", "a text, a number, true, false or null", shown(value))
+            raise ArtifactError(f".{name}", "a text, a number, true, false or null", shown(value))
         elif value != value or value in (float("inf"), float("-inf")):
-            raise ArtifactError(f"{path}.{name}", "a number that JSON can write", shown(value))
+            raise ArtifactError(f".{name}", "a number that JSON can write", shown(value))
         found[name] = value
     if len(found) > MAX_ITEMS:
-        raise ArtifactError(path, f"an object of at most {MAX_ITEMS} members", f"an object of {len(found):,}")
+        raise ArtifactError("", f"an object of at most {MAX_ITEMS} members", f"an object of {len(found):,}")
     return found
 
 
@@ -191,11 +191,11 @@ def shown(value: object, *, quoted: bool = True) -> str:
     )
 
 
-def _parsed(value: object, field: str, parse: Callable[[str], object], rule: str) -> str:
+def _parsed(value: object, parse: Callable[[str], object], rule: str) -> str:
     try:
         parse(cast("str", value))
     except (TypeError, ValueError, OverflowError):
-        raise ArtifactError(field, rule, shown(value)) from None
+        raise ArtifactError("", rule, shown(value)) from None
     return cast("str", value)
 
 

@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from remit.configuration.condition_rules import read_condition
 from remit.configuration.config_model import ToolEntry
 from remit.configuration.file_parser import read
 from remit.errors import BadFileError, NoSuchFileError
@@ -16,7 +17,6 @@ from remit.names.generated_files import read_names
 from remit.names.name_tree import Branch, Command, Label, Names, ScanWarning, tree
 from remit.names.package_scan import scan
 from remit.names.scopes_file import Scopes, label, open_scopes, read_scopes, strictest, tables_of
-from remit.python_tools.tool_rules import read_condition
 
 _LARGEST = 2**24  # bytes of a file to replace
 _MARKS = (b"; written by `remit names ", b'{\n  "version": 1,\n  "package": ')

@@ -6,7 +6,7 @@ A tool names its page in `_meta.ui.resourceUri`, and in `visibility` whether mod
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from remit.protocol.json_rpc import as_object
+from remit.text.json_values import as_object
 
 EXTENSION = "io.modelcontextprotocol/ui"
 SCHEME = "ui://"

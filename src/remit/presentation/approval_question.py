@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from remit.approvals.approvals import Approval
-from remit.protocol.json_rpc import JsonRpcError, as_object
+from remit.protocol.json_rpc import JsonRpcError
+from remit.text.json_values import as_object
 
 LONGEST_SHOWN = 4_000  # characters of arguments; clients cut longer questions, or let them scroll away
 FIELD = "approve"

@@ -23,7 +23,7 @@ from remit.presentation.results.result_limit import (
     budget_limit,
     declared_limit,
 )
-from remit.protocol.json_rpc import as_object
+from remit.text.json_values import as_object
 from remit.text.untrusted_text import one_line
 
 TOKEN_BUDGET = 6_000

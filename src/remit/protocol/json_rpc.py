@@ -1,8 +1,8 @@
-"""JSON-RPC values shared by both sides of the gateway: error codes, errors and raw objects."""
+"""JSON-RPC values shared by both sides of the gateway: error codes and errors."""
 
 from collections.abc import Mapping
 from enum import IntEnum
-from typing import Any, cast
+from typing import Any
 
 from remit.errors import RemitError
 
@@ -47,12 +47,3 @@ class JsonRpcError(Exception):
 
 class ElsewhereError(JsonRpcError):
     """Only another gateway can answer; whoever balances the load may repeat the request there."""
-
-
-def as_object(value: object) -> dict[str, Any]:
-    """Return a raw JSON object as a dict; any other value becomes an empty one."""
-    if isinstance(value, dict):
-        return cast("dict[str, Any]", value)
-    if value is None:  # the usual other value, and the check below takes longer
-        return {}
-    return dict(cast("Mapping[str, Any]", value)) if isinstance(value, Mapping) else {}

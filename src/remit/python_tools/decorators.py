@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, overload
 
-from remit.configuration.config_model import RequiredLocation, RequiredStates, ToolEntry
+from remit.conditions.required_scopes import LocationScope, StateScope
+from remit.configuration.config_model import ToolEntry
 from remit.configuration.file_parser import DANGERS
 from remit.errors import ToolError
 from remit.text.spelling import did_you_mean
@@ -89,8 +90,8 @@ def requires(
     *states: str, when: str | None = None, any: Sequence[str] | None = None, none: Sequence[str] = ()
 ) -> Callable[[AnyFunction], AnyFunction]:
     """Make a tool available only while these states and the condition hold; may be repeated."""
-    asked = RequiredStates(all=states, any=None if any is None else tuple(any), none=tuple(none))
-    return _needing(ToolEntry("", states=None if asked == RequiredStates() else asked, when=when))
+    asked = StateScope(all=states, any=None if any is None else tuple(any), none=tuple(none))
+    return _needing(ToolEntry("", states=None if asked == StateScope() else asked, when=when))
 
 
 def location_scope(
@@ -103,7 +104,7 @@ def location_scope(
     """Make a tool available only on some pages or routes, or while components or elements are shown."""
     parts = (pages, routes, components, elements)
     return _needing(
-        ToolEntry("", location=RequiredLocation(*(None if each is None else tuple(each) for each in parts)))
+        ToolEntry("", location=LocationScope(*(None if each is None else tuple(each) for each in parts)))
     )
 
 

@@ -1,10 +1,12 @@
-"""Defines a tool from a function and its decorators."""
+"""Defines a tool from a function and its decorators, runs it, and writes its answer as text."""
 
+import asyncio
+import json
 import re
 from collections.abc import Callable, Mapping
-from inspect import getdoc, iscoroutinefunction
+from inspect import getdoc, isawaitable, iscoroutinefunction
 
-from remit.errors import ToolError
+from remit.errors import RemitError, ToolError
 from remit.python_tools.decorators import DefinedTool, ToolOptions
 from remit.python_tools.function_parameters import FunctionParameters
 
@@ -39,6 +41,24 @@ def define(function: Callable[..., object], marks: ToolOptions) -> DefinedTool:
         ai_enabled=marks.ai_enabled,
         is_async=_is_async(function),
     )
+
+
+async def run_defined(tool: DefinedTool, arguments: Mapping[str, object]) -> object:
+    """Run a tool that may be called; a sync function runs in a worker thread."""
+    made = tool.run(arguments) if tool.is_async else await asyncio.to_thread(tool.run, arguments)
+    return await made if isawaitable(made) else made
+
+
+def result_text(result: object) -> str:
+    """Return a tool's result as text for a model."""
+    return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, default=str)
+
+
+def error_text(error: Exception) -> str:
+    """Return a tool's failure as text for a model."""
+    if not isinstance(error, RemitError):
+        return f"{type(error).__name__}: {error}"
+    return f"{error}\nhint: {error.hint}" if error.hint else str(error)
 
 
 def full_name(name: str, namespace: str | None) -> str:

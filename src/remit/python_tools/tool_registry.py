@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
-from inspect import getmembers_static, isawaitable
+from inspect import getmembers_static
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from remit.approvals.approval_service import Permit
@@ -12,8 +12,9 @@ from remit.approvals.approvals import Approval
 from remit.approvals.call_binding import bind
 from remit.catalog.explanation import Explanation
 from remit.conditions.check import check
-from remit.conditions.shorthand import LocationScope
-from remit.configuration.config_model import RequiredStates, ToolEntry
+from remit.conditions.required_scopes import LocationScope, StateScope
+from remit.configuration.condition_rules import read_condition
+from remit.configuration.config_model import ToolEntry
 from remit.decision.context import Context
 from remit.decision.decide import UNKNOWN, Decision, ExplainedGate, ToolDecision, Verdict, decide, explain
 from remit.decision.gate_rules import GateResult
@@ -25,7 +26,7 @@ from remit.decision.tool_lookup import suggest
 from remit.decision.tool_names import MCP
 from remit.errors import HiddenToolError, NotApprovedError, ToolError
 from remit.python_tools.decorators import DefinedTool, options_of
-from remit.python_tools.function_tools import define
+from remit.python_tools.function_tools import define, run_defined
 from remit.python_tools.recorded_call import RecordedCall
 from remit.python_tools.state_registry import TIMEOUT, Detect, DetectedState, StateAwareRegistry
 from remit.python_tools.tool_context import Location, ToolContextSource, require_state
@@ -34,7 +35,6 @@ from remit.python_tools.tool_rules import (
     definition,
     entry,
     label,
-    read_condition,
     requirements,
     row,
 )
@@ -249,8 +249,7 @@ class ToolRegistry:
             permit = await asyncio.to_thread(self.settle, permit, permit_now, approve=word)
         if not permit.is_allowed:
             raise _refused(permit, name)
-        made = tool.run(given) if tool.is_async else await asyncio.to_thread(tool.run, given)
-        answer = await made if isawaitable(made) else made
+        answer = await run_defined(tool, given)
         await asyncio.to_thread(self.succeeded, name)
         return answer
 
@@ -351,7 +350,7 @@ class ToolRegistry:
 
     def _check(self, need: ToolEntry) -> None:
         vocabulary = self._context_source.vocabulary
-        asked = need.states or RequiredStates()
+        asked = need.states or StateScope()
         for name in (*asked.all, *(asked.any or ()), *asked.none):
             require_state(name, vocabulary.states)
         for mistake in check(read_condition(need), vocabulary):

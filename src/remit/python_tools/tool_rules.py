@@ -3,10 +3,9 @@
 import json
 from collections.abc import Iterable, Sequence
 
-from remit.conditions.condition import Condition, condition
-from remit.conditions.shorthand import LocationScope, StateScope
+from remit.conditions.required_scopes import LocationScope, StateScope
 from remit.configuration.condition_rules import RuleCondition
-from remit.configuration.config_model import RequiredLocation, RequiredStates, ToolEntry
+from remit.configuration.config_model import ToolEntry
 from remit.decision.danger import LEVELS
 from remit.decision.globs import Glob
 from remit.decision.kinds import Authority, ConfigStatus, Kind
@@ -62,22 +61,6 @@ def definition(tool: DefinedTool) -> Definition:
 
 def entry(states: Sequence[str], when: str | None, location: LocationScope | None) -> list[ToolEntry]:
     """Return the needs of a tool as configuration entries."""
-    asked = RequiredStates(all=tuple(states)) if states else None
-    place = (
-        None
-        if location is None
-        else RequiredLocation(location.pages, location.routes, location.components, location.elements)
-    )
-    made = ToolEntry("", states=asked, when=when, location=place)
+    asked = StateScope(all=tuple(states)) if states else None
+    made = ToolEntry("", states=asked, when=when, location=location)
     return [made] if made.has_condition else []
-
-
-def read_condition(need: ToolEntry) -> Condition:
-    """Read the condition of a tool.
-
-    Raises:
-        ConditionError: the condition is invalid.
-    """
-    states = None if need.states is None else StateScope(**need.states._asdict())
-    location = None if need.location is None else LocationScope(**need.location._asdict())
-    return condition(states=states, when=need.when, location=location)

@@ -1,6 +1,5 @@
 """Serves Python tools to one MCP client."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,11 +11,12 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from remit.decision.gates import ASK_THE_USER
-from remit.errors import HiddenToolError, NotApprovedError, RemitError
+from remit.errors import HiddenToolError, NotApprovedError
 from remit.gateway.desktop_notification import ApprovalNotifier
 from remit.presentation import refusals
 from remit.python_tools.client_question import InputRequiredError, asking
 from remit.python_tools.decorators import DefinedTool
+from remit.python_tools.function_tools import error_text, result_text
 from remit.python_tools.tool_registry import ToolRegistry
 
 _READ_ONLY = frozenset({"safe"})
@@ -80,9 +80,9 @@ class _RequestHandlers:
         except InputRequiredError as error:
             return error.result
         except Exception as error:  # a failing tool must not stop the server
-            return _failed(error)
+            return _answer(error_text(error), is_error=True)
         await self._notify_of_changes(context)
-        return _answer(_text(made))
+        return _answer(result_text(made))
 
     async def _not_approved(self, name: str, approval_id: str | None) -> types.CallToolResult:
         """Answer as the gateway does: how to approve a call is for people."""
@@ -121,16 +121,6 @@ def _annotations(danger: str) -> types.ToolAnnotations:
     if danger in _READ_ONLY:
         return types.ToolAnnotations(read_only_hint=True)
     return types.ToolAnnotations(read_only_hint=False, destructive_hint=danger in _DESTRUCTIVE)
-
-
-def _text(made: object) -> str:
-    return made if isinstance(made, str) else json.dumps(made, ensure_ascii=False, default=str)
-
-
-def _failed(error: Exception) -> types.CallToolResult:
-    words = str(error) if isinstance(error, RemitError) else f"{type(error).__name__}: {error}"
-    hint = f"\nhint: {error.hint}" if isinstance(error, RemitError) and error.hint else ""
-    return _answer(f"{words}{hint}", is_error=True)
 
 
 def _answer(text: str, *, is_error: bool = False) -> types.CallToolResult:

@@ -7,10 +7,11 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from remit.decision.tool_names import storable
 from remit.decision.tools import Definition
+from remit.text.json_values import as_object
 from remit.text.words import STOP_WORDS, split
 
 MOST_QUERY_WORDS = 48
@@ -100,13 +101,9 @@ def params_from_json(input_schema: str | None) -> dict[str, str]:
 
 def params_from_schema(schema: object) -> dict[str, str]:
     """Return the parameters of a JSON schema with their descriptions; empty if it has no properties."""
-    properties = _members(_members(schema).get("properties"))
-    said = {name: _members(about).get("description") for name, about in properties.items()}
+    properties = as_object(as_object(schema).get("properties"))
+    said = {name: as_object(about).get("description") for name, about in properties.items()}
     return {str(name): text if isinstance(text, str) else "" for name, text in said.items()}
-
-
-def _members(value: object) -> Mapping[str, object]:
-    return cast(Mapping[str, object], value) if isinstance(value, Mapping) else {}
 
 
 def indexed_columns(document: Document) -> Columns:

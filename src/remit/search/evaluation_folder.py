@@ -9,6 +9,7 @@ from remit.errors import BadFileError, NoSuchDirectoryError, NoSuchFileError
 from remit.search.documents import build_document, params_from_schema
 from remit.search.evaluation import EvaluationQuery, EvaluationSet
 from remit.search.given_tools import GivenTool
+from remit.text.json_values import as_list
 
 TOOLS, QUERIES = "tools.jsonl", "queries.jsonl"
 
@@ -73,13 +74,9 @@ def parse_parameters(given: object) -> dict[str, str]:
             return params_from_schema(given)
         if not isinstance(given.get("required"), list):
             return {name: _about(entry) for name, entry in given.items() if _is_mapping(entry)}
-        given = [*_items(given.get("required")), *_items(given.get("optional"))]
-    entries = _items(given)
+        given = [*as_list(given.get("required")), *as_list(given.get("optional"))]
+    entries = as_list(given)
     return {str(entry["name"]): _about(entry) for entry in entries if _is_mapping(entry) and "name" in entry}
-
-
-def _items(value: object) -> list[object]:
-    return cast(list[object], value) if isinstance(value, list) else []
 
 
 def _about(entry: object) -> str:

@@ -21,7 +21,6 @@ class StoredObservation(NamedTuple):
     observation: Observation
     at: int  # 0: never
     until: int
-    claimed_until: int = 0
 
     def is_fresh(self, mark: str, now: int) -> bool:
         """Return whether it is current; a result from the future was stored before the clock was set back."""

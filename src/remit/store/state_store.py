@@ -183,7 +183,7 @@ def configuration(database: Database, workspace: Workspace) -> StoredConfigurati
     return StoredConfiguration(*map(json.loads, found[0])) if found else None
 
 
-def _kept(row: tuple[str, int | None, str, int | None, int, int, int]) -> StoredObservation:
-    mark, truth, reason, count, at, until, claimed_until = row
+def _kept(row: tuple[str, int | None, str, int | None, int, int]) -> StoredObservation:
+    mark, truth, reason, count, at, until = row
     observation = Observation(None if truth is None else bool(truth), reason, count)
-    return StoredObservation(mark, observation, at, until, claimed_until)
+    return StoredObservation(mark, observation, at, until)

@@ -71,10 +71,10 @@ def fence(source: str, text: str, most: int = LONGEST_TEXT) -> str:
     return "\n".join([f"{source}:", *(f"> {line}".rstrip() for line in lines)])
 
 
-def attribute(source: str, text: str, most: int = LONGEST_TEXT) -> str:
+def attribute(source: str, text: str) -> str:
     """Put a source before a text; a text of several lines is fenced."""
-    plain = clean(text, most).strip()
-    return fence(source, plain, most) if "\n" in plain else f"{source}: {plain}"
+    plain = clean(text).strip()
+    return fence(source, plain) if "\n" in plain else f"{source}: {plain}"
 
 
 def make_visible(text: str) -> str:

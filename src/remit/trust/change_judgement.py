@@ -6,7 +6,6 @@ tool is no more and no less dangerous than what a person accepted.
 
 import json
 from collections.abc import Iterator
-from typing import cast
 
 from remit.decision.danger import Danger, by_annotations, derive, is_reading
 from remit.decision.definitions.definition_changes import ChangeVerdict, DefinitionChange
@@ -19,6 +18,7 @@ from remit.inspection.inspector import is_prose
 from remit.inspection.passages import passages
 from remit.inspection.surroundings import Surroundings
 from remit.inspection.tool_mentions import InspectedDefinition
+from remit.text.json_values import as_object
 from remit.trust.definition_pin import canonical, canonical_text
 from remit.trust.inspections import Inspections
 from remit.trust.schema_change import SchemaChange
@@ -120,7 +120,7 @@ def points_of(accepted: Definition, current: Definition, others: Surroundings) -
 
 
 def _annotations(before: object, after: object, subject: InspectedDefinition) -> Iterator[ChangePoint]:
-    old, new = _fields(before), _fields(after)
+    old, new = as_object(before), as_object(after)
     titles = str(old.get("title") or ""), str(new.get("title") or "")
     yield from text_points("annotations", "the title among its annotations", *titles, subject)
     for hint in (*_CAREFUL, *_CARELESS):
@@ -184,7 +184,3 @@ def _told(found: list[InspectionFinding]) -> str:
         reasons.setdefault(each.excerpt, []).append(each.reason)
     told = ((", ".join(dict.fromkeys(whys)), excerpt) for excerpt, whys in reasons.items())
     return "; ".join(f"{why}: “{excerpt}”" for why, excerpt in told)
-
-
-def _fields(value: object) -> dict[str, object]:
-    return cast("dict[str, object]", value) if isinstance(value, dict) else {}

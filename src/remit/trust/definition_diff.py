@@ -7,6 +7,7 @@ from difflib import SequenceMatcher
 from typing import cast
 
 from remit.decision.tools import Definition
+from remit.text.json_values import as_list
 from remit.trust.definition_pin import canonical
 
 _SENTENCE = re.compile(r"(?<=[.!?:;])\s+")
@@ -50,8 +51,7 @@ def _lines(definition: Definition | None) -> Iterator[str]:
 
 
 def _schema_lines(word: str, schema: dict[str, object]) -> Iterator[str]:
-    named, required = schema.get("properties"), schema.get("required")
-    required = cast("list[object]", required) if isinstance(required, list) else []
+    named, required = schema.get("properties"), as_list(schema.get("required"))
     for name, each in _sorted(named):
         fields = cast("dict[str, object]", each) if isinstance(each, dict) else {"schema": each}
         kind = fields.get("type", "any")

@@ -12,8 +12,9 @@ from anyio.abc import TaskGroup
 
 from remit.protocol.constants import ENVELOPE_KEYS
 from remit.protocol.era import Era
-from remit.protocol.json_rpc import Answer, Params, as_object
+from remit.protocol.json_rpc import Answer, Params
 from remit.protocol.tracing import Switch, TracedRequest, with_trace
+from remit.text.json_values import as_object
 from remit.upstream.eras.negotiation import UPSTREAM_ERAS, negotiate
 from remit.upstream.eras.upstream_era import HandshakeResult, UpstreamEra
 from remit.upstream.messaging.demultiplexer import Demultiplexer, OnNotification

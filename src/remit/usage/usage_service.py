@@ -76,29 +76,18 @@ class UsageService:
         *,
         description: str | None = None,
         input_schema: Mapping[str, object] | None = None,
-        server: str | None = None,
-        scope: Scope | None = None,
     ) -> None:
-        """Store an agent's description of one of its tools, for this project.
-
-        Raises:
-            ValueError: the scope is `managed`, which is reserved for an administrator's files.
-        """
-        if scope is Scope.MANAGED:
-            raise ValueError("an agent cannot report a tool as managed")
-        client = context.client or DEFAULT_CLIENT
-        is_builtin = builtin_tool(name, client) is not None
-        if scope is None and classify(canonical(name)).kind is Kind.BUILTIN and not is_builtin:
+        """Store an agent's description of one of its tools, for this project."""
+        parsed, scope = classify(canonical(name)), None
+        if parsed.kind is Kind.BUILTIN and builtin_tool(name, context.client or DEFAULT_CLIENT) is None:
             scope = Scope.PROJECT  # only what the client is known to have itself is the same in every project
         definition = Definition(
             name=canonical(name),
-            server=server or classify(canonical(name)).server,
+            server=parsed.server,
             description=None if description is None else storable(description),
             input_schema=None if input_schema is None else json.dumps(input_schema, sort_keys=True),
         )
-        self._store.report(
-            definition, self._reported(name, context, Authority.REPORT, server=server, scope=scope)
-        )
+        self._store.report(definition, self._reported(name, context, Authority.REPORT, scope=scope))
 
     def report(self, context: Context) -> UsageReport:
         """Report the usage here, and the available tools that were never used."""

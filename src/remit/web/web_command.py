@@ -56,19 +56,19 @@ def web(*, project: str, client: str | None, port: int | None, no_open: bool) ->
     listener = listen(port)
     code = new_code() if _is_person_here() else None
     if code is None:
-        _tell(_LOOK_ONLY)
+        render.program_note(_LOOK_ONLY)
     else:
-        _tell(f"code for deciding in the browser: {code}")
-        _tell("press Enter for another link, Ctrl-C to stop")
+        render.program_note(f"code for deciding in the browser: {code}")
+        render.program_note("press Enter for another link, Ctrl-C to stop")
 
     def show_link(url: str) -> None:
         render.out(url)
         sys.stdout.flush()
         if not no_open and not webbrowser.open(url):
-            _tell("no browser could be opened: open the link yourself")
+            render.program_note("no browser could be opened: open the link yourself")
 
     wants_link = _wants_link if code is not None and sys.platform != "win32" else None
-    serve(options, listener, web_openers(), WebTerminal(code, show_link, _tell, wants_link))
+    serve(options, listener, web_openers(), WebTerminal(code, show_link, render.program_note, wants_link))
 
 
 def web_openers() -> WebOpeners:
@@ -115,8 +115,3 @@ def _is_in_background() -> bool:
         return os.tcgetpgrp(sys.stdin.fileno()) != os.getpgrp()
     except OSError:  # the terminal does not control this process
         return False
-
-
-def _tell(words: str) -> None:
-    sys.stderr.write(f"remit: {render.printable(words)}\n")
-    sys.stderr.flush()

@@ -13,6 +13,7 @@ from remit.bootstrap import open_registry
 from remit.cli import render
 from remit.cli.options import agrees, name_change
 from remit.cli.output import server_output
+from remit.cli.render import note
 from remit.decision.context import Context
 from remit.decision.decide import ToolDecision
 from remit.decision.kinds import COULD_RUN, ConfigStatus
@@ -39,12 +40,12 @@ def install_in(installer: Installer, client: str, *, yes: bool, asks_trust: bool
     title, changes = installer.title(client), installer.plan(client)
     if any(change.is_change for change in changes):
         if installer.is_new(client):
-            _say(f"{title} is not configured yet; its file would be created.")
-        _say(f"This changes {paths(changes)}. To see how: remit install {client} --dry-run")
+            note(f"{title} is not configured yet; its file would be created.")
+        note(f"This changes {paths(changes)}. To see how: remit install {client} --dry-run")
         explain_takeover(installer, client)
         warn_of_vanishing(client, title)
         if not agrees(f"Install Remit in {title}?", yes=yes):
-            _say(f"{title} was not changed.")
+            note(f"{title} was not changed.")
             return False
         name_change(f"remit install {client}")
         summarize_install(installer.install(client), installer, client)
@@ -62,16 +63,16 @@ def explain_takeover(installer: Installer, client: str) -> None:
     """Say before anything is written what becomes of the client's own servers."""
     title, switched = installer.title(client), installer.switched(client)
     if client == NARROWED:
-        _say("Scripts with `claude -p --allowedTools mcp__NAME` lose that permission, because Remit makes")
-        _say("the calls. Instead, add `mcp__NAME` to `permissions.allow` in ~/.claude/settings.json.")
+        note("Scripts with `claude -p --allowedTools mcp__NAME` lose that permission, because Remit makes")
+        note("the calls. Instead, add `mcp__NAME` to `permissions.allow` in ~/.claude/settings.json.")
     if switched:
         them = "it" if len(switched) == 1 else "them"
-        _say(f"Remit serves {render.quoted(switched)}, so {title} stops loading {them} itself.")
+        note(f"Remit serves {render.quoted(switched)}, so {title} stops loading {them} itself.")
         entries = "Its entry stays: it is" if len(switched) == 1 else "Their entries stay: they are"
-        _say(f"{entries} only switched off, and `remit uninstall {client}` restores every byte.")
+        note(f"{entries} only switched off, and `remit uninstall {client}` restores every byte.")
     elif not installer.takes_over(client):
-        _say(f"{title} has no setting in its files that Remit could use to switch off your servers, so it")
-        _say(f"keeps loading them next to Remit. After the install, {installer.steps(client)}.")
+        note(f"{title} has no setting in its files that Remit could use to switch off your servers, so it")
+        note(f"keeps loading them next to Remit. After the install, {installer.steps(client)}.")
 
 
 def summarize_install(changes: Sequence[FileChange], installer: Installer, client: str) -> None:
@@ -103,25 +104,25 @@ def shortened(path: str) -> str:
 def warn_of_unrecorded(names: Sequence[str]) -> None:
     """Warn about variables that the installed processes will not have."""
     for name in names:
-        _say(f"warning: {name} holds a secret, so it is not recorded: the installed Remit runs without it")
-        _say(f"hint: {_INSTEAD.get(name, f'set {name} to a proxy without a password')}")
+        note(f"warning: {name} holds a secret, so it is not recorded: the installed Remit runs without it")
+        note(f"hint: {_INSTEAD.get(name, f'set {name} to a proxy without a password')}")
 
 
 def warn_of_private(path: str) -> None:
     """Warn about a Python that only its owner can run: the hooks of all others would block every call."""
     folders = (folder for each in (path, os.path.realpath(path)) for folder in Path(each).parents)
     if os.name != "nt" and not all(folder.stat().st_mode & stat.S_IXOTH for folder in folders):
-        _say(f"warning: other users cannot run {render.printable(path)}: their calls would all be blocked")
-        _say("hint: install Remit in a directory that all users can read, such as /opt/remit; run that one")
+        note(f"warning: other users cannot run {path}: their calls would all be blocked")
+        note("hint: install Remit in a directory that all users can read, such as /opt/remit; run that one")
 
 
 def warn_of_vanishing(client: str, title: str) -> None:
     """Warn about an environment that may be deleted while the client still starts Remit from it."""
     found = short_lived(sys.prefix)
     if found is not None:
-        _say(f"warning: this Remit is in {found.kind}, {render.printable(found.path)}")
-        _say(f"  {title} cannot start Remit once that is deleted or moved")
-        _say(f"hint: {render.printable(found.lasting)}; then run `remit install {client}`")
+        note(f"warning: this Remit is in {found.kind}, {found.path}")
+        note(f"  {title} cannot start Remit once that is deleted or moved")
+        note(f"hint: {found.lasting}; then run `remit install {client}`")
 
 
 def offer_trust(installer: Installer, client: str, *, yes: bool, is_asked: bool) -> bool:
@@ -129,10 +130,11 @@ def offer_trust(installer: Installer, client: str, *, yes: bool, is_asked: bool)
     is_any = False
     with open_registry() as registry:
         for context, servers in _approved(installer, registry, client):
-            _say(f"\nServers of {render.printable(context.workspace.dir)} that the client may start:")
+            note("")
+            note(f"Servers of {context.workspace.dir} that the client may start:")
             server_output.entries(servers, context, to_stderr=True)
             if not is_asked:
-                _say("hint: you will be asked about each of them")
+                note("hint: you will be asked about each of them")
                 continue
             agreed = [server for server in servers if not yes and _is_agreed(server)]
             registry.trust.grant(agreed, context)
@@ -140,8 +142,8 @@ def offer_trust(installer: Installer, client: str, *, yes: bool, is_asked: bool)
             for server in agreed:
                 render.out(f"trusted: {_label(server)}")
             if left := [_label(server) for server in servers if server not in agreed]:
-                _say(f"warning: not trusted, so not available to agents: {', '.join(left)}")
-                _say(f"hint: in that directory, run `remit trust {shlex.join(left)}`")
+                note(f"warning: not trusted, so not available to agents: {', '.join(left)}")
+                note(f"hint: in that directory, run `remit trust {shlex.join(left)}`")
     return is_any
 
 
@@ -191,27 +193,23 @@ def _after(installer: Installer, client: str) -> None:
     kept = [each for setup in setups for each in kept_servers(setup)]
     for finding in findings:
         word = "error" if finding.severity is Severity.ERROR else "warning"
-        _say(f"{word}: {render.printable(finding.reason)}")
-        _say(f"hint: {render.printable(finding.fix)}")
+        note(f"{word}: {finding.reason}")
+        note(f"hint: {finding.fix}")
     if client != NARROWED:
         if not is_loaded:
-            _say(f"warning: {title} does not load it here: `remit why remit --client {client}` says why")
+            note(f"warning: {title} does not load it here: `remit why remit --client {client}` says why")
         for server, why in kept if installer.takes_over(client) else ():
-            _say(f"`{render.printable(str(server.server))}` stays with {title}: {render.printable(why)}")
+            note(f"`{server.server}` stays with {title}: {why}")
         if not installer.takes_over(client):
-            _say(f"hint: {title} still loads its own servers: {installer.steps(client)}")
+            note(f"hint: {title} still loads its own servers: {installer.steps(client)}")
         return
     for label in installer.kept(client):
-        _say(f"{render.printable(label)} stays with the client: Remit does not serve it")
-    _say("hint: remote servers that need OAuth: run `remit login SERVER`")
-    _say("hint: `claude mcp add` is now blocked; use `remit add`")
+        note(f"{label} stays with the client: Remit does not serve it")
+    note("hint: remote servers that need OAuth: run `remit login SERVER`")
+    note("hint: `claude mcp add` is now blocked; use `remit add`")
 
 
 def _could_run(item: ToolDecision) -> bool:
     """Tell whether a client loads Remit, now or after its user trusts the directory."""
     tool = item.tool
     return tool.server == SERVER and tool.config_status in COULD_RUN and tool.shadowed_by is None
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(f"{text}\n")

@@ -19,10 +19,10 @@ _WIDTH = 80
 _LABEL = 10  # columns
 
 
-def show_dashboard(directory: str = ".") -> None:
-    """Print the dashboard of a directory."""
+def show_dashboard() -> None:
+    """Print the dashboard of the working directory."""
     with open_registry() as registry:
-        overview = read_overview(registry, open_installer(), directory)
+        overview = read_overview(registry, open_installer(), ".")
         problems = registry.problems(overview.context)
     render.problems(problems, overview.context)
     print_dashboard(overview)
@@ -58,14 +58,14 @@ def cost_text(overview: Overview) -> str:
 
 def _sent_alone(cost: RequestCost) -> str:
     if cost.names is None:
-        return _count(cost.tools, "definition")
-    return f"names of {_count(cost.tools, 'tool')}; definitions come when it searches"
+        return render.plural(cost.tools, "definition")
+    return f"names of {render.plural(cost.tools, 'tool')}; definitions come when it searches"
 
 
 def _sent_by_remit(cost: RequestCost) -> str:
     if not cost.listed:
-        return f"{_count(cost.own, 'definition')} of its own, and its instructions"
-    listed = _count(cost.listed, "definition")
+        return f"{render.plural(cost.own, 'definition')} of its own, and its instructions"
+    listed = render.plural(cost.listed, "definition")
     if cost.budget is not None:
         listed = f"{listed} within `token_budget`, {cost.budget:,}"
     elif not cost.lists_unused:
@@ -93,14 +93,14 @@ def _rows(overview: Overview) -> Iterator[tuple[str, Sequence[str]]]:
 def client_text(client: FoundClient) -> str:
     """Name a client, with the number of its servers."""
     installed = ", with Remit" if client.is_installed else ""
-    return f"{client.title} ({_count(client.servers, 'server')}{installed})"
+    return f"{client.title} ({render.plural(client.servers, 'server')}{installed})"
 
 
 def _tools(overview: Overview) -> str:
     counts = dict(overview.visible)
     servers, tools = counts.pop(Kind.MCP_SERVER, 0), counts.pop(Kind.MCP_TOOL, 0)
-    said = [f"{_count(tools, 'tool')} from {_count(servers, 'server')}"] if tools else []
-    said += [_count(servers, "server")] if servers and not tools else []
+    said = [f"{render.plural(tools, 'tool')} from {render.plural(servers, 'server')}"] if tools else []
+    said += [render.plural(servers, "server")] if servers and not tools else []
     said += [render.counted(counts)] if counts else []
     text = ", ".join(said) or "none available"
     return f"{text}; {overview.hidden:,} hidden" if overview.hidden else text
@@ -120,7 +120,7 @@ def _waiting(overview: Overview) -> Iterator[str]:
     yield from (f"{each.reason}: {each.command}" for each in overview.outdated)
     if overview.approvals:
         verb = "needs" if overview.approvals == 1 else "need"
-        yield f"{_count(overview.approvals, 'call')} {verb} approval: remit approve"
+        yield f"{render.plural(overview.approvals, 'call')} {verb} approval: remit approve"
     if overview.pending:
         title = "its client" if overview.client is None else overview.client.title
         yield f"approval needed in {title}: {render.quoted(overview.pending)}"
@@ -129,10 +129,6 @@ def _waiting(overview: Overview) -> Iterator[str]:
     if overview.failed:
         yield f"did not start: {render.quoted(overview.failed)}: remit doctor"
     if overview.errors or overview.warnings:
-        counts = [_count(overview.errors, "error")] if overview.errors else []
-        counts += [_count(overview.warnings, "warning")] if overview.warnings else []
+        counts = [render.plural(overview.errors, "error")] if overview.errors else []
+        counts += [render.plural(overview.warnings, "warning")] if overview.warnings else []
         yield f"{' and '.join(counts)}: remit doctor"
-
-
-def _count(count: int, word: str) -> str:
-    return f"{count:,} {word}{'' if count == 1 else 's'}"

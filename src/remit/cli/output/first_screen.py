@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from remit.catalog.costs import SentDefinitions
 from remit.catalog.summary import ELSEWHERE, SHADOWED, UNTRUSTED, HiddenGroup, ScopeSummary, Summary
-from remit.cli.render import NOTHING, counted, heading, out, printable, rounded, total
+from remit.cli.render import NOTHING, counted, heading, out, plural, print_lines, rounded, total
 from remit.decision.context import Context, shorten
 from remit.decision.decide import ToolDecision
 from remit.decision.gates import Gate
@@ -56,34 +56,29 @@ def show(
 ) -> None:
     """Show the result of a scan."""
     out(heading(context))
-    _lines(_first(found) if found.is_first else _changes(found.changes, context))
+    print_lines(_first(found) if found.is_first else _changes(found.changes, context))
     if summary.origins:
         out()
-        _lines(_origins(summary, context))
+        print_lines(_origins(summary, context))
         out()
         out(total(summary, sent=sent))
-        _lines(_costliest(summary.costliest))
+        print_lines(_costliest(summary.costliest))
     for group in summary.hidden:
         if group.cause is ToolStatus.STALE:  # reported among the changes when it became stale
             continue
         out()
-        _lines(_hidden(group, context))
+        print_lines(_hidden(group, context))
     if summary.duplicates:
         out()
-        _lines(_duplicates(summary.duplicates))
+        print_lines(_duplicates(summary.duplicates))
     out()
     out(_NEXT if summary.visible else NOTHING)
 
 
-def _lines(lines: Iterable[str]) -> None:
-    for line in lines:
-        out(printable(line))
-
-
 def _first(found: ScanResult) -> Iterator[str]:
     files = {item.source for item in found.changes.added}
-    declarations = _plural(len(found.changes.added), "declaration")
-    yield f"First scan here: {declarations} in {_plural(len(files), 'file')}"
+    declarations = plural(len(found.changes.added), "declaration")
+    yield f"First scan here: {declarations} in {plural(len(files), 'file')}"
 
 
 def _changes(changes: Changes, context: Context) -> Iterator[str]:
@@ -199,7 +194,3 @@ def _cut(lines: Sequence[str], most: int) -> Iterator[str]:
 def _rest(count: int) -> Iterator[str]:
     if count > 0:
         yield f"  and {count:,} more: `remit tools --all`"
-
-
-def _plural(count: int, word: str) -> str:
-    return f"{count:,} {word}{'' if count == 1 else 's'}"

@@ -11,7 +11,7 @@ from remit.cli.output import tool_table
 from remit.decision.decide import ToolDecision
 from remit.decision.tool_names import normalise
 from remit.errors import UnknownServerError
-from remit.text.spelling import nearest
+from remit.text.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from remit.catalog.summary import Summary
@@ -64,7 +64,6 @@ class Selection(NamedTuple):
         wanted = self.server or ""
         found = [group for group in servers if normalise(group.label) == normalise(wanted)]
         if not found:
-            near = nearest(wanted, {group.label for group in servers})
-            hint = f"did you mean {' or '.join(f'`{each}`' for each in near)}?" if near else None
+            hint = did_you_mean(wanted, [group.label for group in servers])
             raise UnknownServerError(f"no server is called `{wanted}` here", hint=hint)
         return found

@@ -111,7 +111,7 @@ def _log(seen: _Seen, before: _Seen | None) -> None:
     if before is None:
         render.page(seen.lines)
     else:
-        render.lines("\n".join(_told(seen, before)))
+        render.print_lines(_told(seen, before))
 
 
 @contextmanager

@@ -3,13 +3,13 @@
 import os
 import re
 from collections.abc import Iterator
-from typing import cast
 
 from remit.clients.parsing.client_reader import ClientReader
 from remit.clients.parsing.entry_fields import EntryFields
 from remit.decision.settings_rules import ExecutedSetting
 from remit.decision.tool_names import storable
 from remit.files.git_index import index_path, is_tracked
+from remit.text.json_values import as_list, as_object
 from remit.text.redaction import HIDDEN
 from remit.text.secrets import may_be_secret
 
@@ -55,25 +55,25 @@ def executed_settings(settings: EntryFields, source: str) -> list[ExecutedSettin
 def _hooks(hooks: object) -> Iterator[tuple[str, str]]:
     handlers = [
         (event, handler)
-        for event, groups in _fields(hooks).items()
-        for group in _items(groups)
-        for handler in _items(_fields(group).get("hooks"))
+        for event, groups in as_object(hooks).items()
+        for group in as_list(groups)
+        for handler in as_list(as_object(group).get("hooks"))
     ]
     for event, handler in handlers[:_MAX_HOOKS]:
-        fields = _fields(handler)
-        words = [fields.get("command"), *_items(fields.get("args"))]
+        fields = as_object(handler)
+        words = [fields.get("command"), *as_list(fields.get("args"))]
         if isinstance(words[0], str):
             yield event, _shown([word for word in words if isinstance(word, str)])
 
 
 def _helpers(content: dict[str, object]) -> Iterator[tuple[str, str]]:
     commands = {name: content.get(name) for name in _COMMANDS}
-    commands |= {name: _fields(content.get(name)).get("command") for name in _WITH_COMMAND}
+    commands |= {name: as_object(content.get(name)).get("command") for name in _WITH_COMMAND}
     yield from ((name, _shown([text])) for name, text in commands.items() if isinstance(text, str))
 
 
 def _variables(variables: object) -> Iterator[tuple[str, str]]:
-    yield from ((name, "") for name in _fields(variables) if re.fullmatch(_RUNS_CODE, name))
+    yield from ((name, "") for name in as_object(variables) if re.fullmatch(_RUNS_CODE, name))
 
 
 def _shown(command: list[str]) -> str:
@@ -93,11 +93,3 @@ def forget_personal(reader: ClientReader) -> None:
 def _is_personal(path: str, reader: ClientReader) -> bool:
     index = index_path(path) if os.path.basename(path) == PERSONAL else None
     return index is not None and reader.look_at(index) and not is_tracked(path)
-
-
-def _fields(value: object) -> dict[str, object]:
-    return cast("dict[str, object]", value) if isinstance(value, dict) else {}
-
-
-def _items(value: object) -> list[object]:
-    return cast("list[object]", value) if isinstance(value, list) else []

@@ -22,6 +22,7 @@ from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.scopes import Scope, ancestors
 from remit.decision.tool_names import storable
 from remit.files.front_matter import split
+from remit.text.json_values import as_list
 
 FOLDERS = {Kind.SLASH_COMMAND: "commands", Kind.SKILL: "skills", Kind.SUBAGENT: "agents"}
 SKILL_FILE = "SKILL.md"
@@ -199,8 +200,7 @@ def _words(value: object) -> tuple[str, ...]:
     """Read a list of words, or one comma-separated string; skip other types."""
     if isinstance(value, str):
         return tuple(_WORD.findall(value))
-    items = cast("list[object]", value) if isinstance(value, list) else []
-    return tuple(item.strip() for item in items if isinstance(item, str) and item.strip())
+    return tuple(item.strip() for item in as_list(value) if isinstance(item, str) and item.strip())
 
 
 def _own_status(fields: Mapping[str, object], base: ToolFolder) -> ConfigStatus | None:

@@ -27,8 +27,8 @@ _MODES = ("acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "man
 class SettingsText:
     """The text of a settings file, kept to find the lines of its rules."""
 
-    def __init__(self, text: str = "") -> None:
-        self._text = text
+    def __init__(self) -> None:
+        self._text = ""
 
     def parse(self, text: str) -> object:
         """Parse the text of a file, and keep it."""

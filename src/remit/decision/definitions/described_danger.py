@@ -7,10 +7,10 @@ overwrite or rehearse. What a server writes here can raise a danger, and never l
 import json
 import re
 from functools import lru_cache
-from typing import cast
 
 from remit.decision.danger import Danger, Rating, word_danger
 from remit.decision.tools import Definition
+from remit.text.json_values import as_object
 
 _BEFORE_THE_VERB = """
     this the tool a an to used use it can will lets allows you permanently safely immediately irreversibly
@@ -56,8 +56,7 @@ def _by_text(text: str) -> list[Rating]:
 
 def _by_parameters(schema: str | None) -> list[Rating]:
     read: object = json.loads(schema) if schema else {}
-    named = cast("dict[str, object]", read).get("properties") if isinstance(read, dict) else None
-    names = cast("dict[str, object]", named) if isinstance(named, dict) else {}
+    names = as_object(as_object(read).get("properties"))
     return [rating for name in names for rating in _by_parameter(name)]
 
 

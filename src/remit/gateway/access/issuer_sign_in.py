@@ -8,7 +8,7 @@ import logging
 import os
 import secrets
 from base64 import b64encode, urlsafe_b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import NamedTuple
 from urllib.parse import quote_plus, urlencode
@@ -58,16 +58,12 @@ class IssuerSignIn:
         *,
         fetch: Fetch | None = None,
         post: Post | None = None,
-        variables: Mapping[str, str] = os.environ,
-        clock: Callable[[], float] = anyio.current_time,
     ) -> None:
         self.identity = identity
         self.client = client
         self._keys = keys
         self._fetch = fetch or fetch_json
         self._post = post or post_form
-        self._variables = variables
-        self._clock = clock
         self._metadata: Document | None = None
         self._fetched_at = self._failed_at = float("-inf")
         self._in_progress = 0
@@ -191,7 +187,7 @@ class IssuerSignIn:
 
     async def _discovered(self) -> Document:
         """Return the metadata; while the issuer is down, the last one."""
-        now = self._clock()
+        now = anyio.current_time()
         if now - self._fetched_at < LIFETIME and self._metadata is not None:
             return self._metadata
         if now - self._failed_at < _RETRY:
@@ -240,7 +236,7 @@ class IssuerSignIn:
     def _secret(self) -> str | None:
         path = self.client.secret_file
         return (
-            self._variables.get(CLIENT_SECRET) if path is None else read_secret(os.path.expanduser(path))
+            os.environ.get(CLIENT_SECRET) if path is None else read_secret(os.path.expanduser(path))
         ) or None
 
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from remit.decision.projects import Project
 from remit.decision.roles import Role
 from remit.errors import StoreError, TokenError
-from remit.gateway.access.token_grants import Grant, digest, new_token
+from remit.gateway.access.token_grants import Grant, digest, name_taken, new_token, read_grants
 
 _log = logging.getLogger("remit.gateway")
 
@@ -94,7 +94,7 @@ class StoredTokens:
 
     def _read(self) -> tuple[int, Sequence[Grant]]:
         revision = self._rows.revision()
-        self._known = revision, [_grant(*row) for row in self._rows.all()]
+        self._known = revision, read_grants([_fields(*row) for row in self._rows.all()])
         return self._known
 
     def _read_again(self) -> None:
@@ -134,9 +134,7 @@ class StoredTokens:
             at=at,
         )
         if not added:
-            raise TokenError(
-                f"a token called `{name}` already exists", hint=f"`remit token revoke {name}` revokes it"
-            )
+            raise name_taken(name)
         self._known = None
         return token
 
@@ -150,13 +148,14 @@ class StoredTokens:
         return self._rows.revoke(name)
 
 
-def _grant(name: str, digest: str, projects: str, agents: str, created_at: int, role: str) -> Grant:
-    found: list[dict[str, Any]] = json.loads(projects)
-    return Grant(
-        name=name,
-        digest=digest,
-        projects=tuple(Project(**each) for each in found),
-        agents=tuple(json.loads(agents)),
-        role=Role(role),
-        created_at=created_at,
-    )
+def _fields(
+    name: str, digest: str, projects: str, agents: str, created_at: int, role: str
+) -> dict[str, object]:
+    return {
+        "name": name,
+        "sha256": digest,
+        "projects": json.loads(projects),
+        "agents": json.loads(agents),
+        "role": role,
+        "created_at": created_at,
+    }

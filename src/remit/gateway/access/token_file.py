@@ -4,14 +4,13 @@ import json
 import os
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import Any, cast
 
 from remit.decision.projects import Project
 from remit.decision.roles import Role
 from remit.errors import TokenError
 from remit.files import private_files
 from remit.files.file_lock import file_lock
-from remit.gateway.access.token_grants import Grant, digest, new_token
+from remit.gateway.access.token_grants import Grant, digest, name_taken, new_token, read_grants
 
 FILE = "tokens.json"
 
@@ -40,7 +39,7 @@ class TokenFile:
             mark = (found.st_mtime_ns, found.st_size, found.st_ino)
             if self._read[0] != mark:
                 with open(self._path, encoding="utf-8") as file:
-                    self._read = mark, [_grant(item) for item in _list(json.load(file)["tokens"])]
+                    self._read = mark, read_grants(json.load(file)["tokens"])
         except FileNotFoundError:
             self._read = None, ()
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -78,9 +77,7 @@ class TokenFile:
         )
         with self._changing() as grants:
             if any(grant.name == name for grant in grants):
-                raise TokenError(
-                    f"a token called `{name}` already exists", hint=f"`remit token revoke {name}` revokes it"
-                )
+                raise name_taken(name)
             self._write([*grants, made])
         return token
 
@@ -119,20 +116,3 @@ class TokenFile:
             for grant in grants
         ]
         private_files.write(self._path, json.dumps({"tokens": rows}, indent=1))
-
-
-def _grant(item: Any) -> Grant:
-    return Grant(
-        name=str(item["name"]),
-        digest=str(item["sha256"]),
-        projects=tuple(Project(str(each["path"]), str(each["hash"])) for each in _list(item["projects"])),
-        agents=tuple(map(str, _list(item["agents"]))),
-        role=Role(item.get("role", Role.USER)),  # older files have none
-        created_at=int(item["created_at"]),
-    )
-
-
-def _list(value: object) -> list[Any]:
-    if not isinstance(value, list):
-        raise TypeError("not a list")  # an empty one would grant everything
-    return cast(list[Any], value)

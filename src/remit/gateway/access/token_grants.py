@@ -1,14 +1,15 @@
 """The grants of gateway tokens, and the port to where they are stored."""
 
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from hmac import compare_digest
-from typing import Protocol
+from typing import Any, Protocol, cast
 
 from remit.decision.projects import Project
 from remit.decision.roles import Role
+from remit.errors import TokenError
 from remit.gateway.access.principals import Membership, Principal
 
 
@@ -52,6 +53,41 @@ class Tokens(Protocol):
     ) -> str: ...
 
     def revoke(self, name: str) -> bool: ...
+
+
+def read_grants(items: object) -> list[Grant]:
+    """Read stored grants.
+
+    Raises:
+        KeyError: a field is missing.
+        TypeError: a value has a wrong type.
+        ValueError: a role is unknown.
+    """
+    return [_grant(item) for item in _list(items)]
+
+
+def _grant(item: Mapping[str, Any]) -> Grant:
+    return Grant(
+        name=str(item["name"]),
+        digest=str(item["sha256"]),
+        projects=tuple(Project(str(each["path"]), str(each["hash"])) for each in _list(item["projects"])),
+        agents=tuple(map(str, _list(item["agents"]))),
+        role=Role(item.get("role", Role.USER)),  # older files have none
+        created_at=int(item["created_at"]),
+    )
+
+
+def _list(value: object) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError("not a list")  # an empty one would grant everything
+    return cast("list[Any]", value)
+
+
+def name_taken(name: str) -> TokenError:
+    """Return the error for a second token of the same name."""
+    return TokenError(
+        f"a token called `{name}` already exists", hint=f"`remit token revoke {name}` revokes it"
+    )
 
 
 def new_token() -> str:

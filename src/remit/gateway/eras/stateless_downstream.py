@@ -6,7 +6,8 @@ from remit.gateway.requests.client_request import ClientRequest
 from remit.gateway.requests.pending_elicitations import Work
 from remit.gateway.requests.request_contexts import StatelessRequestContext
 from remit.protocol.constants import CAPABILITIES_KEY, LIST_METHODS, LOG_LEVEL_KEY, SERVER_KEY
-from remit.protocol.json_rpc import Answer, ErrorCode, Params, as_object
+from remit.protocol.json_rpc import Answer, ErrorCode, Params
+from remit.text.json_values import as_object
 
 _CACHEABLE = frozenset({*LIST_METHODS, "resources/read", "server/discover"})
 _NO_CACHE = {"ttlMs": 0, "cacheScope": "private"}  # states can change a list at any time, per client

@@ -9,7 +9,8 @@ from remit.gateway.requests.request_contexts import NO_CAPABILITIES, Channel, No
 from remit.gateway.requests.subscribers import Subscriber
 from remit.protocol.constants import ENVELOPE_KEYS
 from remit.protocol.era import Era
-from remit.protocol.json_rpc import Params, as_object
+from remit.protocol.json_rpc import Params
+from remit.text.json_values import as_object
 
 
 class ClientSession:

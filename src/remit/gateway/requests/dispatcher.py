@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapp
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from hashlib import sha256
 from time import perf_counter
-from typing import Any, cast
+from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
@@ -35,8 +35,9 @@ from remit.presentation.refusals import failure
 from remit.protocol.call_statistics import CallStatistics
 from remit.protocol.constants import SUBSCRIPTION_KEY
 from remit.protocol.era import Era
-from remit.protocol.json_rpc import Answer, ElsewhereError, ErrorCode, JsonRpcError, Params, as_object
+from remit.protocol.json_rpc import Answer, ElsewhereError, ErrorCode, JsonRpcError, Params
 from remit.protocol.tracing import Switch, TracedRequest
+from remit.text.json_values import as_list, as_object
 from remit.upstream.ports import RequestContext
 
 _logger = logging.getLogger(__name__)
@@ -326,8 +327,7 @@ class Dispatcher:
     async def _subscribe_all(self, uris: object, request: ClientRequest, caller: RequestContext) -> set[str]:
         """Subscribe to resources and return those that exist, up to the limits of the principal."""
         found: set[str] = set()
-        wanted = cast(list[object], uris) if isinstance(uris, list) else []
-        for uri in (each for each in wanted if isinstance(each, str) and caller.may_call):
+        for uri in (each for each in as_list(uris) if isinstance(each, str) and caller.may_call):
             try:
                 with _limited(request):
                     await self._endpoint.pass_on("resources/subscribe", {"uri": uri}, caller)

@@ -12,7 +12,8 @@ import anyio
 from anyio.abc import TaskGroup
 
 from remit.gateway.requests.request_contexts import ROOTS, StatelessRequestContext, require_capability
-from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
+from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params
+from remit.text.json_values import as_object
 from remit.upstream.ports import RequestContext
 
 TIME_LIMIT = 300.0  # seconds for a person to answer

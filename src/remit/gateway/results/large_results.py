@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from anyio import to_thread
 
@@ -31,7 +31,8 @@ from remit.presentation.results.excerpts import (
 from remit.presentation.results.result_document import STRUCTURED, ResultDocument, document_of
 from remit.presentation.results.result_limit import ALWAYS_FITS, RESULT_BUDGET, ResultLimit
 from remit.presentation.results.shortened_result import OutputSchema, excerpt_answer, shortened
-from remit.protocol.json_rpc import Answer, Params, as_object
+from remit.protocol.json_rpc import Answer, Params
+from remit.text.json_values import as_list, as_object
 from remit.upstream.ports import RequestContext
 
 Resolve = Callable[[str], Awaitable[ResolvedCall]]
@@ -113,8 +114,7 @@ class LargeResults:
 
 def _is_short_text(answer: Answer) -> bool:
     """Check whether an answer is one short text, as most are: to estimate its size takes longer."""
-    content = answer.get("content")
-    blocks = cast("list[object]", content) if isinstance(content, list) else []
+    blocks = as_list(answer.get("content"))
     if len(blocks) != 1 or STRUCTURED in answer:
         return False
     block = as_object(blocks[0])

@@ -8,8 +8,9 @@ from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer, get_current_
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from remit.errors import RemitError
-from remit.protocol.json_rpc import JsonRpcError, as_object
+from remit.protocol.json_rpc import JsonRpcError
 from remit.protocol.tracing import TRACE_KEYS, TracedRequest
+from remit.text.json_values import as_object
 from remit.text.untrusted_text import one_line
 
 _LONGEST_NAME = 128

@@ -19,7 +19,8 @@ from remit.gateway.transports.list_encoding import error_line, message_line, res
 from remit.gateway.transports.request_tasks import RequestTasks
 from remit.protocol.constants import CAPABILITIES_KEY, VERSION_KEY
 from remit.protocol.era import Era
-from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
+from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params
+from remit.text.json_values import as_object
 
 Id = str | int
 Message = Mapping[str, Any]

@@ -18,7 +18,8 @@ from typing import Any
 import anyio
 
 from remit.gateway.transports.list_encoding import error_line
-from remit.protocol.json_rpc import ErrorCode, JsonRpcError, as_object
+from remit.protocol.json_rpc import ErrorCode, JsonRpcError
+from remit.text.json_values import as_object
 
 MAX_LINE = 32 * 2**20
 MAX_UNREAD = 4 * 2**20  # unread bytes after which a client's requests have to wait

@@ -25,6 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from remit.errors import StoreError
 from remit.gateway.transports.sdk_server import SESSION
 from remit.protocol.json_rpc import ErrorCode
+from remit.text.json_values import as_object
 
 if TYPE_CHECKING:  # its cryptography is loaded for a shared store only
     from remit.gateway.transports.session_seal import SealedSession, SessionSeal
@@ -236,10 +237,9 @@ async def _buffered(receive: Receive, most: int) -> tuple[bytes, Receive]:
 
 def _read(body: bytes) -> Mapping[str, Any]:
     try:
-        found: Any = json.loads(body)
+        return as_object(json.loads(body))
     except (ValueError, RecursionError):
         return {}
-    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
 
 
 def _initialize_parameters(body: bytes) -> Mapping[str, Any] | None:

@@ -26,8 +26,9 @@ from remit.gateway.transports.moved_requests import can_move, send_elsewhere
 from remit.memory.memory_scopes import memory_id
 from remit.protocol.constants import LIST_METHODS
 from remit.protocol.era import Era
-from remit.protocol.json_rpc import Answer, ElsewhereError, JsonRpcError, Params, as_object
+from remit.protocol.json_rpc import Answer, ElsewhereError, JsonRpcError, Params
 from remit.protocol.tracing import TRACE_KEYS, Switch
+from remit.text.json_values import as_object
 
 SdkContext = ServerRequestContext[Any, Any]
 

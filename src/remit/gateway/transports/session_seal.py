@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from remit.protocol.json_rpc import as_object
+from remit.text.json_values import as_object
 
 if TYPE_CHECKING:
     from remit.store.postgres.session_key_store import SqlSessionKeys

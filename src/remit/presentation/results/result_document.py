@@ -2,9 +2,10 @@
 
 import json
 import re
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
-from remit.protocol.json_rpc import Answer, as_object
+from remit.protocol.json_rpc import Answer
+from remit.text.json_values import as_list, as_object
 
 STRUCTURED = "structuredContent"
 _MEDIA = ("image", "audio")
@@ -32,8 +33,7 @@ def is_media(block: object) -> bool:
 
 def blocks_of(answer: Answer) -> list[Any]:
     """Return the content blocks of an answer."""
-    content = answer.get("content")
-    return cast("list[Any]", content) if isinstance(content, list) else []
+    return as_list(answer.get("content"))
 
 
 def block_text(block: object) -> str:

@@ -14,7 +14,8 @@ from remit.presentation.results.result_document import (
 from remit.presentation.results.result_limit import ResultLimit
 from remit.presentation.results.result_shape import shape, size_of
 from remit.presentation.results.structured_excerpt import structured_excerpt
-from remit.protocol.json_rpc import Answer, as_object
+from remit.protocol.json_rpc import Answer
+from remit.text.json_values import as_object
 from remit.text.token_estimate import estimate
 
 META = "remit/result"

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any, cast
 
 from remit.presentation.results.result_limit import ResultLimit
-from remit.protocol.json_rpc import as_object
+from remit.text.json_values import as_object
 
 NOTE_KEY = "remit_note"
 _STEPS = (

@@ -22,6 +22,7 @@ from remit.search.embeddings.endpoint_connection import (
 )
 from remit.search.ports import Vector
 from remit.search.ranking import Fusion
+from remit.text.json_values import as_list, as_object
 
 _BATCH = 64  # texts per request
 _MOST_TEXT = 8000  # characters
@@ -52,7 +53,6 @@ class EndpointEmbedder:
         model: str,
         key: str | None = None,
         *,
-        tools: RetryLimits = TOOLS,
         query: RetryLimits = QUERY,
         sleep: Callable[[float], object] | None = None,
     ) -> None:
@@ -66,7 +66,7 @@ class EndpointEmbedder:
         self._host, self._name = address.netloc, model
         self.model = f"{model}@{self._host}"
         self._is_closed = Event()
-        self._tools, self._query, self._sleep = tools, query, sleep or self._is_closed.wait
+        self._query, self._sleep = query, sleep or self._is_closed.wait
         self._connection = EndpointConnection(
             address._replace(path=address.path.rstrip("/") + "/embeddings"), key
         )
@@ -87,7 +87,7 @@ class EndpointEmbedder:
         """
         texts = [tool_text(document) for document in documents]
         batches = (texts[start : start + _BATCH] for start in range(0, len(texts), _BATCH))
-        return [vector for batch in batches for vector in self._embed(batch, self._tools)]
+        return [vector for batch in batches for vector in self._embed(batch, TOOLS)]
 
     def close(self) -> None:
         """Interrupt the request under way; nothing can be embedded after that."""
@@ -192,8 +192,7 @@ def _decoded(body: bytes) -> object:
 
 
 def _rows(answer: object, count: int) -> list[list[object]]:
-    data = cast(dict[str, object], answer).get("data") if isinstance(answer, dict) else None
-    entries = cast(list[object], data) if isinstance(data, list) else []
+    entries = as_list(as_object(answer).get("data"))
     rows = dict(map(_row, entries))
     if len(entries) != count or rows.keys() != set(range(count)):
         raise ValueError(f"{count} were requested, {len(entries)} returned")
@@ -201,7 +200,7 @@ def _rows(answer: object, count: int) -> list[list[object]]:
 
 
 def _row(entry: object) -> tuple[int, list[object]]:
-    fields = cast(dict[str, object], entry) if isinstance(entry, dict) else {}
+    fields = as_object(entry)
     at, row = fields.get("index"), fields.get("embedding")
     if not isinstance(at, int) or not isinstance(row, list) or not row:
         raise ValueError("one of them has no index, or no numbers")

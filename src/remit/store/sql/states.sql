@@ -57,7 +57,7 @@ on conflict (project_hash, name) do update set value = excluded.value, pushed_at
 delete from pushed_states where project_hash = :project and name = :name
 
 -- name: observations
-select name, mark, truth, reason, count, observed_at, until, claimed_until
+select name, mark, truth, reason, count, observed_at, until
 from observations where workspace = :workspace and project_hash = :project
 
 -- name: claim_observation (every project)

@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING
 
 from remit.protocol.era import Era
-from remit.protocol.json_rpc import Answer, JsonRpcError, Params, as_object
+from remit.protocol.json_rpc import Answer, JsonRpcError, Params
+from remit.text.json_values import as_object
 from remit.upstream.eras.upstream_era import (
     QUICK_SECONDS,
     SET_LEVEL,

@@ -6,7 +6,8 @@ import anyio
 
 from remit.protocol.constants import CAPABILITIES_KEY, CLIENT_KEY, LOG_LEVEL_KEY, SERVER_KEY, VERSION_KEY
 from remit.protocol.era import Era
-from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
+from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params
+from remit.text.json_values import as_object
 from remit.upstream.eras.upstream_era import (
     SET_LEVEL,
     SUBSCRIBE,

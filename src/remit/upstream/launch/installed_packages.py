@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from remit.decision.definitions.project_lock import UNKNOWN, LockedPackage
 from remit.files.bounded_reader import ANYWHERE, FileError, read_text
 from remit.files.bounded_walk import WalkBudget, WalkLimitError, entries
 from remit.files.formats import parse_json, parse_toml
+from remit.text.json_values import as_list, as_object
 from remit.trust.package_commands import PackageKind
 from remit.upstream.launch.npx_packages import npx_cache
 
@@ -50,7 +51,7 @@ def _of_npm(name: str, root: str, variables: Mapping[str, str], home: str) -> It
     ]
     own = [(os.path.join(root, file), (root,)) for file in ("package-lock.json", "npm-shrinkwrap.json")]
     for path, within in (*own, *hidden):
-        package = _table(_table(_json(path, within).get("packages")).get(f"node_modules/{name}"))
+        package = as_object(as_object(_json(path, within).get("packages")).get(f"node_modules/{name}"))
         if isinstance(version := package.get("version"), str):
             yield version, _text(package.get("integrity"))
 
@@ -60,7 +61,7 @@ def _of_pypi(name: str, root: str, home: str) -> Iterator[tuple[str, str]]:
     meant = _normal(name)
     for package in _list(_toml(os.path.join(root, "uv.lock"), (root,)).get("package")):
         if _normal(str(package.get("name"))) == meant and isinstance(package.get("version"), str):
-            files = [_table(package.get("sdist")), *_list(package.get("wheels"))]
+            files = [as_object(package.get("sdist")), *_list(package.get("wheels"))]
             hashes = [file["hash"] for file in files if isinstance(file.get("hash"), str)]
             yield package["version"], hashes[0] if hashes else UNKNOWN
     lib = os.path.join(home, ".local/share/uv/tools", name, "lib")
@@ -77,14 +78,14 @@ def _normal(name: str) -> str:
 
 def _json(path: str, within: Sequence[str]) -> Table:
     try:
-        return _table(parse_json(read_text(path, limit=_LIMIT, within=within) or "{}"))
+        return as_object(parse_json(read_text(path, limit=_LIMIT, within=within) or "{}"))
     except (FileError, ValueError):
         return {}
 
 
 def _toml(path: str, within: Sequence[str]) -> Table:
     try:
-        return _table(parse_toml(read_text(path, limit=_LIMIT, within=within) or ""))
+        return as_object(parse_toml(read_text(path, limit=_LIMIT, within=within) or ""))
     except (FileError, ValueError):
         return {}
 
@@ -96,12 +97,8 @@ def _names(directory: str) -> list[str]:
         return []
 
 
-def _table(value: object) -> Table:
-    return cast("Table", value) if isinstance(value, dict) else {}
-
-
 def _list(value: object) -> list[Table]:
-    return [_table(each) for each in cast("list[object]", value)] if isinstance(value, list) else []
+    return [as_object(each) for each in as_list(value)]
 
 
 def _text(value: object) -> str:

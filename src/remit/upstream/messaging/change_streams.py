@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from anyio.abc import TaskGroup
 
-from remit.protocol.json_rpc import ErrorCode, JsonRpcError, as_object
+from remit.protocol.json_rpc import ErrorCode, JsonRpcError
+from remit.text.json_values import as_object
 from remit.upstream.messaging.messages import LostError
 
 if TYPE_CHECKING:

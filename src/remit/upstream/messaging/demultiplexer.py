@@ -11,7 +11,8 @@ from anyio.abc import TaskGroup
 
 from remit.protocol.call_statistics import TokenBucket
 from remit.protocol.constants import ELICITATION_COMPLETE, SUBSCRIPTION_KEY
-from remit.protocol.json_rpc import ErrorCode, JsonRpcError, Params, as_object
+from remit.protocol.json_rpc import ErrorCode, JsonRpcError, Params
+from remit.text.json_values import as_object
 from remit.upstream.messaging.messages import LostError, Message, ProtocolError
 from remit.upstream.messaging.pending_requests import PendingRequest
 from remit.upstream.ports import RequestContext

@@ -4,7 +4,8 @@ from collections.abc import Awaitable, Callable
 
 import anyio
 
-from remit.protocol.json_rpc import Answer, JsonRpcError, Params, as_object
+from remit.protocol.json_rpc import Answer, JsonRpcError, Params
+from remit.text.json_values import as_object
 from remit.upstream.messaging.messages import ProtocolError
 from remit.upstream.ports import RequestContext
 

@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any, cast
 
-from remit.protocol.json_rpc import as_object
+from remit.text.json_values import as_object
 
 MAX_MESSAGE = 16 * 2**20  # bytes
 UNREADABLE = "answers with a message that cannot be read"

@@ -8,7 +8,8 @@ from contextlib import suppress
 
 import anyio
 
-from remit.protocol.json_rpc import Answer, JsonRpcError, Params, as_object
+from remit.protocol.json_rpc import Answer, JsonRpcError, Params
+from remit.text.json_values import as_object
 from remit.upstream.messaging.messages import Message
 from remit.upstream.ports import RequestContext
 

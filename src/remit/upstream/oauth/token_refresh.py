@@ -10,7 +10,7 @@ import anyio
 import httpx2
 from anyio.to_thread import run_sync
 
-from remit.protocol.json_rpc import as_object
+from remit.text.json_values import as_object
 from remit.upstream.messaging.messages import decode
 from remit.upstream.oauth.token_store import StoredToken, TokenStore
 

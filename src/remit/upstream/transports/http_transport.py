@@ -14,8 +14,8 @@ from anyio.abc import TaskGroup
 from remit.protocol import header_parameters
 from remit.protocol.constants import VERSION_KEY
 from remit.protocol.header_parameters import HeaderMap, header_map, header_text
-from remit.protocol.json_rpc import as_object
 from remit.protocol.tracing import trace_headers
+from remit.text.json_values import as_object
 from remit.upstream.eras.upstream_era import HandshakeResult
 from remit.upstream.messaging.messages import (
     MAX_MESSAGE,

@@ -9,7 +9,7 @@ from anyio.abc import TaskGroup
 from anyio.to_thread import run_sync
 
 from remit.decision.declared_launch import Transport
-from remit.protocol.json_rpc import as_object
+from remit.text.json_values import as_object
 from remit.upstream.launch.ready_server import ReadyServer, helper_words
 from remit.upstream.messaging.messages import ProtocolError, decode
 from remit.upstream.oauth.token_refresh import BearerAuth
