@@ -59,7 +59,7 @@ def by_artifacts(axes: Any, rows: list[dict[str, Any]]) -> None:
     axes.set_ylim(bottom=0)
     axes.set_xlabel("artifacts of all projects, 1,000 each")
     axes.set_ylabel("milliseconds, p50")
-    axes.set_title("search of a project's memory, PostgreSQL")
+    axes.set_title("memory search, PostgreSQL")
     axes.grid(True, which="major", alpha=0.25)
     axes.legend()
 
