@@ -35,6 +35,7 @@ class ScanResult(NamedTuple):
     problems: Sequence[Problem]
     tools: Sequence[ToolDecision]
     is_first: bool = False  # this workspace was never scanned before
+    invalid: Sequence[str] = ()  # Remit's own files that have errors
 
 
 class ClientPresence(NamedTuple):

@@ -44,6 +44,7 @@ class Overview(NamedTuple):
     failed: Sequence[str]  # available servers that could not be listed
     pending: Sequence[str]  # servers that need approval in the client
     untrusted: Sequence[str]
+    invalid: Sequence[str]  # Remit's own files that have errors
     outdated: Sequence[InstallNotice]  # installs of an earlier version, which a repository could replace
     approvals: int
     errors: int
@@ -97,6 +98,7 @@ def read_overview(registry: Registry, installer: Installer, directory: str = "."
         failed=_labels(servers, lambda tool: tool.failure is not None),
         pending=_hidden_for(summary, ConfigStatus.PENDING),
         untrusted=_hidden_for(summary, UNTRUSTED),
+        invalid=registry.invalid_files(context),
         outdated=[each for each in registry.protection.weakened(everywhere) if each.kind == "install"],
         approvals=len(registry.approvals.waiting(context)),
         errors=sum(each.severity is Severity.ERROR for each in findings),
@@ -115,6 +117,8 @@ def main_client(clients: Sequence[FoundClient]) -> str:
 def next_step(overview: Overview) -> SuggestedCommand:
     """Choose the one best next step."""
     client = overview.client
+    if overview.invalid:
+        return SuggestedCommand("remit doctor", "see the mistakes in Remit's configuration, and the fixes")
     if client is None or not (overview.visible or overview.hidden):
         return SuggestedCommand("remit demo", "see Remit at work, in a temporary directory")
     if overview.approvals:
