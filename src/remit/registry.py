@@ -181,8 +181,8 @@ class Registry:
 
     def problems(self, context: Context) -> list[Problem]:
         """List the problems in Remit's configuration and in the clients' files."""
-        short = self.configuration.short_names(lambda: self._listings.tools(context), context.workspace)
-        return [*self._own_problems(context), *short, *self._scanner.problems(context)]
+        misnamed = self.configuration.misnamed(lambda: self._listings.tools(context), context.workspace)
+        return [*self._own_problems(context), *misnamed, *self._scanner.problems(context)]
 
     def invalid_files(self, context: Context) -> list[str]:
         """List Remit's own files that have errors."""
