@@ -165,7 +165,14 @@ def test_a_table_of_an_unknown_server_is_a_warning_that_says_what_has_no_effect(
 
 
 def test_a_table_in_the_users_own_file_may_be_for_a_server_of_another_project() -> None:
-    text = "[servers.mail]\nresult_budget = 500\n[servers.gti]\nresult_budget = 500\n[servers.post]\nsandbox = {}"
+    text = """
+    [servers.mail]
+    result_budget = 500
+    [servers.gti]
+    result_budget = 500
+    [servers.post]
+    sandbox = {}
+    """
     assert [severity for severity, _, _ in told(said(text, MACHINE))] == ["note", "warning", "warning"]
 
 

@@ -124,6 +124,10 @@ def _waiting(overview: Overview) -> Iterator[str]:
     if overview.approvals:
         verb = "needs" if overview.approvals == 1 else "need"
         yield f"{render.plural(overview.approvals, 'call')} {verb} approval: remit approve"
+    if overview.suspicious:
+        held, count = render.quoted(overview.suspicious), len(overview.suspicious)
+        definition = "suspicious definition" if count == 1 else "suspicious definitions"
+        yield f"{render.plural(count, 'tool')} held: {definition} ({held}): remit trust"
     if overview.pending:
         title = "its client" if overview.client is None else overview.client.title
         yield f"approval needed in {title}: {render.quoted(overview.pending)}"
