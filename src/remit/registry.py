@@ -130,8 +130,13 @@ class Registry:
         """Read all files again."""
         is_first = self._scanner.is_first(context)
         changes = self._scanner.scan(context).without_remit()
-        problems, tools = self.problems(context), self._listings.list(context)[1]
-        return ScanResult(changes=changes, problems=problems, tools=tools, is_first=is_first)
+        return ScanResult(
+            changes=changes,
+            problems=self.problems(context),
+            tools=self._listings.list(context)[1],
+            is_first=is_first,
+            invalid=self.invalid_files(context),
+        )
 
     def refresh(self, context: Context) -> None:
         """Read the files that changed since the last scan of this workspace."""
@@ -176,16 +181,26 @@ class Registry:
 
     def problems(self, context: Context) -> list[Problem]:
         """List the problems in Remit's configuration and in the clients' files."""
-        own = (*self.configuration.problems(context.workspace), *self._listings.filter_problems(context))
-        short = self.configuration.short_names(lambda: self._listings.tools(context), context.workspace)
-        return [*own, *short, *self._scanner.problems(context)]
+        misnamed = self.configuration.misnamed(lambda: self._listings.tools(context), context.workspace)
+        return [*self._own_problems(context), *misnamed, *self._scanner.problems(context)]
+
+    def invalid_files(self, context: Context) -> list[str]:
+        """List Remit's own files that have errors."""
+        return list(dict.fromkeys(each.source for each in self._own_problems(context)))
+
+    def _own_problems(self, context: Context) -> list[Problem]:
+        found = self.configuration.problems(context.workspace)
+        return [*found, *self._listings.filter_problems(context)]
 
     def check_policy(self, context: Context) -> list[ConfigurationFinding]:
         """List every mistake, contradiction and rule without effect in Remit's configuration."""
+        self.refresh(context)
+        return self._mistakes(context)
+
+    def _mistakes(self, context: Context) -> list[ConfigurationFinding]:
         from remit.memory.tool_permissions import TOOLS
 
-        tools = [item.tool for item in self.tools(context)]
-        found = self.configuration.check(tools, TOOLS, context.workspace)
+        found = self.configuration.check(self._listings.tools(context), TOOLS, context.workspace)
         return [*found, *self._listings.filter_findings(context)]
 
     def clients(self, context: Context) -> list[ClientPresence]:
@@ -196,7 +211,7 @@ class Registry:
         """List the problems in the configuration of a workspace, with their fixes."""
         from remit.doctor.diagnosis import diagnose
 
-        return diagnose(self.examine(context))
+        return diagnose(self.examine(context), self._mistakes(context))
 
     def examine(self, context: Context) -> list[ClientSetup]:
         """Read everything again for a diagnosis, with facts about this machine, by client."""

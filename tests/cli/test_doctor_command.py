@@ -209,3 +209,56 @@ def test_a_server_that_was_never_used_is_noted_after_a_month_of_uses(sandbox: Sa
         registry.usage.record("mcp__wiki__read", registry.at(str(shop)))
         (patient,) = registry.examine(registry.at(str(shop)))
     assert [(item.subject, item.reason) for item in unused_servers(patient)] == [("lamp", "was never used")]
+
+
+def test_a_mistake_in_remits_configuration_is_an_error_with_line_and_fix(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    sandbox.write(shop / ".mcp.json", servers(ledger={"command": "ledger"}))
+    own = sandbox.write(
+        sandbox.home / ".config/remit/remit.toml", '[servers.ledger]\nsandbox = { raed = ["."] }\n'
+    )
+    finished = sandbox.remit("doctor", cwd=shop)
+    assert (finished.returncode, finished.stderr) == (1, "")
+    assert finished.stdout.splitlines()[2:] == [
+        "~/.config/remit/remit.toml",
+        "  error: line 2 column 13: servers.ledger.sandbox.raed: `raed` is not a known key; "
+        "all tools are hidden until it is fixed",
+        "    fix: did you mean `read`?",
+        "",
+        "1 error, 0 warnings, 0 notes",
+    ]
+    (finding,) = examine(sandbox, shop)["findings"]
+    assert (finding["check"], finding["source"], finding["subject"]) == ("configuration", str(own), None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mode = 'bypass'\n",  # a project may not
+        "block = ['Read'\n",
+        "[tools.Read]\nask = 1\n",
+        "[tools.Read]\nwhen = 'no such = '\n",
+        "allow = ['Read']\nblock = ['Read']\n",
+        "[filters]\nfiles = ['/nowhere.py']\n",
+    ],
+)
+def test_the_doctor_finds_every_error_and_warning_of_policy_check(
+    sandbox: Sandbox, shop: Path, text: str
+) -> None:
+    sandbox.write(shop / "remit.toml", text)
+    checked = json.loads(sandbox.remit("policy", "check", "--json", cwd=shop).stdout)
+    expected = [
+        (item["severity"], item["source"]) for item in checked["findings"] if item["severity"] != "note"
+    ]
+    found = [item for item in examine(sandbox, shop)["findings"] if item["check"] == "configuration"]
+    assert sorted((item["severity"], item["source"]) for item in found) == sorted(expected)
+    assert found
+    assert all(item["fix"] for item in found)
+
+
+def test_a_filter_file_that_cannot_be_loaded_is_an_error(sandbox: Sandbox, shop: Path) -> None:
+    gone = sandbox.root / "gone.py"
+    sandbox.write(sandbox.home / ".config/remit/remit.toml", f'[filters]\nfiles = ["{gone}"]\n')
+    (finding,) = examine(sandbox, shop)["findings"]
+    assert (finding["severity"], finding["source"]) == ("error", str(gone))

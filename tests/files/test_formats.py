@@ -8,6 +8,7 @@ from remit.files.formats import (
     parse_jsonc,
     parse_toml,
     parse_yaml,
+    without_content,
 )
 
 
@@ -84,6 +85,34 @@ def test_toml_is_read_with_the_place_of_a_mistake() -> None:
         parse_toml("a = " + "[" * 5_000)
     with pytest.raises(FileError, match="nested too deeply"):
         parse_toml("a = " + "[" * 220 + "]" * 220)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("a 1\n", "Expected '=' after a key in a key/value pair"),
+        ("[a\n", "Expected ']' at the end of a table declaration"),
+        ("a = 'x\n", """Expected "'\""""),
+    ],
+)
+def test_a_mistake_in_toml_names_the_mark_that_is_missing(text: str, reason: str) -> None:
+    with pytest.raises(FileError) as raised:
+        parse_toml(text)
+    assert raised.value.reason == f"not valid TOML: {reason}"
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("Cannot declare ('pass', 'word') twice", "Cannot declare … twice"),
+        ("found undefined alias 'word'", "found undefined alias …"),
+        ("expected ',' or ']', but got '<scalar>'", "expected ',' or ']', but got …"),
+        ("expected 'word' or '='", "expected …"),
+        ("expected '='word'", "expected …"),
+    ],
+)
+def test_a_message_of_a_parser_shows_nothing_of_the_file(message: str, shown: str) -> None:
+    assert without_content(message) == shown
 
 
 @pytest.mark.parametrize("text", ["{} = 1", "[{}]\nx = 1", "x = {{ {} = 1 }}"])

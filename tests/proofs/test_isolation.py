@@ -215,8 +215,10 @@ class Paper:
         assert not any(sandboxes.values())
         return facts
 
-    def opened_paths(self, launch: Launch, sandbox: Sandbox, workspace: Workspace) -> OpenedPaths:
-        raise AssertionError(f"no server has a sandbox: {launch}, {sandbox}, {workspace}")
+    def opened_paths(
+        self, launch: Launch, sandbox: Sandbox, workspace: Workspace, *, is_projects: bool
+    ) -> OpenedPaths:
+        raise AssertionError(f"no server has a sandbox: {launch}, {sandbox}, {workspace}, {is_projects}")
 
     def line_of(self, path: str, *keys: str) -> int:  # noqa: ARG002 - no finding is printed
         return 0

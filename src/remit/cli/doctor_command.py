@@ -23,9 +23,7 @@ def doctor(*, options: WorkspaceOptions, as_json: bool) -> None:
     with open_registry() as registry:
         context = options.context(registry)
         findings = registry.diagnose(context)
-        problems = registry.configuration.problems(context.workspace)
         notes = [] if as_json else inspection_notes(registry, context)
-    render.problems(problems, context)
     if as_json:
         render.data({**json_output.diagnosis(findings, context), "store": json_output.store_shape(store)})
     else:

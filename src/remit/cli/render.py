@@ -42,9 +42,6 @@ _PARTS = {
     SentDefinitions.NAMES: "(the client sends names only; the agent searches the definitions)",
 }
 _WIDEST = 60  # columns; a longer cell shifts only its own line
-NOTHING = """\
-No tools are available here.
-hint: add a server to one of the client's files; `remit tools --all` shows what is hidden"""
 MOST_NAMED = 3  # servers in a line
 
 
@@ -138,6 +135,21 @@ def _failure(severity: str, failure: RemitError) -> None:
     note(f"{severity}: {failure}")
     if failure.hint:
         note(f"hint: {failure.hint}")
+
+
+def nothing_available(invalid: Sequence[str], context: Context) -> list[str]:
+    """Say that no tool is available, and what to do about it."""
+    if invalid:
+        hint = repair_hint(invalid, context)
+    else:
+        hint = "add a server to one of the client's files; `remit tools --all` shows what is hidden"
+    return ["No tools are available here.", f"hint: {hint}"]
+
+
+def repair_hint(invalid: Sequence[str], context: Context) -> str:
+    """Name invalid files of Remit, and the command that shows their mistakes."""
+    files = " and ".join(printable(shorten(path, context)) for path in invalid)
+    return f"fix {files}; `remit doctor` shows how"
 
 
 def total(summary: Summary, *, sent: SentDefinitions = SentDefinitions.ALL) -> str:

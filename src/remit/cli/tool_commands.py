@@ -48,7 +48,7 @@ def tools(
         context = options.context(registry)
         context = registry.states.with_snapshot(context) if as_json else context
         known = registry.tools(context)
-        problems = registry.problems(context)
+        problems, invalid = registry.problems(context), registry.invalid_files(context)
         sent = SentDefinitions.ALL if as_json else registry.sent_definitions(known, context)
         if not as_json and any(map(is_unlisted, known)):
             known = registry.protection.with_obstacles(known, context)
@@ -57,7 +57,7 @@ def tools(
     if as_json:
         render.data(json_output.listing(selection.items(known), summary, context))
     else:
-        render.page(selection.lines(known, summary, context, sent=sent))
+        render.page(selection.lines(known, summary, context, sent=sent, invalid=invalid))
 
 
 @click.command("context")

@@ -156,15 +156,15 @@ class ConfigurationService:
         own = [sorted((Problem(*row) for row in of_file), key=position) for of_file in rows]
         return [*chain.from_iterable(own), *(Problem(*row) for row in kept.problems)]
 
-    def short_names(self, tools: Callable[[], Iterable[Tool]], workspace: Workspace) -> list[Problem]:
-        """List the rules without effect, because they name a known tool without its server."""
+    def misnamed(self, tools: Callable[[], Iterable[Tool]], workspace: Workspace) -> list[Problem]:
+        """List the rules without effect, because of how they name a known tool or server."""
         current = self.current(workspace)
         if not current.loaded:
             return []
-        from remit.configuration.checks.lint import short_names  # many users have no files
+        from remit.configuration.checks.lint import misnamed  # many users have no files
 
         places = {each.file.path: each.places for each in current.loaded}
-        found = short_names(current.loaded, tools)
+        found = misnamed(current.loaded, tools)
         problems = [Problem(*problem_row(file, places.get(file.path, {}), each)) for _, file, each in found]
         files = {path: at for at, path in enumerate(places)}
         return sorted(problems, key=lambda each: (files[each.source], position(each)))

@@ -4,11 +4,14 @@ Each check in an ordered table looks at the whole setup and yields findings.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import TYPE_CHECKING
 
 from remit.decision.problems import Severity
 from remit.doctor.checks.broken_files import broken_files
 from remit.doctor.checks.cannot_start import missing_programs, relative_commands, unset_variables
 from remit.doctor.checks.changed_definitions import changed_definitions
+from remit.doctor.checks.configuration_mistakes import configuration_mistakes
 from remit.doctor.checks.conflicts import conflicts, duplicates
 from remit.doctor.checks.exposed_secrets import exposed_secrets
 from remit.doctor.checks.ignored_servers import ignored_servers
@@ -25,6 +28,9 @@ from remit.doctor.checks.sandboxes import unavailable_sandboxes
 from remit.doctor.checks.unpinned_packages import unpinned_packages
 from remit.doctor.checks.upkeep import failed_servers, unused_servers, waiting_servers
 from remit.doctor.findings import ClientSetup, Finding
+
+if TYPE_CHECKING:
+    from remit.configuration.configuration_service import ConfigurationFinding
 
 Check = Callable[[ClientSetup], Iterable[Finding]]
 
@@ -56,9 +62,12 @@ CHECKS: tuple[Check, ...] = (
 _SEVERITIES = {severity: rank for rank, severity in enumerate(Severity)}
 
 
-def diagnose(setups: Iterable[ClientSetup]) -> list[Finding]:
-    """Return each problem once, by file and severity; clients that share a file share its problems."""
-    found = dict.fromkeys(_findings(setups))
+def diagnose(setups: Iterable[ClientSetup], mistakes: "Iterable[ConfigurationFinding]" = ()) -> list[Finding]:
+    """Return each problem once, by file and severity; clients that share a file share its problems.
+
+    `mistakes` are those in Remit's own configuration.
+    """
+    found = dict.fromkeys(chain(configuration_mistakes(mistakes), _findings(setups)))
     return sorted(found, key=lambda finding: (finding.source, _SEVERITIES[finding.severity]))
 
 

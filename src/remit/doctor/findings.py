@@ -5,7 +5,7 @@ A setup holds launches, which may contain secrets: it stays in memory, and no fi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ from remit.upstream.launch.start_obstacles import started_servers
 if TYPE_CHECKING:
     from remit.catalog.listing import Listings
     from remit.scanning.scanner import Scanner
+    from remit.trust.server_sandbox import OpenedPaths
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +59,7 @@ class ClientSetup:
     executed: Sequence[ExecutedSetting] = ()
     ignored: Sequence[Declaration] = ()  # servers in files where the client reads none
     line_of: LineOf = lambda _path, *_keys: 0
+    opened: Callable[[Declaration], OpenedPaths | None] = lambda _: None  # by the sandbox of a server
 
     @property
     def servers(self) -> list[Resolved]:
@@ -85,6 +87,7 @@ def read_setups(scanner: Scanner, listings: Listings, context: Context, at: int)
     found = scanner.readings(context)
     judged, listed = listings.list(context)
     tools = [item.tool for item in listed]
+    sandboxes = scanner.sandboxes(context)
     return [
         ClientSetup(
             context=context,
@@ -95,6 +98,7 @@ def read_setups(scanner: Scanner, listings: Listings, context: Context, at: int)
             executed=reading.executed,
             ignored=reading.ignored,
             line_of=scanner.line_of,
+            opened=lambda declaration: scanner.opened_paths(declaration, sandboxes, context),
             tools=[tool for tool in tools if tool.client == client],
             facts=scanner.facts(resolved, context),
             at=at,

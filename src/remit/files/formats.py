@@ -20,7 +20,10 @@ _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _KEY = r"(?:[A-Za-z0-9_-]++|\"(?:\\.|[^\"\\\n])*+\"|'[^'\n]*+')"
 _DOTTED_KEY = re.compile(rf"{_KEY}(?:[ \t]*+\.[ \t]*+{_KEY})*+")
-_QUOTED = re.compile(r"\(.*\)|'.*'|\".*\"", re.DOTALL)  # parts of the file in a parser's message
+_MARK = r"(?:'[^\w\s']{1,3}'|\"'{1,3}\")"  # of the syntax, in a parser's message
+_QUOTED = re.compile(  # parts of the file in a parser's message, except the marks that it expects
+    rf"(?<=xpected )({_MARK}(?: or {_MARK})*+)(?=[ ,]|$)|\(.*\)|'.*'|\".*\"", re.DOTALL
+)
 _WORDS: dict[str, object] = {"": None, "~": None, "null": None, "true": True, "false": False}
 
 
@@ -62,7 +65,7 @@ def parse_toml(text: str) -> object:
     except tomllib.TOMLDecodeError as error:
         reason, _, place = str(error).rpartition(" (at ")
         raise FileError(
-            f"not valid TOML: {_unquoted(reason)}", place.removesuffix(")").replace(",", "")
+            f"not valid TOML: {without_content(reason)}", place.removesuffix(")").replace(",", "")
         ) from None
     except (RecursionError, ValueError):
         raise FileError("not usable TOML: nested too deeply, or a number has thousands of digits") from None
@@ -78,7 +81,7 @@ def parse_yaml(text: str) -> object:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = "" if mark is None else f"line {mark.line + 1} column {mark.column + 1}"
-        reason = _unquoted(str(getattr(error, "problem", None) or error))
+        reason = without_content(str(getattr(error, "problem", None) or error))
         raise FileError(f"not valid YAML: {reason}", place) from None
     except ValueError:
         raise FileError("not usable YAML: a number has thousands of digits") from None
@@ -202,8 +205,9 @@ def plain_scalar(text: str) -> object:
     return float(text) if _NUMBER.fullmatch(text) else text
 
 
-def _unquoted(message: str) -> str:
-    return _QUOTED.sub("…", message)
+def without_content(message: str) -> str:
+    """Leave out what a parser's message quotes of the file, which may be secret."""
+    return _QUOTED.sub(lambda found: found[1] or "…", message)
 
 
 def _refuse(constant: str) -> object:

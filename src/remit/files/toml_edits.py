@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, cast
 
+from remit.files.formats import without_content
 from remit.files.json_positions import Path
 from remit.files.splices import Splice, apply
 
@@ -159,8 +160,9 @@ def parse_content(text: str) -> dict[str, Any]:
         return tomllib.loads(text.removeprefix(_BOM))
     except tomllib.TOMLDecodeError as error:
         reason, _, place = str(error).rpartition(" (at ")
-        words = re.sub(r"\(.*\)|'.*'|\".*\"", "…", reason)
-        raise TomlTextError(f"not valid TOML: {words}", place.removesuffix(")").replace(",", "")) from None
+        raise TomlTextError(
+            f"not valid TOML: {without_content(reason)}", place.removesuffix(")").replace(",", "")
+        ) from None
     except (RecursionError, ValueError):
         raise TomlTextError(
             "not usable TOML: nested too deeply, or a number has thousands of digits"

@@ -92,11 +92,13 @@ class ClientFiles:
 
         return add_sandboxes(facts, sandboxes, self._machine.home)
 
-    def opened_paths(self, launch: Launch, sandbox: Sandbox, workspace: Workspace) -> OpenedPaths:
-        """Return what the sandbox of a project's server opens for it to run."""
+    def opened_paths(
+        self, launch: Launch, sandbox: Sandbox, workspace: Workspace, *, is_projects: bool
+    ) -> OpenedPaths:
+        """Return what the sandbox of a server, the project's or the user's, opens for it to run."""
         from remit.upstream.launch.opened_paths import opened_paths  # imported late: few servers have one
 
-        return opened_paths(launch, sandbox, workspace, self._machine)
+        return opened_paths(launch, sandbox, workspace, self._machine, is_projects=is_projects)
 
     def line_of(self, path: str, *keys: str) -> int:
         """Find the line of the member that keys lead to in a JSON or TOML file; 0 if it is not there.

@@ -39,7 +39,9 @@ class Sources(Protocol):
         self, facts: LaunchFacts, sandboxes: Mapping[Key, Sandbox | None]
     ) -> LaunchFacts: ...
 
-    def opened_paths(self, launch: Launch, sandbox: Sandbox, workspace: Workspace) -> OpenedPaths: ...
+    def opened_paths(
+        self, launch: Launch, sandbox: Sandbox, workspace: Workspace, *, is_projects: bool
+    ) -> OpenedPaths: ...
 
     def line_of(self, path: str, *keys: str) -> int: ...  # of a member in a file; 0: not there
 

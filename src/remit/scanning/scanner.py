@@ -35,6 +35,7 @@ class ScanResult(NamedTuple):
     problems: Sequence[Problem]
     tools: Sequence[ToolDecision]
     is_first: bool = False  # this workspace was never scanned before
+    invalid: Sequence[str] = ()  # Remit's own files that have errors
 
 
 class ClientPresence(NamedTuple):
@@ -133,11 +134,14 @@ class Scanner:
     def opened_paths(
         self, declaration: Declaration, sandboxes: ServerSandboxes, context: Context
     ) -> OpenedPaths | None:
-        """Return what the sandbox of a project's server opens for it to run; None without a sandbox."""
+        """Return what the sandbox of a server opens for it to run; None without a sandbox."""
+        from remit.trust.trust_rule import declaration_needs_trust
+
         sandbox, launch = sandboxes.of(declaration), declaration.launch
         if sandbox is None or launch is None:
             return None
-        return self._sources.opened_paths(launch, sandbox, context.workspace)
+        is_projects = declaration_needs_trust(declaration, context.workspace)
+        return self._sources.opened_paths(launch, sandbox, context.workspace, is_projects=is_projects)
 
     def server_options(self, declaration: Declaration, context: Context) -> ServerOptions:
         """Return how the gateway runs a server."""

@@ -56,6 +56,7 @@ class OpenedPaths(NamedTuple):
 
     paths: tuple[str, ...] = ()  # short
     problem: str | None = None
+    hint: str | None = None  # what to do about the problem
 
 
 class Sandbox(NamedTuple):

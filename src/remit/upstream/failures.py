@@ -13,7 +13,7 @@ from remit.text.untrusted_text import one_line
 from remit.upstream.launch.variable_expansion import Expanded
 from remit.upstream.messaging.messages import LostError, ProtocolError, RefusedError, UnreachableError
 from remit.upstream.transports.process import ProcessRecord
-from remit.upstream.upstream_model import Failure, Upstream
+from remit.upstream.upstream_model import IN_ITS_SANDBOX, Failure, Upstream
 
 MAX_LINES = 5  # of the server's last output
 MAX_REASON = 500  # characters
@@ -163,7 +163,7 @@ def _lost(error: LostError, record: ProcessRecord, upstream: Upstream) -> tuple[
         return reason, hint
     last = "" if record.process is None else record.process.tail.text.strip().rpartition("\n")[2]
     if last.startswith(_BUBBLEWRAP):
-        return f"cannot be started in its sandbox: {last.removeprefix(_BUBBLEWRAP)}", hint
+        return f"{IN_ITS_SANDBOX}{last.removeprefix(_BUBBLEWRAP)}", hint
     return reason, f"it runs in a sandbox ({sandbox}): allow what it needs, or {hint}"
 
 

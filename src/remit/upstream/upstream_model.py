@@ -15,6 +15,7 @@ from remit.settings import DEADLINE
 from remit.trust.start_permit import StartPermit
 
 PATIENCE = 600.0  # seconds; a tool may run for long
+IN_ITS_SANDBOX = "cannot be started in its sandbox: "  # how the reason of such a failure begins
 
 
 class Sharing(StrEnum):

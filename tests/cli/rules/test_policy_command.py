@@ -61,6 +61,21 @@ def test_every_command_warns_of_a_rule_that_names_a_tool_without_its_server(
     assert checked.endswith("0 errors, 1 warning, 0 notes\n")
 
 
+def test_every_command_warns_of_a_restricted_server_whose_name_is_misspelled(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    sandbox.write(sandbox.home / ".config/remit/remit.toml", "[servers.gti]\nsandbox = {}\n")
+    said = "servers.gti: no server `gti` is known here, so `sandbox` has no effect (did you mean `git`?)\n"
+    for command in (("tools",), ("scan",), ("context",), ()):
+        warned = f"warning: ~/.config/remit/remit.toml: line 1 column 2: {said}"
+        assert warned in sandbox.remit(*command, cwd=shop).stderr
+    diagnosed = sandbox.remit("doctor", cwd=shop)
+    assert (
+        "  warning: line 1 column 2: servers.gti: no server `gti` is known here, so `sandbox` has no effect\n"
+        "    fix: did you mean `git`?\n"
+    ) in diagnosed.stdout
+
+
 def test_tools_and_why_follow_the_mode(sandbox: Sandbox, shop: Path) -> None:
     with sandbox.registry() as registry:
         registry.usage.report_tool("mcp__git__commit", registry.at(str(shop)))

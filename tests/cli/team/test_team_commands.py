@@ -139,7 +139,7 @@ def test_a_team_has_rules_that_are_checked_before_they_are_stored(shared: Sandbo
     file = shared.write(shared.root / "wrong.toml", wrong)
     told = refused(shared, "team", "policy", "set", "payments", str(file))
     assert (
-        f"{file}:line 2 column 1: servers.till.blok: `blok` is not a known key (did you mean `block`?)"
+        f"{file}: line 2 column 1: servers.till.blok: `blok` is not a known key (did you mean `block`?)"
         in told
     )
     shared.write(file, "[tools\n")

@@ -2,7 +2,7 @@
 
 import tomllib
 
-from remit.configuration.checks.lint import remarks
+from remit.configuration.checks.lint import misnamed, remarks
 from remit.configuration.config_model import ConfigurationFile, ConfigurationLayer, LoadedFile
 from remit.configuration.file_parser import read
 from remit.configuration.toml_positions import positions
@@ -74,8 +74,6 @@ def test_patterns_that_mean_nothing_known_are_notes_with_what_was_perhaps_meant(
     block = ["Raed", "mcp__mail__*"]
     [tools.mcp__git__lgo]
     danger = "low"
-    [servers.gti]
-    block = ["x"]
     [servers.git]
     block = ["psuh"]
     [agents.scut]
@@ -98,7 +96,6 @@ def test_patterns_that_mean_nothing_known_are_notes_with_what_was_perhaps_meant(
         "`mcp__x__b` matches no known tool",
         "`mcp__x__d` matches no known tool",
         "`mcp__x__c` matches no known tool",
-        "no server `gti` is known here",
         "`psuh` matches no known tool of the server",
         "no agent `scut` is known here",
     ]
@@ -144,3 +141,47 @@ def test_a_misspelled_server_in_a_pattern_is_asked_about() -> None:
     assert told(said('block = ["mcp__gti__*"]')) == [
         ("note", "`mcp__gti__*` matches no known tool", "did you mean `mcp__git__*`?")
     ]
+
+
+def test_a_table_of_an_unknown_server_is_a_warning_that_says_what_has_no_effect() -> None:
+    text = """
+    [servers.gti]
+    sandbox = {}
+    block = ["x"]
+    [servers.webb]
+    allow = []
+    [servers.mail]
+    result_budget = 500
+    """
+    assert told(said(text)) == [
+        (
+            "warning",
+            "no server `gti` is known here, so `sandbox` and `block` have no effect",
+            "did you mean `git`?",
+        ),
+        ("warning", "no server `webb` is known here, so `allow` has no effect", "did you mean `web`?"),
+        ("warning", "no server `mail` is known here", None),
+    ]
+
+
+def test_a_table_in_the_users_own_file_may_be_for_a_server_of_another_project() -> None:
+    text = """
+    [servers.mail]
+    result_budget = 500
+    [servers.gti]
+    result_budget = 500
+    [servers.post]
+    sandbox = {}
+    """
+    assert [severity for severity, _, _ in told(said(text, MACHINE))] == ["note", "warning", "warning"]
+
+
+def test_every_command_hears_of_misspelled_servers_that_a_table_restricts() -> None:
+    text = "[servers.gti]\nsandbox = {}\n[servers.post]\nsandbox = {}\n[servers.webb]\nresult_budget = 500"
+    found = [(each.path, each.hint) for _, _, each in misnamed([said(text, MACHINE)], lambda: KNOWN)]
+    assert found == [(("servers", "gti"), "did you mean `git`?")]
+
+
+def test_a_table_of_a_known_server_or_of_all_servers_is_no_problem() -> None:
+    text = '[servers.git]\nsandbox = {}\n[servers."*"]\nsandbox = {}\n[servers.remit-memory]\nallow = []'
+    assert list(misnamed([said(text, MACHINE)], lambda: KNOWN)) == []

@@ -31,7 +31,7 @@ def opened_by(home: Path, launch: Launch, read: tuple[str, ...] = ()) -> OpenedP
     shop = str(home / "code/shop")
     machine = Machine(str(home), {"PATH": f"{home}/.pyenv/versions/3.12/bin", "HOME": str(home)})
     sandbox = Sandbox(shop, False, tuple(f"{shop}/{each}" for each in read))
-    return opened_paths(launch, sandbox, Workspace(shop, shop, identify(shop)), machine)
+    return opened_paths(launch, sandbox, Workspace(shop, shop, identify(shop)), machine, is_projects=True)
 
 
 def test_the_interpreter_and_the_directory_of_the_script_are_opened(home: Path) -> None:
@@ -46,7 +46,8 @@ def test_what_the_sandbox_names_is_not_told_twice(home: Path) -> None:
 
 
 def test_a_program_that_cannot_run_in_it_is_named_with_the_reason(home: Path) -> None:
-    assert opened(home, "missing") == OpenedPaths(problem="its command was not found")
+    missing = OpenedPaths(problem="its command was not found", hint="install it, or write its whole path")
+    assert opened(home, "missing") == missing
     (home / "secret").mkdir()
     (home / "secret/run").write_text("")
     (home / "secret/run").chmod(0o755)

@@ -10,6 +10,7 @@ from remit.bootstrap import open_registry
 from remit.bootstrap_install import open_installer
 from remit.cli import render
 from remit.cli.onboarding.overview import FoundClient, Overview, next_step, read_overview
+from remit.decision.context import shorten
 from remit.decision.kinds import Kind
 
 if TYPE_CHECKING:
@@ -117,10 +118,16 @@ def _tokens(overview: Overview) -> Iterator[str]:
 
 def _waiting(overview: Overview) -> Iterator[str]:
     """Name each thing that waits for a person, with the command."""
+    for path in overview.invalid:
+        yield f"{shorten(path, overview.context)} is invalid: remit doctor"
     yield from (f"{each.reason}: {each.command}" for each in overview.outdated)
     if overview.approvals:
         verb = "needs" if overview.approvals == 1 else "need"
         yield f"{render.plural(overview.approvals, 'call')} {verb} approval: remit approve"
+    if overview.suspicious:
+        held, count = render.quoted(overview.suspicious), len(overview.suspicious)
+        definition = "suspicious definition" if count == 1 else "suspicious definitions"
+        yield f"{render.plural(count, 'tool')} held: {definition} ({held}): remit trust"
     if overview.pending:
         title = "its client" if overview.client is None else overview.client.title
         yield f"approval needed in {title}: {render.quoted(overview.pending)}"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.catalog.contexts import ALL_CLIENTS, DEFAULT_CLIENT
 from remit.catalog.summary import UNTRUSTED, summarize
 from remit.cli.render import three_digits
 from remit.decision.context import Context
+from remit.decision.definitions.definition_changes import ChangeVerdict
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.problems import Severity
 from remit.decision.tool_names import REMIT
@@ -44,6 +45,8 @@ class Overview(NamedTuple):
     failed: Sequence[str]  # available servers that could not be listed
     pending: Sequence[str]  # servers that need approval in the client
     untrusted: Sequence[str]
+    suspicious: Sequence[str]  # tools that are held because inspection flags their definition
+    invalid: Sequence[str]  # Remit's own files that have errors
     outdated: Sequence[InstallNotice]  # installs of an earlier version, which a repository could replace
     approvals: int
     errors: int
@@ -87,16 +90,21 @@ def read_overview(registry: Registry, installer: Installer, directory: str = "."
     summary = summarize(listed, context)
     findings = registry.diagnose(context)
     servers = [tool for tool, decision in listed if decision.is_available and is_started(tool)]
+    faulty = {each.subject for each in findings}  # a failure that no longer counts is in no finding
     return Overview(
         context=context,
         clients=clients,
         visible=summary.visible,
         hidden=summary.hidden_count,
         cost=registry.sessions.request_cost(context),
-        unlisted=_labels(servers, lambda tool: tool.listed_at is None and tool.failure is None),
-        failed=_labels(servers, lambda tool: tool.failure is not None),
+        unlisted=_labels(servers, lambda tool: tool.listed_at is None and not _has_failed(tool, faulty)),
+        failed=_labels(servers, lambda tool: _has_failed(tool, faulty)),
         pending=_hidden_for(summary, ConfigStatus.PENDING),
         untrusted=_hidden_for(summary, UNTRUSTED),
+        suspicious=[
+            tool.name for tool, _ in listed if tool.client == context.client and _is_suspicious(tool)
+        ],
+        invalid=registry.invalid_files(context),
         outdated=[each for each in registry.protection.weakened(everywhere) if each.kind == "install"],
         approvals=len(registry.approvals.waiting(context)),
         errors=sum(each.severity is Severity.ERROR for each in findings),
@@ -115,6 +123,8 @@ def main_client(clients: Sequence[FoundClient]) -> str:
 def next_step(overview: Overview) -> SuggestedCommand:
     """Choose the one best next step."""
     client = overview.client
+    if overview.invalid:
+        return SuggestedCommand("remit doctor", "see the mistakes in Remit's configuration, and the fixes")
     if client is None or not (overview.visible or overview.hidden):
         return SuggestedCommand("remit demo", "see Remit at work, in a temporary directory")
     if overview.approvals:
@@ -123,6 +133,8 @@ def next_step(overview: Overview) -> SuggestedCommand:
         return SuggestedCommand(overview.outdated[0].command, "replace the install of an earlier version")
     if overview.errors:
         return SuggestedCommand("remit doctor", "see what is wrong, and the fix")
+    if overview.suspicious:
+        return SuggestedCommand("remit trust", "read what inspection found in the held tools, and decide")
     if not client.is_installed and client.is_installable:
         return SuggestedCommand("remit init", f"{_reason(overview)} it in {client.title}")
     if overview.untrusted:
@@ -153,6 +165,15 @@ def _hidden_for(summary: Summary, cause: str) -> list[str]:
 
 def _labels(servers: Sequence[Tool], applies: Callable[[Tool], bool]) -> list[str]:
     return [tool.server or tool.name for tool in servers if applies(tool)]
+
+
+def _has_failed(tool: Tool, faulty: Collection[str | None]) -> bool:
+    return tool.failure is not None and tool.server in faulty
+
+
+def _is_suspicious(tool: Tool) -> bool:
+    """Tell whether inspection holds a tool, or the instructions of a server."""
+    return tool.change is not None and tool.change.verdict is ChangeVerdict.FLAGGED and not tool.is_unlisted
 
 
 def is_started(tool: Tool) -> bool:

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING
 
 from remit.catalog.costs import SentDefinitions
 from remit.catalog.summary import ELSEWHERE, SHADOWED, UNTRUSTED, HiddenGroup, ScopeSummary, Summary
-from remit.cli.render import NOTHING, counted, heading, out, plural, print_lines, rounded, total
+from remit.cli.render import (
+    counted,
+    heading,
+    nothing_available,
+    out,
+    plural,
+    print_lines,
+    repair_hint,
+    rounded,
+    total,
+)
 from remit.decision.context import Context, shorten
 from remit.decision.decide import ToolDecision
 from remit.decision.gates import Gate
@@ -72,7 +82,17 @@ def show(
         out()
         print_lines(_duplicates(summary.duplicates))
     out()
-    out(_NEXT if summary.visible else NOTHING)
+    print_lines(_last(found, summary, context))
+
+
+def _last(found: ScanResult, summary: Summary, context: Context) -> Iterator[str]:
+    """Say what to do next: an invalid file of Remit comes first."""
+    if not summary.visible:
+        yield from nothing_available(found.invalid, context)
+    elif found.invalid:
+        yield f"next: {repair_hint(found.invalid, context)}"
+    else:
+        yield _NEXT
 
 
 def _first(found: ScanResult) -> Iterator[str]:

@@ -44,6 +44,7 @@ class Selection(NamedTuple):
         context: Context,
         *,
         sent: SentDefinitions = SentDefinitions.ALL,
+        invalid: Sequence[str] = (),
     ) -> list[str]:
         """Write the selected tools for people.
 
@@ -55,9 +56,9 @@ class Selection(NamedTuple):
         mine = [item for item in known if context.client in (None, item.tool.client)]
         grouped = group_tools(mine, self.sort or SortKey.TOKENS)
         if not self.everything:
-            return tool_table.overview(grouped, summary, context, sent=sent)
+            return tool_table.overview(grouped, summary, context, sent=sent, invalid=invalid)
         groups = [*grouped.servers, *grouped.kinds]
-        return tool_table.details(groups, summary, context, with_hidden=True, sent=sent)
+        return tool_table.details(groups, summary, context, with_hidden=True, sent=sent, invalid=invalid)
 
     def _groups(self, known: Sequence[ToolDecision]) -> list[ListedGroup]:
         servers = group_tools(known, self.sort or SortKey.TOKENS).servers

@@ -14,7 +14,7 @@ import click
 
 from remit.catalog.costs import SentDefinitions
 from remit.catalog.listed_groups import GroupedTools, ListedGroup
-from remit.cli.render import NOTHING, WORDS, heading, plural, printable, total
+from remit.cli.render import WORDS, heading, nothing_available, plural, printable, total
 from remit.decision.context import Context, shorten
 from remit.decision.decide import ToolDecision
 from remit.decision.kinds import Kind, ToolStatus
@@ -30,14 +30,19 @@ _UNKNOWN = "?"
 
 
 def overview(
-    grouped: GroupedTools, summary: Summary, context: Context, *, sent: SentDefinitions = SentDefinitions.ALL
+    grouped: GroupedTools,
+    summary: Summary,
+    context: Context,
+    *,
+    sent: SentDefinitions = SentDefinitions.ALL,
+    invalid: Sequence[str] = (),
 ) -> list[str]:
-    """Return a line for each server, and for each other kind of tool."""
+    """Return a line for each server, and for each other kind of tool; `invalid` are files of Remit."""
     servers = [group for group in grouped.servers if group.is_available]
     kinds = [group for group in grouped.kinds if group.is_available]
     lines = [_styled(printable(heading(context)), bold=True)]
     if not servers and not kinds:
-        return [*lines, *NOTHING.splitlines()]
+        return [*lines, *nothing_available(invalid, context)]
     if servers:
         shown, rest = servers[:MOST_ROWS], servers[MOST_ROWS:]
         lines += ["", *_table("server", shown, [_origin(group, context) for group in shown], context)]
@@ -59,11 +64,12 @@ def details(
     *,
     with_hidden: bool,
     sent: SentDefinitions = SentDefinitions.ALL,
+    invalid: Sequence[str] = (),
 ) -> list[str]:
     """Return groups with all their tools; hidden ones by the reason."""
     lines = [_styled(printable(heading(context)), bold=True)]
     if not groups:
-        return [*lines, *NOTHING.splitlines()]
+        return [*lines, *nothing_available(invalid, context)]
     for group in groups:
         lines += ["", *_title(group, context), *_tools(group)]
         lines += _hidden(group) if with_hidden else _hidden_count(group)

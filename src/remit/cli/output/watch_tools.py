@@ -41,10 +41,11 @@ class _Seen(NamedTuple):
     shown: Sequence[ToolDecision]
     problems: Sequence[Problem]
     selection: Selection
+    invalid: Sequence[str]  # Remit's own files that have errors
 
     @property
     def lines(self) -> list[str]:
-        return self.selection.lines(self.known, self.summary, self.context)
+        return self.selection.lines(self.known, self.summary, self.context, invalid=self.invalid)
 
     @property
     def summary(self) -> Summary:
@@ -95,7 +96,8 @@ def _followed(
 
 def _look(registry: Registry, context: Context, selection: Selection) -> _Seen:
     known = registry.tools(context)
-    return _Seen(context, known, selection.items(known), registry.problems(context), selection)
+    shown, problems = selection.items(known), registry.problems(context)
+    return _Seen(context, known, shown, problems, selection, registry.invalid_files(context))
 
 
 def _lines(seen: _Seen, before: _Seen | None) -> None:

@@ -141,7 +141,7 @@ def set_policy(team_name: str, file: str) -> None:
         problems = policy_problems(file, text)
         if problems:
             for problem in problems:
-                place = f":{problem.place}" if problem.place else ""
+                place = f": {problem.place}" if problem.place else ""
                 sys.stderr.write(render.printable(f"error: {problem.source}{place}: {problem.reason}") + "\n")
             sys.exit(ERRORS_FOUND)
         teams.set_policy(text if text.strip() else "", found)

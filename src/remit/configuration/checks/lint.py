@@ -5,6 +5,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from remit.configuration.config_model import (
+    OF_A_PROJECT,
     AccessLists,
     ConfigurationFile,
     ConfigurationMistake,
@@ -76,12 +77,12 @@ def _unmatched(loaded: LoadedFile, known: _Known) -> Iterator[Remark]:
                 continue
             yield _note(loaded, path, f"`{pattern}` matches no known tool", _meant(pattern, known))
     for each in loaded.content.servers:
-        path = ("servers", each.name)
-        if not _matches((glob(each.name),), known.servers):
-            hint = did_you_mean(each.name, known.servers)
-            yield _note(loaded, path, f"no server `{each.name}` is known here", hint)
-            continue
-        yield from _unmatched_of_server(loaded, each, known)
+        if _matches((glob(each.name),), known.servers):
+            yield from _unmatched_of_server(loaded, each, known)
+        else:
+            mistake = _unknown_server(each, known)
+            is_elsewhere = loaded.file.layer not in OF_A_PROJECT and not (mistake.hint or _limits(each))
+            yield Severity.NOTE if is_elsewhere else Severity.WARNING, loaded.file, mistake
     for each in loaded.content.agents:
         if not _matches((glob(each.name),), known.agents):
             hint = did_you_mean(each.name, known.agents)
@@ -96,15 +97,37 @@ def _meant(pattern: str, known: _Known) -> str | None:
     return did_you_mean(pattern, {server_name(label) for label in known.servers}) if is_server else None
 
 
-def short_names(loaded: Sequence[LoadedFile], tools: Callable[[], Iterable[Tool]]) -> Iterator[Remark]:
-    """List the rules without effect, because they name a known tool without its server."""
+def misnamed(loaded: Sequence[LoadedFile], tools: Callable[[], Iterable[Tool]]) -> Iterator[Remark]:
+    """List the rules without effect, because they name a known tool without its server, or misspell a server.
+
+    A server that is spelled like no known one may be that of another project.
+    """
     named = [(each, path, name) for each in loaded for path, name in _patterns(each) if _may_be_short(name)]
-    if not named:
+    limited = [(each, lists) for each in loaded for lists in each.content.servers if _limits(lists)]
+    if not named and not limited:
         return
     known = _known(tools(), ())
     for each, path, name in named:
         if name not in known.names and (meant := _full_names(name, known)):
             yield Severity.WARNING, each.file, ConfigurationMistake(path, _without_effect(name), meant)
+    for each, lists in limited:
+        if not _matches((glob(lists.name),), known.servers):
+            mistake = _unknown_server(lists, known)
+            yield from [(Severity.WARNING, each.file, mistake)] if mistake.hint else ()
+
+
+def _limits(lists: AccessLists) -> list[str]:
+    """List the keys by which the table of a server restricts it."""
+    limits = {"sandbox": lists.sandbox, "block": lists.block, "allow": lists.allow is not None}
+    return [key for key, is_set in limits.items() if is_set]
+
+
+def _unknown_server(lists: AccessLists, known: _Known) -> ConfigurationMistake:
+    message = f"no server `{lists.name}` is known here"
+    if limits := _limits(lists):
+        named = " and ".join(f"`{key}`" for key in limits)
+        message += f", so {named} {'has' if len(limits) == 1 else 'have'} no effect"
+    return ConfigurationMistake(("servers", lists.name), message, did_you_mean(lists.name, known.servers))
 
 
 def _may_be_short(pattern: str) -> bool:

@@ -39,11 +39,12 @@ def broken_files(setup: ClientSetup) -> Iterator[Finding]:
 
 def _told(problem: Problem) -> tuple[str, str]:
     """Return the reason and the fix; a reason that ends with its fix does not repeat it."""
-    fix = _fix(problem)
+    fix = fix_for(problem)
     return problem.reason.removesuffix(f"; {fix}"), fix
 
 
-def _fix(problem: Problem) -> str:
+def fix_for(problem: Problem) -> str:
+    """Derive the fix of a problem from its reason."""
     for pattern, fix in _FIXES:
         if match := re.search(pattern, problem.reason):
             return match.expand(fix)

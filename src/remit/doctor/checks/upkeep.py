@@ -1,5 +1,7 @@
 """Servers that are pending, failed or unused."""
 
+import re
+import shlex
 from collections.abc import Iterator
 
 from remit.decision.declarations import Declaration
@@ -9,7 +11,17 @@ from remit.decision.problems import Severity
 from remit.decision.tools import Tool
 from remit.doctor.findings import ClientSetup, Finding, finding_about
 from remit.upstream.launch.start_obstacles import start_obstacles
+from remit.upstream.upstream_model import IN_ITS_SANDBOX
 
+_ENTRY = "correct its entry"
+_NOT_SIGNED_IN = ("answers 401", "answers 403")
+_REMEDIES = (  # the first match wins
+    (r"cannot be started: its command was not found", "install it, or correct its entry"),
+    (r"cannot be started", _ENTRY),
+    (r"cannot be reached|answers \d", "check that it runs, and its `url`"),
+    (r"its .+ contain a character", _ENTRY),
+    (r"ended before it answered", "run its command by hand to see why"),
+)
 UNUSED_AFTER = 30 * 24 * 60 * 60 * 1000  # milliseconds
 
 
@@ -36,14 +48,43 @@ def failed_servers(setup: ClientSetup) -> Iterator[Finding]:
     hindered = start_obstacles(setup.resolved, setup.facts, by_remit=True)
     for declaration in setup.in_force:
         row = _row(declaration, setup)
-        if row is not None and row.failure is not None and declaration.key not in hindered:
-            yield finding_about(
-                declaration,
-                Severity.ERROR,
-                "start",
-                reason=f"last connection failed: {row.failure}",
-                fix=f"try again with `remit scan --connect {declaration.server}`",
-            )
+        if row is None or row.failure is None or declaration.key in hindered:
+            continue
+        if row.failure.startswith(IN_ITS_SANDBOX):
+            yield from _failed_in_sandbox(declaration, row.failure, setup)
+        else:
+            yield _failed(declaration, row.failure, _remedy(row.failure, declaration))
+
+
+def _failed_in_sandbox(declaration: Declaration, failure: str, setup: ClientSetup) -> Iterator[Finding]:
+    """Judge a failure by the sandbox that the server has now; without one, it no longer counts."""
+    opened = setup.opened(declaration)
+    if opened is None:
+        return
+    if opened.problem is None:
+        yield _failed(declaration, failure, "check its `sandbox` in Remit's configuration")
+    else:
+        yield _failed(declaration, f"{IN_ITS_SANDBOX}{opened.problem}", opened.hint or _ENTRY)
+
+
+def _failed(declaration: Declaration, failure: str, remedy: str | None) -> Finding:
+    again = f"`remit scan --connect {shlex.quote(declaration.server or declaration.name)}`"
+    return finding_about(
+        declaration,
+        Severity.ERROR,
+        "start",
+        reason=f"last connection failed: {failure}",
+        fix=f"{remedy}, then run {again}" if remedy else f"try again with {again}",
+    )
+
+
+def _remedy(failure: str, declaration: Declaration) -> str | None:
+    """Say what to do about a failure before the next attempt; None if another attempt may be enough."""
+    scope = re.search(r": it wants the scope `(.+)`$", failure)
+    if scope or failure.startswith(_NOT_SIGNED_IN):
+        words = ("remit", "login", declaration.server or declaration.name)
+        return f"sign in with `{shlex.join((*words, '--scope', scope[1]) if scope else words)}`"
+    return next((remedy for pattern, remedy in _REMEDIES if re.match(pattern, failure)), None)
 
 
 def unused_servers(setup: ClientSetup) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Finds what the sandbox of a project's server opens for it to run, before the user trusts the server."""
+"""Finds what the sandbox of a server opens for it to run, without starting the server."""
 
 import os
 import sys
@@ -15,7 +15,9 @@ from remit.upstream.launch.server_environment import users_variables
 from remit.upstream.launch.variable_expansion import expand
 
 
-def opened_paths(launch: Launch, sandbox: Sandbox, workspace: Workspace, machine: Machine) -> OpenedPaths:
+def opened_paths(
+    launch: Launch, sandbox: Sandbox, workspace: Workspace, machine: Machine, *, is_projects: bool
+) -> OpenedPaths:
     """List what the sandbox opens besides the system and its own paths; nothing is started."""
     expanded = expand(launch, machine.variables, workspace=workspace.dir, home=machine.home)
     if expanded.missing:
@@ -27,9 +29,9 @@ def opened_paths(launch: Launch, sandbox: Sandbox, workspace: Workspace, machine
     place = os.path.normpath(os.path.join(workspace.dir, ready.cwd or ""))
     users = users_variables(machine.variables)
     own = (data_directory(machine.variables, sys.platform, machine.home), machine_path(machine))
-    builder = SandboxBuilder(sandbox, machine.home, own, is_projects=True)
+    builder = SandboxBuilder(sandbox, machine.home, own, is_projects)
     try:
         found = builder.opened(words, place, {**users, **ready.variables, **ready.env}, users)
     except SandboxError as error:
-        return OpenedPaths(problem=error.reason)
+        return OpenedPaths(problem=error.reason, hint=error.hint)
     return OpenedPaths(tuple(sandbox.short(path, machine.home) for path in found))

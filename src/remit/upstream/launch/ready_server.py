@@ -16,7 +16,7 @@ from remit.upstream.launch.bubblewrap import SandboxBuilder, SandboxedCommand
 from remit.upstream.launch.server_environment import environment, users_variables
 from remit.upstream.launch.variable_expansion import CREDENTIAL, Expanded, expand
 from remit.upstream.principal_credentials.credential_model import Credential
-from remit.upstream.upstream_model import Failure, Upstream
+from remit.upstream.upstream_model import IN_ITS_SANDBOX, Failure, Upstream
 
 
 class NotReadyError(Exception):
@@ -89,7 +89,7 @@ def make_ready(
         try:
             sandbox = _sandboxed(builder, expanded.launch, place, given, users_variables(variables))
         except SandboxError as error:
-            reason = f"cannot be started in its sandbox: {error.reason}"
+            reason = f"{IN_ITS_SANDBOX}{error.reason}"
             raise NotReadyError(Failure(reason=reason, hint=error.hint)) from None
     return ReadyServer(upstream=upstream, expanded=expanded, place=place, environment=given, sandbox=sandbox)
 
