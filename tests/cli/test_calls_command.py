@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from remit.audit.audit_log import AuditEntry
+from remit.audit.audit_log import AuditEntry, AuditOutcome, page_entry
 from remit.cli.calls.calls_command import outcome_note, outcome_word
 from support.databases import run_sql
 from support.sandbox import Sandbox
@@ -87,6 +87,22 @@ def test_calls_are_listed_newest_first_with_outcome_and_gate(sandbox: Sandbox, s
     assert [line.split()[2] for line in lines[-3:]] == ["=cmd|'", "Bash", "mcp__git__log"]
     assert "reviewer  refused (policy)" in lines[-2]
     assert lines[-1].split()[-2:] == ["12", "900"]
+
+
+def test_who_called_and_who_approved_is_shown_where_the_log_names_them(sandbox: Sandbox, shop: Path) -> None:
+    assert " by " not in sandbox.remit("calls", cwd=shop).stdout
+    at = int(1000 * time.time())
+    approved = page_entry("mcp__git__push", AuditOutcome.APPROVED, by="grace", client=None, at=at)
+    with sandbox.registry() as registry:
+        registry.audit.add(
+            [approved, approved._replace(principal="ada", outcome="done")], registry.at(str(shop))
+        )
+    lines = sandbox.remit("calls", cwd=shop).stdout.splitlines()
+    titles, first, second, *_, last = (line for line in lines[2:] if line.strip(" -"))
+    assert titles.split()[:3] == ["time", "tool", "by"]
+    assert first.split()[3:] == ["ada", "done"]
+    assert second.split()[3:] == ["grace", "approved"]
+    assert last.split()[3:] == ["done", "12", "900"]
 
 
 @pytest.mark.parametrize(

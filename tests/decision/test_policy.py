@@ -20,6 +20,8 @@ from remit.decision.gates import Gate
 from remit.decision.globs import glob, tool_globs
 from remit.decision.kinds import Kind
 from remit.decision.policy_rules import ConfigLocation, ListTarget, Mode, ToolList
+from remit.decision.projects import Project, team_workspace
+from remit.decision.scopes import Scope
 from remit.decision.state_snapshot import Snapshot
 from remit.decision.tool_names import REMIT
 from remit.decision.tools import Tool
@@ -212,6 +214,16 @@ def test_approval_is_asked_for_whatever_the_danger_unless_the_mode_lifts_or_hide
     assert decision.full_reason == 'needs approval: `tools."*".approval` in ~/.config/remit/remit.toml line 3'
     assert decision.unlock == "call it, then answer with `remit approve`"
     assert decision.is_available
+
+
+def test_in_a_teams_project_the_rules_of_the_team_and_its_project_are_named() -> None:
+    rules = ConfigurationFile(ConfigurationLayer.TEAM, "team:payments/remit.toml")
+    api = team_workspace(Project("team:payments/api", "a1"), Project("team:payments", "b2"))
+    at = replace(here(said(rules, '[tools."*"]\napproval = true')), workspace=api)
+    decision = decide(tool("x")._replace(scope=Scope.TEAM, project_hash="b2"), at)
+    rule = '`tools."*".approval` in the rules of team payments, line 2'
+    assert decision.full_reason == f"needs approval: {rule}"
+    assert decision.unlock == "call it, then answer with `remit approve --project team:payments/api`"
 
 
 def test_no_mode_lifts_the_approval_that_an_administrator_wants() -> None:

@@ -232,8 +232,18 @@ async def test_a_teams_project_shows_nothing_of_the_machine_that_serves_it(
 
 
 @pytest.mark.usefixtures("address")
+def test_commands_take_the_name_of_a_teams_project_unless_it_is_a_path(sandbox: Sandbox) -> None:
+    (sandbox.home / "api").mkdir()
+    found = json.loads(sandbox.remit("tools", "--json", "--project", "api", cwd=sandbox.home).stdout)
+    assert found["project"]["path"] == str(API)
+    found = json.loads(sandbox.remit("tools", "--json", "--project", "./api", cwd=sandbox.home).stdout)
+    assert found["project"]["path"] == str(sandbox.home / "api")
+    assert sandbox.remit("approve", "--project", "api").stdout == "No pending approvals.\n"
+
+
+@pytest.mark.usefixtures("address")
 def test_a_name_that_is_no_directory_leads_to_the_spelling_of_a_teams_project(sandbox: Sandbox) -> None:
-    found = sandbox.remit("tools", "--project", "api")
+    found = sandbox.remit("tools", "--project", "apo")
     assert found.returncode == FAILURE
     assert "a project of a team: `team:TEAM/PROJECT`" in found.stderr
 

@@ -18,7 +18,7 @@ from remit.approvals.approvals import (
 )
 from remit.approvals.call_binding import Binding, bind
 from remit.audit.audit_log import AuditEntry, AuditOutcome, page_entry
-from remit.decision.context import Context
+from remit.decision.context import Context, project_option
 from remit.decision.decide import Decision, ToolDecision, Verdict
 from remit.decision.declarations import Key
 from remit.decision.projects import Workspace
@@ -175,7 +175,8 @@ class ApprovalService:
             found = pending[0] if len(pending) == 1 else None
         if found is None:
             raise UnknownApprovalError(
-                f"no approval `{id}` here", hint="`remit approve` lists the pending ones"
+                f"no approval `{id}` here",
+                hint=f"`remit approve{project_option(context)}` lists the pending ones",
             )
         return found
 

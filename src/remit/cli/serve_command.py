@@ -10,14 +10,16 @@ from typing import NamedTuple
 
 import click
 
+from remit.bootstrap import find_store, open_registry
 from remit.bootstrap_gateway import gateway_openers
 from remit.catalog.contexts import ALL_CLIENTS, DEFAULT_CLIENT
 from remit.cli import render
 from remit.cli.options import PROJECT
 from remit.clients.project_variables import take_back
 from remit.configuration.serving_options import Strategy
+from remit.configuration.store_place import is_address
 from remit.decision.policy_rules import Mode
-from remit.decision.projects import TEAM, runs_headless
+from remit.decision.projects import may_name_project, runs_headless
 from remit.errors import ServingError
 from remit.files.checkout import locate
 from remit.gateway.ports import EndpointSpec
@@ -165,7 +167,7 @@ def serve(
         start_tracing(os.environ, render.program_note)
     # On HTTP, these variables belong to no client.
     is_headless = address is None and runs_headless(os.environ)
-    directory = project if project.startswith(TEAM) else os.path.abspath(project)
+    directory = _directory(project, waits_for_store=address is not None)
     is_installed = installed is not None and address is None
     spec = EndpointSpec(directory, client, agent, room, strategy, mode, is_headless, parents, is_installed)
     # Imported late: no other command needs the server.
@@ -187,6 +189,16 @@ def serve(
         resolve_name("remit.web.gateway_pages.open_gateway_pages:open_gateway_pages") if has_pages else None
     )
     sys.exit(http_server.serve(spec, Address(*address), allowed, openers, render.program_note, open_pages))
+
+
+def _directory(project: str, *, waits_for_store: bool) -> str:
+    """Return the path of the project; a name is left to a gateway that may have to wait for the store."""
+    if not may_name_project(project) or not is_address(find_store().place):
+        return os.path.abspath(project)
+    if waits_for_store:
+        return project
+    with open_registry() as registry:
+        return registry.at(project).workspace.dir
 
 
 def _take_back_variables(client: str, project: str, recorded: RecordedEnvironment) -> None:

@@ -50,7 +50,8 @@ def why(*, name: str, options: WorkspaceOptions, as_json: bool) -> None:
         notes = [] if as_json else _notes(explained, registry, context)
     server = None if explained.tool is None else explained.tool.server
     weakened = [it for it in found if it.kind != "server" or it.place == server]
-    if explained.tool is not None and explained.decision.gate is not None and not context.starts_servers:
+    is_clients = context.workspace.team is None and not context.starts_servers
+    if explained.tool is not None and explained.decision.gate is not None and is_clients:
         weakened += _missing_install(explained, explained.tool.client)
     render.problems(problems, context)
     render.notices(weakened)  # hidden does not mean blocked where nothing enforces it

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from remit.decision.agents import Agent
 from remit.decision.policy import NO_POLICY, Policy
 from remit.decision.policy_rules import Mode
-from remit.decision.projects import DEFAULT_FLAGS, LaunchFlags, View, Workspace
+from remit.decision.projects import DEFAULT_FLAGS, TEAM, LaunchFlags, View, Workspace
 from remit.decision.requirements import NO_REQUIREMENTS, Requirements
 
 if TYPE_CHECKING:
     from remit.decision.permissions.client_permissions import ClientPermissions
     from remit.decision.state_snapshot import Snapshot
     from remit.decision.tools import Tool
+
+_TEAM_RULES = "/remit.toml"  # ends the name of a team's rules, which are in the store
 
 FilterFiles = tuple[tuple[str, str], ...]  # paths of Python filter files, with digests of their content
 
@@ -81,4 +83,18 @@ def shorten(path: str, context: Context) -> str:
         inside = base.rstrip(os.sep) + os.sep
         if base and path.startswith(inside):
             return sign + path[len(inside) :]
+    if path.startswith(TEAM) and path.endswith(_TEAM_RULES):
+        return f"the rules of team {path.removeprefix(TEAM).removesuffix(_TEAM_RULES)}"
     return path
+
+
+def shorten_with_line(path: str, line: int, context: Context) -> str:
+    """Shorten a path, and add a line of it; 0: unknown."""
+    comma = "," if path.startswith(TEAM) else ""
+    return shorten(path, context) + (f"{comma} line {line}" if line else "")
+
+
+def project_option(context: Context) -> str:
+    """Return the option that a command needs to reach a team's project; in a directory, it needs none."""
+    project = context.workspace.project
+    return f" --project {project.path}" if project.is_of_team else ""

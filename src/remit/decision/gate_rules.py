@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from remit.decision.agents import server_refusal, tool_refusal
-from remit.decision.context import Context, shorten
+from remit.decision.context import Context, project_option, shorten, shorten_with_line
 from remit.decision.danger import Danger, Rating
 from remit.decision.definitions.definition_changes import ChangeVerdict, is_held
 from remit.decision.gates import NextStep
@@ -104,8 +104,9 @@ def config(tool: Tool, context: Context) -> GateResult:
         reason = pending_reason(tool.client, is_trusted=tool.is_trusted)
         unlock = pending_unlock(tool.client, tool.server, is_trusted=tool.is_trusted)
         return _config_refusal(tool, context, reason, unlock)
-    # The first only through the gateway, the second only without it.
-    applies = {ConfigStatus.UNSERVED: not context.starts_servers, ConfigStatus.NESTED: context.starts_servers}
+    # The first only through the gateway, which alone serves teams; the second only without it.
+    is_served = context.starts_servers or context.workspace.team is not None
+    applies = {ConfigStatus.UNSERVED: not is_served, ConfigStatus.NESTED: context.starts_servers}
     if applies.get(tool.config_status, True) and (refusal := _CONFIG_REFUSALS.get(tool.config_status)):
         return _config_refusal(tool, context, refusal.reason, refusal.unlock)
     if tool.is_unlisted:
@@ -286,7 +287,7 @@ def danger(tool: Tool, context: Context) -> GateResult:
         reason, detail = (
             f"needs approval: {_why_asked(rated, context, place)}" for place in _voices(context)
         )
-        unlock = "call it, then answer with `remit approve`"
+        unlock = f"call it, then answer with `remit approve{project_option(context)}`"
         return GateResult(True, reason, unlock, asks=True, detail=detail, next_step=REQUEST_APPROVAL)
     if (permissions := context.permissions_of(tool.client)) and (rule := permissions.asking(tool)):
         return _asked_by_client(rule, context)
@@ -365,9 +366,8 @@ def _rule(location: ConfigLocation) -> str:
 
 def _place(context: Context) -> _Place:
     def place(location: ConfigLocation) -> str:
-        line = f" line {location.line}" if location.line else ""
         key = f"`{location.key}` in " if location.key else ""
-        return f"{key}{shorten(location.path, context)}{line}"
+        return key + shorten_with_line(location.path, location.line, context)
 
     return place
 

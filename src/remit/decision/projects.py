@@ -37,6 +37,11 @@ class Project(NamedTuple):
         return f"{plain.strip('-') or 'project'}-{self.hash[:8]}"
 
 
+def may_name_project(name: str) -> bool:
+    """Tell whether a text can name a team's project: by its path, or as a name that is no path."""
+    return name.startswith(TEAM) or (name[:1].isalnum() and not {"/", "\\"} & {*name})
+
+
 class Workspace(NamedTuple):
     """A launch directory inside a project."""
 

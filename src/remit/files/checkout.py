@@ -10,9 +10,9 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
 
-from remit.decision.projects import TEAM, Workspace, identify
+from remit.decision.projects import TEAM, Workspace, identify, may_name_project
 from remit.decision.scopes import ancestors, is_at_or_below
-from remit.errors import NoSuchDirectoryError
+from remit.errors import NoSuchDirectoryError, UnknownProjectError
 from remit.files.bounded_reader import ANYWHERE, FileError, read_bytes
 
 _MAX_LINK = 8192  # bytes of a `.git` file
@@ -30,14 +30,18 @@ def locate(directory: str) -> Workspace:
 
 
 def locate_on_shared_store(directory: str, locate_team: Callable[[str], Workspace]) -> Workspace:
-    """Find the workspace of a directory, or of a team's project.
+    """Find the workspace of a team's project by its name or path, else that of a directory.
 
     Raises:
         NoSuchDirectoryError: the directory does not exist.
         UnknownProjectError: the team has no such project.
     """
-    if directory.startswith(TEAM):
-        return locate_team(directory)
+    if may_name_project(directory):
+        try:
+            return locate_team(directory)
+        except UnknownProjectError:
+            if directory.startswith(TEAM):
+                raise
     try:
         return locate(directory)
     except NoSuchDirectoryError as error:

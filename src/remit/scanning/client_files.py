@@ -40,7 +40,7 @@ class ClientFiles:
         self.clients: Sequence[str] = tuple(CLIENTS)
 
     def locate(self, directory: str) -> Workspace:
-        """Find the workspace of a directory, or of a team's project `team:TEAM/NAME`."""
+        """Find the workspace of a team's project, `NAME` or `team:TEAM/NAME`, else that of a directory."""
         if self._teams is None:
             return locate(directory)
         return locate_on_shared_store(directory, self._teams.locate)

@@ -45,8 +45,7 @@ class ProjectRecords:
             NoSuchDirectoryError: the directory does not exist.
             UnknownProjectError: `team:TEAM/NAME` does not exist.
         """
-        found = (each for each in self.all() if each.is_of_team and each.short_name == name)
-        return next(found, None) or self._sources.locate(name).project
+        return self._sources.locate(name).project
 
     def all(self) -> Sequence[Project]:
         """List the projects."""

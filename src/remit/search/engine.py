@@ -135,9 +135,12 @@ def _open_onnx() -> Embedder:
     try:
         from remit.search.embeddings.onnx_embedder import OnnxEmbedder
     except ModuleNotFoundError as error:
+        from remit.files.own_environment import own_environment
+
+        install = own_environment().add_command("onnxruntime")
         raise EmbeddingError(
             f"the embeddings `onnx` need `{error.name}`, which is not installed",
-            hint="run `pip install '.[onnx]'` in a checkout of Remit, or set `REMIT_EMBEDDINGS=static`",
+            hint=f"run `{install}`, or set `REMIT_EMBEDDINGS=static`",
         ) from error
     with _damage_translated():
         return OnnxEmbedder()

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from remit.decision.client_settings import ClientSettings
-from remit.decision.context import Context, shorten
+from remit.decision.context import Context, shorten, shorten_with_line
 from remit.decision.decide import ToolDecision
 from remit.decision.declarations import Declaration, Key, Resolved, is_served
 from remit.decision.kinds import RUNS, ConfigStatus, Kind
@@ -134,7 +134,7 @@ class InstalledClient(NamedTuple):
         )
 
     def _at_line(self, path: str, line: int) -> str:
-        return shorten(path, self.context) + (f" line {line}" if line else "")
+        return shorten_with_line(path, line, self.context)
 
 
 def disabled_hooks(client: InstalledClient) -> Iterator[InstallNotice]:

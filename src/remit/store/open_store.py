@@ -24,26 +24,17 @@ def require_driver() -> None:
     Raises:
         StoreUnavailableError: it is not.
     """
-    import sys  # only a shared store needs these
-    from importlib import import_module
+    from importlib import import_module  # only a shared store needs it
 
     try:
         import_module("psycopg")
     except ImportError as error:
+        from remit.files.own_environment import own_environment
+
         raise StoreUnavailableError(
             "the store is a PostgreSQL database, and psycopg is not installed",
-            hint=f"run `{driver_command(sys.executable)}`",
+            hint=f"run `{own_environment().add_command(_DRIVER)}`",
         ) from error
-
-
-def driver_command(python: str) -> str:
-    """Return the command that installs PostgreSQL's driver for an interpreter, however Remit came there."""
-    folders = python.replace("\\", "/")
-    if "/pipx/venvs/" in folders:
-        return f"pipx inject remit '{_DRIVER}'"
-    if "/uv/tools/" in folders:
-        return f"uv pip install --python {python} '{_DRIVER}'"
-    return f"{python} -m pip install '{_DRIVER}'"
 
 
 def open_database(place: str, *, patience: float = PATIENCE, admin: str | None = None) -> Database:

@@ -51,8 +51,9 @@ def web(*, project: str, client: str | None, port: int | None, no_open: bool) ->
     from remit.web.web_server import WebTerminal, listen, serve
 
     with open_registry() as registry:
-        options = WorkspaceOptions(os.path.abspath(project), client or registry.usual_client)
-        options.context(registry)  # so a mistake shows before anything listens
+        options = WorkspaceOptions(project, client or registry.usual_client)
+        found = options.context(registry)  # so a mistake shows before anything listens
+    options = options._replace(project=found.workspace.dir)
     listener = listen(port)
     code = new_code() if _is_person_here() else None
     if code is None:

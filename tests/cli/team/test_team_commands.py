@@ -3,10 +3,13 @@
 import json
 from pathlib import Path
 
+import httpx2
 import pytest
 
+from support.http_gateway import ACCEPT, HELLO
 from support.postgres import Databases, needs_postgres
 from support.sandbox import Sandbox
+from support.served_gateway import serving
 from support.teams import add_teams, set_policy
 
 SECRET = "sk-ant-api03-" + "a1B2" * 12
@@ -149,7 +152,7 @@ def test_a_team_has_rules_that_are_checked_before_they_are_stored(shared: Sandbo
     assert run(shared, "team", "policy", "show", "payments") == f"{rules}\n"
     assert "yes" in run(shared, "team", "list")
     hidden = run(shared, "why", "till", "--project", "team:payments/api")
-    assert "team:payments/remit.toml" in hidden
+    assert "in the rules of team payments, line 2" in hidden
     assert "no rule applies" in run(shared, "why", "ranker", "--project", "team:search/index")
     set_policy(shared, "payments", " \n")
     assert "no rule applies" in run(shared, "why", "till", "--project", "team:payments/api")
@@ -185,3 +188,28 @@ def test_a_store_with_teams_is_not_copied(shared: Sandbox) -> None:
     address = shared.variables["REMIT_STORE"]
     told = refused(shared, "store", "copy", "--from", address, "--to", f"sqlite:{shared.root}/copy.db")
     assert "has teams, which a copy would leave out" in told
+
+
+@needs_postgres
+def test_why_names_the_rules_of_the_team_and_no_client_for_its_projects(shared: Sandbox) -> None:
+    set_policy(shared, "payments", '[servers.till]\nblock = ["*"]\n')
+    told = shared.remit("why", "till", "--project", "api")
+    assert "the rules of team payments, line 2" in told.stdout
+    assert "team:payments/remit.toml" not in told.stdout
+    assert "remit install" not in told.stdout + told.stderr
+
+
+@needs_postgres
+def test_what_tells_to_approve_names_the_teams_project(shared: Sandbox) -> None:
+    assert "`remit approve --project team:payments/api` lists" in refused(
+        shared, "approve", "abcdef", "--deny", "--project", "api"
+    )
+
+
+@pytest.mark.long
+@needs_postgres
+def test_a_gateway_serves_a_teams_project_by_its_name(shared: Sandbox) -> None:
+    with serving(shared, shared.home, "--project", "api") as url:
+        assert httpx2.post(url, json=HELLO, headers=ACCEPT).status_code == 200
+        (gateway,) = json.loads(run(shared, "status", "--json"))["gateways"]
+    assert [each["directory"] for each in gateway["endpoints"]] == ["team:payments/api"]

@@ -120,6 +120,13 @@ async def test_a_token_becomes_a_cookie_and_is_nowhere_else(
     assert not [each for each in told if token("ann") in each or people.grants[2].digest in each]
 
 
+async def test_the_list_of_projects_shows_approvers_where_calls_wait(sandbox: Sandbox, one: Node) -> None:
+    waiting_call(sandbox, "uma", amount=7)
+    ann, uma = await one.sign_in("ann"), await one.sign_in("uma")
+    assert '<a href="/web/p/api/waiting">1 to approve</a>' in (await ann.client.get("/web/")).text
+    assert "to approve" not in (await uma.client.get("/web/")).text
+
+
 @pytest.mark.long
 async def test_a_call_is_approved_at_another_node_for_once_and_the_log_names_who_did_it(
     sandbox: Sandbox, one: Node, two: Node

@@ -14,7 +14,7 @@ from remit.cli.approvals.person_check import require_person
 from remit.cli.approvals.watch_approvals import watch
 from remit.cli.options import JSON, PROJECT, confirm
 from remit.cli.output.json_output import Shape, asked_for
-from remit.decision.context import Context
+from remit.decision.context import Context, project_option
 
 if TYPE_CHECKING:
     from remit.approvals.approval_service import ApprovalService
@@ -62,10 +62,8 @@ def approve(
                 render.out(f"{approvals.status(item)} {item.id}  {render.printable(item.binding.tool)}{once}")
         elif found:
             render.paged([*approval_lines(found, approvals)])
-            first = found[0].id
-            render.note(
-                f"hint: `remit approve {first}` approves it, `remit approve {first} --deny` denies it"
-            )
+            first = f"remit approve {found[0].id}{project_option(context)}"
+            render.note(f"hint: `{first}` approves it, `{first} --deny` denies it")
         else:
             render.out("No pending approvals.")
 

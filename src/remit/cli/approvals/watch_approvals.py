@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from remit.approvals.approvals import ApprovalStatus
 from remit.cli import render
 from remit.cli.approvals.approval_output import approval_lines, approval_shape
+from remit.decision.context import project_option
 from remit.errors import ApprovalError
 from remit.text.untrusted_text import one_line
 
@@ -79,7 +80,8 @@ def _answer(item: Approval, approvals: ApprovalService, context: Context) -> Non
             break
     approve = _ANSWERS[word.lower()]
     if approve is None:
-        render.note(f"{item.id} stays pending: `remit approve {item.id}` answers it")
+        command = f"remit approve {item.id}{project_option(context)}"
+        render.note(f"{item.id} stays pending: `{command}` answers it")
         return
     try:
         answered = approvals.answer(item.id, context, approve=approve)

@@ -62,7 +62,8 @@ def calls(
     """Show what agents called here, newest first.
 
     TEXT is part of a tool's name. Shows calls through the gateway, and those that Claude Code's hooks report.
-    Arguments and results are never stored. Entries are kept for 90 days by default
+    If the log names who called, or who approved a call on a gateway's page, the table does, too. Arguments
+    and results are never stored. Entries are kept for 90 days by default
     (`[retention]` in remit.toml).
     """
     if as_csv + as_lines + as_json > 1:
@@ -120,11 +121,13 @@ def _show(found: FoundCalls, context: Context) -> None:
         render.out("No calls recorded." if found.total == 0 else "No more calls.")
         return
     render.out()
-    columns = ("time", "tool", "agent", "outcome", "ms", "bytes")
+    names_callers = any(entry.principal for entry in found.entries)
+    columns = ("time", "tool", *(["by"] if names_callers else []), "agent", "outcome", "ms", "bytes")
     rows = [
         (
             local_time(entry.called_at),
             entry.tool,
+            *([entry.principal or ""] if names_callers else []),
             entry.agent or "",
             _outcome(entry),
             f"{entry.duration_ms:,}" if entry.duration_ms else "",

@@ -1,9 +1,7 @@
 """What of Remit's stays on the disk after it is uninstalled or a project is forgotten."""
 
 import os
-import re
 import shlex
-import sys
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -11,6 +9,7 @@ from remit.cli import render
 from remit.cli.onboarding.client_install import shortened
 from remit.configuration.file_paths import LOCK, PERSONAL, SHARED, machine_path
 from remit.files.bounded_reader import Machine
+from remit.files.own_environment import own_environment
 from remit.settings import data_directory
 
 _YOURS = {PERSONAL: "your rules for this project"}
@@ -18,10 +17,6 @@ _OF_EVERYONE = {
     SHARED: "the project's rules, for everyone who works on it",
     LOCK: "the project's accepted definitions, for everyone who works on it",
 }
-_TOOL_HOMES = (
-    (re.compile(r"[\\/]uv[\\/]tools[\\/]"), "uv tool uninstall remit"),
-    (re.compile(r"[\\/]pipx[\\/]venvs[\\/]"), "pipx uninstall remit"),
-)
 
 
 class Leftover(NamedTuple):
@@ -63,11 +58,9 @@ def show(found: Iterable[Leftover]) -> None:
         render.note(f"  {path:<{width}}  {content}")
 
 
-def hint_removal(found: Iterable[Leftover], prefix: str = sys.prefix) -> None:
+def hint_removal(found: Iterable[Leftover]) -> None:
     """Print the commands that delete the data, your own rules and the command itself."""
     own = [each.path for each in found if each.is_yours]
     if own:
         render.note(f"hint: to delete what is yours: rm -r {render.printable(shlex.join(own))}")
-    for where, command in _TOOL_HOMES:
-        if where.search(prefix + os.sep):
-            render.note(f"hint: to remove the command: {command}")
+    render.note(f"hint: to remove the command: {own_environment().remove_command()}")

@@ -93,6 +93,11 @@ def init_store(url: str, *, user: str | None, admin: str | None, as_json: bool) 
     if admin is not None:
         render.out("\nand this one into the same file where you administer it:\n")
         render.out(f'  store_admin = "{_with_user(place, admin)}"')
+    render.out(
+        "\nFrom then on, Remit keeps everything of this user in the database, and no longer uses the trust,\n"
+        "history and memory of the user's own store. To keep your own Remit as it is, run the gateway as\n"
+        "another user, or set REMIT_HOME and REMIT_CONFIG to a directory and a file of the gateway's own."
+    )
 
 
 def _with_user(place: str, user: str | None) -> str:

@@ -5,11 +5,13 @@ from importlib import import_module
 from importlib.util import find_spec
 
 from remit import __version__
+from remit.files.own_environment import own_environment
 from remit.protocol.tracing import Switch
 
 _ASK = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_TRACES_EXPORTER")
 _EXPORTERS = ("otlp", "console")
 _SDK = "opentelemetry.sdk"
+_PACKAGES = ("opentelemetry-sdk", "opentelemetry-exporter-otlp-proto-http")
 
 
 def start_tracing(variables: Mapping[str, str], say: Callable[[str], object]) -> None:
@@ -22,7 +24,8 @@ def start_tracing(variables: Mapping[str, str], say: Callable[[str], object]) ->
         say(f"not tracing: OTEL_TRACES_EXPORTER must be one of {', '.join((*_EXPORTERS, 'none'))}")
         return
     if not _is_installed(exporter):
-        say(f"not tracing, although {asked} is set: install `remit[otel]`")
+        install = own_environment().add_command(*_PACKAGES)
+        say(f"not tracing, although {asked} is set: run `{install}`")
         return
     from remit.gateway.telemetry.otel_tracing import OtelTracing  # few processes trace
 

@@ -2,7 +2,7 @@
 
 import socket
 import time
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, closing, suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,7 +11,7 @@ import anyio
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
-from remit.decision.projects import Project
+from remit.decision.projects import Project, Workspace
 from remit.errors import ServingError, StoreError, StoreUnreachableError
 from remit.gateway.access.access_settings import AccessSettings, unknown_projects, with_projects
 from remit.gateway.access.authenticator import Authenticator, describe_callers
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _EXPOSED_HEADERS = ("Mcp-Session-Id", "WWW-Authenticate")  # readable by web pages
 
 DRAIN = 20  # seconds for calls in flight to finish
+_MOST_NAMED = 10  # projects of teams, at the start
 _PROJECTS_SECONDS = 2.0  # lifetime of the cached project list
 
 
@@ -84,7 +85,8 @@ def _serve(
 ) -> int:
     tokens.follow()
     projects = _Projects(openers)
-    project, access = projects.at(spec.directory), projects.access()
+    workspace, access = projects.at(spec.directory), projects.access()
+    spec, project = spec._replace(directory=workspace.dir), workspace.project
     if not hosts.is_private and not tokens.grants() and access.identity is None:
         reached = next(name for name in (address.host, *allowed.hosts) if not is_loopback(name.lower()))
         raise ServingError(
@@ -139,6 +141,8 @@ def _serve(
                 if await _unless(stopping, partial(endpoints.at, spec)):
                     tasks.start_soon(monitor.run)
                     say(f"serving {describe_endpoint(spec)} on {address.url('/mcp')}")
+                    for line in describe_teams(projects.known(), address.url("/p/")):
+                        say(line)
                     say(f"callers: {describe_callers(access, len(tokens.grants()))}")
                     for name in access.unknown:
                         say(f"warning: `access` names the project `{name}`, which is not known yet")
@@ -151,6 +155,15 @@ def _serve(
                 tasks.cancel_scope.cancel()
 
     return run_until_stopped(partial(_drained, work))
+
+
+def describe_teams(known: Sequence[Project], url: str) -> Iterator[str]:
+    """Yield a line for each project of a team, with its URL; many are only counted."""
+    of_teams = sorted(each for each in known if each.is_of_team)
+    for project in of_teams[:_MOST_NAMED]:
+        yield f"serving {project.path} on {url}{project.short_name}/mcp"
+    if len(of_teams) > _MOST_NAMED:
+        yield f"serving {len(of_teams) - _MOST_NAMED} more projects of teams: see `remit team list`"
 
 
 def _require_people(seal: "SessionSeal | None", *, knows_people: bool) -> None:
@@ -242,10 +255,10 @@ class _Projects:
         self._known: Sequence[Project] = ()
         self._read_at = -_PROJECTS_SECONDS
 
-    def at(self, directory: str) -> Project:
-        """Find the project of a directory."""
+    def at(self, directory: str) -> Workspace:
+        """Find the workspace of a directory, or of a team's project."""
         with self._open_registry() as registry:
-            return registry.at(directory).workspace.project
+            return registry.at(directory).workspace
 
     def known(self) -> Sequence[Project]:
         """List all projects, from a short-lived cache; without a usable store, those that were last known."""

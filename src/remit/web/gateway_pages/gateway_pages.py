@@ -21,7 +21,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from remit.cli.options import WorkspaceOptions
 from remit.decision.roles import Role
-from remit.errors import StoreError
+from remit.errors import NoSuchDirectoryError, StoreError, UnknownProjectError
 from remit.gateway.access.authenticator import Refused
 from remit.gateway.transports.page_mount import ROOT
 from remit.web import templating
@@ -33,14 +33,16 @@ from remit.web.site_pages import PAGES, actions_for, pages_for
 from remit.web.web_app import PageAnswers, WebSite, own_form, static_file, web_app
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from remit.decision.projects import Project
     from remit.gateway.access.principals import Principal
     from remit.gateway.transports.page_mount import PageHost
+    from remit.web.page_model import PageSources
 
 SIGN_OUT = f"{ROOT}/sign-out"
 MAX_STREAMS = 16  # for one principal
+_MOST_COUNTED = 50  # projects whose pending approvals the list of projects counts: a query each
 _STATIC = f"{ROOT}/static/"
 _UNKNOWN = "There is no such page."
 _STORE_DOWN = "The database cannot be reached. Try again in a minute."
@@ -176,7 +178,11 @@ class GatewayPages:
         known = await to_thread.run_sync(self._host.projects)
         roles = [(each, principal.role_in(each)) for each in sorted(known)]
         own = [(each, role) for each, role in roles if role is not None]
-        values = {**self._answers.frame(request, "Projects", ""), "projects": own}
+        answered = [each for each, role in own if role.includes(Role.APPROVER)][:_MOST_COUNTED]
+        pending: Mapping[str, int] = {}
+        if answered and self._host.is_store_reachable():
+            pending = await self._site.sources.run(_pending, answered)
+        values = {**self._answers.frame(request, "Projects", ""), "projects": own, "pending": pending}
         return HTMLResponse(templating.render("projects.html", values))
 
     async def _unknown_caller(self, request: Request) -> Response:
@@ -246,6 +252,16 @@ class GatewayPages:
 
     def _refused(self, request: Request, status: int, words: str) -> Response:
         return self._answers.refused(request, status, words)
+
+
+def _pending(sources: PageSources, projects: Sequence[Project]) -> dict[str, int]:
+    """Count the pending approvals of projects, by hash; of none whose directory is on another machine."""
+    counts: dict[str, int] = {}
+    for project in projects:
+        with suppress(NoSuchDirectoryError, UnknownProjectError):
+            context = sources.registry.at(project.path)
+            counts[project.hash] = len(sources.registry.approvals.waiting(context))
+    return counts
 
 
 def _lobby(caller: _Caller) -> PageView:
