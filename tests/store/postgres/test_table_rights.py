@@ -318,6 +318,7 @@ def test_commands_that_administer_say_which_role_and_address_they_need(
     try:
         done = sandbox.remit("store", "init", address, "--user", "app", "--admin", "boss")
         assert "boss may administer it." in done.stdout, done.stderr
+        assert "run the gateway as\nanother user, or set REMIT_HOME and REMIT_CONFIG" in done.stdout
         assert 'store_admin = "postgresql://boss@' in done.stdout
         sandbox.variables["REMIT_STORE"] = databases.server.address(name, "app")
         assert "till" in sandbox.remit("team", "list").stdout
