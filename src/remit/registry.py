@@ -130,13 +130,8 @@ class Registry:
         """Read all files again."""
         is_first = self._scanner.is_first(context)
         changes = self._scanner.scan(context).without_remit()
-        return ScanResult(
-            changes=changes,
-            problems=self.problems(context),
-            tools=self._listings.list(context)[1],
-            is_first=is_first,
-            invalid=self.invalid_files(context),
-        )
+        problems, tools = self.problems(context), self._listings.list(context)[1]
+        return ScanResult(changes, problems, tools, is_first, self.invalid_files(context))
 
     def refresh(self, context: Context) -> None:
         """Read the files that changed since the last scan of this workspace."""
@@ -194,12 +189,9 @@ class Registry:
 
     def check_policy(self, context: Context) -> list[ConfigurationFinding]:
         """List every mistake, contradiction and rule without effect in Remit's configuration."""
-        self.refresh(context)
-        return self._mistakes(context)
-
-    def _mistakes(self, context: Context) -> list[ConfigurationFinding]:
         from remit.memory.tool_permissions import TOOLS
 
+        self.refresh(context)
         found = self.configuration.check(self._listings.tools(context), TOOLS, context.workspace)
         return [*found, *self._listings.filter_findings(context)]
 
@@ -211,7 +203,7 @@ class Registry:
         """List the problems in the configuration of a workspace, with their fixes."""
         from remit.doctor.diagnosis import diagnose
 
-        return diagnose(self.examine(context), self._mistakes(context))
+        return diagnose(self.examine(context), self.check_policy(context))
 
     def examine(self, context: Context) -> list[ClientSetup]:
         """Read everything again for a diagnosis, with facts about this machine, by client."""
