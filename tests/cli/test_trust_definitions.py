@@ -67,8 +67,9 @@ def test_what_was_rejected_or_flagged_needs_its_own_name(choice: str, sandbox: S
     assert (ran.returncode, ran.stdout) == (0, "accepted: mcp__notes__look\n")
     left = {"mcp__notes__tidy": "flagged", "mcp__notes__purge": "rejected"}
     assert waiting(sandbox, shop) == left
-    hint = "not accepted: mcp__notes__tidy (suspicious); to accept it: `remit trust mcp__notes__tidy`\n"
-    assert hint in ran.stderr
+    reject = "reject it with `remit trust --reject mcp__notes__tidy` or remove its server"
+    accept = "only if you are sure, accept it with `remit trust mcp__notes__tidy`"
+    assert f"not accepted: mcp__notes__tidy (suspicious); {reject}; {accept}\n" in ran.stderr
     assert ("not accepted: mcp__notes__purge (rejected)" in ran.stderr) is (choice == "--all")
     again = sandbox.remit("trust", "--all", "-y", "--json", cwd=shop)
     assert sorted(json.loads(again.stdout)["skipped"]) == sorted(left)

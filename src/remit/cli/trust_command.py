@@ -17,7 +17,7 @@ from remit.cli.options import WorkspaceOptions, confirm, for_a_workspace, known_
 from remit.cli.output import json_output, server_output
 from remit.cli.output.inspection_notes import inspection_notes, show_notes
 from remit.decision.context import Context, shorten
-from remit.decision.definitions.definition_changes import ChangeVerdict
+from remit.decision.definitions.definition_changes import ChangeVerdict, ways_to_settle
 from remit.errors import UnknownServerError
 from remit.text.spelling import did_you_mean
 from remit.text.times import local_time, moment
@@ -211,12 +211,9 @@ def _tell(found: TrustCandidates, skipped: Sequence[HeldDefinition]) -> None:
         word = "accepted" if item.change is None else "rejected" if item.is_rejected else "not accepted"
         render.out(f"{word}: {render.printable(item.title)}")
     for item in skipped:
-        verdict = "" if item.change is None else _VERDICTS[item.change.verdict]
-        render.note(f"not accepted: {item.title} ({verdict}); to accept it: `{_command(item)}`")
-
-
-def _command(item: HeldDefinition) -> str:
-    return f"remit trust {shlex.quote(item.name)}"
+        if item.change is not None:
+            ways = ways_to_settle(item.change, item.name)
+            render.note(f"not accepted: {item.title} ({_VERDICTS[item.change.verdict]}); {ways}")
 
 
 def trust_shape(found: TrustCandidates, context: Context) -> json_output.Shape:

@@ -1,9 +1,8 @@
 """Tools and instructions that are held because nobody accepted their definition."""
 
-import shlex
 from collections.abc import Iterator
 
-from remit.decision.definitions.definition_changes import ChangeVerdict, is_held
+from remit.decision.definitions.definition_changes import ChangeVerdict, is_held, steps_to_settle
 from remit.decision.kinds import Kind
 from remit.decision.problems import Severity
 from remit.doctor.findings import ClientSetup, Finding
@@ -24,5 +23,5 @@ def changed_definitions(setup: ClientSetup) -> Iterator[Finding]:
             subject=tool.server,
             scope=tool.scope,
             reason=f"{subject}: {change.detail}",
-            fix=f"read the change with `remit trust`, then run `remit trust {shlex.quote(tool.name)}`",
+            fix=steps_to_settle(change, tool.name),
         )
