@@ -145,6 +145,34 @@ def test_a_server_that_changed_since_it_was_listed_is_noticed(sandbox: Sandbox, 
 
 
 @pytest.mark.long
+def test_doctor_trust_and_scan_say_what_the_lock_holds(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.remit("lock", cwd=shop)
+    text = (shop / "remit.lock").read_text()
+    sandbox.write(shop / "remit.lock", text.replace(f'{RUN} = "', f'{RUN} = "0'))
+    assert held_by_lock(sandbox, shop) == [("till", f"held: `{RUN}` differs from `remit.lock`")]
+    scanned = sandbox.remit("scan", "--headless", cwd=shop).stdout
+    title = "Held: changed, flagged by inspection, or not as in `remit.lock`: 1"
+    assert f"{title}\n  {RUN} (project): its definition differs" in scanned
+    entry = {**PROBE, "env": {"TOKEN": "hunter22"}}
+    sandbox.write(shop / ".mcp.json", servers(till={**entry, "args": [*entry["args"], "x"]}, new=PROBE))
+    ran = sandbox.remit("trust", "--all", "--yes", cwd=shop)
+    assert "  held    its server is not in `remit.lock`\n" in ran.stderr
+    why = "the entry of its server differs from `remit.lock`"
+    assert f"  still held by the lock, because {why}: run `remit lock`\n" in ran.stdout
+    assert held_by_lock(sandbox, shop) == [
+        ("new", "held: its server is not in `remit.lock`"),
+        ("till", "held: the entry of its server differs from `remit.lock`"),
+    ]
+
+
+def held_by_lock(sandbox: Sandbox, shop: Path) -> list[tuple[str, str]]:
+    findings = json.loads(sandbox.remit("doctor", "--json", cwd=shop).stdout)["findings"]
+    found = [each for each in findings if each["check"] == "lock"]
+    assert all("`remit lock`" in each["fix"] and each["severity"] == "warning" for each in found)
+    return sorted((each["subject"], each["reason"]) for each in found)
+
+
+@pytest.mark.long
 def test_a_held_definition_is_named_once_with_the_command_that_accepts_it(
     sandbox: Sandbox, shop: Path
 ) -> None:
