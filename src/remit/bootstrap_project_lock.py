@@ -36,6 +36,7 @@ class ProjectServers(NamedTuple):
     instructions: Mapping[Place, str | None]  # of the servers that were listed
     held: Sequence["Tool"]  # tools, and servers by their instructions, that nobody accepted as they are
     listed_at: Mapping[Place, int]  # when, in milliseconds
+    untrusted: Sequence[Place] = ()  # whose entries the user does not trust as they are
 
     def unlisted(self) -> list[Place]:
         """List the servers whose tools are not known."""
@@ -73,7 +74,20 @@ def project_servers(registry: "Registry", context: Context) -> ProjectServers:
     tools = [tool for of_server in listed.values() for tool in of_server]
     definitions = registry.catalog.definitions(tools, everyone)
     held = [tool for tool in (*tools, *servers) if is_held(tool.change, changes)]
-    return ProjectServers(declared, listed, definitions, instructions, held, listed_at)
+    untrusted = _untrusted(declared, registry, everyone)
+    return ProjectServers(declared, listed, definitions, instructions, held, listed_at, untrusted)
+
+
+def _untrusted(
+    declared: Mapping[Place, Sequence["Declaration"]], registry: "Registry", context: Context
+) -> list[Place]:
+    """List the servers whose entry, as a lock would have it, the user trusts for no client."""
+    trusts = {each.declaration.key: each.is_trusted for each in registry.trust.servers(context)}
+    return sorted(
+        place
+        for place, entries in declared.items()
+        if not any(trusts.get(each.key, True) and each.digest == entries[0].digest for each in entries)
+    )
 
 
 def _is_locked(item: "Resolved") -> bool:

@@ -64,11 +64,12 @@ def test_what_was_rejected_or_flagged_needs_its_own_name(choice: str, sandbox: S
         list_tools(registry, shop, tool("tidy", POISONED), *AFTER[1:])
     sandbox.remit("trust", "--reject", "mcp__notes__purge", "-y", cwd=shop)
     ran = sandbox.remit("trust", choice, "-y", cwd=shop)
-    assert (ran.returncode, ran.stdout) == (0, "accepted: mcp__notes__look\n")
+    assert (ran.returncode, ran.stdout) == (int(choice == "notes"), "accepted: mcp__notes__look\n")
     left = {"mcp__notes__tidy": "flagged", "mcp__notes__purge": "rejected"}
     assert waiting(sandbox, shop) == left
-    hint = "not accepted: mcp__notes__tidy (suspicious); to accept it: `remit trust mcp__notes__tidy`\n"
-    assert hint in ran.stderr
+    reject = "reject it with `remit trust --reject mcp__notes__tidy` or remove its server"
+    accept = "only if you are sure, accept it with `remit trust mcp__notes__tidy`"
+    assert f"not accepted: mcp__notes__tidy (suspicious); {reject}; {accept}\n" in ran.stderr
     assert ("not accepted: mcp__notes__purge (rejected)" in ran.stderr) is (choice == "--all")
     again = sandbox.remit("trust", "--all", "-y", "--json", cwd=shop)
     assert sorted(json.loads(again.stdout)["skipped"]) == sorted(left)
@@ -79,6 +80,19 @@ def test_what_was_rejected_or_flagged_needs_its_own_name(choice: str, sandbox: S
 def test_harmless_changes_are_accepted_together(sandbox: Sandbox, shop: Path) -> None:
     assert sandbox.remit("trust", "--harmless", "-y", cwd=shop).stdout == "accepted: mcp__notes__look\n"
     assert waiting(sandbox, shop) == {"mcp__notes__purge": "matters", "mcp__notes__tidy": "matters"}
+
+
+def test_trust_says_that_no_harmless_change_is_held_and_fails_if_what_was_named_is_not_accepted(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    sandbox.remit("trust", "--all", "-y", cwd=shop)
+    with sandbox.registry() as registry:
+        list_tools(registry, shop, tool("tidy", POISONED), *AFTER[1:])
+    harmless = sandbox.remit("trust", "--harmless", "-y", cwd=shop)
+    assert (harmless.returncode, harmless.stdout) == (0, "No harmless change is held.\n")
+    named = sandbox.remit("trust", "notes", "-y", cwd=shop)
+    assert (named.returncode, named.stdout) == (1, "")
+    assert named.stderr.startswith("not accepted: mcp__notes__tidy (suspicious); ")
 
 
 def test_everything_is_accepted_with_all_and_revoking_takes_no_definition_back(

@@ -63,7 +63,7 @@ async def test_a_change_that_matters_is_held_before_the_tool_can_be_called(
 ) -> None:
     is_called, answer = await called_after(listed(MATTER[mutation]), sandbox, shop, "archive_notes")
     assert not is_called
-    assert "is not available now by definition" in answer
+    assert "is not available now because of its definition" in answer
     assert "remit trust" not in answer  # how to accept it is for people
 
 
@@ -173,7 +173,9 @@ async def test_a_held_tool_comes_back_when_its_server_lists_the_accepted_definit
     async with endpoint(sandbox, links, shop) as served:
         await names(served)
         links.restart("notes", listed(next(iter(MATTER.values()))))
-        assert "is not available now by definition" in told(await call(served, "notes__archive_notes"))
+        assert "is not available now because of its definition" in told(
+            await call(served, "notes__archive_notes")
+        )
         assert "notes__archive_notes" not in await names(served)
         links.restart("notes", accepted)
         assert told(await call(served, "notes__list_notes")) == "notes did list_notes"

@@ -340,4 +340,4 @@ def test_the_command_line_knows_it_where_the_client_starts_the_gateway(sandbox: 
     sandbox.write_state("git")
     verdict, reason = rows()["mcp__remit-memory__save_session"]
     assert verdict == "hidden"
-    assert "which the client does not start as its gateway" in reason
+    assert "served only by Remit's gateway, which the client does not start" in reason

@@ -60,7 +60,22 @@ def test_what_is_unknown_on_one_side_is_no_difference() -> None:
 def test_what_clients_and_agents_see_is_compared() -> None:
     found = lock_differences(lock(main=("a", "b"), scout=("a",)), lock(main=("b", "c")))
     assert found == [
-        "visible in claude-code: main: - a",
-        "visible in claude-code: main: + c",
+        "visible in claude-code: main: - a; + c",
         "visible in claude-code: scout: - a",
     ]
+
+
+def test_many_tools_are_counted_in_one_line_for_each_client_and_agent() -> None:
+    found = lock_differences(lock(main=("a", "b", "c", "d", "e")), lock(main=()))
+    assert found == ["visible in claude-code: main: - a, b, c and 2 more"]
+
+
+def test_what_follows_from_an_entry_is_not_repeated_for_each_client() -> None:
+    seen = lock(main=("mcp__git__log", "mcp__gitlab__log"))
+    unseen = lock(main=())
+    others = ["visible in claude-code: main: - mcp__gitlab__log"]
+    removed = unseen._replace(servers={})
+    assert lock_differences(seen, removed) == ["git (.mcp.json): removed", *others]
+    assert lock_differences(removed, seen)[0] == "git (.mcp.json): added"
+    changed = unseen._replace(servers={(".mcp.json", "git"): GIT._replace(entry="f")})
+    assert lock_differences(seen, changed) == ["git (.mcp.json): its entry changed", *others]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,11 +13,11 @@ import click
 from remit.bootstrap import open_registry
 from remit.cli import render
 from remit.cli.approvals.person_check import require_person
-from remit.cli.options import WorkspaceOptions, confirm, for_a_workspace, known_names
+from remit.cli.options import NOTHING_DONE, WorkspaceOptions, confirm, for_a_workspace, known_names
 from remit.cli.output import json_output, server_output
 from remit.cli.output.inspection_notes import inspection_notes, show_notes
 from remit.decision.context import Context, shorten
-from remit.decision.definitions.definition_changes import ChangeVerdict
+from remit.decision.definitions.definition_changes import ChangeVerdict, ways_to_settle
 from remit.errors import UnknownServerError
 from remit.text.spelling import did_you_mean
 from remit.text.times import local_time, moment
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from remit.cli.output.inspection_notes import ToolNote
     from remit.configuration.detector_kinds import Detector
     from remit.configuration.merged_configuration import TrustRequest
+    from remit.decision.declarations import Key
     from remit.registry import Registry
     from remit.trust.held_definitions import HeldDefinition
     from remit.trust.trust_rule import ServerTrust
@@ -67,33 +68,43 @@ def trust(
     with open_registry() as registry:
         context = options.context(registry)
         found = find_candidates(registry, context, names)
+        objections = lock_objections(registry, context)
         if harmless:
             found = TrustCandidates([], [], [item for item in found.definitions if item.is_harmless])
         skipped = _skipped(found, names) if chosen and not (reject or revoke) else []
         found = found.without(skipped)
+        listed, found = found, found.pending if everything and not revoke else found
         notes = [] if as_json or harmless else _notes(found, registry, context, of_all=not chosen)
         if chosen:
-            if not (found.is_empty and skipped):
-                _show(found, context, to_stderr=True)
+            _show(found, context, objections, to_stderr=True)
             show_notes(notes, to_stderr=True)
             if not (found.is_empty or revoke):
                 require_person("trust what a project or server runs")
                 question = "Reject these definitions?" if reject else "Trust these as shown?"
                 confirm(question, yes=yes)
             settle_candidates(registry, context, found, revoke=revoke, reject=reject)
-            found = _settled(found, registry, context, names)
+            found = _settled(listed if as_json else found, registry, context, names)
         problems = registry.problems(context)
     render.problems(problems, context)
     if as_json:
         skips = {"skipped": [item.name for item in skipped]} if chosen else {}
         render.data(trust_shape(found, context) | skips)
     elif chosen:
-        _tell(found, skipped)
+        if found.is_empty and not skipped:
+            render.out("No harmless change is held." if harmless else _NOTHING)
+        _tell(found, skipped, objections)
     else:
-        _show(found, context)
+        if found.is_empty:
+            render.out(_NOTHING)
+        _show(found, context, objections)
         show_notes(notes)
         if any(not item.is_trusted for item in (*found.servers, *found.states)):
             render.note("hint: `remit trust NAME` trusts one of them, `remit trust --all` all of them")
+    if names and not (reject or revoke) and (skipped or not found.is_settled):
+        sys.exit(NOTHING_DONE)
+
+
+_NOTHING = "No server of this project needs your trust."
 
 
 def _check(names: Sequence[str], *, everything: bool, harmless: bool, reject: bool, revoke: bool) -> None:
@@ -120,6 +131,18 @@ class TrustCandidates(NamedTuple):
         """Whether nothing needs trust."""
         return not (self.servers or self.states or self.definitions)
 
+    @property
+    def pending(self) -> TrustCandidates:
+        """What is not trusted yet, or not with the sandbox that the project declares now."""
+        servers = [item for item in self.servers if item.is_limited or not item.is_trusted]
+        return self._replace(servers=servers, states=[item for item in self.states if not item.is_trusted])
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether everything is trusted and accepted."""
+        is_trusted = all(item.is_trusted for item in (*self.servers, *self.states))
+        return is_trusted and all(item.change is None for item in self.definitions)
+
     def without(self, skipped: Collection[HeldDefinition]) -> TrustCandidates:
         """Leave out definitions."""
         return self._replace(definitions=[each for each in self.definitions if each not in skipped])
@@ -145,6 +168,15 @@ def find_candidates(registry: Registry, context: Context, names: Sequence[str]) 
             hint = near or "`remit trust` lists what does"
             raise UnknownServerError(f"nothing called `{name}` needs your trust", hint=hint)
     return TrustCandidates(servers, states, definitions)
+
+
+def lock_objections(registry: Registry, context: Context) -> Mapping[Key, str]:
+    """Return how servers and tools of this project differ from its lock, by key."""
+    lock = registry.configuration.current(context.workspace).compiled.policy.lock
+    if lock is None:
+        return {}
+    found = {row.key: lock.objection(row) for row in registry.catalog.tools(context)}
+    return {key: objection for key, objection in found.items() if objection is not None}
 
 
 def _skipped(found: TrustCandidates, names: Sequence[str]) -> list[HeldDefinition]:
@@ -184,14 +216,15 @@ def settle_candidates(
         (configuration.revoke if revoke else configuration.trust)(found.states, context.workspace)
 
 
-def _show(found: TrustCandidates, context: Context, *, to_stderr: bool = False) -> None:
-    """Show what each candidate would do."""
-    if found.servers or found.is_empty:
-        server_output.entries(found.servers, context, to_stderr=to_stderr)
+def _show(
+    found: TrustCandidates, context: Context, objections: Mapping[Key, str], *, to_stderr: bool = False
+) -> None:
+    """Show what each candidate would do, and how it differs from the project's lock."""
+    server_output.entries(found.servers, context, objections, to_stderr=to_stderr)
     stream = sys.stderr if to_stderr else sys.stdout
     blocks = [
         *(state_lines(item, context) for item in found.states),
-        *map(definition_lines, found.definitions),
+        *(definition_lines(item, objections.get(item.key)) for item in found.definitions),
     ]
     for at, block in enumerate(blocks):
         if at or found.servers:
@@ -200,23 +233,21 @@ def _show(found: TrustCandidates, context: Context, *, to_stderr: bool = False) 
             stream.write(f"{render.printable(line)}\n")
 
 
-def _tell(found: TrustCandidates, skipped: Sequence[HeldDefinition]) -> None:
+def _tell(found: TrustCandidates, skipped: Sequence[HeldDefinition], objections: Mapping[Key, str]) -> None:
     """Print whether each candidate is trusted now, and which definitions were skipped."""
-    if found.servers or (found.is_empty and not skipped):
-        server_output.trusted(found.servers)
+    server_output.trusted(found.servers, objections)
     for item in found.states:
         word = "trusted" if item.is_trusted else "not trusted"
         render.out(f"{word}: {render.printable(item.title)}")
     for item in found.definitions:
         word = "accepted" if item.change is None else "rejected" if item.is_rejected else "not accepted"
         render.out(f"{word}: {render.printable(item.title)}")
+        if item.change is None and item.key in objections:
+            render.out(server_output.still_held(objections[item.key]))
     for item in skipped:
-        verdict = "" if item.change is None else _VERDICTS[item.change.verdict]
-        render.note(f"not accepted: {item.title} ({verdict}); to accept it: `{_command(item)}`")
-
-
-def _command(item: HeldDefinition) -> str:
-    return f"remit trust {shlex.quote(item.name)}"
+        if item.change is not None:
+            ways = ways_to_settle(item.change, item.name)
+            render.note(f"not accepted: {item.title} ({_VERDICTS[item.change.verdict]}); {ways}")
 
 
 def trust_shape(found: TrustCandidates, context: Context) -> json_output.Shape:
@@ -247,12 +278,14 @@ _VERDICTS = {
 }
 
 
-def definition_lines(item: HeldDefinition) -> Iterator[str]:
+def definition_lines(item: HeldDefinition, objection: str | None = None) -> Iterator[str]:
     """Write a changed definition: the verdict, what was accepted before, and the difference."""
     word = "accepted" if item.change is None else _VERDICTS[item.change.verdict]
     yield f"{item.title} ({item.server}): {word}"
     if item.change is not None:
         yield f"  {item.change.detail}"
+    if objection is not None and not item.is_instructions:
+        yield f"  held by the lock: {objection}"
     if item.accepted_at is not None:
         by = _ACCEPTED[item.accepted_by or AcceptedBy.FIRST_SIGHT]
         yield f"  accepted {by}, {local_time(item.accepted_at)}"

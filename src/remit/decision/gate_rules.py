@@ -10,7 +10,7 @@ from typing import NamedTuple
 from remit.decision.agents import server_refusal, tool_refusal
 from remit.decision.context import Context, project_option, shorten, shorten_with_line
 from remit.decision.danger import Danger, Rating
-from remit.decision.definitions.definition_changes import ChangeVerdict, is_held
+from remit.decision.definitions.definition_changes import DefinitionChange, is_held, steps_to_settle
 from remit.decision.gates import NextStep
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.permissions.client_consents import pending_reason, pending_unlock, trust_command
@@ -75,7 +75,9 @@ _CONFIG_REFUSALS = {
     ConfigStatus.ITSELF: GateResult(False, "is Remit itself"),
     ConfigStatus.NESTED: GateResult(False, "starts another gateway of Remit", "remove it from that file"),
     ConfigStatus.UNSERVED: GateResult(
-        False, "which the client does not start as its gateway", "run `remit install` for the client"
+        False,
+        "served only by Remit's gateway, which the client does not start",
+        "run `remit install` for the client",
     ),
 }
 
@@ -230,21 +232,37 @@ def definition(tool: Tool, context: Context) -> GateResult:
     """Object to tools whose definition is not the one that was accepted, or that the project locked."""
     lock = context.policy.lock
     differs = None if lock is None or context.ignores_lock else lock.objection(tool)
+    change = tool.change if tool.kind is not Kind.MCP_SERVER else None  # of instructions: hides no tool
+    if change is not None and is_held(change, context.policy.changes):
+        return _held(change, tool.name, differs)
     if differs is not None:
-        way = "`remit lock --check` shows what differs; `remit lock` updates the lock"
-        return GateResult(False, differs, way)
-    change = tool.change
-    if change is None:
+        return GateResult(False, differs, lock_steps(tool))
+    if tool.change is None:
         return _AS_ACCEPTED if tool.kind is Kind.MCP_TOOL else _UNPINNED
-    if tool.kind is Kind.MCP_SERVER:  # its instructions changed, which hides none of its tools
-        return GateResult(True, "passed; its instructions changed", detail=f"passed; {change.detail}")
-    if not is_held(change, context.policy.changes):
-        return GateResult(True, change.reason, detail=f"{change.detail}; accepted (`trust.changes`)")
-    if change.verdict is ChangeVerdict.REJECTED:
-        unlock = f"accept it with `remit trust {shlex.quote(tool.name)}`"
-    else:
-        unlock = f"look at it with `remit trust`, then run `remit trust {shlex.quote(tool.name)}`"
-    return GateResult(False, change.reason, unlock, detail=change.detail)
+    if change is None:
+        return GateResult(True, "passed; its instructions changed", detail=f"passed; {tool.change.detail}")
+    return GateResult(True, change.reason, detail=f"{change.detail}; accepted (`trust.changes`)")
+
+
+def _held(change: DefinitionChange, name: str, differs: str | None) -> GateResult:
+    """Object to a change that nobody accepted, which matters more than how it differs from the lock."""
+    steps = steps_to_settle(change, name)
+    if differs is None:
+        return GateResult(False, change.reason, steps, detail=change.detail)
+    return GateResult(
+        False,
+        f"{change.reason}; also, {differs}",
+        f"{steps}, then run `remit lock`",
+        detail=f"{change.detail}; also, {differs}",
+    )
+
+
+def lock_steps(tool: Tool) -> str:
+    """Say how the lock of a project follows a server or tool that differs from it."""
+    if tool.is_trusted is False:
+        trust = f"look at it with `remit trust`, then run `{trust_command(tool.server)}`"
+        return f"{trust}, then `remit lock`"
+    return "`remit lock --check` shows what differs; `remit lock` updates the lock"
 
 
 _MOST_RULES = 5  # shown

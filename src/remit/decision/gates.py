@@ -49,6 +49,11 @@ class Gate(StrEnum):
         return member
 
     @property
+    def cause(self) -> str:
+        """How a sentence names it; `by definition` would mean something else."""
+        return "because of its definition" if self is Gate.DEFINITION else f"by {self}"
+
+    @property
     def is_ours(self) -> bool:
         """Whether it follows Remit's own files, of which a client without Remit knows nothing."""
         return Basis.CONFIGURATION in self.bases

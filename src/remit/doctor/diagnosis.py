@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from remit.decision.problems import Severity
 from remit.doctor.checks.broken_files import broken_files
 from remit.doctor.checks.cannot_start import missing_programs, relative_commands, unset_variables
-from remit.doctor.checks.changed_definitions import changed_definitions
+from remit.doctor.checks.changed_definitions import changed_definitions, differing_from_lock
 from remit.doctor.checks.configuration_mistakes import configuration_mistakes
 from remit.doctor.checks.conflicts import conflicts, duplicates
 from remit.doctor.checks.exposed_secrets import exposed_secrets
@@ -43,6 +43,7 @@ CHECKS: tuple[Check, ...] = (
     loaded_twice,
     unavailable_servers,
     changed_definitions,
+    differing_from_lock,
     project_code,
     exposed_secrets,
     missing_programs,

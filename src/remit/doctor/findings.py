@@ -13,6 +13,7 @@ from remit.decision.context import Context
 from remit.decision.declarations import Declaration, Key, Resolved
 from remit.decision.declared_launch import Launch
 from remit.decision.definitions.definition_changes import ChangePolicy
+from remit.decision.definitions.project_lock import ProjectLock
 from remit.decision.kinds import Kind
 from remit.decision.problems import Problem, Severity
 from remit.decision.scopes import Scope
@@ -54,6 +55,7 @@ class ClientSetup:
     facts: LaunchFacts = field(default_factory=LaunchFacts)
     at: int = 0
     changes: ChangePolicy = ChangePolicy.HARMLESS
+    lock: ProjectLock | None = None  # None: the project has none
     rules: Sequence[SettingsRule] = ()
     own_rules: Sequence[SettingsRule] = ()  # written by Remit, which apply to the client only
     executed: Sequence[ExecutedSetting] = ()
@@ -103,6 +105,7 @@ def read_setups(scanner: Scanner, listings: Listings, context: Context, at: int)
             facts=scanner.facts(resolved, context),
             at=at,
             changes=judged.policy.changes,
+            lock=judged.policy.lock,
         )
         for client, (reading, resolved) in found.items()
     ]

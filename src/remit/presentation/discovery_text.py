@@ -113,11 +113,9 @@ def _facts(item: RankedTool) -> str:
     count = tool.usage_count
     uses = f"{count:,} use{'' if count == 1 else 's'}" if count else "never used"
     last = [] if tool.last_used_at is None else [f"last {day(tool.last_used_at)}"]
-    hidden = (
-        []
-        if decision.is_available
-        else [f"hidden by {decision.gate}: {one_line(decision.reason, MAX_REASON)}"]
-    )
+    cause = "" if decision.gate is None else f" {decision.gate.cause}"
+    why = f"hidden{cause}: {one_line(decision.reason, MAX_REASON)}"
+    hidden = [] if decision.is_available else [why]
     matters = [f"score {score:.2f}"] if score >= LOWEST_SHOWN else []
     return "   " + " | ".join([f"[{tool.scope}]", uses, *last, *matters, *hidden])
 

@@ -30,7 +30,7 @@ def refusal(
     name: str, decision: Decision, visible: Iterable[VisibleTool] = (), *, beside: bool = False
 ) -> dict[str, Any]:
     """Refuse a call, with the gate, the reason and the next step."""
-    gate = f" by {decision.gate}" if decision.gate is not None else ""
+    gate = f" {decision.gate.cause}" if decision.gate is not None else ""
     step = next_step(decision, visible)
     lines = [f"`{name}` is not available now{gate}: {clean_reason(decision.reason)}", step]
     return _answer(lines, {**_told(REFUSED, name, decision), "next_step": step}, beside)

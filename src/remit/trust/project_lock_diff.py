@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from remit.decision.definitions.project_lock import LockedPackage, LockedServer, ProjectLock
 
+_MOST_NAMED = 3  # tools of a line
+
 
 def lock_differences(
     locked: ProjectLock, current: ProjectLock, diffs: Mapping[str, Sequence[str]] = MappingProxyType({})
@@ -21,18 +23,21 @@ def lock_differences(
     A lock has only digests; `diffs` has the lines that changed in definitions, where they are known.
     """
     found: list[str] = []
+    settled: list[str] = []  # servers whose line implies what is visible of them
     for key in sorted({*locked.servers, *current.servers}):
         source, name = key
         before, now = locked.servers.get(key), current.servers.get(key)
         title = f"{name} ({source})"
         if before is None or now is None:
             found.append(f"{title}: {'added' if before is None else 'removed'}")
+            settled.append(f"mcp__{name}__")
         else:
+            settled += [f"mcp__{name}__"] if before.entry != now.entry else []
             for line, details in _server(before, now, diffs, f"mcp__{name}__*"):
                 found += [f"{title}: {line}", *(f"    {each}" for each in details)]
     for client in sorted({*locked.visible, *current.visible}):
         before_by, now_by = locked.visible.get(client, {}), current.visible.get(client, {})
-        found += [f"visible in {client}: {line}" for line in _visible(before_by, now_by)]
+        found += [f"visible in {client}: {line}" for line in _visible(before_by, now_by, tuple(settled))]
     return found
 
 
@@ -65,8 +70,20 @@ def _package(before: LockedPackage | None, now: LockedPackage | None) -> Iterato
             yield f"its package: {key} {old} -> {new}"
 
 
-def _visible(before: Mapping[str, Sequence[str]], now: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def _visible(
+    before: Mapping[str, Sequence[str]], now: Mapping[str, Sequence[str]], settled: tuple[str, ...]
+) -> Iterator[str]:
+    """Count what each agent sees less and more, except of servers that are named already."""
     for agent in sorted({*before, *now}):
-        old, new = {*before.get(agent, ())}, {*now.get(agent, ())}
-        yield from (f"{agent}: - {name}" for name in sorted(old - new))
-        yield from (f"{agent}: + {name}" for name in sorted(new - old))
+        old, new = (
+            {name for name in by.get(agent, ()) if not name.startswith(settled)} for by in (before, now)
+        )
+        parts = [_counted("-", sorted(old - new)), _counted("+", sorted(new - old))]
+        if any(parts):
+            yield f"{agent}: {'; '.join(filter(None, parts))}"
+
+
+def _counted(sign: str, names: Sequence[str]) -> str:
+    """Name the first of some tools; their count tells how many more there are."""
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f"{sign} {', '.join(names[:_MOST_NAMED])}{more}" if names else ""

@@ -77,19 +77,52 @@ def test_a_new_server_is_held_until_it_is_locked(sandbox: Sandbox, shop: Path) -
     assert gate(sandbox, shop, "mcp__new__run")[0] is None
 
 
-def test_a_server_that_is_not_trusted_is_not_started_and_its_tools_stay_unknown(
+def test_a_server_that_is_not_trusted_is_not_started_and_no_lock_is_written(
     sandbox: Sandbox, shop: Path
 ) -> None:
     sandbox.remit("trust", "--all", "--revoke", cwd=shop)
     ran = sandbox.remit("lock", cwd=shop)
-    assert ran.returncode == 1
+    assert (ran.returncode, ran.stdout, (shop / "remit.lock").exists()) == (1, "", False)
     assert "warning: till: declared in .mcp.json, not trusted\n" in ran.stderr
-    assert "not locked: till (.mcp.json): its tools are not known\n" in ran.stderr
-    assert "[servers" in (shop / "remit.lock").read_text()
-    assert sandbox.remit("lock", "--check", "--no-connect", cwd=shop).returncode == 0
-    (shop / "remit.lock").unlink()
+    how = "not trusted; look at it with `remit trust`, then run `remit trust till`"
+    assert ran.stderr.endswith(f"not locked: till (.mcp.json): {how}\nno lock was written\n")
     ran = sandbox.remit("lock", "--check", "--no-connect", cwd=shop)
     assert (ran.returncode, ran.stdout) == (1, "there is no lock: run `remit lock`\n")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("options", [(), ("--no-connect",)])
+def test_a_lock_stays_as_it_is_while_an_entry_is_not_trusted(
+    options: tuple[str, ...], sandbox: Sandbox, shop: Path
+) -> None:
+    sandbox.remit("lock", cwd=shop)
+    text = (shop / "remit.lock").read_text()
+    changed = {**PROBE, "args": [*PROBE["args"], "--other"]}
+    sandbox.write(shop / ".mcp.json", servers(till=changed, evil=PROBE))
+    ran = sandbox.remit("lock", *options, cwd=shop)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert (shop / "remit.lock").read_text() == text
+    for name in ("evil", "till"):
+        assert f"not locked: {name} (.mcp.json): not trusted;" in ran.stderr
+        assert f"run `remit trust {name}`\n" in ran.stderr
+    assert ran.stderr.endswith("remit.lock was not changed\n")
+    found = json.loads(sandbox.remit("lock", *options, "--json", cwd=shop).stdout)
+    assert (found["path"], len(found["missing"])) == (None, 2)
+
+
+@pytest.mark.long
+def test_a_lock_keeps_its_tools_while_a_trusted_server_cannot_be_listed(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.remit("lock", cwd=shop)
+    text = (shop / "remit.lock").read_text()
+    sandbox.write(shop / ".mcp.json", servers(till={"command": "/bin/false"}))
+    sandbox.remit("trust", "--all", "--yes", cwd=shop)
+    ran = sandbox.remit("lock", cwd=shop)
+    assert (ran.returncode, ran.stdout, (shop / "remit.lock").read_text()) == (1, "", text)
+    assert "not listed: till (.mcp.json): its tools are not known\n" in ran.stderr
+    (shop / "remit.lock").unlink()  # a first lock has nothing to lose: the entry is trusted
+    for _ in range(2):
+        ran = sandbox.remit("lock", cwd=shop)
+        assert (ran.returncode, ran.stdout) == (1, "Locked 1 server and 0 tools in remit.lock.\n")
 
 
 @pytest.mark.long
@@ -112,6 +145,34 @@ def test_a_server_that_changed_since_it_was_listed_is_noticed(sandbox: Sandbox, 
 
 
 @pytest.mark.long
+def test_doctor_trust_and_scan_say_what_the_lock_holds(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.remit("lock", cwd=shop)
+    text = (shop / "remit.lock").read_text()
+    sandbox.write(shop / "remit.lock", text.replace(f'{RUN} = "', f'{RUN} = "0'))
+    assert held_by_lock(sandbox, shop) == [("till", f"held: `{RUN}` differs from `remit.lock`")]
+    scanned = sandbox.remit("scan", "--headless", cwd=shop).stdout
+    title = "Held: changed, flagged by inspection, or not as in `remit.lock`: 1"
+    assert f"{title}\n  {RUN} (project): its definition differs" in scanned
+    entry = {**PROBE, "env": {"TOKEN": "hunter22"}}
+    sandbox.write(shop / ".mcp.json", servers(till={**entry, "args": [*entry["args"], "x"]}, new=PROBE))
+    ran = sandbox.remit("trust", "--all", "--yes", cwd=shop)
+    assert "  held    its server is not in `remit.lock`\n" in ran.stderr
+    why = "the entry of its server differs from `remit.lock`"
+    assert f"  still held by the lock, because {why}: run `remit lock`\n" in ran.stdout
+    assert held_by_lock(sandbox, shop) == [
+        ("new", "held: its server is not in `remit.lock`"),
+        ("till", "held: the entry of its server differs from `remit.lock`"),
+    ]
+
+
+def held_by_lock(sandbox: Sandbox, shop: Path) -> list[tuple[str, str]]:
+    findings = json.loads(sandbox.remit("doctor", "--json", cwd=shop).stdout)["findings"]
+    found = [each for each in findings if each["check"] == "lock"]
+    assert all("`remit lock`" in each["fix"] and each["severity"] == "warning" for each in found)
+    return sorted((each["subject"], each["reason"]) for each in found)
+
+
+@pytest.mark.long
 def test_a_held_definition_is_named_once_with_the_command_that_accepts_it(
     sandbox: Sandbox, shop: Path
 ) -> None:
@@ -126,7 +187,8 @@ def test_a_held_definition_is_named_once_with_the_command_that_accepts_it(
     )
     ran = sandbox.remit("lock", cwd=shop)
     assert (ran.returncode, ran.stdout, (shop / "remit.lock").exists()) == (1, "", False)
-    line = f"not locked: {RUN}: its definition is not accepted; run `remit trust {RUN}`\n"
+    steps = f"look at it with `remit trust`, then accept it with `remit trust {RUN}`"
+    line = f"not locked: {RUN}: its definition is not accepted; {steps}\n"
     assert ran.stderr.count(RUN) == line.count(RUN)
     assert ran.stderr.endswith(f"{line}no lock was written\n")
     sandbox.remit("trust", RUN, "--yes", cwd=shop)

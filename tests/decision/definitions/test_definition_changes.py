@@ -1,5 +1,7 @@
 """Which changed definitions wait for a person, and how a decision says so."""
 
+from dataclasses import replace
+
 import pytest
 
 from remit.decision.decide import Verdict, decide
@@ -8,13 +10,16 @@ from remit.decision.definitions.definition_changes import (
     ChangeVerdict,
     DefinitionChange,
     is_held,
+    steps_to_settle,
     strictest,
 )
+from remit.decision.definitions.project_lock import ProjectLock
 from remit.decision.gate_rules import definition
 from remit.decision.gates import Gate
 from remit.decision.kinds import Kind
 from remit.decision.policy import Policy
-from support.builders import context, server
+from remit.decision.scopes import Scope
+from support.builders import SHOP, context, server
 
 HELD = {
     ChangePolicy.HOLD: set(ChangeVerdict),
@@ -47,6 +52,34 @@ def test_a_held_tool_is_hidden_with_the_reason_and_the_excerpt_is_for_people(ver
     assert decision.reason == "it changed"
     assert decision.full_reason == "it changed: “do this”"
     assert "remit trust mcp__git__tidy" in (decision.unlock or "")
+
+
+def test_what_looks_like_an_attack_is_rejected_rather_than_accepted() -> None:
+    steps = steps_to_settle(change(ChangeVerdict.FLAGGED), "mcp__git__tidy")
+    assert steps == (
+        "look at it with `remit trust`, then reject it with `remit trust --reject mcp__git__tidy` or remove "
+        "its server; only if you are sure, accept it with `remit trust mcp__git__tidy`"
+    )
+    for verdict in set(ChangeVerdict) - {ChangeVerdict.FLAGGED}:
+        assert "reject" not in steps_to_settle(change(verdict), "mcp__git__tidy")
+
+
+@pytest.mark.parametrize("verdict", [ChangeVerdict.MATTERS, ChangeVerdict.FLAGGED])
+def test_a_held_change_comes_before_a_lock_that_differs_and_both_steps_are_named(
+    verdict: ChangeVerdict,
+) -> None:
+    made = server(scope=Scope.PROJECT, workspace=SHOP)
+    tool = made._replace(name="mcp__git__tidy", kind=Kind.MCP_TOOL, change=change(verdict))
+    decision = decide(tool, replace(context(SHOP), policy=Policy(lock=ProjectLock())))
+    assert decision.reason == "it changed; also, its server is not in `remit.lock`"
+    assert decision.full_reason == "it changed: “do this”; also, its server is not in `remit.lock`"
+    assert (decision.unlock or "").endswith("`remit trust mcp__git__tidy`, then run `remit lock`")
+
+
+def test_a_server_that_differs_from_the_lock_is_trusted_before_it_is_locked() -> None:
+    made = server("git", scope=Scope.PROJECT, workspace=SHOP, is_trusted=False)
+    decision = decide(made, replace(context(SHOP), policy=Policy(lock=ProjectLock())))
+    assert decision.unlock == "look at it with `remit trust`, then run `remit trust git`, then `remit lock`"
 
 
 def test_a_change_that_passes_is_told_by_its_gate() -> None:

@@ -132,7 +132,7 @@ def offer_trust(installer: Installer, client: str, *, yes: bool, is_asked: bool)
         for context, servers in _approved(installer, registry, client):
             note("")
             note(f"Servers of {context.workspace.dir} that the client may start:")
-            server_output.entries(servers, context, to_stderr=True)
+            server_output.entries(servers, context, {}, to_stderr=True)
             if not is_asked:
                 note("hint: you will be asked about each of them")
                 continue

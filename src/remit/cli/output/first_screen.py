@@ -52,7 +52,7 @@ CAUSES = {
     ToolStatus.STALE: "No longer configured or listed",
     Gate.AGENT: "Belongs to one agent only",
     Gate.POLICY: "Blocked by a list, a rule or a filter",
-    Gate.DEFINITION: "Definition changed since you accepted it, or held by inspection",
+    Gate.DEFINITION: "Held: changed, flagged by inspection, or not as in `remit.lock`",
     Gate.STATE: "Needs a state that does not hold",
     Gate.DANGER: "Too dangerous for this mode",
     ELSEWHERE: "Declared for other clients",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
@@ -18,12 +18,12 @@ from remit.text.redaction import environment_secrets
 from remit.trust.entry_text import EntryText
 
 if TYPE_CHECKING:
+    from remit.decision.declarations import Key
     from remit.scanning.scanner import Progress
     from remit.scanning.server_lists import ServerListing
     from remit.trust.trust_rule import ServerTrust
 
 _LABEL = 20  # columns of a server's name in a line of progress; a longer one shifts only its own line
-_NOTHING_TO_TRUST = "No server of this project needs your trust."
 
 
 @contextmanager
@@ -79,15 +79,18 @@ def connected(servers: Sequence[ServerListing]) -> None:
         render.out("no server to connect to")
 
 
-def entries(found: Sequence[ServerTrust], context: Context, *, to_stderr: bool = False) -> None:
-    """Show what servers would run."""
-    lines = [line for item in found for line in (*entry_lines(item, context), "")] or [_NOTHING_TO_TRUST, ""]
+def entries(
+    found: Sequence[ServerTrust], context: Context, objections: Mapping[Key, str], *, to_stderr: bool = False
+) -> None:
+    """Show what servers would run, and how they differ from the project's lock."""
+    shown = [entry_lines(item, context, objections.get(item.declaration.key)) for item in found]
+    lines = [line for block in shown for line in (*block, "")]
     for line in lines[:-1]:
         (sys.stderr if to_stderr else sys.stdout).write(f"{line}\n")
 
 
-def trusted(found: Sequence[ServerTrust]) -> None:
-    """Print whether each server is trusted now."""
+def trusted(found: Sequence[ServerTrust], objections: Mapping[Key, str]) -> None:
+    """Print whether each server is trusted now, and whether the project's lock still holds it."""
     for item in found:
         declaration = item.declaration
         word = "trusted" if item.is_trusted else "not trusted"
@@ -95,8 +98,13 @@ def trusted(found: Sequence[ServerTrust]) -> None:
         if item.is_trusted and item.config_status is ConfigStatus.PENDING:
             step = pending_unlock(declaration.client, declaration.server)
             render.out(f"  still {pending_reason(declaration.client)}: {step}")
-    if not found:
-        render.out(_NOTHING_TO_TRUST)
+        if item.is_trusted and declaration.key in objections:
+            render.out(still_held(objections[declaration.key]))
+
+
+def still_held(objection: str) -> str:
+    """Say that the project's lock holds what the user trusts, and how to update it."""
+    return f"  still held by the lock, because {objection}: run `remit lock`"
 
 
 def _line(step: Progress) -> str:
@@ -130,15 +138,19 @@ def _cells(item: ServerListing) -> tuple[str, ...]:
     return label, tool.scope, str(len(offer.tools)), offer.protocol_version or "", seconds, bad
 
 
-def entry_lines(item: ServerTrust, context: Context) -> list[str]:
-    """Write what a server would run, below a line with its state."""
+def entry_lines(item: ServerTrust, context: Context, objection: str | None = None) -> list[str]:
+    """Write what a server would run, below its state and how it differs from the project's lock."""
     declaration, launch = item.declaration, item.declaration.launch
     state = item.state
     if item.config_status is not ConfigStatus.ENABLED:
-        state += f"; {status_reason(item.config_status, declaration.client)}, so not started"
+        is_waiting = item.is_trusted and item.config_status is ConfigStatus.PENDING
+        starts = "started only by `remit lock`" if is_waiting else "not started"
+        state += f"; {status_reason(item.config_status, declaration.client)}, so {starts}"
     agent = "" if declaration.agent is None else f"agent {declaration.agent}, "
     place = shorten(declaration.source, context)
     lines = [f"{declaration.server} ({agent}{declaration.scope}, {place}): {state}"]
+    if objection is not None:
+        lines.append(f"  held    {objection}")
     if launch is None:
         lines.append("  its file cannot be read now")
     else:

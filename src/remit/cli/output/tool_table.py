@@ -181,8 +181,8 @@ def _hidden(group: ListedGroup) -> Iterator[str]:
 
 
 def _reason(item: ToolDecision, items: Sequence[ToolDecision]) -> Iterator[str]:
-    gate, why = _why(item)
-    for line in _wrapped(printable(f"hidden by {gate}: {why}"), "  "):
+    cause, why = _why(item)
+    for line in _wrapped(printable(f"hidden{cause}: {why}"), "  "):
         yield _styled(line, fg="red")
     yield from _wrapped(", ".join(sorted(printable(each.tool.name) for each in items)), "    ")
 
@@ -209,7 +209,8 @@ def _wrapped(text: str, indent: str, more: str | None = None) -> list[str]:
 
 
 def _why(item: ToolDecision) -> tuple[str, str]:
-    return str(item.decision.gate), item.decision.full_reason
+    gate = item.decision.gate
+    return "" if gate is None else f" {gate.cause}", item.decision.full_reason
 
 
 def _visible(group: ListedGroup) -> list[ToolDecision]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -19,7 +18,9 @@ from remit.cli.output import server_output
 from remit.configuration.editable_file import EditableFile
 from remit.configuration.project_lock_file import lock_text
 from remit.decision.context import shorten
+from remit.decision.definitions.definition_changes import steps_to_settle
 from remit.decision.definitions.project_lock import LOCK
+from remit.decision.permissions.client_consents import trust_command
 from remit.text.times import local_time
 from remit.trust.definition_diff import diff_lines
 from remit.trust.project_lock_diff import lock_differences
@@ -46,9 +47,9 @@ def lock(*, project: str, check: bool, no_connect: bool, as_json: bool) -> None:
     entries, packages and tool definitions, and the tools that each client and agent sees. Your own files do
     not count. Servers that you trust are started, to list their tools.
 
-    With a lock, Remit holds the servers and tools of the project that differ from it. Exits with 1 if a
-    server could not be listed, if a changed definition is not accepted yet or, with --check, if the project
-    differs from its lock.
+    With a lock, Remit holds the servers and tools of the project that differ from it. A lock is written only
+    if you trust all these servers and accepted their definitions, and an existing one only if all could be
+    listed. Exits with 1 if not or, with --check, if the project differs from its lock.
     """
     with open_registry() as registry:
         context = replace(registry.at(project, registry.usual_client, is_headless=True), ignores_lock=True)
@@ -61,20 +62,44 @@ def lock(*, project: str, check: bool, no_connect: bool, as_json: bool) -> None:
         diffs = {each.name: diff_lines(each.accepted, each.current) for each in changed}
         problems = registry.problems(context)
     render.problems(problems, context)
-    missing = [_unlisted(place, servers) for place in stale]
     path = os.path.join(context.workspace.checkout, LOCK)
     if check:
+        missing = [_unlisted(place, servers) for place in stale]
         found = _differences(known, current, diffs)
         of = f", by the tools listed {_oldest(servers)}" if no_connect and servers.listed_at else ""
         _tell(found, missing, f"{shorten(context.workspace.checkout, context)} matches its lock{of}", as_json)
+        is_done = not (found or missing)
     else:
-        missing += [_unaccepted(tool) for tool in servers.held]
-        if not servers.held:
+        gaps = _gaps(servers, stale, known)
+        if gaps.is_writable:
             EditableFile(path, checkout=context.workspace.checkout).write(lock_text(current))
-        _tell_written(current, missing, shorten(path, context), is_written=not servers.held, as_json=as_json)
-        found = []
-    if found or missing:
+        _tell_written(current, gaps, shorten(path, context), is_first=known is None, as_json=as_json)
+        is_done = not (gaps.unreviewed or gaps.unlisted)
+    if not is_done:
         sys.exit(NOTHING_DONE)
+
+
+class _Gaps(NamedTuple):
+    """What a lock of the project would lack, in words for people."""
+
+    unreviewed: Sequence[str]  # never written
+    unlisted: Sequence[str]
+    is_writable: bool
+
+
+def _gaps(servers: ProjectServers, stale: Sequence[Place], known: ProjectLock | None) -> _Gaps:
+    """Find what a lock would lack; one that exists must not lose the tools that its team reviewed."""
+    unreviewed = [*map(_untrusted, servers.untrusted), *map(_unaccepted, servers.held)]
+    unlisted = sorted({*stale, *servers.unlisted()} - {*servers.untrusted})
+    is_loss = known is not None and any(not _lacks_tools(place, known) for place in unlisted)
+    told = [_unlisted(place, servers) for place in unlisted]
+    return _Gaps(unreviewed, told, is_writable=not (unreviewed or is_loss))
+
+
+def _lacks_tools(place: Place, known: ProjectLock) -> bool:
+    """Return whether a lock has a server without its tools."""
+    found = known.servers.get(place)
+    return found is not None and found.tools is None
 
 
 def _list_again(
@@ -114,8 +139,14 @@ def _unlisted(place: Place, servers: ProjectServers) -> str:
     return f"{name} ({source}): {known}"
 
 
+def _untrusted(place: Place) -> str:
+    source, name = place
+    return f"{name} ({source}): not trusted; look at it with `remit trust`, then run `{trust_command(name)}`"
+
+
 def _unaccepted(tool: Tool) -> str:
-    return f"{tool.name}: its definition is not accepted; run `remit trust {shlex.quote(tool.name)}`"
+    steps = "" if tool.change is None else f"; {steps_to_settle(tool.change, tool.name)}"
+    return f"{tool.name}: its definition is not accepted{steps}"
 
 
 def _differences(
@@ -143,20 +174,22 @@ def _tell(found: Sequence[str], missing: Sequence[str], match: str, as_json: boo
         render.out(f"{render.printable(match)}.")
 
 
-def _tell_written(
-    current: ProjectLock, missing: Sequence[str], path: str, *, is_written: bool, as_json: bool
-) -> None:
-    """Print what a new lock contains."""
+def _tell_written(current: ProjectLock, gaps: _Gaps, path: str, *, is_first: bool, as_json: bool) -> None:
+    """Print what a new lock contains, or why none was written."""
+    is_written = gaps.is_writable
     if as_json:
+        missing = [*gaps.unlisted, *gaps.unreviewed]
         render.data(
-            {"path": path if is_written else None, "servers": len(current.servers), "missing": list(missing)}
+            {"path": path if is_written else None, "servers": len(current.servers), "missing": missing}
         )
         return
     if is_written:
         counted = sum(len(each.tools or ()) for each in current.servers.values())
         servers = render.plural(len(current.servers), "server")
         render.out(f"Locked {servers} and {render.plural(counted, 'tool')} in {path}.")
-    for line in missing:
+    for line in gaps.unlisted:
+        render.note(f"not listed: {line}")
+    for line in gaps.unreviewed:
         render.note(f"not locked: {line}")
     if not is_written:
-        render.note("no lock was written")
+        render.note("no lock was written" if is_first else f"{path} was not changed")

@@ -1,5 +1,6 @@
 """Definitions that differ from what was accepted, and which of them may be used anyway."""
 
+import shlex
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -42,6 +43,21 @@ _PASSING = {
 def is_held(change: DefinitionChange | None, policy: ChangePolicy) -> bool:
     """Return whether a tool waits for a person because its definition changed."""
     return change is not None and change.verdict not in _PASSING[policy]
+
+
+def ways_to_settle(change: DefinitionChange, name: str) -> str:
+    """Tell a person how to settle a definition; one that looks like an attack is better rejected."""
+    accept = f"accept it with `remit trust {shlex.quote(name)}`"
+    if change.verdict is not ChangeVerdict.FLAGGED:
+        return accept
+    reject = f"reject it with `remit trust --reject {shlex.quote(name)}` or remove its server"
+    return f"{reject}; only if you are sure, {accept}"
+
+
+def steps_to_settle(change: DefinitionChange, name: str) -> str:
+    """Tell a person how to read and settle a definition; a rejected one was read before."""
+    ways = ways_to_settle(change, name)
+    return ways if change.verdict is ChangeVerdict.REJECTED else f"look at it with `remit trust`, then {ways}"
 
 
 def strictest(policies: list[ChangePolicy]) -> ChangePolicy:
