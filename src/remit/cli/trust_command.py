@@ -191,13 +191,22 @@ def _show(found: TrustCandidates, context: Context, *, to_stderr: bool = False) 
     stream = sys.stderr if to_stderr else sys.stdout
     blocks = [
         *(state_lines(item, context) for item in found.states),
-        *map(definition_lines, found.definitions),
+        *map(_wrapped_lines, found.definitions),
     ]
     for at, block in enumerate(blocks):
         if at or found.servers:
             stream.write("\n")
         for line in block:
             stream.write(f"{render.printable(line)}\n")
+
+
+def _wrapped_lines(item: HeldDefinition) -> Iterator[str]:
+    """Write a changed definition with its reason wrapped; the lines of the difference stay whole."""
+    title, *lines = definition_lines(item)
+    yield title
+    if item.change is not None:
+        yield from render.wrapped(render.printable(lines.pop(0).strip()), "  ")
+    yield from lines
 
 
 def _tell(found: TrustCandidates, skipped: Sequence[HeldDefinition]) -> None:

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from remit.cli.render import note, out, plural, printable, rounded, table
+from remit.cli.render import LONG, note, out, plural, print_lines, printable, rounded, table, wrapped
 from remit.decision.context import Context, shorten
 from remit.decision.decide import Verdict
 from remit.decision.gate_rules import GateResult
@@ -33,10 +33,11 @@ def show_explanation(explained: Explanation, context: Context, lines: Mapping[Ke
         if explained.suggestions:
             note(f"hint: did you mean {' or '.join(f'`{it}`' for it in explained.suggestions)}?")
         return
-    for line in _headline(explained):
-        out(printable(line))
+    decided, *steps = _headline(explained)
+    print_lines(wrapped(printable(decided), "", "  ") if len(decided) > LONG else [decided])
+    print_lines(steps)
     out()
-    gates = [(gate, _answer(result), result.full_reason) for gate, result in explained.gates]
+    gates = [(gate, _answer(result), _gate_reason(result, explained)) for gate, result in explained.gates]
     table("", ("gate", "answer", "reason"), gates)
     for line in facts(explained):
         out(printable(line))
@@ -101,6 +102,12 @@ def unasked_hint(explained: Explanation) -> str | None:
     if all(each.can_be_asked for each in explained.unasked):
         return "some servers were not asked for their tools yet: run `remit scan --connect`"
     return f"some servers were not asked for their tools: see `remit why {shlex.quote(explained.name)}`"
+
+
+def _gate_reason(result: GateResult, explained: Explanation) -> str:
+    """Return the reason of a gate; a long one that the headline gives is not repeated."""
+    is_told = result.full_reason == explained.decision.full_reason and len(result.full_reason) > LONG
+    return result.reason if is_told and len(result.reason) < LONG else result.full_reason
 
 
 def _answer(result: GateResult) -> str:

@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING
 
 from remit.catalog.costs import SentDefinitions
 from remit.catalog.summary import ELSEWHERE, SHADOWED, UNTRUSTED, HiddenGroup, ScopeSummary, Summary
-from remit.cli.render import NOTHING, counted, heading, out, plural, print_lines, rounded, total
+from remit.cli.render import (
+    NOTHING,
+    counted,
+    heading,
+    out,
+    plural,
+    print_lines,
+    printable,
+    rounded,
+    total,
+    wrapped,
+)
 from remit.decision.context import Context, shorten
 from remit.decision.decide import ToolDecision
 from remit.decision.gates import Gate
@@ -144,7 +155,9 @@ def _hidden(group: HiddenGroup, context: Context) -> Iterator[str]:
     if group.cause == ELSEWHERE:
         yield from _by_client(group.items)
     else:
-        yield from _cut([f"  {_exception(item, context)}" for item in group.items], MOST_HIDDEN)
+        for item in group.items[:MOST_HIDDEN]:
+            yield from wrapped(printable(_exception(item, context)), "  ", "    ")
+        yield from _rest(len(group.items) - MOST_HIDDEN)
 
 
 def _way(group: HiddenGroup) -> str | None:
