@@ -183,6 +183,11 @@ def total(summary: Summary, *, sent: SentDefinitions = SentDefinitions.ALL) -> s
     return "\n".join(lines)
 
 
+def cost_words(tokens: int, sent: SentDefinitions) -> str:
+    """Word the cost of definitions: only what is sent costs its tokens in each request."""
+    return f"{rounded(tokens)} tokens {_PARTS.get(sent, 'per request')}"
+
+
 def _unknown_costs(servers: Sequence[Tool]) -> Iterator[str]:
     """Say of which servers the cost is unknown, and what to do about it."""
     untrusted = [tool.server or tool.name for tool in servers if tool.is_trusted is False]

@@ -222,6 +222,7 @@ def _permitted(tool: Tool, permissions: ClientPermissions, context: Context) -> 
 
 
 _AS_ACCEPTED = GateResult(True, "as accepted")
+_NOT_LISTED = GateResult(True, "not listed yet")
 _UNPINNED = GateResult(True, "no definition to compare")
 
 
@@ -234,7 +235,9 @@ def definition(tool: Tool, context: Context) -> GateResult:
         return GateResult(False, differs, way)
     change = tool.change
     if change is None:
-        return _AS_ACCEPTED if tool.kind is Kind.MCP_TOOL else _UNPINNED
+        if tool.kind is not Kind.MCP_TOOL:
+            return _UNPINNED
+        return _NOT_LISTED if tool.pin is None else _AS_ACCEPTED
     if tool.kind is Kind.MCP_SERVER:  # its instructions changed, which hides none of its tools
         return GateResult(True, "passed; its instructions changed", detail=f"passed; {change.detail}")
     if not is_held(change, context.policy.changes):
