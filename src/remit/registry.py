@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 
 from remit.catalog.contexts import DEFAULT_CLIENT, Contexts, for_agent
 from remit.catalog.costs import SentDefinitions
-from remit.catalog.explanation import Explanation, explain_name, explain_skipped, servers_of
+from remit.catalog.explanation import (
+    Explanation,
+    application_tool,
+    explain_called,
+    explain_name,
+    explain_skipped,
+    servers_of,
+)
 from remit.catalog.listing import Listings
 from remit.decision.client_calls.calling_agents import agent_context
 from remit.decision.kinds import Kind
@@ -161,6 +168,8 @@ class Registry:
             readings = [reading for reading, _ in self._scanner.readings(context).values()]
             skipped = explain_skipped(name, self._scanner.problems(context), context)
             explained = explain_ignored(name, readings, context) or skipped or explained
+        if explained.tool is None and not explained.decision.detail:
+            explained = explain_called(explained, self.audit.application_tools(context))
         tool, is_available = explained.tool, explained.decision.is_available
         servers = servers_of(tool, listed) if tool is not None and tool.server and is_available else []
         examined = {*servers, *(each.key for each in explained.unasked if each.key is not None)}
@@ -196,7 +205,8 @@ class Registry:
         from remit.memory.tool_permissions import TOOLS
 
         tools = [item.tool for item in self.tools(context)]
-        found = self.configuration.check(tools, TOOLS, context.workspace)
+        called = (application_tool(*each) for each in self.audit.application_tools(context).items())
+        found = self.configuration.check([*tools, *called], TOOLS, context.workspace)
         return [*found, *self._listings.filter_findings(context)]
 
     def clients(self, context: Context) -> list[ClientPresence]:
