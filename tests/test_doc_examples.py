@@ -11,6 +11,7 @@ import pytest
 
 from remit.cli.app import app
 from support.builders import servers
+from support.listed_tools import list_tools, tool
 from support.sandbox import Sandbox
 
 ROOT = Path(__file__).parent.parent
@@ -102,3 +103,17 @@ def test_a_command_after_a_prompt_runs(sandbox: Sandbox, shop: Path, line: str) 
     # question that nobody can answer here.
     assert done.returncode in (0, 1) or "not a terminal" in done.stderr, f"`{line}`: {done.stderr}"
     assert "Traceback" not in done.stderr
+
+
+def test_the_python_example_of_the_readme_runs_as_pasted(sandbox: Sandbox) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    sandbox.write_state("git")
+    shop = sandbox.project("shop")
+    with sandbox.registry() as registry:
+        list_tools(registry, shop, tool("status", "Show the status."), server="git")
+    example = f"import os\nos.chdir({str(shop)!r})\n{example}"
+    lines = sandbox.python(example).splitlines()
+    assert "mcp__git__status visible" in lines
+    assert not any("*" in line for line in lines)
+    assert lines[-1] == "[{'name': 'weather', 'description': 'Tell the weather.'}]"

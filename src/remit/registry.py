@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 
 from remit.catalog.contexts import DEFAULT_CLIENT, Contexts, for_agent
 from remit.catalog.costs import SentDefinitions
-from remit.catalog.explanation import Explanation, explain_name, explain_skipped, servers_of
+from remit.catalog.explanation import (
+    Explanation,
+    application_tool,
+    explain_called,
+    explain_name,
+    explain_skipped,
+    servers_of,
+)
 from remit.catalog.listing import Listings
 from remit.decision.client_calls.calling_agents import agent_context
 from remit.decision.kinds import Kind
@@ -51,6 +58,7 @@ if TYPE_CHECKING:
     from remit.states.state_watch import StateWatch
     from remit.store.sql_store import SqlStore
     from remit.text.times import Clock
+    from remit.trust.server_sandbox import Sandbox
     from remit.trust.trust_service import TrustService
     from remit.usage.usage_service import UsageService
 
@@ -160,6 +168,8 @@ class Registry:
             readings = [reading for reading, _ in self._scanner.readings(context).values()]
             skipped = explain_skipped(name, self._scanner.problems(context), context)
             explained = explain_ignored(name, readings, context) or skipped or explained
+        if explained.tool is None and not explained.decision.detail:
+            explained = explain_called(explained, self.audit.application_tools(context))
         tool, is_available = explained.tool, explained.decision.is_available
         servers = servers_of(tool, listed) if tool is not None and tool.server and is_available else []
         examined = {*servers, *(each.key for each in explained.unasked if each.key is not None)}
@@ -173,6 +183,16 @@ class Registry:
 
         found = ((tool.key, declaration_line(tool, context, self._scanner.line_of)) for tool in tools)
         return {key: line for key, line in found if line is not None}
+
+    def sandbox(self, tool: Tool | None, context: Context) -> Sandbox | None:
+        """Return the sandbox that Remit starts a server in; None if it has none, or is no local server."""
+        if tool is None or tool.kind is not Kind.MCP_SERVER:
+            return None
+        found = (item.declaration for item in self._scanner.last_resolved(context))
+        declaration = next((each for each in found if each.key == tool.key), None)
+        if declaration is None or declaration.launch is None or declaration.launch.is_remote:
+            return None
+        return self._scanner.sandboxes(context).of(declaration)
 
     def problems(self, context: Context) -> list[Problem]:
         """List the problems in Remit's configuration and in the clients' files."""
@@ -192,7 +212,9 @@ class Registry:
         from remit.memory.tool_permissions import TOOLS
 
         self.refresh(context)
-        found = self.configuration.check(self._listings.tools(context), TOOLS, context.workspace)
+        tools = self._listings.tools(context)
+        called = (application_tool(*each) for each in self.audit.application_tools(context).items())
+        found = self.configuration.check([*tools, *called], TOOLS, context.workspace)
         return [*found, *self._listings.filter_findings(context)]
 
     def clients(self, context: Context) -> list[ClientPresence]:

@@ -41,7 +41,7 @@ def test_a_server_is_disabled_here_and_enabled_again(sandbox: Sandbox, shop: Pat
     assert done.returncode == 0
     assert done.stdout.startswith("Disabled in remit.local.toml: `scale` (2 tools, about ")
     assert done.stderr == (
-        "warning: Remit is not installed in Claude Code, which still offers it\n"
+        "warning: Remit is not installed in Claude Code, which still offers `scale`\n"
         "hint: run `remit install claude-code`\n"
         "hint: `remit undo` takes this back; so does `remit enable scale`\n"
     )
@@ -137,7 +137,7 @@ def test_why_says_that_a_client_without_remit_still_offers_a_hidden_tool(
     sandbox: Sandbox, shop: Path
 ) -> None:
     missing = (
-        "warning: Remit is not installed in Claude Code, which still offers it\n"
+        "warning: Remit is not installed in Claude Code, which still offers `mcp__scale__tare`\n"
         "hint: run `remit install claude-code`\n"
     )
     assert sandbox.remit("why", "tare", cwd=shop).stderr == ""

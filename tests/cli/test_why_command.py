@@ -1,7 +1,10 @@
 """`remit why` says first what an agent gets: a visible tool may still not start, or be refused."""
 
+import json
+
 import pytest
 
+from support.listed_tools import list_tools, tool
 from support.sandbox import Sandbox
 
 ENTRIES = {
@@ -51,3 +54,52 @@ def test_an_install_says_first_that_allowed_tools_on_the_command_line_lose_their
     said = machine.remit("install", "claude-code", "--dry-run", cwd=machine.root / "code/shop").stderr
     assert "`claude -p --allowedTools mcp__NAME` lose that permission" in said
     assert "add `mcp__NAME` to `permissions.allow`" in said
+
+
+def test_a_server_shows_the_sandbox_that_remit_starts_it_in(machine: Sandbox) -> None:
+    entry = '[servers.light]\nsandbox = { network = true, read = ["docs"], write = ["out"] }\n'
+    machine.write(machine.home / ".config/remit/remit.toml", entry)
+    line = "sandbox: network; reads docs; writes out"
+    assert f"{line} (when Remit starts it)" in asked(machine, "why", "light")
+    shape = json.loads("\n".join(asked(machine, "why", "light", "--json")))
+    assert shape["sandbox"] == {"network": True, "read": ["docs"], "write": ["out"]}
+    assert json.loads("\n".join(asked(machine, "why", "lamp", "--json")))["sandbox"] is None
+    assert not any(line.startswith("sandbox") for line in asked(machine, "why", "lamp"))
+    asked(machine, "install", "claude-code", "--yes")
+    assert line in asked(machine, "why", "light")
+
+
+def test_a_tool_that_was_never_listed_is_not_called_accepted(machine: Sandbox) -> None:
+    (row,) = (line for line in asked(machine, "why", "mcp__light__on") if line.startswith("  definition"))
+    assert row.split(maxsplit=2) == ["definition", "passed", "not listed yet"]
+    with machine.registry() as registry:
+        list_tools(registry, machine.root / "code/shop", tool("on", "Switch it on."), server="light")
+    (row,) = (line for line in asked(machine, "why", "mcp__light__on") if line.startswith("  definition"))
+    assert row.split(maxsplit=2) == ["definition", "passed", "as accepted"]
+
+
+def test_a_description_that_is_cut_ends_with_an_ellipsis(machine: Sandbox) -> None:
+    tools = [
+        tool("on", "Switch it on. " * 30),
+        tool("off", "Switch it off.\nAt once."),
+        tool("dim", "Dim it."),
+    ]
+    with machine.registry() as registry:
+        list_tools(registry, machine.root / "code/shop", *tools, server="light")
+    ends: list[str] = []
+    for name in ("on", "off", "dim"):
+        told = asked(machine, "why", f"mcp__light__{name}")
+        ends += [line for line in told if line.startswith("description: ")]
+    assert [end[-3:] for end in ends] == ["wi…", ". …", "it."]
+
+
+def test_the_cost_of_a_server_is_worded_as_in_the_list_of_tools(machine: Sandbox) -> None:
+    with machine.registry() as registry:
+        list_tools(registry, machine.root / "code/shop", tool("on", "Switch it on."), server="light")
+    sent = "(the client sends names only; the agent searches the definitions)"
+    assert sent in " ".join(" ".join(asked(machine, "tools")).split())
+    (line,) = (line for line in asked(machine, "why", "light") if line.startswith("its tools: "))
+    assert line.endswith(f" tokens {sent}")
+    machine.write(machine.home / ".claude/settings.json", {"env": {"ENABLE_TOOL_SEARCH": "false"}})
+    (line,) = (line for line in asked(machine, "why", "light") if line.startswith("its tools: "))
+    assert line.endswith(" tokens per request")

@@ -39,7 +39,14 @@ def test_lines_have_their_own_ids_and_servers() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("{", "not JSON"),
+        ("", "the file is empty"),
+        ("\ufeff \n", "the file is empty"),
+        ("{", "not JSON, nor JSON Lines"),
+        ('{"name": "a"}\n{"name": "b"}\n\n{"name": ', "line 4 is not a JSON object$"),
+        ('oops\n{"name": "b"}\n3\n{"name": "c"}', r"line 1 is not a JSON object \(the first of 2\)$"),
+        ('{\n  "tools": [\n    {"name": "a",}\n  ]\n}', r"not JSON \(line 3: .*\), nor JSON Lines"),
+        ('{"name": "a"}\n{"title": "b"}', "line 2 has no name"),
+        ('[{"name": "a"}, {}]', "tool 2 has no name"),
         ("{}", "holds no tools"),
         ("[{}]", "no name"),
         ("[1]", "no name"),

@@ -7,7 +7,7 @@ import pytest
 
 from remit import ToolRegistry
 from support.sandbox import Sandbox
-from support.shop import RAN, TOOLS, count, pay_till, ship
+from support.shop import RAN, TOOLS, count, pay_till, recorded, ship
 
 pytest.importorskip("langchain", reason="LangChain is not installed; `make test-frameworks` installs it")
 
@@ -114,6 +114,7 @@ def test_an_approval_interrupts_the_graph_and_the_answer_decides(
     answer = next(message for message in ended["messages"] if isinstance(message, ToolMessage))
     assert (RAN, answer.status) == (ran, status)
     assert model.offered[-1] == offered
+    assert recorded() == [("langchain", "pay", "done" if word == "approve" else "denied")]
 
 
 def test_an_answer_that_is_not_a_decision_approves_nothing(shop: ToolRegistry) -> None:

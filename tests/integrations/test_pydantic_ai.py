@@ -109,6 +109,7 @@ async def test_an_approval_defers_the_call_and_the_answer_decides(
     assert ended.output == "done"
     assert ran == RAN
     assert ("refund" in offered[-1]) is word
+    assert recorded() == [("pydantic-ai", "pay", "done" if word else "denied")]
 
 
 async def test_an_agent_that_cannot_defer_tells_the_model_to_ask_a_person(shop: ToolRegistry) -> None:

@@ -76,6 +76,35 @@ def test_calls_are_recorded_with_their_outcomes_and_known_tools_are_counted(
     assert [(each["name"], each["uses"]) for each in used["used"]] == [("mcp__github__list", 1)]
 
 
+def test_a_call_that_a_person_denied_is_recorded_as_denied(shop: ToolRegistry, sandbox: Sandbox) -> None:
+    guard = ToolGuard(shop, principal="pydantic-ai")
+    guard.call(given("pay"), {"amount": 3}).deny()
+    asked = guard.call(given("pay"), {"amount": 4})
+    asked.settle(approve=False)
+    assert asked.refuse() is not None
+    guard.call(given("weather"), {}).deny()
+    assert recorded() == [("pydantic-ai", "pay", "denied")] * 2
+    listed = sandbox.remit("calls", cwd=Path.cwd())
+    assert listed.stdout.count(" denied ") == 2
+    assert "approv" not in listed.stdout
+
+
+def test_commands_know_the_tools_that_an_application_called_here(
+    shop: ToolRegistry, sandbox: Sandbox
+) -> None:
+    ToolGuard(shop, principal="langchain").call(given("ship"), {}).refuse()
+    listed = sandbox.remit("calls", cwd=Path.cwd())
+    assert "refused" in listed.stdout
+    assert "remit why" not in listed.stderr
+    why = sandbox.remit("why", "ship", cwd=Path.cwd())
+    told = "called by a Python application here (langchain); its rules are decided there"
+    assert (why.returncode, why.stdout) == (1, f"ship: {told}\n")
+    assert "not known here" in sandbox.remit("why", "pay", cwd=Path.cwd()).stdout
+    checked = sandbox.remit("policy", "check", cwd=Path.cwd()).stdout
+    assert "`ship` matches no known tool" not in checked
+    assert "`pay` matches no known tool" in checked
+
+
 @pytest.mark.usefixtures("shop")
 def test_without_a_project_nothing_is_recorded() -> None:
     with ToolRegistry() as registry:

@@ -13,6 +13,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from remit.decision.projects import Project
+from remit.decision.tool_names import MCP
 
 if TYPE_CHECKING:
     from remit.decision.context import Context
@@ -42,7 +43,7 @@ class AuditOutcome(StrEnum):
     CANCELLED = "cancelled"
     ASKS_BACK = "asks_back"  # the server needs more input from the caller first
     APPROVED = "approved"  # by a person on a gateway's page, who is the principal of the entry
-    DENIED = "denied"  # the same
+    DENIED = "denied"  # the same, or by the person whom a framework asked
     CHANGED = "changed"  # the rules of a team, on a gateway's page
 
 
@@ -61,6 +62,11 @@ class AuditEntry(NamedTuple):
     duration_ms: int
     bytes_in: int
     bytes_out: int
+
+    @property
+    def is_of_application(self) -> bool:
+        """Whether a Python application called a tool of its own, whose rules only it can explain."""
+        return self.endpoint == self.client and not self.tool.startswith(MCP)
 
 
 def page_entry(what: str, outcome: AuditOutcome, *, by: str, client: str | None, at: int) -> AuditEntry:
@@ -191,6 +197,10 @@ class AuditLog:
         """Find the calls in the project that a query selects, newest first."""
         entries = self._store.find(query, context.workspace)
         return FoundCalls(entries, self._store.span(query, context.workspace)[0])
+
+    def application_tools(self, context: Context) -> dict[str, str]:
+        """Return the tools of Python applications that were called in the project, with the framework."""
+        return self._store.application_tools(context.workspace)
 
     def verify(self, context: Context, known: str = "") -> ChainCheck:
         """Check that no entry of the project was changed, added or removed, except old ones for their age.

@@ -15,6 +15,7 @@ from remit.decision.gates import Gate
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.permissions.client_consents import trust_command
 from remit.decision.permissions.gateway_prompts import permission_step
+from remit.decision.scopes import Scope
 from remit.decision.tool_lookup import closest_to_being_visible, find, suggest, with_bare_name
 from remit.decision.tool_names import REMIT, is_covered, server_name, spellings
 from remit.decision.tools import BUILTINS, Tool, builtin_tool
@@ -143,6 +144,20 @@ def explain_skipped(name: str, problems: Iterable[Problem], context: Context) ->
             gates = [ExplainedGate(Gate.CONFIG, GateResult(False, UNKNOWN.reason, unlock, detail=detail))]
             return Explanation(name, None, decision, gates)
     return None
+
+
+def explain_called(explained: Explanation, called: Mapping[str, str]) -> Explanation:
+    """Explain an unknown name that a Python application here calls: Remit sees the calls, not the tool."""
+    framework = called.get(explained.name)
+    if framework is None:
+        return explained
+    detail = f"called by a Python application here ({framework}); its rules are decided there"
+    return explained._replace(decision=replace(explained.decision, detail=detail), unasked=())
+
+
+def application_tool(name: str, framework: str) -> Tool:
+    """Return a row for a tool of a Python application, of which only the name is known."""
+    return Tool(name, Kind.BUILTIN, framework, Scope.PROJECT, "", Authority.REPORT)
 
 
 def servers_of(tool: Tool, listed: Sequence[ToolDecision]) -> list[Key]:

@@ -1,5 +1,6 @@
 """`remit inspect`: judges tool definitions."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import PurePath
 from typing import NamedTuple
@@ -8,11 +9,11 @@ import click
 
 from remit.bootstrap import open_registry
 from remit.cli import render
-from remit.cli.options import WorkspaceOptions, for_a_workspace
+from remit.cli.options import ERRORS_FOUND, FAILURE, WorkspaceOptions, for_a_workspace
 from remit.decision.decide import ToolDecision
 from remit.decision.gates import Gate
 from remit.decision.tool_names import REMIT
-from remit.errors import BadFileError
+from remit.errors import BadFileError, NoSuchFileError, RemitError
 from remit.files.bounded_reader import ANYWHERE, FileError, read_text
 from remit.inspection.definition_file import FileDefinition, read_definitions
 from remit.inspection.inspection_findings import InspectionFinding, Suspicion, worst
@@ -39,28 +40,63 @@ class Flagged(NamedTuple):
 
 
 @click.command("inspect")
-@click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path(exists=True, dir_okay=False))
+@click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path())
+@click.option(
+    "--fail-on",
+    type=click.Choice([each.value for each in Suspicion]),
+    help="Exit with 1 if a definition is flagged with this severity or a worse one.",
+)
 @for_a_workspace
-def inspect_definitions(*, files: tuple[str, ...], options: WorkspaceOptions, as_json: bool) -> None:
+def inspect_definitions(
+    *, files: tuple[str, ...], fail_on: str | None, options: WorkspaceOptions, as_json: bool
+) -> None:
     """Find tool definitions that steer the model.
 
     Inspects the tools available here and those whose definitions are held, or those in FILEs: `tools/list`
     answers, or JSON Lines with `id`, `name`, `description`, `server` and `inputSchema`. Nothing is started or
-    sent.
+    sent. If a FILE cannot be read, the others are inspected nevertheless; then exits with 2.
     """
-    items = [Inspected(each) for file in files for each in _read(file)] if files else _known(options)
+    items, failures = _read_all(files) if files else (_known(options), [])
+    flagged = _inspected(items)
+    if as_json and (items or not failures):
+        render.data({"tools": len(items), "flagged": [_shape(each) for each in flagged]})
+    elif items or not failures:
+        _show(len(items), flagged)
+    for failure in failures:
+        render.error(failure)
+    if failures:
+        sys.exit(FAILURE)
+    if fail_on is not None and any(_is_as_bad(each, Suspicion(fail_on)) for each in flagged):
+        sys.exit(ERRORS_FOUND)
+
+
+def _inspected(items: Sequence[Inspected]) -> list[Flagged]:
+    """Inspect definitions next to each other, and return those with findings, worst first."""
     others = Surroundings.of(each.item.definition for each in items)
     judged = [(each, inspect(each.item.definition, others)) for each in items]
-    flagged = [
+    return [
         Flagged(*each, severity, findings)
         for severity in Suspicion
         for each, findings in judged
         if worst(findings) is severity
     ]
-    if as_json:
-        render.data({"tools": len(items), "flagged": [_shape(each) for each in flagged]})
-    else:
-        _show(len(items), flagged)
+
+
+def _is_as_bad(flagged: Flagged, severity: Suspicion) -> bool:
+    worst_first = list(Suspicion)
+    return worst_first.index(flagged.severity) <= worst_first.index(severity)
+
+
+def _read_all(files: Sequence[str]) -> tuple[list[Inspected], list[RemitError]]:
+    """Read the definitions of all files, and why some files cannot be read."""
+    items: list[Inspected] = []
+    failures: list[RemitError] = []
+    for file in files:
+        try:
+            items += map(Inspected, _read(file))
+        except (BadFileError, NoSuchFileError) as failure:
+            failures.append(failure)
+    return items, failures
 
 
 def _read(file: str) -> list[FileDefinition]:
@@ -68,7 +104,9 @@ def _read(file: str) -> list[FileDefinition]:
         text = read_text(file, limit=_LARGEST, within=ANYWHERE)
     except FileError as failure:
         raise BadFileError(f"{file}: {failure.reason}") from failure
-    return read_definitions(text or "", file, PurePath(file).stem)
+    if text is None:
+        raise NoSuchFileError(f"{file}: no such file")
+    return read_definitions(text, file, PurePath(file).stem)
 
 
 def _known(options: WorkspaceOptions) -> list[Inspected]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from remit.catalog.contexts import ALL_CLIENTS
@@ -41,6 +43,8 @@ _PARTS = {
     SentDefinitions.SOME: "(Remit sends some of them; the agent finds the others)",
     SentDefinitions.NAMES: "(the client sends names only; the agent searches the definitions)",
 }
+_WIDTH = 80  # columns where there is no terminal, so the text is the same everywhere
+LONG = 160  # characters: a reason that is wrapped, although a search for it in the output may fail then
 _WIDEST = 60  # columns; a longer cell shifts only its own line
 MOST_NAMED = 3  # servers in a line
 
@@ -88,6 +92,28 @@ def print_lines(lines: Iterable[str]) -> None:
     """Write lines of data."""
     for line in lines:
         out(printable(line))
+
+
+def wrapped(text: str, indent: str = "", more: str | None = None) -> list[str]:
+    """Wrap a text at the width to fit; `more` is the indent of its other lines."""
+    return wrap(
+        text,
+        max(columns(), 20),
+        initial_indent=indent,
+        subsequent_indent=indent if more is None else more,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def columns() -> int:
+    """Return the width to fit: that of the terminal, or what `COLUMNS` says."""
+    if sys.stdout.isatty():
+        from shutil import get_terminal_size
+
+        return get_terminal_size((_WIDTH, 0)).columns
+    given = os.environ.get("COLUMNS", "")
+    return int(given) if given.isdecimal() and int(given) else _WIDTH
 
 
 def paged(lines: Sequence[str], *, to_stderr: bool = False) -> None:
@@ -169,6 +195,11 @@ def total(summary: Summary, *, sent: SentDefinitions = SentDefinitions.ALL) -> s
     return "\n".join(lines)
 
 
+def cost_words(tokens: int, sent: SentDefinitions) -> str:
+    """Word the cost of definitions: only what is sent costs its tokens in each request."""
+    return f"{rounded(tokens)} tokens {_PARTS.get(sent, 'per request')}"
+
+
 def _unknown_costs(servers: Sequence[Tool]) -> Iterator[str]:
     """Say of which servers the cost is unknown, and what to do about it."""
     untrusted = [tool.server or tool.name for tool in servers if tool.is_trusted is False]
@@ -244,7 +275,8 @@ def diagnosis(findings: Sequence[Finding], context: Context) -> None:
     for source, group in groupby(findings, key=lambda finding: finding.source):
         out(f"\n{printable(shorten(source, context))}")
         for finding in group:
-            out(f"  {finding.severity}: {printable(': '.join(filter(None, _what(finding))))}")
+            said = f"{finding.severity}: {': '.join(filter(None, _what(finding)))}"
+            print_lines(wrapped(printable(said), "  ", "    ") if len(said) > LONG else [f"  {said}"])
             out(f"    fix: {printable(finding.fix)}")
     counts = {severity: sum(item.severity is severity for item in findings) for severity in Severity}
     out("\n" + ", ".join(f"{count} {name}{'' if count == 1 else 's'}" for name, count in counts.items()))

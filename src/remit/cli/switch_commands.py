@@ -75,7 +75,7 @@ def disable(
     for subject in subjects:
         word = "Already disabled" if subject.pattern in known else "Disabled"
         render.out(f"{word} in {place(file.path, context)}: {subject}")
-    warn_of_missing_install(context, asks=False)
+    warn_of_missing_install(context, names, asks=False)
     if is_changed:
         hint_undo(f"remit enable {shlex.join(names)}{FLAGS[layer]}")
 

@@ -224,13 +224,22 @@ def _show(
     stream = sys.stderr if to_stderr else sys.stdout
     blocks = [
         *(state_lines(item, context) for item in found.states),
-        *(definition_lines(item, objections.get(item.key)) for item in found.definitions),
+        *(_wrapped_lines(item, objections.get(item.key)) for item in found.definitions),
     ]
     for at, block in enumerate(blocks):
         if at or found.servers:
             stream.write("\n")
         for line in block:
             stream.write(f"{render.printable(line)}\n")
+
+
+def _wrapped_lines(item: HeldDefinition, objection: str | None) -> Iterator[str]:
+    """Write a changed definition with its reason wrapped; the lines of the difference stay whole."""
+    title, *lines = definition_lines(item, objection)
+    yield title
+    if item.change is not None:
+        yield from render.wrapped(render.printable(lines.pop(0).strip()), "  ")
+    yield from lines
 
 
 def _tell(found: TrustCandidates, skipped: Sequence[HeldDefinition], objections: Mapping[Key, str]) -> None:

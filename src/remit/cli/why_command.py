@@ -10,6 +10,7 @@ import click
 
 from remit.bootstrap import open_registry
 from remit.bootstrap_install import open_installer
+from remit.catalog.costs import SentDefinitions
 from remit.cli import render
 from remit.cli.options import (
     NOTHING_DONE,
@@ -47,6 +48,10 @@ def why(*, name: str, options: WorkspaceOptions, as_json: bool) -> None:
         problems = registry.problems(context)
         found = [] if explained.decision.is_available else registry.protection.weakened(context)
         lines = registry.declaration_lines(explained.declared, context)
+        sandbox = registry.sandbox(explained.tool, context)
+        sent = SentDefinitions.ALL
+        if explained.tools:
+            sent = registry.sent_definitions(registry.tools(context), context)
         notes = [] if as_json else _notes(explained, registry, context)
     server = None if explained.tool is None else explained.tool.server
     weakened = [it for it in found if it.kind != "server" or it.place == server]
@@ -56,9 +61,9 @@ def why(*, name: str, options: WorkspaceOptions, as_json: bool) -> None:
     render.problems(problems, context)
     render.notices(weakened)  # hidden does not mean blocked where nothing enforces it
     if as_json:
-        render.data(json_output.explanation(explained, lines))
+        render.data(json_output.explanation(explained, lines, sandbox))
     else:
-        show_explanation(explained, context, lines)
+        show_explanation(explained, context, lines, sent=sent, sandbox=sandbox)
         show_notes(notes)
     if explained.tool is None:
         sys.exit(NOTHING_DONE)

@@ -225,6 +225,7 @@ def _permitted(tool: Tool, permissions: ClientPermissions, context: Context) -> 
 
 
 _AS_ACCEPTED = GateResult(True, "as accepted")
+_NOT_LISTED = GateResult(True, "not listed yet")
 _UNPINNED = GateResult(True, "no definition to compare")
 
 
@@ -238,7 +239,9 @@ def definition(tool: Tool, context: Context) -> GateResult:
     if differs is not None:
         return GateResult(False, differs, lock_steps(tool))
     if tool.change is None:
-        return _AS_ACCEPTED if tool.kind is Kind.MCP_TOOL else _UNPINNED
+        if tool.kind is not Kind.MCP_TOOL:
+            return _UNPINNED
+        return _NOT_LISTED if tool.pin is None else _AS_ACCEPTED
     if change is None:
         return GateResult(True, "passed; its instructions changed", detail=f"passed; {tool.change.detail}")
     return GateResult(True, change.reason, detail=f"{change.detail}; accepted (`trust.changes`)")

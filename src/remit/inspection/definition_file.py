@@ -8,6 +8,7 @@ from remit.decision.tools import Definition
 from remit.errors import BadFileError
 from remit.text.json_values import as_object
 
+_EXPECTED = "give a `tools/list` answer, or one tool per line"
 _SCHEMAS = ("inputSchema", "input_schema", "parameters")
 
 
@@ -22,37 +23,61 @@ def read_definitions(text: str, source: str, server: str | None = None) -> list[
     """Read the definitions of a file; `server` is the default for tools that do not name theirs.
 
     Raises:
-        BadFileError: the text is not JSON, or holds something else than tools.
+        BadFileError: the text is empty, is not JSON, or holds something else than tools.
     """
-    try:
-        return [_definition(each, source, server) for each in _items(text.removeprefix("\ufeff"), source)]
-    except (ValueError, RecursionError):
-        raise BadFileError(f"{source}: not JSON, nor JSON Lines") from None
+    content = text.removeprefix("\ufeff")
+    if not content.strip():
+        raise BadFileError(f"{source}: the file is empty", hint=_EXPECTED)
+    return [_definition(item, f"{source}: {place}", server) for place, item in _items(content, source)]
 
 
-def _items(text: str, source: str) -> Iterator[object]:
+def _items(text: str, source: str) -> Iterator[tuple[str, object]]:
+    """Yield the items of a file, each with its place."""
     try:
         whole: object = json.loads(text)
-    except ValueError:
-        yield from (json.loads(line) for line in text.splitlines() if line.strip())
+    except (ValueError, RecursionError) as failure:
+        yield from _lines(text, source, failure)
         return
     answer = as_object(whole)
     listed = as_object(answer.get("result", answer)).get("tools", whole)
     if isinstance(listed, list):
-        yield from cast("list[object]", listed)
+        yield from ((f"tool {at}", each) for at, each in enumerate(cast("list[object]", listed), 1))
     elif "name" in answer:
-        yield whole
+        yield "tool 1", whole
     else:
-        raise BadFileError(
-            f"{source}: holds no tools", hint="give a `tools/list` answer, or one tool per line"
-        )
+        raise BadFileError(f"{source}: holds no tools", hint=_EXPECTED)
 
 
-def _definition(item: object, source: str, server: str | None) -> FileDefinition:
+def _lines(text: str, source: str, failure: Exception) -> list[tuple[str, object]]:
+    """Read JSON Lines; the error names the bad line, if most lines are good, or where JSON ends."""
+    numbered = [(at, line) for at, line in enumerate(text.split("\n"), 1) if line.strip()]
+    read = [(at, _parsed(line)) for at, line in numbered]
+    bad = [at for at, item in read if item is None]
+    if not bad:
+        return [(f"line {at}", item) for at, item in read]
+    if len(bad) <= len(read) // 2:
+        more = f" (the first of {len(bad)})" if len(bad) > 1 else ""
+        raise BadFileError(f"{source}: line {bad[0]} is not a JSON object{more}")
+    position = ""
+    if isinstance(failure, json.JSONDecodeError) and len(numbered) > 1:
+        position = f" (line {failure.lineno}: {failure.msg})"
+    raise BadFileError(f"{source}: not JSON{position}, nor JSON Lines")
+
+
+def _parsed(line: str) -> dict[str, object] | None:
+    """Parse a line that must be an object."""
+    try:
+        item: object = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return cast("dict[str, object]", item) if isinstance(item, dict) else None
+
+
+def _definition(item: object, place: str, server: str | None) -> FileDefinition:
     fields = as_object(item)
     name = fields.get("name")
     if not isinstance(name, str):
-        raise BadFileError(f"{source}: a tool has no name")
+        raise BadFileError(f"{place} has no name")
     holder = _text(fields, "server") or server
     schema = next((fields[key] for key in _SCHEMAS if fields.get(key) is not None), None)
     found = Definition(

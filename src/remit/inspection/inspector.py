@@ -16,6 +16,7 @@ from remit.inspection.model_signals import MODEL_SIGNALS
 from remit.inspection.name_rules import imitations
 from remit.inspection.parameter_rules import out_of_scope_parameters
 from remit.inspection.passages import Passage, passages
+from remit.inspection.readable_signs import readable_signs
 from remit.inspection.scorer import Reading, combined
 from remit.inspection.sentence_context import SentenceInContext, in_context
 from remit.inspection.sentence_model import SentenceModel, sentence_model
@@ -199,13 +200,13 @@ def _is_command(text: str) -> bool:
 
 def _learned(reading: Reading, examination: Examination) -> InspectionFinding:
     words = words_of(reading.text, examination.home)
-    signs = ", ".join(f"`{each}`" for each in examination.models.linear.strongest(words, examination.home))
+    signs = readable_signs(examination.models.linear.strongest(words, examination.home), words)
     has_rule = any(signal.severity for signal in reading.signals)
     is_sure = reading.certainty >= (CERTAIN if has_rule else BEYOND_DOUBT)
     return finding(
         "learned-signs",
         Suspicion.HIGH if is_sure else Suspicion.MEDIUM,
-        f"reads like an order to the model: {signs}",
+        ": ".join(filter(None, ("reads like an order to the model", ", ".join(signs)))),
         reading.text,
     )
 

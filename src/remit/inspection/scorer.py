@@ -8,6 +8,7 @@ from remit.inspection.inspection_findings import InspectionFinding, Suspicion, f
 from remit.inspection.scorer_weights import HIGH, MEDIUM, WEIGHTS
 from remit.inspection.signal import Signal
 
+COMBINED = "combined-signs"  # the rule
 WINDOW = 2  # sentences that are weighed together
 _SHOWN = 4
 
@@ -35,7 +36,7 @@ def combined(readings: Sequence[Reading], plausible: float) -> InspectionFinding
     is_strong = any(signal.severity is not None for signal in signals_of(span))
     severity = Suspicion.HIGH if total >= HIGH and is_strong else Suspicion.MEDIUM
     return finding(
-        "combined-signs",
+        COMBINED,
         severity,
         f"several signs together: {reasons}",
         " ".join(reading.text for reading in span),

@@ -17,7 +17,7 @@ FINE = 1 / 128  # unit of the weights in a hashed table
 _SCALE = 100
 _FEWEST_WORDS = 3
 _NOTHING = -10.0
-_SHOWN = 4
+_MOST_SIGNS = 24  # of a sentence; few of them are words
 _MOST_SCORES = 1 << 12  # kept: the tools of a server repeat their schemas' texts
 _MOST_HASHED = 1 << 15  # words, and pairs of words, whose weights are kept
 
@@ -60,7 +60,7 @@ class SentenceModel:
             name = each.removeprefix("w:")
             found[name] = found.get(name, 0.0) + self.weights.get(each, 0) / _SCALE
         ranked = sorted(found, key=lambda each: (-found[each], each))
-        return [each for each in ranked[:_SHOWN] if found[each] > 0]
+        return [each for each in ranked[:_MOST_SIGNS] if found[each] > 0]
 
 
 @lru_cache(maxsize=1)

@@ -1,7 +1,7 @@
 """Holds the tools of a Pydantic AI agent to Remit's decisions, and offers a registry as a toolset."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from pydantic_ai import ModelRetry, RunContext
@@ -73,7 +73,7 @@ class RemitTools(AbstractCapability[Any]):
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        """Say why a tool is hidden to a model that called it nonetheless."""
+        """Say why a tool is hidden to a model that called it nonetheless, and record denied calls."""
         for part in (part for message in ctx.messages[-1:] for part in message.parts):
             # What was not offered is answered with a plain part, never with one of a special kind.
             if type(part) is ToolReturnPart and part.retry is not None and part.retry.cause == "unknown_tool":
@@ -81,7 +81,18 @@ class RemitTools(AbstractCapability[Any]):
                 if known is not None:
                     reason = await asyncio.to_thread(self._guard.hidden_reason, _described(known))
                     part.content = reason or part.content
+            elif isinstance(part, ToolReturnPart) and part.outcome == "denied":
+                await self._deny(part, ctx.messages)
         return request_context
+
+    async def _deny(self, answered: ToolReturnPart, messages: Sequence[ModelMessage]) -> None:
+        """Record a call that a person denied: Pydantic AI does not run it, so nothing else sees it."""
+        known = self._known.get(answered.tool_name)
+        call = next((each for each in _calls(messages) if each.tool_call_id == answered.tool_call_id), None)
+        if known is not None and call is not None:
+            arguments = call.args_as_dict()
+            guarded = await asyncio.to_thread(self._guard.call, _described(known), arguments)
+            await asyncio.to_thread(guarded.deny)
 
     async def wrap_tool_execute(
         self,
@@ -197,10 +208,10 @@ def _definition(name: str, tool: DefinedTool) -> ToolDefinition:
 
 
 def _used(messages: Sequence[ModelMessage]) -> set[str]:
-    return {
-        part.tool_name
-        for message in messages
-        if isinstance(message, ModelResponse)
-        for part in message.parts
-        if isinstance(part, ToolCallPart)
-    }
+    return {call.tool_name for call in _calls(messages)}
+
+
+def _calls(messages: Sequence[ModelMessage]) -> Iterator[ToolCallPart]:
+    for message in messages:
+        if isinstance(message, ModelResponse):
+            yield from (part for part in message.parts if isinstance(part, ToolCallPart))

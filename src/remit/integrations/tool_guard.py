@@ -175,8 +175,20 @@ class GuardedCall:
         if self._permit.is_allowed:
             return None
         text = self._guard.refusal(self._tool.name, self._permit)
-        self._record(AuditOutcome.WAITING if self._permit.is_pending else AuditOutcome.REFUSED, text)
+        self._record(self._refusal, text)
         return text
+
+    def deny(self) -> None:
+        """Record that a person said no, where the framework itself asked and does not run the call."""
+        if self.pending is not None:
+            self.settle(approve=False)
+        self.refuse()
+
+    @property
+    def _refusal(self) -> AuditOutcome:
+        if self._permit.is_denied:
+            return AuditOutcome.DENIED
+        return AuditOutcome.WAITING if self._permit.is_pending else AuditOutcome.REFUSED
 
     def succeeded(self, answer: str | None = None) -> None:
         """Update the project's workflow states after the call succeeded, and record it."""

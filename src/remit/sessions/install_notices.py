@@ -200,12 +200,15 @@ def missing_install(explained: "Explanation", title: str) -> Iterator[InstallNot
         return
     if not any(result.by_client for each, result in explained.gates if each is gate):
         asks = explained.decision.is_available
-        yield not_installed(tool.client, title, asks=asks)._replace(source=tool.source, scope=tool.scope)
+        label = tool.server if tool.kind is Kind.MCP_SERVER else None
+        notice = not_installed(tool.client, title, [label or tool.name], asks=asks)
+        yield notice._replace(source=tool.source, scope=tool.scope)
 
 
-def not_installed(client: str, title: str, *, asks: bool) -> InstallNotice:
+def not_installed(client: str, title: str, names: Sequence[str], *, asks: bool) -> InstallNotice:
     """Say that a client without Remit still offers what a rule hides, or calls it without asking."""
-    effect = "which does not ask" if asks else "which still offers it"
+    named = f"`{names[0]}`" if len(names) == 1 else "them"
+    effect = f"which calls {named} without asking" if asks else f"which still offers {named}"
     reason, fix = f"Remit is not installed in {title}, {effect}", f"run `remit install {client}`"
     return InstallNotice(NoticeKind.GATEWAY, "", SERVER, reason, fix)
 

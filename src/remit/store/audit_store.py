@@ -71,6 +71,10 @@ class SqlAudit:
         rows = self._database.rows("audit_agents", project=workspace.project.hash, principal=principal)
         return [name for (name,) in rows]
 
+    def application_tools(self, workspace: Workspace) -> dict[str, str]:
+        """Return the tools that applications called in a project themselves, with the framework of each."""
+        return dict(self._database.rows("audit_application_tools", project=workspace.project.hash))
+
     def bars(self, query: CallQuery, workspace: Workspace, step: int) -> list[TimelineBar]:
         """Count the selected entries by intervals of `step` milliseconds that have any, oldest first."""
         rows = self._database.rows("audit_bars", step=step, **_selection(query, workspace))

@@ -16,6 +16,7 @@ from remit.decision.tools import Definition, Tool
 from remit.inspection.inspection_findings import InspectionFinding, Suspicion, worst
 from remit.inspection.inspector import is_prose
 from remit.inspection.passages import passages
+from remit.inspection.scorer import COMBINED
 from remit.inspection.surroundings import Surroundings
 from remit.inspection.tool_mentions import InspectedDefinition
 from remit.text.json_values import as_object
@@ -34,6 +35,7 @@ _NEW = "its server added it after the others were accepted"
 _FLAGGED = "its definition looks like an attack on the model, and no one has accepted it"
 _TOO_LARGE = "its definition is too large to inspect, and no one has accepted it"
 _MOST = 3  # points and findings to tell
+_OVERLAP = 60  # characters
 
 
 def judge_first_sight(definition: Definition, inspections: Inspections) -> DefinitionChange | None:
@@ -178,9 +180,19 @@ def _not_inspected(omission: str) -> DefinitionChange:
 
 
 def _told(found: list[InspectionFinding]) -> str:
-    """Tell the first findings; those about the same words share the excerpt."""
+    """Tell the first findings; those about the same words share the excerpt.
+
+    Several signs together are told only if no finding names one of them.
+    """
     reasons: dict[str, list[str]] = {}
-    for each in found[:_MOST]:
-        reasons.setdefault(each.excerpt, []).append(each.reason)
+    for each in sorted(found[:_MOST], key=lambda each: each.rule == COMBINED):
+        excerpt = next((told for told in reasons if _overlap(told, each.excerpt)), each.excerpt)
+        if each.rule != COMBINED or excerpt not in reasons:
+            reasons.setdefault(excerpt, []).append(each.reason)
     told = ((", ".join(dict.fromkeys(whys)), excerpt) for excerpt, whys in reasons.items())
     return "; ".join(f"{why}: “{excerpt}”" for why, excerpt in told)
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Return whether one excerpt has the words of the other; long excerpts are cut at the end."""
+    return one[:_OVERLAP] in other or other[:_OVERLAP] in one

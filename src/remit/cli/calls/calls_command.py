@@ -136,7 +136,7 @@ def _show(found: FoundCalls, context: Context) -> None:
         for entry in found.entries
     ]
     render.table("", columns, rows, numbers=("ms", "bytes"))
-    if any(entry.outcome == AuditOutcome.REFUSED for entry in found.entries):
+    if any(each.outcome == AuditOutcome.REFUSED and not each.is_of_application for each in found.entries):
         render.note("hint: `remit why NAME` says why a tool is refused, and how to allow it")
     if found.total > len(found.entries):
         render.out(f"\n{len(found.entries):,} of {found.total:,} calls; `--limit` shows more")
@@ -155,7 +155,7 @@ def outcome_word(entry: AuditEntry) -> str:
 
 def outcome_note(entry: AuditEntry) -> str:
     """Say which gate decided a call, or that a person approved it; empty without either."""
-    if entry.outcome == AuditOutcome.WAITING:
+    if entry.outcome in (AuditOutcome.WAITING, AuditOutcome.DENIED):
         return ""
     if entry.verdict != Verdict.ASK or entry.gate is None:
         return entry.gate or ""

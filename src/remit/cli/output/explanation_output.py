@@ -6,22 +6,33 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from remit.cli.render import note, out, plural, printable, rounded, table
+from remit.catalog.costs import SentDefinitions
+from remit.cli.render import LONG, cost_words, note, out, plural, print_lines, printable, table, wrapped
 from remit.decision.context import Context, shorten
 from remit.decision.decide import Verdict
 from remit.decision.gate_rules import GateResult
 from remit.decision.kinds import Kind
 from remit.decision.permissions.client_consents import client_title
+from remit.text.untrusted_text import one_line
 
 if TYPE_CHECKING:
     from remit.catalog.explanation import Explanation, UnaskedServer
     from remit.decision.declarations import Key
     from remit.decision.tools import Tool
+    from remit.trust.server_sandbox import Sandbox
 
+_LONGEST_DESCRIPTION = 200
 MOST_UNASKED = 5  # servers below an unknown name
 
 
-def show_explanation(explained: Explanation, context: Context, lines: Mapping[Key, int]) -> None:
+def show_explanation(
+    explained: Explanation,
+    context: Context,
+    lines: Mapping[Key, int],
+    *,
+    sent: SentDefinitions = SentDefinitions.ALL,
+    sandbox: Sandbox | None = None,
+) -> None:
     """Show a decision, every gate, and the other declarations of the name, with their lines."""
     decision = explained.decision
     if explained.tool is None:
@@ -33,13 +44,16 @@ def show_explanation(explained: Explanation, context: Context, lines: Mapping[Ke
         if explained.suggestions:
             note(f"hint: did you mean {' or '.join(f'`{it}`' for it in explained.suggestions)}?")
         return
-    for line in _headline(explained):
-        out(printable(line))
+    decided, *steps = _headline(explained)
+    print_lines(wrapped(printable(decided), "", "  ") if len(decided) > LONG else [decided])
+    print_lines(steps)
     out()
-    gates = [(gate, _answer(result), result.full_reason) for gate, result in explained.gates]
+    gates = [(gate, _answer(result), _gate_reason(result, explained)) for gate, result in explained.gates]
     table("", ("gate", "answer", "reason"), gates)
-    for line in facts(explained):
-        out(printable(line))
+    print_lines(facts(explained, sent))
+    if sandbox is not None:
+        when = "" if context.starts_servers else " (when Remit starts it)"
+        out(printable(f"sandbox: {sandbox}{when}"))
     if explained.shadowed:
         out()
         others = [
@@ -103,13 +117,19 @@ def unasked_hint(explained: Explanation) -> str | None:
     return f"some servers were not asked for their tools: see `remit why {shlex.quote(explained.name)}`"
 
 
+def _gate_reason(result: GateResult, explained: Explanation) -> str:
+    """Return the reason of a gate; a long one that the headline gives is not repeated."""
+    is_told = result.full_reason == explained.decision.full_reason and len(result.full_reason) > LONG
+    return result.reason if is_told and len(result.reason) < LONG else result.full_reason
+
+
 def _answer(result: GateResult) -> str:
     if result.asks:
         return "asks"
     return "passed" if result.passed else "hidden"
 
 
-def facts(explained: Explanation) -> Iterator[str]:
+def facts(explained: Explanation, sent: SentDefinitions = SentDefinitions.ALL) -> Iterator[str]:
     """Describe the tool: its purpose, contents, cost and last connection."""
     tool = explained.tool
     if tool is None:
@@ -123,12 +143,19 @@ def facts(explained: Explanation) -> Iterator[str]:
         told = ", ".join(f"`{each.level.word}` ({each.origin})" for each in explained.ratings)
         yield f"danger by source: {told}"
     if tool.description:
-        yield f"description: {tool.description.splitlines()[0][:200]}"
+        yield f"description: {_shortened(tool.description)}"
     if explained.tools:
-        cost = "" if tool.tokens is None else f", about {rounded(tool.tokens)} tokens per request"
+        cost = "" if tool.tokens is None else f", about {cost_words(tool.tokens, sent)}"
         yield f"its tools: {len(explained.tools):,} known{cost}"
     if tool.failure is not None and not explained.obstacle:
         yield f"last connection failed: {tool.failure}"
+
+
+def _shortened(description: str) -> str:
+    """Return the first line of a description; `…` marks what is left out."""
+    first, *others = description.strip().splitlines() or [""]
+    short = one_line(first, _LONGEST_DESCRIPTION)
+    return f"{short} …" if others and not short.endswith("…") else short
 
 
 def _assumption(explained: Explanation, server: str) -> Iterator[str]:

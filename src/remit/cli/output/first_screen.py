@@ -17,9 +17,11 @@ from remit.cli.render import (
     out,
     plural,
     print_lines,
+    printable,
     repair_hint,
     rounded,
     total,
+    wrapped,
 )
 from remit.decision.context import Context, shorten
 from remit.decision.decide import ToolDecision
@@ -164,7 +166,9 @@ def _hidden(group: HiddenGroup, context: Context) -> Iterator[str]:
     if group.cause == ELSEWHERE:
         yield from _by_client(group.items)
     else:
-        yield from _cut([f"  {_exception(item, context)}" for item in group.items], MOST_HIDDEN)
+        for item in group.items[:MOST_HIDDEN]:
+            yield from wrapped(printable(_exception(item, context)), "  ", "    ")
+        yield from _rest(len(group.items) - MOST_HIDDEN)
 
 
 def _way(group: HiddenGroup) -> str | None:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from remit.scanning.server_lists import ServerListing
     from remit.search.ranking import RankedTool, SearchResults
     from remit.store.store_facts import StoreFacts
+    from remit.trust.server_sandbox import Sandbox
     from remit.trust.trust_rule import ServerTrust
 
 Shape = dict[str, object]
@@ -65,7 +66,9 @@ def change(
     }
 
 
-def explanation(explained: Explanation, lines: Mapping[Key, int] = NO_LINES) -> Shape:
+def explanation(
+    explained: Explanation, lines: Mapping[Key, int] = NO_LINES, sandbox: Sandbox | None = None
+) -> Shape:
     """Return the JSON of `remit why`, with the lines of the files that declare the tools."""
     decision = explained.decision
     subject: Shape = {"name": explained.name}
@@ -89,6 +92,7 @@ def explanation(explained: Explanation, lines: Mapping[Key, int] = NO_LINES) -> 
         "obstacle": explained.obstacle,
         "obstacle_fix": explained.obstacle_fix,
         "permission_step": explained.permission_step,
+        "sandbox": None if sandbox is None else sandbox.options._asdict(),
         "shadowed": [{**_listed(item), "line": lines.get(item.tool.key)} for item in explained.shadowed],
         "suggestions": list(explained.suggestions),
         "unasked": [

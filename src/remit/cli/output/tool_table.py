@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import click
 
 from remit.catalog.costs import SentDefinitions
 from remit.catalog.listed_groups import GroupedTools, ListedGroup
-from remit.cli.render import WORDS, heading, nothing_available, plural, printable, total
+from remit.cli.render import WORDS, columns, heading, nothing_available, plural, printable, total, wrapped
 from remit.decision.context import Context, shorten
 from remit.decision.decide import ToolDecision
 from remit.decision.kinds import Kind, ToolStatus
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 24  # servers; more are added up in one line
 WIDEST = 36  # columns of a name in a table; a longer name shifts only its own line
-_WIDTH = 80  # columns where there is no terminal, so the text is the same everywhere
 _NUMBERS = ("tools", "ask", "hidden", "tokens", "uses")
 _UNKNOWN = "?"
 
@@ -90,7 +87,7 @@ def _table(title: str, groups: Sequence[ListedGroup], last: Sequence[str], conte
     yield _styled(f"  {'  '.join(heads)}", dim=True)
     for name, row, rest in zip(names, rows, last, strict=True):
         cells = "  ".join(row[each].rjust(widths[each]) for each in numbers)
-        room = _columns() - len(f"  {name.ljust(width)}  {cells}  ")
+        room = columns() - len(f"  {name.ljust(width)}  {cells}  ")
         said = printable(rest)
         cut = _shortened(said, room) if title == "server" else _listed(said, room)
         color = "yellow" if _UNKNOWN in row["tools"] else None
@@ -156,7 +153,7 @@ def _tools(group: ListedGroup) -> Iterator[str]:
     tokens = [("" if item.tool.tokens is None else f"{item.tool.tokens:,}") for item in items]
     uses = [f"{item.tool.usage_count:,}" for item in items]
     widths = max(6, *map(len, tokens)), max(4, *map(len, uses))
-    width = min(width, max(_columns() - sum(widths) - 6, 0))
+    width = min(width, max(columns() - sum(widths) - 6, 0))
     yield _styled(
         f"  {'tool'.ljust(width)}  {'tokens'.rjust(widths[0])}  {'uses'.rjust(widths[1])}", dim=True
     )
@@ -182,9 +179,9 @@ def _hidden(group: ListedGroup) -> Iterator[str]:
 
 def _reason(item: ToolDecision, items: Sequence[ToolDecision]) -> Iterator[str]:
     cause, why = _why(item)
-    for line in _wrapped(printable(f"hidden{cause}: {why}"), "  "):
+    for line in wrapped(printable(f"hidden{cause}: {why}"), "  "):
         yield _styled(line, fg="red")
-    yield from _wrapped(", ".join(sorted(printable(each.tool.name) for each in items)), "    ")
+    yield from wrapped(", ".join(sorted(printable(each.tool.name) for each in items)), "    ")
 
 
 def _hidden_count(group: ListedGroup) -> Iterator[str]:
@@ -194,18 +191,7 @@ def _hidden_count(group: ListedGroup) -> Iterator[str]:
 
 def _total(summary: Summary, *, sent: SentDefinitions) -> Iterator[str]:
     for line in total(summary, sent=sent).splitlines():
-        yield from _wrapped(printable(line), "", "  ")
-
-
-def _wrapped(text: str, indent: str, more: str | None = None) -> list[str]:
-    return wrap(
-        text,
-        max(_columns(), 20),
-        initial_indent=indent,
-        subsequent_indent=indent if more is None else more,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+        yield from wrapped(printable(line), "", "  ")
 
 
 def _why(item: ToolDecision) -> tuple[str, str]:
@@ -215,14 +201,6 @@ def _why(item: ToolDecision) -> tuple[str, str]:
 
 def _visible(group: ListedGroup) -> list[ToolDecision]:
     return [item for item in group.tools if item.decision.is_available]
-
-
-def _columns() -> int:
-    """Return the width to fit: that of the terminal, or what `COLUMNS` says."""
-    if sys.stdout.isatty():
-        return shutil.get_terminal_size((_WIDTH, 0)).columns
-    given = os.environ.get("COLUMNS", "")
-    return int(given) if given.isdecimal() and int(given) else _WIDTH
 
 
 def _styled(text: str, **style: bool | str) -> str:

@@ -63,7 +63,7 @@ def ask(
             if off and decision.verdict is Verdict.ASK:
                 render.note(f"still asks: {decision.full_reason}")
     if not off:
-        warn_of_missing_install(context, asks=True)
+        warn_of_missing_install(context, names, asks=True)
     if is_changed:
         hint_undo(f"remit ask {'' if off else '--off '}{shlex.join(names)}{FLAGS[layer]}")
 

@@ -112,13 +112,13 @@ def place(path: str, context: Context) -> str:
     return render.printable(shorten(path, context))
 
 
-def warn_of_missing_install(context: Context, *, asks: bool) -> None:
+def warn_of_missing_install(context: Context, names: Sequence[str], *, asks: bool) -> None:
     """Warn that a rule has no effect on the client yet, because Remit is not installed in it."""
     if context.workspace.team is not None:  # only gateways serve it
         return
     installer, client = open_installer(), context.client or ALL_CLIENTS
     if client in installer.clients and not installer.is_installed(client) and not context.starts_servers:
-        render.notices([not_installed(client, installer.title(client), asks=asks)])
+        render.notices([not_installed(client, installer.title(client), names, asks=asks)])
 
 
 def hint_undo(opposite: str) -> None:

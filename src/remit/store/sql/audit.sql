@@ -67,6 +67,12 @@ where project_hash = :project and agent is not null and (cast(:principal as text
 order by agent
 limit 100
 
+-- name: audit_application_tools
+select distinct tool, client from audit
+where project_hash = :project and endpoint = client and tool not like 'mcp\_\_%' escape '\'
+order by tool
+limit 1000
+
 -- name: audit_bars
 select
     called_at - called_at % :step as start,

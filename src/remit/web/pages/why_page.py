@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from remit.catalog.costs import SentDefinitions
 from remit.catalog.explanation import Explanation
 from remit.cli.options import explained_name
 from remit.cli.output import json_output
@@ -15,6 +16,7 @@ from remit.decision.gate_rules import GateResult
 from remit.decision.gates import Gate
 from remit.decision.tools import Tool
 from remit.sessions.install_notices import InstallNotice
+from remit.trust.server_sandbox import Sandbox
 from remit.web.page_model import PageAnswer, PageRequest, PageSources, Values
 
 
@@ -53,6 +55,14 @@ def read(sources: PageSources, asked: PageRequest) -> PageAnswer:
             return []
         return registry.protection.weakened(context)
 
+    def sandbox() -> Sandbox | None:
+        """Return the sandbox of a server; a gateway tells no one the paths of its machine."""
+        return registry.sandbox(explained.tool, context) if asked.viewer is None else None
+
+    def sent() -> SentDefinitions:
+        is_needed = explained.tools and asked.viewer is None
+        return registry.sent_definitions(listing.known, context) if is_needed else SentDefinitions.ALL
+
     def values() -> Values:
         found = explained.tool
         winner = [] if found is None else [(found, explained.decision)]
@@ -61,7 +71,7 @@ def read(sources: PageSources, asked: PageRequest) -> PageAnswer:
             "decision": explained.decision,
             "kind": "" if found is None else WORDS[found.kind],
             "steps": _steps(explained),
-            "facts": [*permission_lines(explained), *facts(explained)],
+            "facts": [*permission_lines(explained), *facts(explained, sent())],
             "unknown": unknown_reason(explained),
             "weaknesses": weaknesses,
             "declarations": [
@@ -72,7 +82,7 @@ def read(sources: PageSources, asked: PageRequest) -> PageAnswer:
 
     return PageAnswer(
         "why.html",
-        lambda: json_output.explanation(explained, lines),
+        lambda: json_output.explanation(explained, lines, sandbox()),
         values,
         fragment="why_answer.html",
         status=404 if explained.tool is None else 200,
