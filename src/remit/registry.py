@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING
 
 from remit.catalog.contexts import DEFAULT_CLIENT, Contexts, for_agent
 from remit.catalog.costs import SentDefinitions
-from remit.catalog.explanation import (
-    Explanation,
-    application_tool,
-    explain_called,
-    explain_name,
-    explain_skipped,
-    servers_of,
-)
+from remit.catalog.explanation import Explanation, explain_called, explain_name, explain_skipped, servers_of
 from remit.catalog.listing import Listings
 from remit.decision.client_calls.calling_agents import agent_context
 from remit.decision.kinds import Kind
@@ -58,7 +51,6 @@ if TYPE_CHECKING:
     from remit.states.state_watch import StateWatch
     from remit.store.sql_store import SqlStore
     from remit.text.times import Clock
-    from remit.trust.server_sandbox import Sandbox
     from remit.trust.trust_service import TrustService
     from remit.usage.usage_service import UsageService
 
@@ -184,16 +176,6 @@ class Registry:
         found = ((tool.key, declaration_line(tool, context, self._scanner.line_of)) for tool in tools)
         return {key: line for key, line in found if line is not None}
 
-    def sandbox(self, tool: Tool | None, context: Context) -> Sandbox | None:
-        """Return the sandbox that Remit starts a server in; None if it has none, or is no local server."""
-        if tool is None or tool.kind is not Kind.MCP_SERVER:
-            return None
-        found = (item.declaration for item in self._scanner.last_resolved(context))
-        declaration = next((each for each in found if each.key == tool.key), None)
-        if declaration is None or declaration.launch is None or declaration.launch.is_remote:
-            return None
-        return self._scanner.sandboxes(context).of(declaration)
-
     def problems(self, context: Context) -> list[Problem]:
         """List the problems in Remit's configuration and in the clients' files."""
         misnamed = self.configuration.misnamed(lambda: self._listings.tools(context), context.workspace)
@@ -209,6 +191,7 @@ class Registry:
 
     def check_policy(self, context: Context) -> list[ConfigurationFinding]:
         """List every mistake, contradiction and rule without effect in Remit's configuration."""
+        from remit.catalog.explanation import application_tool
         from remit.memory.tool_permissions import TOOLS
 
         self.refresh(context)

@@ -48,7 +48,7 @@ def why(*, name: str, options: WorkspaceOptions, as_json: bool) -> None:
         problems = registry.problems(context)
         found = [] if explained.decision.is_available else registry.protection.weakened(context)
         lines = registry.declaration_lines(explained.declared, context)
-        sandbox = registry.sandbox(explained.tool, context)
+        sandbox = registry.trust.sandbox(explained.tool, context)
         sent = SentDefinitions.ALL
         if explained.tools:
             sent = registry.sent_definitions(registry.tools(context), context)

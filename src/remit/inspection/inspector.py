@@ -16,10 +16,9 @@ from remit.inspection.model_signals import MODEL_SIGNALS
 from remit.inspection.name_rules import imitations
 from remit.inspection.parameter_rules import out_of_scope_parameters
 from remit.inspection.passages import Passage, passages
-from remit.inspection.readable_signs import readable_signs
 from remit.inspection.scorer import Reading, combined
 from remit.inspection.sentence_context import SentenceInContext, in_context
-from remit.inspection.sentence_model import SentenceModel, sentence_model
+from remit.inspection.sentence_model import SentenceModel, readable_signs, sentence_model
 from remit.inspection.sentence_words import ToolHome, has_plain_words, home_of, words_of
 from remit.inspection.sentences import Sentence, is_in_another_language, parts, sentence
 from remit.inspection.signal import Signal

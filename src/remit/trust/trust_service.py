@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING
 
 from remit.decision.context import Context
 from remit.decision.definitions.definition_changes import REJECTED
+from remit.decision.kinds import Kind
 from remit.errors import UnknownServerError
 from remit.trust.trust_rule import ServerTrust, declaration_needs_trust
 
 if TYPE_CHECKING:
     from remit.decision.declarations import Declaration
+    from remit.decision.tools import Tool
     from remit.scanning.scanner import Scanner
     from remit.store.sql_store import SqlStore
     from remit.text.times import Clock
     from remit.trust.held_definitions import HeldDefinition
+    from remit.trust.server_sandbox import Sandbox
 
 
 class TrustService:
@@ -56,6 +59,16 @@ class TrustService:
                     f"no server of this project is called `{name}`", hint="`remit trust` lists them"
                 )
         return [item for item in found if not names or any(map(item.declaration.is_called, names))]
+
+    def sandbox(self, tool: Tool | None, context: Context) -> Sandbox | None:
+        """Return the sandbox that Remit starts a server in; None if it has none, or is remote."""
+        if tool is None or tool.kind is not Kind.MCP_SERVER:
+            return None
+        found = (item.declaration for item in self._scanner.last_resolved(context))
+        declaration = next((each for each in found if each.key == tool.key), None)
+        if declaration is None or declaration.launch is None or declaration.launch.is_remote:
+            return None
+        return self._scanner.sandboxes(context).of(declaration)
 
     def grant(self, servers: Iterable[ServerTrust], context: Context) -> None:
         """Trust servers, as declared when they were listed."""

@@ -57,7 +57,7 @@ def read(sources: PageSources, asked: PageRequest) -> PageAnswer:
 
     def sandbox() -> Sandbox | None:
         """Return the sandbox of a server; a gateway tells no one the paths of its machine."""
-        return registry.sandbox(explained.tool, context) if asked.viewer is None else None
+        return registry.trust.sandbox(explained.tool, context) if asked.viewer is None else None
 
     def sent() -> SentDefinitions:
         is_needed = explained.tools and asked.viewer is None
