@@ -11,6 +11,7 @@ from remit.decision.agents import server_refusal, tool_refusal
 from remit.decision.context import Context, project_option, shorten, shorten_with_line
 from remit.decision.danger import Danger, Rating
 from remit.decision.definitions.definition_changes import DefinitionChange, is_held, steps_to_settle
+from remit.decision.definitions.project_lock import lock_steps
 from remit.decision.gates import NextStep
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.permissions.client_consents import pending_reason, pending_unlock, trust_command
@@ -250,22 +251,8 @@ def definition(tool: Tool, context: Context) -> GateResult:
 def _held(change: DefinitionChange, name: str, differs: str | None) -> GateResult:
     """Object to a change that nobody accepted, which matters more than how it differs from the lock."""
     steps = steps_to_settle(change, name)
-    if differs is None:
-        return GateResult(False, change.reason, steps, detail=change.detail)
-    return GateResult(
-        False,
-        f"{change.reason}; also, {differs}",
-        f"{steps}, then run `remit lock`",
-        detail=f"{change.detail}; also, {differs}",
-    )
-
-
-def lock_steps(tool: Tool) -> str:
-    """Say how the lock of a project follows a server or tool that differs from it."""
-    if tool.is_trusted is False:
-        trust = f"look at it with `remit trust`, then run `{trust_command(tool.server)}`"
-        return f"{trust}, then `remit lock`"
-    return "`remit lock --check` shows what differs; `remit lock` updates the lock"
+    also, then = ("", "") if differs is None else (f"; also, {differs}", ", then run `remit lock`")
+    return GateResult(False, f"{change.reason}{also}", f"{steps}{then}", detail=f"{change.detail}{also}")
 
 
 _MOST_RULES = 5  # shown

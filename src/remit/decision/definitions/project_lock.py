@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from remit.decision.kinds import Kind
+from remit.decision.permissions.client_consents import trust_command
 from remit.decision.scopes import Scope, is_at_or_below
 from remit.decision.tools import Tool
 
@@ -65,6 +66,14 @@ class ProjectLock(NamedTuple):
 
     def _server(self, tool: Tool) -> LockedServer | None:
         return self.servers.get((relative(tool.source, self.root), tool.server or ""))
+
+
+def lock_steps(tool: Tool) -> str:
+    """Say how the lock of a project follows a server or tool that differs from it."""
+    if tool.is_trusted is False:
+        trust = f"look at it with `remit trust`, then run `{trust_command(tool.server)}`"
+        return f"{trust}, then `remit lock`"
+    return "`remit lock --check` shows what differs; `remit lock` updates the lock"
 
 
 def relative(source: str, root: str) -> str:

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from remit.decision.definitions.definition_changes import ChangeVerdict, is_held, steps_to_settle
-from remit.decision.definitions.project_lock import LOCK
-from remit.decision.gate_rules import lock_steps
+from remit.decision.definitions.project_lock import LOCK, lock_steps
 from remit.decision.kinds import COULD_RUN, Kind
 from remit.decision.problems import Severity
 from remit.decision.tools import Tool
