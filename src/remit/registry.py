@@ -186,8 +186,7 @@ class Registry:
         return list(dict.fromkeys(each.source for each in self._own_problems(context)))
 
     def _own_problems(self, context: Context) -> list[Problem]:
-        found = self.configuration.problems(context.workspace)
-        return [*found, *self._listings.filter_problems(context)]
+        return [*self.configuration.problems(context.workspace), *self._listings.filter_problems(context)]
 
     def check_policy(self, context: Context) -> list[ConfigurationFinding]:
         """List every mistake, contradiction and rule without effect in Remit's configuration."""
@@ -283,16 +282,13 @@ class Registry:
         """
         self.refresh(context)
         return self._search.index(
-            context.workspace,
-            lambda done, total: on_progress(Progress(done, total)),
-            cancellation=cancellation,
+            context.workspace, lambda done, total: on_progress(Progress(done, total)), cancellation
         )
 
     @property
     def usual_client(self) -> str:
         """The client to answer for if none is named: Claude Code, or the one that is installed."""
-        present = filter(self._sources.is_on_machine, self._sources.clients)
-        return next(present, DEFAULT_CLIENT)
+        return next(filter(self._sources.is_on_machine, self._sources.clients), DEFAULT_CLIENT)
 
     @property
     def configuration(self) -> ConfigurationService:
