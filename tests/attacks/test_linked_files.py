@@ -75,6 +75,8 @@ def test_a_linked_lock_is_not_written_through(world: World, is_there: bool) -> N
     target = world.home / ".bashrc"
     if is_there:
         target.write_text("# mine\n")
+    world.remit("trust", "till", "--yes")
+    world.remit("scan", "--connect")
     (world.repository / "remit.lock").symlink_to(target)
     done = world.attempt("lock", "--no-connect")
     assert f"remit.lock` is a link to `{target}`" in done.stderr
@@ -98,6 +100,8 @@ def test_no_file_of_the_repository_is_written_through_a_link_to_another(
 ) -> None:
     world.declare({}, approved=["till"])
     world.bring({"till": world.server("till", tool("sum"))})
+    world.remit("trust", "till", "--yes")
+    world.remit("scan", "--connect")
     victim = world.repository / ".git/config"
     world.write(victim, "# mine\n")
     (world.repository / name).symlink_to(".git/config")
@@ -122,6 +126,8 @@ def test_a_hard_link_in_place_of_a_configuration_file_is_replaced(world: World) 
     world.bring({"till": world.server("till", tool("sum"))})
     victim = world.repository / ".git/description"
     world.write(victim, "# mine\n")
+    world.remit("trust", "till", "--yes")
+    world.remit("scan", "--connect")
     (world.repository / "remit.lock").hardlink_to(victim)
     world.remit("lock", "--no-connect")
     assert victim.read_text() == "# mine\n"

@@ -156,7 +156,7 @@ def test_a_broken_file_hides_all_tools_and_says_what_to_do(sandbox: Sandbox, sho
     assert "or take it out of `filters.files`)" in shown.stderr
     assert {tool["name"] for tool in json.loads(shown.stdout)["tools"]} == {REVIEWER, "mcp__disk__*"}
     why = sandbox.remit("why", "disk__usage", "--project", str(shop))
-    assert f"the filter file {path}" in why.stdout
+    assert f"the filter file {path}" in " ".join(why.stdout.split())
     assert f"fix {path}, then run `remit policy check`" in why.stdout
     checked = sandbox.remit("policy", "check", "--project", str(shop))
     assert (checked.returncode, BROKEN[code].rpartition(": ")[2] in checked.stdout) == (1, True)

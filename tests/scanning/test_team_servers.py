@@ -31,7 +31,7 @@ class Teams:
         self.entries = entries
 
     def locate(self, name: str) -> Workspace:
-        if name != API.project.path:
+        if name not in (API.project.path, "api"):
             raise UnknownProjectError(name)
         return API
 
@@ -110,8 +110,6 @@ def test_the_name_of_a_teams_project_comes_before_a_directory(
     (sandbox.root / "api").mkdir()
     monkeypatch.chdir(sandbox.root)
     with sandbox.registry() as registry:
-        store = registry._store  # pyright: ignore[reportPrivateUsage]
-        records = ProjectRecords(store, files)
-        assert records.named("api").path == str(sandbox.root / "api")
-        monkeypatch.setattr(store, "projects", lambda: [API.project])
+        records = ProjectRecords(registry._store, files)  # pyright: ignore[reportPrivateUsage]
         assert records.named("api") == API.project
+        assert records.named("./api").path == str(sandbox.root / "api")

@@ -8,7 +8,7 @@ import pytest
 from support.sandbox import Sandbox
 
 INACTIVE = (
-    "warning: Remit is not installed in Claude Code, which does not ask\n"
+    "warning: Remit is not installed in Claude Code, which calls `git` without asking\n"
     "hint: run `remit install claude-code`\n"
 )
 
