@@ -198,7 +198,6 @@ def test_servers_and_states_are_trusted_together(sandbox: Sandbox, shop: Path) -
         ("scan",),
         ("context",),
         ("clients",),
-        ("doctor",),
         ("search", "deploy"),
         ("trust",),
         ("states", "set", "editing"),
