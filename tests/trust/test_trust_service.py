@@ -226,3 +226,10 @@ def test_a_session_reports_what_is_held_and_what_was_accepted(sandbox: Sandbox, 
     assert "1 definition of `notes` changed and accepted (`trust.changes`) (mcp__notes__look)" in reasons
     assert "mcp__notes__tidy" in start.text
     assert "mcp__notes__look)" not in start.text
+
+
+def test_only_a_local_server_has_a_sandbox(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(shop / ".mcp.json", {"mcpServers": {"far": {"type": "http", "url": "https://far.example"}}})
+    with sandbox.registry() as registry:
+        context = registry.at(str(shop))
+        assert registry.trust.sandbox(registry.explain("far", context).tool, context) is None

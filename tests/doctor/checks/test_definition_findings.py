@@ -3,10 +3,13 @@
 from dataclasses import replace
 
 from remit.decision.definitions.definition_changes import ChangePolicy, ChangeVerdict, DefinitionChange
+from remit.decision.definitions.project_lock import LockedServer, ProjectLock
 from remit.decision.kinds import Kind
 from remit.decision.problems import Severity
-from remit.doctor.checks.changed_definitions import changed_definitions
-from remit.doctor.findings import ClientSetup
+from remit.decision.scopes import Scope
+from remit.decision.tools import Tool
+from remit.doctor.checks.changed_definitions import changed_definitions, differing_from_lock
+from remit.doctor.findings import ClientSetup, Finding
 from support.builders import context, server
 
 MATTERS = DefinitionChange(ChangeVerdict.MATTERS, "it changed", "it changed: danger falls")
@@ -34,3 +37,37 @@ def test_a_rejected_definition_is_a_note() -> None:
     rejected = TOOL._replace(change=MATTERS._replace(verdict=ChangeVerdict.REJECTED))
     (found,) = changed_definitions(ClientSetup(context=context(), tools=[rejected]))
     assert found.severity is Severity.NOTE
+
+
+LOCKED = server("notes")._replace(scope=Scope.PROJECT, source="/shop/.mcp.json", entry="new")
+
+
+def lock_findings(*tools: Tool, entry: str = "new") -> list[Finding]:
+    pins = {f"mcp__notes__{number}": "old" for number in range(6)}
+    lock = ProjectLock(root="/shop", servers={(".mcp.json", "notes"): LockedServer(entry, tools=pins)})
+    return list(differing_from_lock(ClientSetup(context=context(), tools=tools, lock=lock)))
+
+
+def tools_of(server: Tool, count: int) -> list[Tool]:
+    return [
+        server._replace(name=f"mcp__notes__{number}", kind=Kind.MCP_TOOL, pin="new")
+        for number in range(count)
+    ]
+
+
+def test_tools_that_differ_from_the_lock_are_one_warning_for_their_server() -> None:
+    (one,) = lock_findings(LOCKED, *tools_of(LOCKED, 1))
+    assert (one.check, one.severity) == ("lock", Severity.WARNING)
+    assert one.reason == "held: `mcp__notes__0` differs from `remit.lock`"
+    (many,) = lock_findings(LOCKED, *tools_of(LOCKED, 6))
+    assert many.reason.endswith("`mcp__notes__4` and 1 more differ from `remit.lock`")
+
+
+def test_a_server_that_differs_from_the_lock_is_named_instead_of_its_tools() -> None:
+    (found,) = lock_findings(LOCKED, *tools_of(LOCKED, 2), entry="old")
+    assert found.reason == "held: the entry of its server differs from `remit.lock`"
+
+
+def test_a_tool_that_waits_and_differs_has_one_finding_with_both_steps() -> None:
+    waiting = tools_of(LOCKED, 1)[0]._replace(change=MATTERS)
+    assert lock_findings(LOCKED, waiting) == []
