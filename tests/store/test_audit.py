@@ -169,3 +169,11 @@ def test_a_query_selects_calls_by_name_agent_outcome_and_time(
     store.audit.add(entries, SHOP, at=9)
     assert [entry.called_at for entry in store.audit.find(query, SHOP)] == times
     assert store.audit.span(query, SHOP)[0] == len(times)
+
+
+def test_the_tools_of_applications_are_known_by_their_calls_in_the_project(store: SqlStore) -> None:
+    called = ENTRY._replace(endpoint="langchain", client="langchain", tool="publish")
+    through_gateway = called._replace(tool="mcp__git__log")
+    store.audit.add([ENTRY, called, called, through_gateway], SHOP, at=9)
+    assert store.audit.application_tools(SHOP) == {"publish": "langchain"}
+    assert store.audit.application_tools(BLOG) == {}
