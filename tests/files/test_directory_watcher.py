@@ -113,7 +113,7 @@ def test_without_a_place_and_after_the_end_nothing_is_noticed(
 def test_whoever_waits_is_woken_by_the_end(tmp_path: Path, notifier: DirectoryNotifier) -> None:
     notifier.watch([str(tmp_path / "file")])
     answers: list[bool] = []
-    waiting = threading.Thread(target=lambda: answers.append(notifier.wait(600)))
+    waiting = threading.Thread(target=lambda: answers.append(bool(notifier.wait(600))))
     waiting.start()
     notifier.stop()
     waiting.join(LONG)
@@ -124,3 +124,10 @@ def test_a_place_that_no_file_can_have_is_left_out(tmp_path: Path, notifier: Dir
     notifier.watch([str(tmp_path / "a\0b"), str(tmp_path / "file")])
     (tmp_path / "file").write_text("1")
     assert noticed(notifier)
+
+
+def test_a_notice_names_the_paths_that_changed(tmp_path: Path, notifier: DirectoryNotifier) -> None:
+    place = tmp_path / "file"
+    notifier.watch([str(place)])
+    place.write_text("1")
+    assert {path for _ in range(10) for path in notifier.wait(0.2)} == {str(place)}

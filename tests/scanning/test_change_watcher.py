@@ -28,13 +28,13 @@ class Notifier:
         self.places = places
         return False
 
-    def wait(self, seconds: float) -> bool:
+    def wait(self, seconds: float) -> Collection[str]:
         assert seconds > 0
         self.waits += 1
         if not self._steps:
             self.stop()
-            return True
-        return self._steps.pop(0)()
+            return ["the end"]
+        return ["a path"] if self._steps.pop(0)() else []
 
     def stop(self) -> None:
         self.is_stopped = True

@@ -69,8 +69,8 @@ class DirectoryNotifier:
         self._replace(watching)
         return True
 
-    def wait(self, seconds: float) -> bool:
-        """Wait for a change for at most this long, and tell whether one happened.
+    def wait(self, seconds: float) -> Collection[str]:
+        """Wait for a change for at most this long, and return the paths that changed.
 
         Raises:
             KeyboardInterrupt: the user interrupts the wait.
@@ -78,12 +78,12 @@ class DirectoryNotifier:
         watching = self._watching
         if watching is None or self.is_stopped:
             self._stopped.wait(seconds)
-            return False
+            return ()
         changed = watching.wait(seconds, quiet=_QUIET, most=_GROUPED)
         if self.is_stopped:
             self._replace(None)
-            return False
-        return any(map(self._concerns, changed))
+            return ()
+        return [path for path in changed if self._concerns(path)]
 
     def stop(self) -> None:
         """Stop watching, and end any wait, from any thread."""

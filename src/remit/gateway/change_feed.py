@@ -5,8 +5,9 @@ fallback checks for changes that no file shows: a state that expires, or a direc
 """
 
 import logging
+import os
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -50,6 +51,7 @@ class ChangeFeed:
         self._announcer = Broadcaster[EndpointChange]()
         self._tracker = ChangeTracker(lists.last.revisions())
         self._places: Sequence[str] = ()
+        self._store_files: frozenset[str] = frozenset()
         self._looking = anyio.Lock()
         self._heard = anyio.Event()
         self._is_ready = False
@@ -96,8 +98,10 @@ class ChangeFeed:
                 places = await self._look_for_places()
                 if not await to_thread.run_sync(notifier.watch, places, limiter=thread):
                     break
-            while not await to_thread.run_sync(_is_notified, notifier, limiter=thread):
-                if notifier.is_stopped or await self._look():
+            while True:
+                changed = await to_thread.run_sync(_changed_paths, notifier, limiter=thread)
+                is_store_alone = self._store_files.issuperset(changed)  # each recorded call is written there
+                if notifier.is_stopped or not is_store_alone or await self._look():
                     break
 
     async def _look(self) -> bool:
@@ -122,15 +126,21 @@ class ChangeFeed:
         await self._look()
         try:
             self._places = await self._worker.run(Inventory.places)
+            self._store_files = await self._worker.run(_store_files)
         except RemitError as error:
             _log.warning("file changes are noticed late: %s", error)
         return self._places
 
 
-def _is_notified(notifier: "Notifier") -> bool:
-    """Wait for a change, up to the fallback interval."""
+def _changed_paths(notifier: "Notifier") -> Collection[str]:
+    """Wait for changes, up to the fallback interval."""
     end = time.monotonic() + FALLBACK
     while not notifier.is_stopped and (left := end - time.monotonic()) > 0:
-        if notifier.wait(left):
-            return True
-    return False
+        if changed := notifier.wait(left):
+            return changed
+    return ()
+
+
+def _store_files(inventory: Inventory) -> frozenset[str]:
+    """Return the files of the store as the system reports them: with links resolved."""
+    return frozenset(map(os.path.realpath, inventory.store_files()))

@@ -184,6 +184,10 @@ class Inventory:
         """Return the files and directories that affect the lists."""
         return self._supply.places(self._context)
 
+    def store_files(self) -> list[str]:
+        """Return the files that change whenever any process writes to the store."""
+        return self._supply.store_files()
+
     def follow(self, tell: Callable[[], object]) -> None:
         """Call a function from another thread after each change of the store that no file shows."""
         self._supply.follow(tell)

@@ -65,7 +65,11 @@ class CatalogSource:
 
     def places(self, context: Context) -> list[str]:
         """List the files and directories that the catalog and the states depend on, and the store's files."""
-        return [*self._scanner.paths(context), *self._states.paths(context), *self._store.database.files()]
+        return [*self._scanner.paths(context), *self._states.paths(context), *self.store_files()]
+
+    def store_files(self) -> list[str]:
+        """List the files that change whenever any process writes to the store."""
+        return self._store.database.files()
 
     def revision(self) -> int:
         """Return the revision of stored tools and trust, which usage and states do not change."""

@@ -139,8 +139,8 @@ class _NoNotifier:
     def watch(self, places: Collection[str]) -> bool:  # noqa: ARG002
         return False
 
-    def wait(self, seconds: float) -> bool:  # noqa: ARG002
-        return False
+    def wait(self, seconds: float) -> Collection[str]:  # noqa: ARG002
+        return ()
 
     def stop(self) -> None:
         pass
