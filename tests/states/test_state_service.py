@@ -485,17 +485,6 @@ def test_another_process_uses_the_last_valid_version_too(
     assert visible(sandbox.registry(), here) == set()
 
 
-def test_a_file_that_was_never_good_says_nothing_and_hides_nothing(
-    sandbox: Sandbox, shop: Path, registry: Registry
-) -> None:
-    sandbox.write_state("deploy")
-    sandbox.write(shop / "remit.toml", "[tools.x]\nwhn = 'a'")
-    here = registry.at(str(shop))
-    (problem,) = registry.problems(here)
-    assert problem.reason.endswith("; it has no effect")
-    assert visible(registry, here) == {"mcp__deploy__*"}
-
-
 def test_a_file_that_is_emptied_to_be_written_loses_nothing_meanwhile(
     sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
@@ -527,13 +516,18 @@ def test_of_a_broken_file_nothing_is_told_at_places_that_it_no_longer_has(
     assert "not valid TOML" in noticed.problem.reason
 
 
-@pytest.mark.parametrize("layer", ["machine", "managed"])
-def test_a_file_of_the_user_or_administrator_that_was_never_good_hides_all_but_built_ins(
+@pytest.mark.parametrize("layer", ["project", "local", "machine", "managed"])
+def test_a_file_that_was_never_valid_hides_all_but_built_ins(
     sandbox: Sandbox, shop: Path, registry: Registry, layer: str
 ) -> None:
     sandbox.write_state("deploy")
-    path = {"machine": sandbox.home / ".config/remit", "managed": sandbox.root / "machine/etc/remit"}[layer]
-    file = sandbox.write(path / "remit.toml", "[tools.x]\nwhn = 'a'")
+    path = {
+        "project": shop / "remit.toml",
+        "local": shop / "remit.local.toml",
+        "machine": sandbox.home / ".config/remit/remit.toml",
+        "managed": sandbox.root / "machine/etc/remit/remit.toml",
+    }[layer]
+    file = sandbox.write(path, "[tools.x]\nwhn = 'a'")
     here = registry.at(str(shop))
     (problem,) = registry.problems(here)
     assert problem.reason.endswith("; all tools are hidden until it is fixed")

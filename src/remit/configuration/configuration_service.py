@@ -49,7 +49,6 @@ _FLAWLESS = "[]"
 _UNREAD = "null"  # for a file that exists and was never valid
 _STILL = "using the last valid version"
 _EMPTIED = "it was emptied just now"
-_NEVER = "it has no effect"
 _LOCKED = "the servers of this project are held until it is fixed"
 _ALL = "all tools are hidden until it is fixed"
 
@@ -291,8 +290,7 @@ class ConfigurationService:
             if problems:
                 return before._replace(fingerprint=fingerprint, problems=_with(problems, _STILL))
         if problems:
-            consequence = _NEVER if file.layer in OF_A_PROJECT else _ALL
-            return empty._replace(content=_UNREAD, problems=_with(problems, consequence))
+            return empty._replace(content=_UNREAD, problems=_with(problems, _ALL))
         return empty._replace(content=json.dumps(text.content), places=json.dumps(text.places))
 
     def _problems(

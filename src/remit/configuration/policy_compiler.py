@@ -62,7 +62,8 @@ class CompiledPolicy(NamedTuple):
 
 def compile_policy(loaded: Sequence[LoadedFile], trusted: Trusted) -> CompiledPolicy:
     """Compile the policy of all files, weakest first."""
-    unread = [each.file for each in loaded if each.is_unread and each.file.layer not in OF_A_PROJECT]
+    files = [each for each in loaded if each.file.layer is not ConfigurationLayer.LOCK]
+    unread = [each.file for each in files if each.is_unread]
     if not unread and not any(map(_says_anything, loaded)):
         return CompiledPolicy()
     trust_requests = [request for each in loaded for request in _trust_requests(each, loaded, trusted)]

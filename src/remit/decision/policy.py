@@ -43,7 +43,7 @@ class Policy:
         mode: ModeSetting | None = None,  # the default mode
         fixed_mode: ModeSetting | None = None,  # set by an administrator; it can only be narrowed
         changes: ChangePolicy = ChangePolicy.HARMLESS,  # which changed definitions are accepted
-        unread: ConfigLocation | None = None,  # a machine or managed file that was never valid
+        unread: ConfigLocation | None = None,  # a file that was never valid
         lock: ProjectLock | None = None,  # of the project
     ) -> None:
         self._lists = sorted(lists, key=lambda each: each.allows)  # block lists first
