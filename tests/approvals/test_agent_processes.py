@@ -2,7 +2,7 @@
 
 import pytest
 
-from remit.approvals.agent_processes import Process, ProcessTree, find_agent
+from remit.approvals.agent_processes import Process, ProcessTree, find_agent, find_stand_in
 
 INIT = Process(1, 0, session=1, name="systemd", program="systemd")
 MANAGER = Process(20, 1, session=20, name="systemd", program="systemd")
@@ -72,6 +72,11 @@ def test_process_1_that_cannot_be_seen_adopts_as_well() -> None:
     [
         Process(70, 1, session=70, name="sshd"),
         Process(70, 20, session=70, program="kitty"),
+        Process(70, 1, session=70, name="gdm-session-wor"),  # another user's, with a name that was cut
+        Process(70, 20, session=70, program="i3"),
+        Process(
+            70, 1, session=70, program="iTerm2", command=("/Applications/iTerm.app/Contents/MacOS/iTerm2",)
+        ),
         Process(70, 1, session=70, program="python3.12", command=("python3", "/usr/bin/terminator")),
         Process(70, 1, session=70, program="python3.12", command=("python3", "-Es", "/usr/bin/guake")),
         Process(70, 1, session=70, program="dash", command=("sh", "/home/me/.vscode-server/bin/code-server")),
@@ -102,6 +107,8 @@ def test_a_line_to_a_login_a_terminal_or_a_container_is_a_persons(origin: Proces
         Process(70, 20, session=70, name="tmux", program="tmux", is_own_program=True),
         Process(70, 1, session=70, name="sshd", is_own_program=True),  # it hides what it runs
         Process(70, 1, session=70, program="find", command=("find", "-exec", "remit")),
+        Process(70, 1, session=70, program="split", command=("split", "--filter=remit approve 1")),
+        Process(70, 20, session=70, program="emacs", command=("emacs", "--batch", "--eval", "(shell)")),
         Process(70, 1, session=70, program="ld-linux-x86-64.so.2", command=("ld", "/bin/bash")),
         Process(70, 1, session=70, program="python3.12", command=("python3", "-c", "run() # terminator")),
         Process(70, 1, session=70, program="python3.12", command=("python3", "/home/me/terminator")),
@@ -136,3 +143,54 @@ def test_a_multiplexer_counts_only_while_a_person_views_it() -> None:
     unseen = ProcessTree((INIT, server, pane), viewers=[(*PERSON, agents, viewer._replace(parent=50))])
     assert find_agent({}, unseen) == BACKGROUND
     assert find_agent({}, ProcessTree((INIT, server, pane))) == BACKGROUND
+
+
+CLIENT = Process(50, 40, session=40, name="claude", program="claude")
+MARKED = frozenset({"CLAUDECODE"})
+
+
+def gateway(parent: int) -> Process:
+    command = ("python3", "-m", "remit", "serve")
+    return Process(99, parent, session=40, program="python3.11", command=command, variables=MARKED)
+
+
+def stand_in(*related: Process, is_direct: bool = True) -> str | None:
+    return find_stand_in(ProcessTree(related), is_direct=is_direct)
+
+
+def test_a_client_that_starts_its_gateway_asks_its_person() -> None:
+    assert stand_in(gateway(50), CLIENT, *PERSON) is None
+    wrapper = Process(49, 40, session=40, program="node", command=("node", "/usr/bin/claude"))
+    assert stand_in(gateway(50), CLIENT._replace(parent=49), wrapper, *PERSON) is None
+
+
+def test_a_persons_own_program_may_be_the_client() -> None:
+    app = Process(50, 40, session=40, program="python3.11", command=("python3", "app.py"))
+    assert stand_in(gateway(50), app, *PERSON, is_direct=False) is None
+    assert find_stand_in(ProcessTree(()), is_direct=False) is None
+
+
+def test_a_program_of_an_agent_that_plays_the_client_is_a_stand_in() -> None:
+    script = Process(60, 50, session=40, program="python3.11", command=("python3", "agent.py"))
+    assert stand_in(gateway(60), script, CLIENT, *PERSON) == "Claude Code"
+
+
+def test_a_gateway_whose_streams_are_not_the_clients_is_played_with() -> None:
+    assert stand_in(gateway(50), CLIENT, *PERSON, is_direct=False) == "Claude Code"
+
+
+def test_a_client_that_an_agent_starts_is_a_stand_in() -> None:
+    inner = CLIENT._replace(pid=70, parent=60)
+    shell = Process(60, 50, session=60, program="bash")
+    assert stand_in(gateway(70), inner, shell, CLIENT, *PERSON) == "Claude Code"
+
+
+def test_a_detached_gateway_has_no_client_that_asks() -> None:
+    assert stand_in(gateway(1), INIT, is_direct=False) == BACKGROUND
+    script = Process(60, 1, session=60, program="split")
+    assert stand_in(gateway(60), script, INIT, is_direct=False) == BACKGROUND
+
+
+def test_a_server_behind_the_gateway_asks_through_it() -> None:
+    server = Process(90, 99, session=40, program="python3.11", command=("python3", "tools.py"))
+    assert stand_in(server, gateway(50), CLIENT, *PERSON) is None

@@ -61,18 +61,61 @@ _PACKAGES = {
 _REMIT = {"serve": "Remit's gateway", "hook": "Remit's hook"}
 _INTERPRETERS = frozenset({"bun", "deno", "lua", "node", "perl", "php", "python", "ruby", "tclsh"})
 _SHELLS = frozenset({"bash", "busybox", "dash", "fish", "ksh", "nu", "pwsh", "sh", "zsh"})
-# Programs that run a command they are given. No person's terminal starts under one in the background.
-_TOOLS = frozenset(
-    {"at", "atd", "awk", "bwrap", "choom", "chroot", "chrt", "cpulimit", "cron", "crond", "daemon"}
-    | {"daemonize", "dbus-run-session", "doas", "ed", "env", "ex", "expect", "find", "firejail"}
-    | {"flock", "gawk", "gdb", "git", "ionice", "less", "ltrace", "m4", "make", "man", "mawk", "more"}
-    | {"nice", "nohup", "nsenter", "nvim", "parallel", "perf", "pipx", "pkexec", "prlimit", "remit"}
-    | {"rsync", "runuser", "script", "sed", "setarch", "setpriv", "setsid", "sg", "sleep", "socat"}
-    | {"ssh", "ssh-agent", "start-stop-daemon", "stdbuf", "strace", "su", "sudo", "systemd-run", "tar"}
-    | {"taskset", "time", "timeout", "unbuffer", "unshare", "uv", "uvx", "valgrind", "vi", "view"}
-    | {"vim", "watch", "xargs"}
+# What a person's line of processes begins with when process 1 or the user's manager started it. Any other
+# program may run a command that an agent detached.
+_LOGINS = frozenset(
+    {
+        "agetty",
+        "cockpit-bridge",
+        "dropbear",
+        "etserver",
+        "getty",
+        "in.telnetd",
+        "init",
+        "login",
+        "mosh-server",
+    }
+    | {"sshd", "sshd-auth", "sshd-session", "telnetd", "teleport", "tailscaled", "ttyd"}
 )
-_LOADER = re.compile(r"ld[-.].*|.*\.so")  # the dynamic linker runs any program, under its own name
+_DESKTOPS = frozenset(
+    {"Hyprland", "Xorg", "Xtigervnc", "Xvnc", "awesome", "bspwm", "budgie-panel", "budgie-wm", "cinnamon"}
+    | {"cinnamon-session", "cosmic-comp", "cosmic-panel", "cosmic-session", "dwm", "enlightenment", "gdm"}
+    | {"gdm-session-worker", "gdm-wayland-session", "gdm-x-session", "gdm3", "gnome-session"}
+    | {"gnome-session-binary", "gnome-shell", "greetd", "herbstluftwm", "i3", "kded", "krunner", "ksmserver"}
+    | {
+        "kwin_wayland",
+        "kwin_x11",
+        "labwc",
+        "lightdm",
+        "lxdm",
+        "lxqt-panel",
+        "lxqt-session",
+        "lxsession",
+        "ly",
+    }
+    | {"mate-panel", "mate-session", "niri", "openbox", "plasma_session", "plasmashell", "qtile", "river"}
+    | {"sddm", "sddm-helper", "startplasma-wayland", "startplasma-x11", "sway", "wayfire", "weston", "xdm"}
+    | {"xfce4-panel", "xfce4-session", "xfdesktop", "xinit", "xmonad", "xrdp", "xrdp-sesman"}
+)
+_EMULATORS = frozenset(
+    {"alacritty", "blackbox", "contour", "cool-retro-term", "deepin-terminal", "foot", "ghostty"}
+    | {"gnome-console", "gnome-terminal", "gnome-terminal-server", "hyper", "kermit", "kgx"}
+    | {"kitty", "konsole", "lxterminal", "mate-terminal", "mlterm", "ptyxis", "ptyxis-agent", "qterminal"}
+    | {"rio", "roxterm", "rxvt", "sakura", "st", "tabby", "terminology", "tilda", "tilix", "urxvt", "urxvtd"}
+    | {"warp", "warp-terminal", "wezterm", "wezterm-gui", "wezterm-mux-server", "xfce4-terminal", "xterm"}
+    | {"yakuake"}
+)
+# Editors have terminals, and some of these are clients that ask their person.
+_APPLICATIONS = frozenset(
+    {"claude-desktop", "clion", "code", "code-insiders", "codium", "cursor", "datagrip", "goland", "idea"}
+    | {"kate", "kiro", "phpstorm", "positron", "pycharm", "rider", "rubymine", "rustrover", "sublime_text"}
+    | {"vscodium", "webstorm", "windsurf", "zed", "zed-editor"}
+)
+_LONGEST_NAME = 15  # the system cuts the names of processes
+_ORIGINS = frozenset(
+    part for name in _LOGINS | _DESKTOPS | _EMULATORS | _APPLICATIONS for part in (name, name[:_LONGEST_NAME])
+)
+_MAC_APPLICATION = re.compile(r"(?:/System)?/Applications/.*\.app/Contents/")
 # Terminals that an interpreter or a shell runs: those that root installed, and the servers of editors, which
 # install themselves in the user's home.
 _TERMINALS = re.compile(
@@ -110,15 +153,38 @@ class ProcessTree(NamedTuple):
 def find_agent(variables: Mapping[str, str], tree: ProcessTree) -> str | None:
     """Return which agent, or what else than a person's terminal, runs a command; None: nothing known does."""
     marked = next((client for name, client in MARKERS.items() if variables.get(name)), None)
-    if marked is not None:
-        return marked
-    found = _find_client((*tree.related, *tree.holders))
-    if found is not None or not tree.related:
-        return found
+    return marked or _find_client((*tree.related, *tree.holders)) or _background(tree)
+
+
+def find_stand_in(tree: ProcessTree, *, is_direct: bool) -> str | None:
+    """Return what started a server on stdio in a client's place; None if its client may ask a person.
+
+    A client starts its servers itself, and holds the other ends of their streams (`is_direct`). Then only
+    what started the client counts. A person's own program may start a server as well.
+    """
+    by_pid = {process.pid: process for process in tree.related}
+    own = next(iter(by_pid.values()), None)
+    parent = None if own is None else by_pid.get(own.parent)
+    above = [process for process in tree.related if process is not own]
+    while is_direct and parent is not None and _passes_questions_on(parent):
+        above.remove(parent)  # a client may consist of several processes
+        parent = by_pid.get(parent.parent)
+    return _find_client((*above, *tree.holders)) or _background(tree)
+
+
+def _passes_questions_on(process: Process) -> bool:
+    """Return whether a process is a client, or a gateway in front of one."""
+    words = [basename(word) for word in process.command]
+    return _program_client(process) is not None or _own_process(words) == _REMIT["serve"]
+
+
+def _background(tree: ProcessTree) -> str | None:
+    """Return words for a process that no person attends, as far as anything is known about it."""
     viewed = any(
         _find_client(viewer) is None and _is_attended(viewer, viewed=True) for viewer in tree.viewers
     )
-    return None if _is_attended(tree.related, viewed=viewed) else "a background process"
+    is_known = bool(tree.related)
+    return "a background process" if is_known and not _is_attended(tree.related, viewed=viewed) else None
 
 
 def _find_client(processes: Iterable[Process]) -> str | None:
@@ -128,13 +194,16 @@ def _find_client(processes: Iterable[Process]) -> str | None:
 def _client(process: Process) -> str | None:
     """Return the client that a process is, or that it says it was started by."""
     marked = next((client for name, client in MARKERS.items() if name in process.variables), None)
-    if marked is not None:
-        return marked
     words = [basename(word) for word in process.command]
-    for name in (process.name, process.program, *words[:1]):
+    return marked or _program_client(process) or _own_process(words)
+
+
+def _program_client(process: Process) -> str | None:
+    """Return the client whose program a process runs."""
+    for name in (process.name, process.program, *map(basename, process.command[:1])):
         if (client := _CLIENTS.get(name.removesuffix(".exe"))) is not None:
             return client
-    return _script_client(process) or _own_process(words)
+    return _script_client(process)
 
 
 def _script_client(process: Process) -> str | None:
@@ -174,9 +243,12 @@ def _is_origin(process: Process, by_pid: Mapping[int, Process], *, viewed: bool)
     program = _plain(process)
     if program in _INTERPRETERS | _SHELLS:  # the editors' servers bring their own
         return _is_terminal(process.command[1:])
-    if process.is_own_program or program in _TOOLS or _LOADER.fullmatch(program):
+    if process.is_own_program:
         return False  # a copy of a shell can have any name
-    return viewed if program in MULTIPLEXERS else True
+    if program in MULTIPLEXERS:
+        return viewed
+    is_origin = (process.program or process.name) in _ORIGINS or program in _ORIGINS
+    return is_origin or _MAC_APPLICATION.match(" ".join(process.command)) is not None
 
 
 def _is_terminal(arguments: Sequence[str]) -> bool:

@@ -6,6 +6,7 @@ import mcp_types as types
 from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 
+from remit.approvals.answering_client import may_answer_for_person
 from remit.approvals.approvals import Approval
 from remit.presentation.approval_question import can_elicit, question, read_answer
 from remit.protocol.era import Era
@@ -36,9 +37,14 @@ class _ClientRequest(Protocol):
     @property
     def protocol_version(self) -> str: ...
 
+    @property
+    def request(self) -> object | None: ...  # of HTTP
+
 
 def asking(context: _ClientRequest, asked: types.CallToolRequestParams) -> Ask | None:
-    """Return how to ask the user of this client; None if the client cannot."""
+    """Return how to ask the user of this client; None if the client cannot, or an agent plays the client."""
+    if context.request is None and not may_answer_for_person():
+        return None
     capabilities = context.session.client_capabilities
     if capabilities is None or not can_elicit(capabilities.model_dump(by_alias=True, exclude_none=True)):
         return None

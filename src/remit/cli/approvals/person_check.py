@@ -3,7 +3,7 @@
 import os
 
 from remit.approvals.agent_processes import MARKERS, MULTIPLEXERS, ProcessTree, find_agent
-from remit.cli.approvals.process_tree import read_process_tree
+from remit.approvals.process_tree import read_process_tree
 from remit.errors import ApprovalError
 
 looks_at_processes = True  # not where the demo plays the person

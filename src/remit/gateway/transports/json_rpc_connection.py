@@ -32,11 +32,18 @@ class JsonRpcConnection:
     """One client on one pair of streams."""
 
     def __init__(
-        self, dispatcher: Dispatcher, reader: LineReader, writer: LineWriter, tasks: TaskGroup
+        self,
+        dispatcher: Dispatcher,
+        reader: LineReader,
+        writer: LineWriter,
+        tasks: TaskGroup,
+        *,
+        may_approve: bool,
     ) -> None:
         self._dispatcher = dispatcher
         self._reader = reader
         self._writer = writer
+        self._may_approve = may_approve
         self._requests = RequestTasks(tasks, self._serve)
         self._session: ClientSession | None = None
         self._era: Era | None = None  # None until the client settles on one
@@ -171,7 +178,7 @@ class JsonRpcConnection:
         if method == "subscriptions/listen":
             self._writer.settle(identity)  # answered only when the stream ends
         session = self._session if era is Era.SESSION else None
-        request = ClientRequest(identity, method, params, self, era, session)
+        request = ClientRequest(identity, method, params, self, era, session, may_approve=self._may_approve)
         self._running[identity] = self._requests.start(request)
 
     async def _serve(self, request: ClientRequest) -> None:
@@ -205,10 +212,12 @@ class JsonRpcConnection:
         self._writer.settle(identity)
 
 
-async def serve_client(dispatcher: Dispatcher, reader: LineReader, writer: LineWriter) -> None:
+async def serve_client(
+    dispatcher: Dispatcher, reader: LineReader, writer: LineWriter, *, may_approve: bool = True
+) -> None:
     """Serve one client until it closes its stream, then cancel its running requests."""
     tasks = anyio.create_task_group()
-    connection = JsonRpcConnection(dispatcher, reader, writer, tasks)
+    connection = JsonRpcConnection(dispatcher, reader, writer, tasks, may_approve=may_approve)
     try:
         async with tasks:
             await connection.run()

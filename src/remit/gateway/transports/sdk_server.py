@@ -192,11 +192,12 @@ def _rights(ctx: SdkContext) -> tuple[Role, CallLimiter | None, bool]:
     """Return the role, the limiter, and whether the person at the client may approve calls.
 
     The bearer of a token may, because whoever made it runs the gateway. Of an issuer's people, approvers may.
+    Without a token, any program on the machine could be the client, also an agent's.
     """
     if ctx.request is None:
         return Role.ADMIN, None, True
     role, principal = ctx.request.scope["remit.role"], _principal(ctx)
-    is_asked = principal is None or principal.issuer is None or role.includes(Role.APPROVER)
+    is_asked = principal is not None and (principal.issuer is None or role.includes(Role.APPROVER))
     return role, ctx.request.scope["remit.limiter"], is_asked
 
 

@@ -10,6 +10,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 
 import anyio
 
+from remit.approvals.answering_client import may_answer_for_person
 from remit.gateway.ports import Endpoint, EndpointSpec
 from remit.gateway.requests.dispatcher import Dispatcher, open_dispatcher
 from remit.gateway.transports.json_rpc_connection import serve_client
@@ -39,10 +40,11 @@ async def serve_stdio(
     opened: AbstractAsyncContextManager[Endpoint], spec: EndpointSpec, on_open: OnOpen | None = None
 ) -> None:
     """Serve one endpoint on the standard streams, until the client disconnects."""
+    may_approve = may_answer_for_person()  # first, while the streams are those of this process
     async with standard_streams() as (reader, writer), open_dispatcher(opened, spec) as dispatcher:
         if on_open is not None:
             await on_open(dispatcher)
-        await serve_client(dispatcher, reader, writer)
+        await serve_client(dispatcher, reader, writer, may_approve=may_approve)
 
 
 @asynccontextmanager

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from remit.cli.approvals import process_tree
-from remit.cli.approvals.process_tree import read_process_tree
+from remit.approvals import process_tree
+from remit.approvals.process_tree import read_process_tree
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system has no /proc")
 
 TELL = """
 import json, os, sys
-from remit.cli.approvals.process_tree import read_process_tree
+from remit.approvals.process_tree import read_process_tree
 tree = read_process_tree({"MARKER"}, {"tmux"})
 line = lambda some: [[each.pid, each.parent, each.name, sorted(each.variables)] for each in some]
 print(json.dumps([os.getpid(), line(tree.related), line(tree.holders), [*map(line, tree.viewers)]]))
@@ -71,7 +71,7 @@ def test_where_nothing_tells_the_tree_is_empty(monkeypatch: pytest.MonkeyPatch) 
 
 OWN = """
 import os
-from remit.cli.approvals.process_tree import read_process_tree
+from remit.approvals.process_tree import read_process_tree
 parent = next(each for each in read_process_tree(()).related if each.pid == os.getppid())
 print(parent.program, parent.is_own_program)
 """
