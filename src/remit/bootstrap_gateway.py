@@ -87,7 +87,7 @@ async def open_endpoint(
 
 
 def _read_offer(lists: "ServerLists", upstream: "Upstream") -> "Offer":
-    from remit.upstream.offer_reader import read_offer
+    from remit.upstream.tool_reader import read_offer
 
     return read_offer(lists, upstream)
 
@@ -128,7 +128,7 @@ def _open_server_locks() -> "ServerLocks":
         from remit.store.postgres.server_locks import PostgresServerLocks
 
         return PostgresServerLocks(place)
-    from remit.upstream.server_lock_files import ServerLockFiles
+    from remit.upstream.ownership import ServerLockFiles
 
     return ServerLockFiles(os.path.join(data_directory(machine), "server-locks"))
 

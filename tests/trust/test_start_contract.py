@@ -19,8 +19,7 @@ STEPS = {
 OTHERS = {
     "cli/add_command.py": "runs a client's own command, as the user asked",
     "cli/login_commands.py": "opens the user's browser",
-    "demo/demo_agent.py": "starts this Remit's gateway, in a temporary directory",
-    "demo/demo_story.py": "runs this Remit's commands, in a temporary directory",
+    "demo/demo_story.py": "runs this Remit's commands and its gateway, in a temporary directory",
     "cli/approvals/process_tree.py": "asks `ps` for the ancestors of this process, where there is no /proc",
     "gateway/desktop_notification.py": "runs the desktop's own command to show a pending approval",
     "gateway/results/line_search.py": "searches in an interpreter of its own, which a time limit can end",

@@ -21,7 +21,7 @@ from remit.errors import (
     UnknownServerError,
     UnknownStateError,
 )
-from remit.files.change_observer import ObservedChange, Observer, observing
+from remit.files.safe_changes import ObservedChange, Observer, observing
 
 COMMANDS = {  # in the order of the help and the reference: location and summary
     "scan": ("scan_command.scan", "Read all configuration again, and show what changed."),

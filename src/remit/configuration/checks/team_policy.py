@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from remit.configuration.access_model import UNLIMITED
 from remit.configuration.checks.file_problems import problems_in
 from remit.configuration.config_model import (
+    UNLIMITED,
     ConfigurationFile,
     ConfigurationLayer,
     ConfigurationMistake,

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from remit.configuration.config_model import ConfigurationLayer
     from remit.decision.projects import Workspace
     from remit.gateway.transports.page_mount import PageHost
-    from remit.store.postgres.team_admin import SqlTeamAdmin
-    from remit.store.postgres.team_store import SqlTeams
+    from remit.store.postgres.team_store import SqlTeamAdmin, SqlTeams
 
 
 def open_gateway_pages(host: PageHost) -> AbstractAsyncContextManager[GatewayPages]:

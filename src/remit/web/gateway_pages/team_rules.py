@@ -13,8 +13,7 @@ from remit.errors import PolicyError, StoreRightsError, TeamError
 
 if TYPE_CHECKING:
     from remit.decision.projects import Workspace
-    from remit.store.postgres.team_admin import SqlTeamAdmin
-    from remit.store.postgres.team_store import SqlTeams, StoredTeam
+    from remit.store.postgres.team_store import SqlTeamAdmin, SqlTeams, StoredTeam
 
 
 class TeamRules:

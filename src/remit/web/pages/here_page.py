@@ -16,8 +16,7 @@ from remit.decision.kinds import Kind
 from remit.decision.policy_rules import Mode
 from remit.decision.roles import Role
 from remit.web.listing_cache import WorkspaceListing
-from remit.web.page_model import PageAnswer, PageRequest, PageSources, Values, Viewer
-from remit.web.paging import Paged, paged
+from remit.web.page_model import PageAnswer, Paged, PageRequest, PageSources, Values, Viewer, paged
 
 _BUILTIN = frozenset(state.name for state in STATES)
 ROWS = 150  # tools on a page
