@@ -19,7 +19,7 @@ from remit.decision.scopes import Scope
 from remit.decision.tool_names import SERVER
 from remit.files.bounded_reader import ANYWHERE, FileError, Machine, read_text, require_text
 from remit.files.formats import parse_commented_json, parse_json, parse_jsonc
-from remit.files.safe_changes import LIMIT, change_file, missing_directories, read_exactly, remove_empty
+from remit.files.safe_changes import LIMIT, change_file
 from remit.install.install_record import ASKED, Edit, Format, TargetFile, denials, matcher, unserved_servers
 from remit.install.install_record_path import record_path
 from remit.install.recorded_environment import record_words
@@ -235,21 +235,9 @@ class ClientTargets:
         except (FileError, KeyError, TypeError, ValueError):
             return []
 
-    def read(self, path: str) -> str | None:
-        """Read a file; None if it does not exist."""
-        return read_exactly(path)
-
     def change(self, path: str, change: Callable[[str | None], str | None]) -> None:
         """Replace a file's text with the result of a function."""
         change_file(path, change)
-
-    def missing_directories(self, path: str) -> Sequence[str]:
-        """List the missing parent directories of a file, innermost first."""
-        return missing_directories(path)
-
-    def remove_empty(self, directories: Sequence[str]) -> None:
-        """Remove empty directories."""
-        remove_empty(directories)
 
 
 def codex_switches(served: Sequence[Declaration]) -> Iterator[Edit]:

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remit.search.documents import Document, build_document
-from remit.search.embeddings.numpy_sums import NumpySums
 from remit.search.embeddings.static_embedder import FIRST_WORD, StaticEmbedder
 from remit.search.embeddings.token_sequences import query_ids, tool_ids
 from remit.search.embeddings.weights import data_file, read_tensors, vocabulary
@@ -24,7 +23,7 @@ RAIN = build_document("forecast", "sky", "Tells the weather of the next days.", 
 
 
 def embedder() -> StaticEmbedder:
-    return StaticEmbedder(NumpySums)
+    return StaticEmbedder()
 
 
 QUICK = embedder()
