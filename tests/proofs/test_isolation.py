@@ -39,7 +39,7 @@ from remit.search.engine import SearchEngine
 from remit.store.open_store import open_store
 from remit.store.sql_store import SqlStore
 from remit.trust.server_sandbox import OpenedPaths, Sandbox
-from remit.upstream.launch.launch_facts import LaunchFacts
+from remit.upstream.launch.start_obstacles import LaunchFacts
 from remit.upstream.upstream_model import Offer, Upstream
 from support.builders import CLIENT
 from support.databases import run_sql

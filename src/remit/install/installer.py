@@ -27,12 +27,12 @@ from remit.install.install_record import (
     Edit,
     EditedFile,
     InstallRecord,
+    InstallRecords,
     TargetFile,
     denials,
     digest,
     unserved_servers,
 )
-from remit.install.install_record_store import InstallRecords
 from remit.install.recorded_environment import RecordedEnvironment, has_store_password
 from remit.install.remit_entries import denials_in_place, is_empty, named, recognised, starts
 from remit.settings import STORE

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from remit.decision.declared_launch import Launch
     from remit.decision.projects import View, Workspace
     from remit.trust.server_sandbox import OpenedPaths, Sandbox
-    from remit.upstream.launch.launch_facts import LaunchFacts
+    from remit.upstream.launch.start_obstacles import LaunchFacts
 
 
 _LINES_LIMIT = 16 * 2**20  # bytes of a file in which a line is looked for
@@ -103,7 +103,7 @@ class ClientFiles:
         self, launch: Launch, sandbox: Sandbox, workspace: Workspace, *, is_projects: bool
     ) -> OpenedPaths:
         """Return what the sandbox of a server, the project's or the user's, opens for it to run."""
-        from remit.upstream.launch.opened_paths import opened_paths  # imported late: few servers have one
+        from remit.upstream.launch.ready_server import opened_paths  # imported late: few servers have one
 
         return opened_paths(launch, sandbox, workspace, self._machine, is_projects=is_projects)
 

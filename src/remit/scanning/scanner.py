@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from remit.store.sql_store import SqlStore
     from remit.text.times import Clock
     from remit.trust.server_sandbox import OpenedPaths, ServerSandboxes
-    from remit.upstream.launch.launch_facts import LaunchFacts
+    from remit.upstream.launch.start_obstacles import LaunchFacts
     from remit.upstream.upstream_model import Offer
 
 

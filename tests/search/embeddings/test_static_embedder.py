@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from remit.search.documents import Document, build_document
 from remit.search.embeddings.static_embedder import FIRST_WORD, StaticEmbedder
-from remit.search.embeddings.token_sequences import query_ids, tool_ids
-from remit.search.embeddings.weights import data_file, read_tensors, vocabulary
+from remit.search.embeddings.token_sequences import data_file, query_ids, read_tensors, tool_ids, vocabulary
 from remit.search.ports import Embedder, Vector
 from remit.text.wordpiece import WordPiece
 

@@ -1,10 +1,19 @@
-"""Invalid files and entries."""
+"""Invalid files and entries, and mistakes in Remit's own configuration."""
+
+from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from remit.decision.problems import Problem, Severity
 from remit.doctor.findings import ClientSetup, Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from remit.configuration.configuration_service import ConfigurationFinding
+
 
 _FIXES = (  # the first match of the reason wins
     (r"not valid JSON", "correct the text there; JSON has no comments and no trailing commas"),
@@ -21,6 +30,8 @@ _FIXES = (  # the first match of the reason wins
     (r"must not be empty", "fill it in"),
 )
 _OTHERWISE = "fix it, or remove it"
+# The message, its hint, and what follows from the mistake.
+_HINTED = re.compile(r"(.+) \(((?:[^()]++|\([^()]*+\))*+)\)(; [^()]+)?", re.DOTALL)
 
 
 def broken_files(setup: ClientSetup) -> Iterator[Finding]:
@@ -49,3 +60,26 @@ def fix_for(problem: Problem) -> str:
         if match := re.search(pattern, problem.reason):
             return match.expand(fix)
     return _OTHERWISE
+
+
+def configuration_mistakes(found: Iterable[ConfigurationFinding]) -> Iterator[Finding]:
+    """Turn errors and warnings into findings; a note is often about a server that was not listed yet."""
+    for severity, problem in found:
+        if severity is not Severity.NOTE:
+            reason, fix = _hinted(problem)
+            yield Finding(
+                severity=severity,
+                check="configuration",
+                source=problem.source,
+                place=problem.place,
+                reason=reason,
+                fix=fix,
+            )
+
+
+def _hinted(problem: Problem) -> tuple[str, str]:
+    """Return the reason and the fix: the hint in parentheses, if the reason has one."""
+    told = _HINTED.fullmatch(problem.reason)
+    if told is None:
+        return problem.reason, fix_for(problem)
+    return f"{told[1]}{told[3] or ''}", re.sub("^expected one of", "use one of", told[2])

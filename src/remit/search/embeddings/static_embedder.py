@@ -10,8 +10,15 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.search.documents import Document
-from remit.search.embeddings.token_sequences import MARK, TokenSequence, query_ids, tool_ids
-from remit.search.embeddings.weights import data_file, read_tensors, vocabulary
+from remit.search.embeddings.token_sequences import (
+    MARK,
+    TokenSequence,
+    data_file,
+    query_ids,
+    read_tensors,
+    tool_ids,
+    vocabulary,
+)
 from remit.search.ports import Vector
 from remit.search.ranking import Fusion
 from remit.text.wordpiece import WordPiece
