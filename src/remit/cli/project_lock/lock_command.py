@@ -166,8 +166,7 @@ def _tell(found: Sequence[str], missing: Sequence[str], match: str, as_json: boo
     if as_json:
         render.data({"differences": list(found), "unchecked": list(missing)})
         return
-    for line in found:
-        render.out(render.printable(line))
+    render.print_lines(found)
     for line in missing:
         render.note(f"not checked: {line}")
     if not (found or missing):

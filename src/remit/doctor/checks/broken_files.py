@@ -37,24 +37,11 @@ _HINTED = re.compile(r"(.+) \(((?:[^()]++|\([^()]*+\))*+)\)(; [^()]+)?", re.DOTA
 def broken_files(setup: ClientSetup) -> Iterator[Finding]:
     """Find unreadable files, and entries that the client skips."""
     for problem in setup.problems:
-        reason, fix = _told(problem)
-        yield Finding(
-            severity=Severity.ERROR,
-            check="file",
-            source=problem.source,
-            place=problem.place,
-            reason=reason,
-            fix=fix,
-        )
+        fix = _fix_for(problem)  # a reason that ends with its fix does not repeat it
+        yield _finding(problem, Severity.ERROR, "file", problem.reason.removesuffix(f"; {fix}"), fix)
 
 
-def _told(problem: Problem) -> tuple[str, str]:
-    """Return the reason and the fix; a reason that ends with its fix does not repeat it."""
-    fix = fix_for(problem)
-    return problem.reason.removesuffix(f"; {fix}"), fix
-
-
-def fix_for(problem: Problem) -> str:
+def _fix_for(problem: Problem) -> str:
     """Derive the fix of a problem from its reason."""
     for pattern, fix in _FIXES:
         if match := re.search(pattern, problem.reason):
@@ -66,20 +53,17 @@ def configuration_mistakes(found: Iterable[ConfigurationFinding]) -> Iterator[Fi
     """Turn errors and warnings into findings; a note is often about a server that was not listed yet."""
     for severity, problem in found:
         if severity is not Severity.NOTE:
-            reason, fix = _hinted(problem)
-            yield Finding(
-                severity=severity,
-                check="configuration",
-                source=problem.source,
-                place=problem.place,
-                reason=reason,
-                fix=fix,
-            )
+            yield _finding(problem, severity, "configuration", *_hinted(problem))
 
 
 def _hinted(problem: Problem) -> tuple[str, str]:
     """Return the reason and the fix: the hint in parentheses, if the reason has one."""
     told = _HINTED.fullmatch(problem.reason)
     if told is None:
-        return problem.reason, fix_for(problem)
+        return problem.reason, _fix_for(problem)
     return f"{told[1]}{told[3] or ''}", re.sub("^expected one of", "use one of", told[2])
+
+
+def _finding(problem: Problem, severity: Severity, check: str, reason: str, fix: str) -> Finding:
+    source, place, _ = problem
+    return Finding(severity=severity, check=check, source=source, place=place, reason=reason, fix=fix)
