@@ -19,7 +19,7 @@ from remit.doctor.checks.broken_files import broken_files
 from remit.doctor.checks.cannot_start import missing_programs, relative_commands, unset_variables
 from remit.doctor.checks.exposed_secrets import exposed_secrets
 from remit.doctor.checks.name_collisions import colliding_names, conflicts, duplicates, long_names
-from remit.doctor.checks.unpinned_packages import unpinned_packages
+from remit.doctor.checks.unreviewed_code import unpinned_packages
 from remit.doctor.checks.upkeep import UNUSED_AFTER, unused_servers, waiting_servers
 from remit.doctor.diagnosis import Check, diagnose
 from remit.doctor.findings import ClientSetup, Finding

@@ -47,7 +47,7 @@ OWN = {
     "search/evaluation.py": "a folder that a person names",
     "settings.py": "a file that the user's variable names",
     "store/sqlite/sqlite_access.py": "Remit's data",
-    "store/named_queries.py": "ships with Remit",
+    "store/database.py": "ships with Remit",
     "store/postgres/postgres_schema.py": "ships with Remit",
     "store/sqlite/sqlite_database.py": "Remit's data",
     "upstream/principal_credentials/credential_file.py": "Remit's data",

@@ -26,8 +26,7 @@ from remit.doctor.checks.install_health import (
     unloaded_servers,
 )
 from remit.doctor.checks.name_collisions import colliding_names, conflicts, duplicates, long_names
-from remit.doctor.checks.project_code import project_code
-from remit.doctor.checks.unpinned_packages import unpinned_packages
+from remit.doctor.checks.unreviewed_code import project_code, unpinned_packages
 from remit.doctor.checks.upkeep import failed_servers, unused_servers, waiting_servers
 from remit.doctor.findings import ClientSetup, Finding
 

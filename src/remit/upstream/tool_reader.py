@@ -90,7 +90,7 @@ def _definition(label: str, fields: dict[str, object], upstream: Upstream) -> De
         annotations=_json(_optional_object(fields, "annotations")),
         raw=_raw(fields),
     )
-    if _size(definition) > MAX_DEFINITION:
+    if len(definition.raw or "") > MAX_DEFINITION:
         raise ToolDefinitionError(f"its definition is longer than {MAX_DEFINITION:,} characters")
     return definition
 
@@ -102,10 +102,6 @@ def _name(fields: dict[str, object]) -> str:
     if len(name) > MAX_NAME:
         raise ToolDefinitionError(f"its name is longer than {MAX_NAME} characters")
     return name
-
-
-def _size(definition: Definition) -> int:
-    return len(definition.raw or "")
 
 
 def _object(value: object, place: str) -> dict[str, object]:

@@ -57,7 +57,7 @@ def read(sources: PageSources, asked: PageRequest) -> PageAnswer:
             "groups": list(_grouped(page, listing)),
             "page": page,
             "clients": [*sorted(_clients(everyone, asked)), ALL_CLIENTS],
-            "agents": sorted(_agents(everyone, asked)),
+            "agents": sorted({*everyone.agents, *filter(None, (asked.options.agent,))}),
             "modes": [mode.value for mode in Mode],
             "choices": SHOWN,
         }
@@ -110,7 +110,3 @@ def _title(group: ListedGroup, listing: WorkspaceListing) -> str:
 
 def _clients(listing: WorkspaceListing, asked: PageRequest) -> set[str]:
     return {*listing.clients, asked.options.client or ALL_CLIENTS} - {ALL_CLIENTS}
-
-
-def _agents(listing: WorkspaceListing, asked: PageRequest) -> set[str]:
-    return {*listing.agents, *filter(None, (asked.options.agent,))}
