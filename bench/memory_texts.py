@@ -3,7 +3,7 @@
 import random
 from itertools import accumulate
 
-from remit.search.embeddings.weights import vocabulary
+from remit.search.embeddings.token_sequences import vocabulary
 
 
 class Words:

@@ -20,7 +20,7 @@ from remit.errors import EmbeddingError
 from remit.search.engine import open_engine
 from remit.search.evaluation import EvaluationSet, mean, measure
 from remit.search.search_service import WORDS_ALONE, Searcher
-from remit.search.tool_collection import ToolCollection
+from remit.search.tool_filter import ToolCollection
 from search_figures import asked, latency, machine, many, quality
 from search_fts5 import fts5
 from search_sets import Set, dev_sets, real_sets, real_tools, thinned

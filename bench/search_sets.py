@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
-from remit.search import evaluation_folder
+from remit.search import evaluation
 from remit.search.documents import build_document
 from remit.search.evaluation import EvaluationQuery, EvaluationSet
 from remit.search.given_tools import GivenTool
@@ -33,10 +33,8 @@ class Set(NamedTuple):
 def dev_sets(data: Path) -> Iterator[Set]:
     """The sets that weights were chosen on."""
     for place in sorted((data / "tool-retrieval" / "dev").iterdir()):
-        trial = evaluation_folder.read_evaluation_folder(str(place))
-        rows = [
-            json.loads(line) for line in (place / evaluation_folder.TOOLS).read_text("utf-8").splitlines()
-        ]
+        trial = evaluation.read_evaluation_folder(str(place))
+        rows = [json.loads(line) for line in (place / evaluation.TOOLS).read_text("utf-8").splitlines()]
         texts = [_text(row["name"], row.get("description"), row.get("parameters")) for row in rows]
         yield Set(place.name, trial._replace(questions=thinned(trial.questions)), texts)
 
@@ -48,7 +46,7 @@ def real_tools(data: Path) -> tuple[list[GivenTool], list[dict[str, Any]]]:
     for file in sorted((data / "real-mcp-tools").glob("*.json")):
         for row in json.loads(file.read_text("utf-8"))["tools"]:
             schema: dict[str, Any] = row.get("inputSchema") or {}
-            params = evaluation_folder.parse_parameters({"type": "object", **schema})
+            params = evaluation.parse_parameters({"type": "object", **schema})
             read = build_document(row["name"], file.stem, row.get("description"), params, row.get("title"))
             tools.append(GivenTool(row["name"], file.stem, read))
             texts.append(_text(row["name"], row.get("description"), schema))
@@ -100,8 +98,8 @@ def _without_name(tool: GivenTool) -> str:
 
 
 def _text(name: str, description: str | None, given: object) -> dict[str, Any]:
-    schema = cast(dict[str, Any], given) if isinstance(given, dict) else {}
+    schema = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
     if "properties" not in schema:
-        names = evaluation_folder.parse_parameters(cast(object, given))
+        names = evaluation.parse_parameters(cast("object", given))
         schema = {"type": "object", "properties": {param: {"type": "string"} for param in names}}
     return {"name": name, "description": description or "", "parameters": schema}

@@ -11,7 +11,7 @@ from remit.decision.declared_launch import Launch
 from remit.errors import BadVariableError, EmbeddingError
 from remit.files.bounded_reader import Machine
 from remit.files.own_environment import own_environment
-from remit.search.embeddings.weights import data_file
+from remit.search.embeddings.token_sequences import data_file
 from remit.search.engine import SearchEngine
 from support.sandbox import Sandbox
 from support.upstream_pools import upstream
@@ -63,7 +63,7 @@ def test_a_model_that_is_missing_or_damaged_is_named_as_such(
     (tmp_path / "vocabulary.txt").write_bytes(Path(data_file("vocabulary.txt")).read_bytes())
     if content is not None:
         (tmp_path / file).write_bytes(content)
-    monkeypatch.setattr("remit.search.embeddings.weights._DATA", str(tmp_path))
+    monkeypatch.setattr("remit.search.embeddings.token_sequences._DATA", str(tmp_path))
     with pytest.raises(EmbeddingError, match="the bundled model cannot be read") as raised:
         SearchEngine({"REMIT_EMBEDDINGS": provider}).embedder()
     assert "REMIT_EMBEDDINGS=none" in str(raised.value.hint)
@@ -72,7 +72,7 @@ def test_a_model_that_is_missing_or_damaged_is_named_as_such(
 def test_a_table_that_is_cut_off_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("vocabulary.txt", "static.safetensors"):
         (tmp_path / name).write_bytes(Path(data_file(name)).read_bytes()[:1_000_000])
-    monkeypatch.setattr("remit.search.embeddings.weights._DATA", str(tmp_path))
+    monkeypatch.setattr("remit.search.embeddings.token_sequences._DATA", str(tmp_path))
     with pytest.raises(EmbeddingError, match="the bundled model cannot be read"):
         SearchEngine({}).embedder()
 

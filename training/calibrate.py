@@ -21,11 +21,10 @@ from numpy.typing import NDArray
 
 from remit.search.documents import parse_query, query_parts
 from remit.search.engine import open_engine
-from remit.search.evaluation import EvaluationSet, mean, measure
-from remit.search.evaluation_folder import read_evaluation_folder
+from remit.search.evaluation import EvaluationSet, mean, measure, read_evaluation_folder
 from remit.search.ranking import Fusion, Hit
 from remit.search.search_service import WORDS_ALONE
-from remit.search.tool_collection import ToolCollection
+from remit.search.tool_filter import ToolCollection
 
 DEPTH = 20  # tools of a query that are looked at
 WIDE = 200  # and that are ranked again with other weights

@@ -23,12 +23,11 @@ if TYPE_CHECKING:
     from remit.decision.projects import Workspace
     from remit.memory.project_memory import Memory
     from remit.registry import Registry
-    from remit.scanning.ports import Notifier
+    from remit.scanning.change_watcher import Notifier
+    from remit.search.binary_vector_index import NumpySignIndex
     from remit.states.state_service import StateService
-    from remit.store.postgres.team_admin import SqlTeamAdmin
-    from remit.store.postgres.team_store import SqlTeams
+    from remit.store.postgres.team_store import SqlTeamAdmin, SqlTeams
     from remit.store.sql_store import SqlStore
-    from remit.store.sqlite.binary_vector_search import SignIndex
     from remit.store.store_facts import StoreFacts
     from remit.text.times import Clock
 
@@ -123,7 +122,7 @@ def open_team_admin(place: str | None = None) -> "SqlTeamAdmin":
     from remit.store.open_store import PATIENCE
     from remit.store.postgres.postgres_database import PostgresDatabase
     from remit.store.postgres.table_rights import ADMIN
-    from remit.store.postgres.team_admin import SqlTeamAdmin
+    from remit.store.postgres.team_store import SqlTeamAdmin
 
     return SqlTeamAdmin(PostgresDatabase(place, patience=PATIENCE, role=ADMIN))
 
@@ -241,7 +240,7 @@ def data_directory(machine: Machine) -> str:
     return settings.data_directory(machine.variables, sys.platform, machine.home)
 
 
-def _open_codes(width: int) -> "SignIndex":
+def _open_codes(width: int) -> "NumpySignIndex":
     from remit.search.binary_vector_index import NumpySignIndex
 
     return NumpySignIndex(width)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from remit.gateway.transports.lifecycle import GatewayOpeners
     from remit.gateway.transports.session_seal import SessionSeal
     from remit.gateway.transports.status_files import StatusFiles
-    from remit.scanning.ports import Upstreams
+    from remit.scanning.server_lists import Upstreams
     from remit.upstream.launch.launch_resources import LaunchResources
     from remit.upstream.oauth.server_login import ServerLogin
     from remit.upstream.ownership import ServerLocks
@@ -87,7 +87,7 @@ async def open_endpoint(
 
 
 def _read_offer(lists: "ServerLists", upstream: "Upstream") -> "Offer":
-    from remit.upstream.offer_reader import read_offer
+    from remit.upstream.tool_reader import read_offer
 
     return read_offer(lists, upstream)
 
@@ -128,7 +128,7 @@ def _open_server_locks() -> "ServerLocks":
         from remit.store.postgres.server_locks import PostgresServerLocks
 
         return PostgresServerLocks(place)
-    from remit.upstream.server_lock_files import ServerLockFiles
+    from remit.upstream.ownership import ServerLockFiles
 
     return ServerLockFiles(os.path.join(data_directory(machine), "server-locks"))
 

@@ -24,7 +24,7 @@ def open_installer(*, is_managed: bool = False) -> "Installer":
     from remit.clients.install_targets import ClientTargets
     from remit.clients.managed_targets import ManagedTargets
     from remit.configuration.file_paths import machine_path
-    from remit.install.install_record_store import InstallRecords
+    from remit.install.install_record import InstallRecords
     from remit.install.installer import Installer
     from remit.install.own_command import own_command
     from remit.install.recorded_environment import environment_of, managed_environment

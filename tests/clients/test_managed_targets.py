@@ -14,8 +14,7 @@ from remit.decision.kinds import ConfigStatus
 from remit.decision.tool_names import REMIT
 from remit.errors import InstallError
 from remit.files.bounded_reader import Machine
-from remit.install.install_record import read
-from remit.install.install_record_store import InstallRecords
+from remit.install.install_record import InstallRecords, read
 from remit.install.installer import Installer
 from remit.install.recorded_environment import managed_environment
 from remit.registry import Registry

@@ -9,7 +9,7 @@ from remit.clients.project_variables import take_back
 from remit.decision.projects import Workspace
 from remit.files.checkout import locate
 from remit.text.redaction import ANY_VARIABLE, FOREIGN, environment_secrets
-from remit.upstream.launch.server_environment import users_variables
+from remit.upstream.launch.variable_expansion import users_variables
 
 HERE = {"PATH": "/repo/bin", "NODE_OPTIONS": "-r ./x.js", "TOKEN": "t", "HOME": "/home/ada"}
 

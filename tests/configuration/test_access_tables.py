@@ -4,13 +4,16 @@ import tomllib
 
 import pytest
 
-from remit.configuration.access_model import AccessRule, CallLimits, IdentityProvider, SignInClient
-from remit.configuration.checks.project_limits import violations
+from remit.configuration.checks.forbidden_settings import violations
 from remit.configuration.config_model import (
+    AccessRule,
+    CallLimits,
     ConfigurationContent,
     ConfigurationFile,
     ConfigurationLayer,
+    IdentityProvider,
     LoadedFile,
+    SignInClient,
 )
 from remit.configuration.file_parser import read
 from remit.configuration.layers import combine

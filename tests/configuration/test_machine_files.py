@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.configuration.access_model import AccessRule
+from remit.configuration.config_model import AccessRule
 from remit.configuration.machine_files import MachineFiles
 from remit.decision.roles import Role
 from remit.files.bounded_reader import Machine

@@ -17,14 +17,13 @@ from remit.decision.tool_names import tool_name
 from remit.decision.tools import Tool
 from remit.doctor.checks.broken_files import broken_files
 from remit.doctor.checks.cannot_start import missing_programs, relative_commands, unset_variables
-from remit.doctor.checks.conflicts import conflicts, duplicates
 from remit.doctor.checks.exposed_secrets import exposed_secrets
-from remit.doctor.checks.name_collisions import colliding_names, long_names
-from remit.doctor.checks.unpinned_packages import unpinned_packages
+from remit.doctor.checks.name_collisions import colliding_names, conflicts, duplicates, long_names
+from remit.doctor.checks.unreviewed_code import unpinned_packages
 from remit.doctor.checks.upkeep import UNUSED_AFTER, unused_servers, waiting_servers
 from remit.doctor.diagnosis import Check, diagnose
 from remit.doctor.findings import ClientSetup, Finding
-from remit.upstream.launch.launch_facts import LaunchFacts
+from remit.upstream.launch.start_obstacles import LaunchFacts
 from support.builders import CLIENT, context, declared
 from support.builders import server as server_row
 

@@ -44,11 +44,11 @@ OWN = {
     "memory/memory_server.py": "ships with Remit",
     "files/write_queue.py": "Remit's data",
     "gateway/call_journal.py": "Remit's data",
-    "search/embeddings/weights.py": "ships with Remit",
-    "search/evaluation_folder.py": "a folder that a person names",
+    "search/embeddings/token_sequences.py": "ships with Remit",
+    "search/evaluation.py": "a folder that a person names",
     "settings.py": "a file that the user's variable names",
     "store/sqlite/sqlite_access.py": "Remit's data",
-    "store/named_queries.py": "ships with Remit",
+    "store/database.py": "ships with Remit",
     "store/postgres/postgres_schema.py": "ships with Remit",
     "store/sqlite/sqlite_database.py": "Remit's data",
     "upstream/principal_credentials/credential_file.py": "Remit's data",
@@ -62,7 +62,6 @@ ANYWHERE = {
     "cli/team/team_commands.py": "a file that a person names",
     "clients/claude/settings_before_install.py": "settings of the user and administrator, install record",
     "clients/claude/tool_search.py": "the user's settings",
-    "clients/client_switches.py": "the user's settings",
     "clients/install_targets.py": "the user's settings",
     "clients/parsing/install_reading.py": "the install record",
     "configuration/configuration_service.py": "filter files, which the user names",
@@ -81,8 +80,7 @@ ANYWHERE = {
     "upstream/launch/installed_packages.py": "caches in the home directory",
     "upstream/launch/npx_packages.py": "caches in the home directory",
     "upstream/launch/protected_files.py": "enters no links",
-    "upstream/launch/runtime_paths.py": "checks each link itself, to tell which of them a sandbox opens",
-    "upstream/launch/toolchains.py": "caches and toolchains, whose links its callers check",
+    "upstream/launch/runtime_paths.py": "checks each link, or its callers do: which of them a sandbox opens",
 }
 
 

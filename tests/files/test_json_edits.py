@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remit.files.json_comments import without_comments, without_trailing_commas
 from remit.files.json_edits import add, put, put_source, take, take_item
-from remit.files.json_positions import JsonText, JsonTextError
+from remit.files.json_positions import JsonText, JsonTextError, without_comments, without_trailing_commas
 from remit.files.splices import Splice, apply, undo
 
 ENTRY = {"command": "/opt/remit", "args": ["serve"]}

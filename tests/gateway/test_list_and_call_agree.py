@@ -18,7 +18,7 @@ from remit.decision.kinds import Kind
 from remit.decision.tool_names import MEMORY_SERVER, REMIT
 from remit.files.bounded_reader import Machine
 from remit.gateway.endpoint import LiveEndpoint
-from remit.install.install_record_store import InstallRecords
+from remit.install.install_record import InstallRecords
 from remit.install.installer import Installer
 from remit.install.recorded_environment import RecordedEnvironment
 from remit.scanning.client_files import ClientFiles

@@ -19,8 +19,8 @@ from remit.memory.project_memory import Memory
 from remit.memory.tool_permissions import TOOLS
 from remit.presentation.refusals import STORE_DOWN
 from remit.protocol.json_rpc import Answer, JsonRpcError
-from remit.upstream.offer_reader import read_offer
 from remit.upstream.ports import ServerLists
+from remit.upstream.tool_reader import read_offer
 from support.builders import servers
 from support.gateway_fakes import YES, FakeCaller, FakeLinks, call, endpoint, names, offered, told
 from support.memory_calls import context, decision, session

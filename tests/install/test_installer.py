@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from remit.clients.install_targets import ClientTargets
 from remit.errors import FileChangeError, InstallError
 from remit.files.bounded_reader import Machine
-from remit.install.install_record_store import InstallRecords
+from remit.install.install_record import InstallRecords
 from remit.install.installer import Installer
 from remit.install.recorded_environment import RecordedEnvironment
 from remit.scanning.client_files import ClientFiles

@@ -17,8 +17,8 @@ from remit.memory.memory_server import (
     tool_definitions,
     with_own_server,
 )
-from remit.upstream.offer_reader import read_offer
 from remit.upstream.ports import ServerLists
+from remit.upstream.tool_reader import read_offer
 from support.builders import CLIENT, SHOP, declared
 
 VIEW = View(CLIENT, SHOP)

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from remit.errors import BadFileError
-from remit.names.file_writer import names_as_json, names_as_python
-from remit.names.generated_files import read_names
+from remit.names.generated_files import names_as_json, names_as_python, read_names
 from remit.names.name_tree import Command, Form, Label, Names, Parameter, Start
 
 NAMES = Names(

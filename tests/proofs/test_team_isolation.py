@@ -20,7 +20,7 @@ from remit.decision.projects import TEAM, Project, Workspace, identify, team_wor
 from remit.decision.scopes import Scope
 from remit.memory.memory_scopes import memory_id, reachable_memories
 from remit.search.engine import SearchEngine
-from remit.store.named_queries import NamedQueries
+from remit.store.database import NamedQueries
 from remit.store.open_store import open_store
 from remit.store.sql_store import SqlStore
 from support.databases import run_sql

@@ -10,8 +10,7 @@ import remit
 from remit.search.documents import Document
 from remit.search.ports import Vector
 from remit.search.ranking import Fusion
-from remit.search.tool_collection import VectorCache
-from remit.search.tool_filter import ToolFilter, filter_tools
+from remit.search.tool_filter import ToolFilter, VectorCache, filter_tools
 
 
 def tool(name: str, description: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import apsw
 import psycopg
 
 from remit.store import open_store
-from remit.store.named_queries import SQL
+from remit.store.database import SQL
 from remit.store.sql_store import SqlStore
 from remit.store.sqlite import sqlite_database as storage
 from support.postgres import STANDING_IN

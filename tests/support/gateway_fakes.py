@@ -16,8 +16,8 @@ from remit.gateway.open_endpoint import EndpointResources, serve_endpoint
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.requests.call_metrics import CallMetrics
 from remit.protocol.json_rpc import Answer, JsonRpcError, Params
-from remit.upstream.offer_reader import read_offer
 from remit.upstream.ports import Health, RequestContext, ServerLists, UpstreamNotification, UpstreamStatus
+from remit.upstream.tool_reader import read_offer
 from remit.upstream.upstream_model import Upstream
 from support.sandbox import Sandbox
 

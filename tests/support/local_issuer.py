@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from remit.configuration.access_model import IdentityProvider, SignInClient
+from remit.configuration.config_model import IdentityProvider, SignInClient
 from remit.errors import IdentityError
 from remit.gateway.transports.socket_server import Address, bind_socket, serve_until_cancelled
 
@@ -214,7 +214,7 @@ def private_key(kid: str) -> rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey:
 def public_key(kid: str) -> dict[str, Any]:
     key = private_key(kid).public_key()
     kind = RSAAlgorithm if kid.startswith("rsa") else ECAlgorithm
-    return cast(dict[str, Any], json.loads(kind.to_jwk(cast(Any, key))))
+    return cast("dict[str, Any]", json.loads(kind.to_jwk(cast("Any", key))))
 
 
 def _algorithm(kid: str) -> str:

@@ -13,7 +13,7 @@ import anyio
 import httpx2
 
 from remit.bootstrap import open_notifier, open_team_admin, open_teams
-from remit.configuration.access_model import CallLimits
+from remit.configuration.config_model import CallLimits
 from remit.decision.projects import TEAM, Project
 from remit.decision.roles import Role
 from remit.gateway.access.access_settings import AccessSettings
@@ -39,7 +39,7 @@ from support.sandbox import Sandbox
 from support.stub_endpoint import StubEndpoint, opened
 
 if TYPE_CHECKING:
-    from remit.store.postgres.team_admin import SqlTeamAdmin
+    from remit.store.postgres.team_store import SqlTeamAdmin
 
 HOST = "http://127.0.0.1:8787"
 API = Path(f"{TEAM}payments/api")

@@ -22,8 +22,7 @@ import pytest
 import remit.store.hook_store
 import remit.store.open_store
 from remit.configuration.store_place import is_address
-from remit.store.database import Database
-from remit.store.named_queries import NamedQueries
+from remit.store.database import Database, NamedQueries
 from remit.store.open_store import PATIENCE, open_store
 
 _SECONDS = 30

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remit.search.embeddings.weights import vocabulary
+from remit.search.embeddings.token_sequences import vocabulary
 from remit.text.wordpiece import PIECES, WordPiece, words
 
 ENTRIES = vocabulary()

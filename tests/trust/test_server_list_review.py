@@ -1,9 +1,9 @@
 """What is judged about a list, and in which order."""
 
 from remit.decision.definitions.definition_changes import ChangeVerdict
+from remit.trust.change_judgement import ServerListReview
 from remit.trust.inspections import MAX_DEFINITION
 from remit.trust.server_list_comparison import Sight, Sighting
-from remit.trust.server_list_review import ServerListReview
 from support.definition_mutations import Tool
 from support.listed_tools import defined, tool
 

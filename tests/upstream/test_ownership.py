@@ -12,8 +12,8 @@ import pytest
 from remit.errors import OwnedElsewhereError, StoreUnreachableError
 from remit.upstream import ownership
 from remit.upstream.live_servers import LiveServers
+from remit.upstream.ownership import ServerLockFiles
 from remit.upstream.ports import Health
-from remit.upstream.server_lock_files import ServerLockFiles
 from remit.upstream.transports.process import ProcessRecord
 from remit.upstream.upstream_model import Sharing, Upstream
 from remit.upstream.upstream_pool import LiveUpstreamPool, open_upstream_pool

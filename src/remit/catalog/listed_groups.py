@@ -61,7 +61,8 @@ class ListedGroup(NamedTuple):
         is_measured = self.server is not None or any(item.tool.tokens is not None for item in self.tools)
         if not (self.is_known and is_measured):
             return None
-        return sum(item.tool.tokens or 0 for item in self.tools if _is_charged(item))
+        charged = (item.tool for item in self.tools if item.decision.is_available and is_sent(item.tool))
+        return sum(tool.tokens or 0 for tool in charged)
 
     @property
     def uses(self) -> int:
@@ -139,7 +140,3 @@ def _order(group: ListedGroup, sort: SortKey) -> tuple[int, str, str]:
 def _rank(entry: tuple[tuple[object, ...], object]) -> tuple[str, int]:
     (client, kind), _ = entry
     return str(client), list(Kind).index(Kind(str(kind)))
-
-
-def _is_charged(item: ToolDecision) -> bool:
-    return item.decision.is_available and is_sent(item.tool)

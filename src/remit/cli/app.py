@@ -21,7 +21,7 @@ from remit.errors import (
     UnknownServerError,
     UnknownStateError,
 )
-from remit.files.change_observer import ObservedChange, Observer, observing
+from remit.files.safe_changes import ObservedChange, Observer, observing
 
 COMMANDS = {  # in the order of the help and the reference: location and summary
     "scan": ("scan_command.scan", "Read all configuration again, and show what changed."),
@@ -41,7 +41,7 @@ COMMANDS = {  # in the order of the help and the reference: location and summary
     "add": ("add_command.add", "Add a server to Claude Code."),
     "enable": ("switch_commands.enable", "Enable tools or servers that were disabled."),
     "disable": ("switch_commands.disable", "Disable tools or servers."),
-    "ask": ("rules.ask_command.ask", "Ask a person before each call of a tool."),
+    "ask": ("switch_commands.ask", "Ask a person before each call of a tool."),
     "prune": ("switch_commands.prune", "Suggest tools to disable, and disable those you choose."),
     "undo": ("switch_commands.undo", "Undo the last change Remit made to your files."),
     "trust": ("trust_command.trust", "Trust servers, states and changed definitions."),

@@ -12,9 +12,15 @@ from remit.cli import render
 from remit.cli.options import JSON
 from remit.errors import EmbeddingError
 from remit.search.engine import PROVIDERS, open_engine, providers
-from remit.search.evaluation import EvaluationSet, RankingMetrics, mean, measure, percentile
-from remit.search.evaluation_folder import read_evaluation_folder
-from remit.search.tool_collection import ToolCollection
+from remit.search.evaluation import (
+    EvaluationSet,
+    RankingMetrics,
+    mean,
+    measure,
+    percentile,
+    read_evaluation_folder,
+)
+from remit.search.tool_filter import ToolCollection
 from remit.settings import MAX_LIMIT
 
 _MEASURES = ("recall@1", "recall@5", "recall@10", "ndcg@10", "mrr")

@@ -9,14 +9,14 @@ from remit.bootstrap_gateway import open_credentials
 from remit.cli import render
 from remit.cli.approvals.person_check import require_person
 from remit.cli.onboarding import leftovers
-from remit.cli.options import confirm
+from remit.cli.options import YES, confirm
 from remit.decision.projects import TEAM, Project
 from remit.errors import TeamError
 
 
 @click.command()
 @click.argument("project")
-@click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
+@YES
 def forget(project: str, *, yes: bool) -> None:
     """Delete everything stored about a project.
 

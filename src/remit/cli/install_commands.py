@@ -14,7 +14,7 @@ from remit.cli import render
 from remit.cli.approvals.person_check import require_person
 from remit.cli.onboarding import client_install, leftovers
 from remit.cli.onboarding.client_install import paths
-from remit.cli.options import NOTHING_DONE, confirm, name_change
+from remit.cli.options import NOTHING_DONE, YES, confirm, name_change
 from remit.cli.render import note
 from remit.errors import FileChangeError, InstallError, StoreError
 from remit.files.bounded_reader import this_machine
@@ -26,7 +26,6 @@ from remit.text.redaction import HIDDEN, redact_url
 from remit.text.secrets import may_be_secret
 
 _DRY_RUN = click.option("--dry-run", is_flag=True, help="Show the changes without making them.")
-_YES = click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 _MANAGED = click.option(
     "--managed",
     is_flag=True,
@@ -39,7 +38,7 @@ _STRING = re.compile(r'"(?:\\.|[^"\\])*+"')
 @click.argument("client")
 @_MANAGED
 @_DRY_RUN
-@_YES
+@YES
 def install(client: str, *, managed: bool, dry_run: bool, yes: bool) -> None:
     """Install Remit in a client.
 
@@ -77,7 +76,7 @@ def install(client: str, *, managed: bool, dry_run: bool, yes: bool) -> None:
 @click.argument("client", required=False)
 @_MANAGED
 @_DRY_RUN
-@_YES
+@YES
 def uninstall(client: str | None, *, managed: bool, dry_run: bool, yes: bool) -> None:
     """Remove Remit from a client.
 

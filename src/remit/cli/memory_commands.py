@@ -9,7 +9,7 @@ import click
 from remit.bootstrap import open_memory
 from remit.cli import render
 from remit.cli.approvals.person_check import require_person
-from remit.cli.options import JSON, NOTHING_DONE, PROJECT, confirm
+from remit.cli.options import JSON, NOTHING_DONE, PROJECT, YES, confirm, limit_option
 from remit.cli.output.json_output import Shape
 from remit.errors import BadFileError, NoSuchFileError, NotApprovedError
 from remit.files import private_files
@@ -67,14 +67,7 @@ def print_id(*, project: str, as_json: bool) -> None:
 @for_a_memory
 @click.option("--projects", "whose", is_flag=True, help="List the projects that have a memory.")
 @click.option("--all", "everything", is_flag=True, help="Include superseded and held artifacts.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 10_000),
-    metavar="NUMBER",
-    default=_LIMIT,
-    show_default=True,
-    help="The maximum number of results.",
-)
+@limit_option(most=10_000, default=_LIMIT)
 def list_artifacts(
     *,
     project: str,
@@ -131,22 +124,14 @@ def show(id: str, *, project: str, project_id: str | None, is_global: bool, as_j
     lines += [f"  {key:10} {_value(value)}" for key, value in found.content.items()]
     lines += [f"  saved      {_time(found.created_at)}"]
     lines += [f"  {one} {what} {other}" for one, what, other, _ in relations]
-    for line in lines:
-        render.out(render.printable(line))
+    render.print_lines(lines)
 
 
 @memory.command("search")
 @click.argument("query", nargs=-1, required=True)
 @PROJECT
 @ID
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 50),
-    metavar="NUMBER",
-    default=5,
-    show_default=True,
-    help="The maximum number of results.",
-)
+@limit_option(most=50, default=5)
 @JSON
 def search(
     *, query: tuple[str, ...], project: str, project_id: str | None, limit: int, as_json: bool
@@ -254,7 +239,7 @@ def _lines(file: str) -> Sequence[str]:
 @memory.command("delete")
 @click.argument("id", required=False)
 @for_a_memory
-@click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
+@YES
 def delete(
     id: str | None, *, project: str, project_id: str | None, is_global: bool, yes: bool, as_json: bool
 ) -> None:

@@ -86,6 +86,7 @@ PROJECT = click.option(
     "--project", metavar="DIR", default=".", help="The project directory; default: the current one."
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+YES = click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 CLIENT = click.option(
     "--client",
     metavar="NAME",
@@ -123,6 +124,18 @@ _AGENT_OPTIONS = (
         help="How much it may do; default: as configured.",
     ),
 )
+
+
+def limit_option(most: int, default: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return the option of commands that list the best or newest results."""
+    return click.option(
+        "--limit",
+        type=click.IntRange(1, most),
+        metavar="NUMBER",
+        default=default,
+        show_default=True,
+        help="The maximum number of results.",
+    )
 
 
 def for_a_workspace(command: Callable[..., None]) -> Callable[..., None]:

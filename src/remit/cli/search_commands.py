@@ -10,7 +10,13 @@ import click
 
 from remit.bootstrap import open_registry
 from remit.cli import render
-from remit.cli.options import NOTHING_DONE, WorkspaceOptions, for_a_workspace, for_an_agent
+from remit.cli.options import (
+    NOTHING_DONE,
+    WorkspaceOptions,
+    for_a_workspace,
+    for_an_agent,
+    limit_option,
+)
 from remit.cli.output import json_output, server_output
 from remit.decision.scopes import Scope
 from remit.presentation.discovery_text import present
@@ -28,14 +34,7 @@ if TYPE_CHECKING:
 @click.option(
     "--scope", type=click.Choice([scope.value for scope in Scope]), help="Only tools of this scope."
 )
-@click.option(
-    "--limit",
-    type=click.IntRange(1, MAX_LIMIT),
-    metavar="NUMBER",
-    default=DEFAULT_LIMIT,
-    show_default=True,
-    help="The maximum number of results.",
-)
+@limit_option(most=MAX_LIMIT, default=DEFAULT_LIMIT)
 @click.option("--all", "everything", is_flag=True, help="Include hidden tools, with gate and reason.")
 @click.option("--full", is_flag=True, help="Include each tool's input schema.")
 def search(

@@ -1,4 +1,4 @@
-"""`remit enable`, `remit disable`, `remit prune` and `remit undo`: edits of Remit's configuration files."""
+"""Commands that edit Remit's configuration files: `disable`, `enable`, `ask`, `prune` and `undo`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,15 @@ from remit.bootstrap import open_configuration_file, open_registry
 from remit.bootstrap_install import open_installer, open_journal
 from remit.cli import render
 from remit.cli.approvals.person_check import require_person
-from remit.cli.options import CLIENT, NOTHING_DONE, PROJECT, WorkspaceOptions, confirm, for_a_workspace
+from remit.cli.options import (
+    CLIENT,
+    NOTHING_DONE,
+    PROJECT,
+    YES,
+    WorkspaceOptions,
+    confirm,
+    for_a_workspace,
+)
 from remit.cli.output.json_output import Shape, asked_for
 from remit.cli.rules.rule_targets import (
     EVERYWHERE,
@@ -35,6 +43,7 @@ from remit.configuration import rule_edits
 from remit.configuration.config_model import ConfigurationLayer
 from remit.configuration.policy_compiler import disabling_rules
 from remit.decision.context import Context
+from remit.decision.decide import Verdict
 from remit.text.times import local_time
 
 if TYPE_CHECKING:
@@ -43,7 +52,7 @@ if TYPE_CHECKING:
     from remit.registry import Registry
     from remit.usage.reports import PruneProposal
 
-_YES = click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
+
 _NOTHING_TO_PRUNE = """\
 Nothing to prune.
 A tool is suggested when it was not used in two weeks or five sessions, or when its calls only fail."""
@@ -112,8 +121,54 @@ def enable(*, names: Sequence[str], everywhere: bool, shared: bool, project: str
 
 
 @click.command()
+@NAMES
+@click.option("--off", is_flag=True, help="Stop asking: remove the rule.")
+@EVERYWHERE
+@SHARED
+@PROJECT
+@CLIENT
+def ask(
+    *, names: Sequence[str], off: bool, everywhere: bool, shared: bool, project: str, client: str | None
+) -> None:
+    """Ask a person before each call of a tool.
+
+    NAME is a tool, a server, or a pattern such as `mcp__deploy__*`. Each call then waits for `remit approve`,
+    or for your answer in the client. The rule is written to `remit.local.toml` at the root of this project,
+    which applies only to you.
+    """
+    if off:
+        require_person("stop asking before a call")
+    layer = chosen_layer(everywhere=everywhere, shared=shared)
+    with open_registry() as registry:
+        context = WorkspaceOptions(project, client).context(registry)
+        subjects = [find_subject(name, registry, context) for name in names]
+        file = open_configuration_file(layer, context.workspace)
+        found = {each: rules_for(each, file.text, rule_edits.ASKED) for each in subjects}
+        if off:
+            after = rule_edits.remove(
+                file.text, [rule for rules in found.values() for rule in rules], rule_edits.ASKED
+            )
+        else:
+            after = rule_edits.write(
+                file.text, [each.pattern for each, rules in found.items() if not rules], rule_edits.ASKED
+            )
+        words = f"remit ask {'--off ' if off else ''}{shlex.join(names)}"
+        is_changed = write_rules(file, after, words, layer)
+        where = place(file.path, context)
+        for subject, rules in found.items():
+            render.out(f"{_said(is_asked=bool(rules), off=off)} in {where}: {subject}")
+            decision = registry.explain(subject.pattern, context).decision
+            if off and decision.verdict is Verdict.ASK:
+                render.note(f"still asks: {decision.full_reason}")
+    if not off:
+        warn_of_missing_install(context, names, asks=True)
+    if is_changed:
+        hint_undo(f"remit ask {'' if off else '--off '}{shlex.join(names)}{FLAGS[layer]}")
+
+
+@click.command()
 @for_a_workspace
-@_YES
+@YES
 def prune(*, options: WorkspaceOptions, yes: bool, as_json: bool) -> None:
     """Suggest tools to disable, and disable those you choose.
 
@@ -147,7 +202,7 @@ MOST_CHANGES = 10  # that `remit undo --list` shows
 
 @click.command()
 @click.option("--list", "is_listed", is_flag=True, help="List the last changes; undo nothing.")
-@_YES
+@YES
 def undo(*, is_listed: bool, yes: bool) -> None:
     """Undo the last change Remit made to your files.
 
@@ -180,6 +235,12 @@ def undo(*, is_listed: bool, yes: bool) -> None:
     if client is not None:
         render.out(f"Remit is installed in {open_installer().title(client)} again.")
     refresh_client_rules()
+
+
+def _said(*, is_asked: bool, off: bool) -> str:
+    if off:
+        return "No longer asks" if is_asked else "No rule asks"
+    return "Already asks" if is_asked else "Asks before each call"
 
 
 def _list_changes(entries: Sequence[JournalEntry]) -> None:

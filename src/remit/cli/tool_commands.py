@@ -9,7 +9,7 @@ from remit.catalog.summary import summarize
 from remit.cli import render
 from remit.cli.options import WorkspaceOptions, for_a_workspace, for_an_agent, known_names
 from remit.cli.output import json_output
-from remit.cli.output.selection import Selection
+from remit.cli.output.tool_table import Selection
 
 
 @click.command()

@@ -13,7 +13,14 @@ import click
 from remit.bootstrap import open_registry
 from remit.cli import render
 from remit.cli.approvals.person_check import require_person
-from remit.cli.options import NOTHING_DONE, WorkspaceOptions, confirm, for_a_workspace, known_names
+from remit.cli.options import (
+    NOTHING_DONE,
+    YES,
+    WorkspaceOptions,
+    confirm,
+    for_a_workspace,
+    known_names,
+)
 from remit.cli.output import json_output, server_output
 from remit.cli.output.inspection_notes import inspection_notes, show_notes
 from remit.decision.context import Context, shorten
@@ -41,7 +48,7 @@ if TYPE_CHECKING:
 @click.option("--harmless", is_flag=True, help="Accept all changed definitions that are harmless.")
 @click.option("--reject", is_flag=True, help="Reject the changed definition of each NAME.")
 @click.option("--revoke", is_flag=True, help="Revoke trust in each NAME, or with --all in everything.")
-@click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
+@YES
 def trust(
     *,
     names: tuple[str, ...],

@@ -1,21 +1,23 @@
-"""Gemini CLI: the settings of the machine, the user and the launch directory; entries are not merged."""
+"""Gemini CLI: settings of the machine, the user and the launch directory, extensions, and trusted folders.
+
+Entries are not merged, and no server of an untrusted folder starts.
+"""
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from remit.clients.gemini_extensions import NAME, extension_layers
 from remit.clients.gemini_permissions import read_policies, read_tool_lists, server_lists
-from remit.clients.gemini_trust import RESTRICTED, TRUST, TRUSTED_FOLDERS, read_trust
 from remit.clients.parsing import platform_paths
-from remit.clients.parsing.client_reader import Client, ClientReader, EntryOrigin
-from remit.clients.parsing.entry_fields import EntryFields
+from remit.clients.parsing.client_reader import Client, ClientReader, EntryOrigin, off_status, plugin_row
+from remit.clients.parsing.entry_fields import EntryError, EntryFields
 from remit.clients.parsing.install_reading import has_gateway
 from remit.clients.parsing.layered_files import FileLayer, declare_layers, replace_entry
 from remit.clients.parsing.server_entries import ServerEntry, process, remote
 from remit.decision.declared_launch import Transport, VariableSyntax
-from remit.decision.scopes import Scope
+from remit.decision.scopes import Scope, is_at_or_below
 from remit.decision.settings_rules import NEVER_ASKS, Effect, SettingsLevel, SettingsRule
 from remit.files.bounded_reader import is_only_roots
 from remit.files.formats import parse_commented_json
@@ -29,6 +31,12 @@ _SYSTEM = {
     "darwin": "/Library/Application Support/GeminiCli",
     "win32": "C:\\ProgramData\\gemini-cli",
 }
+TRUSTED_FOLDERS = "GEMINI_CLI_TRUSTED_FOLDERS_PATH"
+TRUST = "GEMINI_CLI_TRUST_WORKSPACE"
+RESTRICTED = "GEMINI_RESTRICTED_MODE"
+
+_TRUSTING = {"TRUST_FOLDER": True, "TRUST_PARENT": True, "DO_NOT_TRUST": False}
+NAME = "gemini-cli"
 
 
 class _File(NamedTuple):
@@ -174,3 +182,101 @@ CLIENT = Client(
     behavior=NEVER_ASKS,
     leaves_servers=has_gateway(NAME),
 )
+
+
+def read_trust(reader: ClientReader, settings: Sequence[EntryFields], folder: str) -> bool:
+    """Tell whether the launch directory is trusted, by settings (strongest first) and the user's answers."""
+    named = reader.machine.variables.get(TRUSTED_FOLDERS) or os.path.join(folder, "trustedFolders.json")
+    path = os.path.join(reader.workspace.dir, named)
+    answer = _answer(reader, path)
+    is_trusted = _by_variable(reader)
+    if is_trusted is None:
+        is_trusted = answer or not _is_asked_for(settings)
+    if not is_trusted:
+        with reader.part(path) as parsed:
+            parsed.rules.append(SettingsRule(source=path, level=SettingsLevel.USER, effect=Effect.WITHHOLDS))
+    return is_trusted
+
+
+def _by_variable(reader: ClientReader) -> bool | None:
+    variables = reader.machine.variables
+    if variables.get(RESTRICTED) == "true" or variables.get(TRUST) == "false":
+        return False
+    return True if variables.get(TRUST) == "true" else None
+
+
+def _is_asked_for(settings: Sequence[EntryFields]) -> bool:
+    for file in settings:
+        try:
+            is_on = file.fields("security").fields("folderTrust").flag("enabled")
+        except EntryError:
+            continue
+        if is_on is not None:
+            return is_on
+    return True
+
+
+def _answer(reader: ClientReader, path: str) -> bool:
+    """Read the answer for the longest path at or above the launch directory; one invalid rule voids all."""
+    answers = reader.fields(path, parse_commented_json)
+    levels = {rule: level for rule, level in answers.items() if isinstance(level, str) and level in _TRUSTING}
+    if len(levels) < len(answers.items()):
+        reader.note(path, f"expected one of {', '.join(_TRUSTING)}")
+        return False
+    above = [rule for rule in levels if is_at_or_below(reader.workspace.dir, _top(rule, levels[rule]))]
+    return bool(above) and _TRUSTING[levels[max(above, key=len)]]
+
+
+def _top(rule: str, level: str) -> str:
+    return os.path.realpath(os.path.dirname(rule) if level == "TRUST_PARENT" else rule)
+
+
+def extension_layers(reader: ClientReader, root: str) -> list[FileLayer]:
+    """Read the user's extensions; of two servers with one name, the first wins."""
+    switches = reader.fields(os.path.join(root, "extension-enablement.json"))
+    layers = [_layer(reader, os.path.join(root, name), switches) for name in reader.names_in(root)]
+    return [layer for layer in reversed(layers) if layer is not None]
+
+
+def _layer(reader: ClientReader, folder: str, switches: EntryFields) -> FileLayer | None:
+    path = os.path.join(_place(reader, folder), "gemini-extension.json")
+    manifest = reader.fields(path)
+    if "name" not in manifest:
+        return None
+    layer = None
+    with reader.part(path) as parsed:
+        name = manifest.text("name")
+        origin = EntryOrigin(client=NAME, source=path, scope=Scope.PLUGIN, place="mcpServers")
+        is_on = _is_on(switches, name, reader.workspace.dir)
+        parsed.declarations.append(plugin_row(origin, name, own_status=off_status(not is_on)))
+        if is_on:
+            layer = FileLayer(origin=origin, servers=dict(manifest.fields("mcpServers").items()))
+    return layer
+
+
+def _place(reader: ClientReader, folder: str) -> str:
+    """Return the folder of an extension, following a linked one."""
+    record = reader.fields(os.path.join(folder, ".gemini-extension-install.json"))
+    try:
+        return record.text("source") if record.text("type") == "link" else folder
+    except EntryError:
+        return folder
+
+
+def _is_on(switches: EntryFields, name: str, dir: str) -> bool:
+    """Apply the rules of an extension: the last that matches the directory wins; `!` disables."""
+    is_on = True
+    try:
+        rules = switches.fields(name).texts("overrides")
+    except EntryError:
+        return True
+    place = "/" + dir.replace("\\", "/").strip("/") + "/"
+    for rule in rules:
+        if _pattern(rule.removeprefix("!")).fullmatch(place):
+            is_on = not rule.startswith("!")
+    return is_on
+
+
+def _pattern(glob: str) -> re.Pattern[str]:
+    """Compile a path pattern; `*` matches anything, including the slash before it."""
+    return re.compile(re.sub(r"(/?)\\\*", r"(\1.*)?", re.escape(glob)), re.DOTALL)

@@ -1,23 +1,25 @@
-"""The files that `remit install` edits in each client, and the edits."""
+"""The files that `remit install` edits in each client: its entry, and switches of the servers it serves."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, cast
 
 from remit.clients.claude.installed_hooks import claude_hooks
 from remit.clients.claude_code import CONFIG_DIR, settings_path, state_path
-from remit.clients.client_switches import codex_switches, gemini_switches, opencode_path, opencode_switches
 from remit.clients.codex import HOME as CODEX_HOME
 from remit.clients.gemini_cli import HOME as GEMINI_HOME
 from remit.clients.parsing import platform_paths
 from remit.configuration.own_files import edits_of
+from remit.decision.client_settings import declared_label
 from remit.decision.declarations import Declaration
 from remit.decision.declared_launch import references
 from remit.decision.permissions.client_consents import client_title
+from remit.decision.scopes import Scope
 from remit.decision.tool_names import SERVER
 from remit.files.bounded_reader import ANYWHERE, FileError, Machine, read_text, require_text
-from remit.files.formats import parse_commented_json, parse_json
-from remit.files.safe_changes import LIMIT, change_file, missing_directories, read_exactly, remove_empty
+from remit.files.formats import parse_commented_json, parse_json, parse_jsonc
+from remit.files.safe_changes import LIMIT, change_file
 from remit.install.install_record import ASKED, Edit, Format, TargetFile, denials, matcher, unserved_servers
 from remit.install.install_record_path import record_path
 from remit.install.recorded_environment import record_words
@@ -25,6 +27,8 @@ from remit.install.recorded_environment import record_words
 _ALLOWED = ("mcp", "allowed")  # Gemini CLI's list of allowed servers
 
 Declared = Sequence[Declaration]  # servers that the client may use now
+_PLUGIN_COPY = re.compile(r"[/\\]plugins[/\\]cache[/\\]([^/\\]+)[/\\]([^/\\]+)[/\\]")  # marketplace, plugin
+_OPENCODE_NAMES = ("opencode.jsonc", "opencode.json")  # strongest first
 
 
 class InstallInput(NamedTuple):
@@ -231,18 +235,60 @@ class ClientTargets:
         except (FileError, KeyError, TypeError, ValueError):
             return []
 
-    def read(self, path: str) -> str | None:
-        """Read a file; None if it does not exist."""
-        return read_exactly(path)
-
     def change(self, path: str, change: Callable[[str | None], str | None]) -> None:
         """Replace a file's text with the result of a function."""
         change_file(path, change)
 
-    def missing_directories(self, path: str) -> Sequence[str]:
-        """List the missing parent directories of a file, innermost first."""
-        return missing_directories(path)
 
-    def remove_empty(self, directories: Sequence[str]) -> None:
-        """Remove empty directories."""
-        remove_empty(directories)
+def codex_switches(served: Sequence[Declaration]) -> Iterator[Edit]:
+    """Switch off the user's servers and those of plugins.
+
+    Not a project's: Codex does not start in other projects if an entry has no command there.
+    """
+    for item in _switchable(served):
+        if item.scope is Scope.PLUGIN and (copy := _PLUGIN_COPY.search(item.source)):
+            yield _flag(("plugins", f"{copy[2]}@{copy[1]}", "mcp_servers"), item)
+        elif item.scope is Scope.GLOBAL:
+            yield _flag(("mcp_servers",), item)
+
+
+def gemini_switches(served: Sequence[Declaration]) -> Iterator[Edit]:
+    """Exclude servers by name; the client compares names without case and outer spaces."""
+    for item in _switchable(served):
+        if (item.server or "").strip().lower() != SERVER:
+            yield Edit(("mcp", "excluded"), item.server, is_item=True, switches=declared_label(item))
+
+
+def opencode_switches(served: Sequence[Declaration], path: str) -> Iterator[Edit]:
+    """Switch off servers in one file; an entry elsewhere needs only the switch here."""
+    newer = _newer_entries(path)
+    for item in _switchable(served):
+        yield _flag(("mcp", "servers") if item.server in newer else ("mcp",), item)
+
+
+def opencode_path(machine: Machine) -> str:
+    """Return the strongest of the user's files that exists, else the usual one."""
+    folder = os.path.join(platform_paths.xdg_config(machine), "opencode")
+    found = [path for name in _OPENCODE_NAMES if os.path.exists(path := os.path.join(folder, name))]
+    return found[0] if found else os.path.join(folder, "opencode.json")
+
+
+def _switchable(served: Sequence[Declaration]) -> list[Declaration]:
+    """List the servers once each, without the administrator's and any that has the gateway's name."""
+    found = {declared_label(item): item for item in served if item.scope is not Scope.MANAGED}
+    return [item for item in found.values() if item.server not in (None, "", SERVER)]
+
+
+def _flag(parents: tuple[str, ...], item: Declaration) -> Edit:
+    return Edit((*parents, item.server or "", "enabled"), value=False, switches=declared_label(item))
+
+
+def _newer_entries(path: str) -> dict[str, object]:
+    """Return the entries of the newer layout, which stand in `mcp.servers`."""
+    try:
+        content: Any = parse_jsonc(read_text(path, limit=LIMIT, within=ANYWHERE) or "{}")
+        servers: object = content["mcp"]["servers"]
+    except (FileError, KeyError, TypeError):
+        return {}
+    is_server = not isinstance(servers, dict) or "type" in servers or isinstance(servers.get("enabled"), bool)  # pyright: ignore[reportUnknownMemberType] - any object
+    return {} if is_server else cast("dict[str, object]", servers)

@@ -12,7 +12,7 @@ from remit.clients.claude_code import MANAGED_SERVERS, MANAGED_SETTINGS, managed
 from remit.clients.install_targets import PLACES, Declared, claude_entry
 from remit.decision.permissions.client_consents import client_title
 from remit.files.bounded_reader import Machine
-from remit.files.safe_changes import change_file, missing_directories, read_exactly, remove_empty
+from remit.files.safe_changes import change_file
 from remit.install.install_record import Format, TargetFile, denials
 from remit.install.install_record_path import managed_record_path
 
@@ -40,9 +40,9 @@ class ManagedTargets:
     def targets(
         self,
         client: str,
-        declared: Declared,  # noqa: ARG002 - the port has it
+        declared: Declared,  # noqa: ARG002 - as of `ClientTargets`
         blocks: Sequence[str],
-        served: Callable[[], Declared] = tuple,  # noqa: ARG002 - the port has it
+        served: Callable[[], Declared] = tuple,  # noqa: ARG002 - as of `ClientTargets`
     ) -> Sequence[TargetFile]:
         """Return the files to edit, with the edits; no user's servers are named in them."""
         folder, command = managed_directory(self._machine), self._command()
@@ -53,22 +53,10 @@ class ManagedTargets:
             TargetFile(os.path.join(folder, MANAGED_SERVERS), Format.JSON, [claude_entry(command, record)]),
         ]
 
-    def projects(self, client: str) -> Sequence[str]:  # noqa: ARG002 - the port has it
+    def projects(self, client: str) -> Sequence[str]:  # noqa: ARG002 - as of `ClientTargets`
         """List no directories: they are a user's."""
         return ()
-
-    def read(self, path: str) -> str | None:
-        """Read a file; None if it does not exist."""
-        return read_exactly(path)
 
     def change(self, path: str, change: Callable[[str | None], str | None]) -> None:
         """Replace a file's text with the result of a function; every user can read a new one."""
         change_file(path, change, is_public=True)
-
-    def missing_directories(self, path: str) -> Sequence[str]:
-        """List the missing parent directories of a file, innermost first."""
-        return missing_directories(path)
-
-    def remove_empty(self, directories: Sequence[str]) -> None:
-        """Remove empty directories."""
-        remove_empty(directories)

@@ -1,6 +1,6 @@
 """Reads who may use a gateway: the identity provider, the roles of its people, and their limits."""
 
-from remit.configuration.access_model import AccessRule, CallLimits, IdentityProvider, SignInClient
+from remit.configuration.config_model import AccessRule, CallLimits, IdentityProvider, SignInClient
 from remit.configuration.store_place import path_problem
 from remit.configuration.table_fields import TableFields
 from remit.decision.roles import Role

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.configuration.checks.file_problems import file_parser, owner_of, problem_row, problems_in
-from remit.configuration.checks.project_limits import violations
+from remit.configuration.checks.forbidden_settings import violations
 from remit.configuration.config_model import (
     OF_A_PROJECT,
     ConfigurationContent,

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import TypeVar
 
-from remit.configuration.access_model import CallLimits
 from remit.configuration.builtin_states import BUILTIN
 from remit.configuration.config_model import (
     KEY_SEPARATOR,
     OF_A_PROJECT,
+    CallLimits,
     ConfigurationFile,
     ConfigurationLayer,
     LoadedFile,

@@ -4,10 +4,13 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from remit.configuration.access_model import UNLIMITED, AccessRule, CallLimits, IdentityProvider
 from remit.configuration.config_model import (
+    UNLIMITED,
     AccessLists,
+    AccessRule,
+    CallLimits,
     ConfigurationFile,
+    IdentityProvider,
     Namespace,
     Room,
     StateEntry,

@@ -127,12 +127,10 @@ def _winner(server: Tool, servers: Iterable[Tool]) -> Winner | None:
         and each.config_status not in _NEVER_SHADOW
     ]
     strongest = min(rivals, key=lambda each: strength(each.kind, each.scope, each.dir), default=server)
-    return None if strongest.key == server.key else _as_winner(strongest)
+    if strongest.key == server.key:
+        return None
+    return Winner(strongest.scope, strongest.source, strongest.server)
 
 
 def _server_identity(server: Tool) -> tuple[str | None, ...]:
     return server.client, server.server, server.plugin, server.agent
-
-
-def _as_winner(server: Tool) -> Winner:
-    return Winner(server.scope, server.source, server.server)

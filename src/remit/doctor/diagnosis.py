@@ -8,11 +8,14 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from remit.decision.problems import Severity
-from remit.doctor.checks.broken_files import broken_files
-from remit.doctor.checks.cannot_start import missing_programs, relative_commands, unset_variables
+from remit.doctor.checks.broken_files import broken_files, configuration_mistakes
+from remit.doctor.checks.cannot_start import (
+    missing_programs,
+    relative_commands,
+    unavailable_sandboxes,
+    unset_variables,
+)
 from remit.doctor.checks.changed_definitions import changed_definitions, differing_from_lock
-from remit.doctor.checks.configuration_mistakes import configuration_mistakes
-from remit.doctor.checks.conflicts import conflicts, duplicates
 from remit.doctor.checks.exposed_secrets import exposed_secrets
 from remit.doctor.checks.ignored_servers import ignored_servers
 from remit.doctor.checks.install_health import (
@@ -22,10 +25,8 @@ from remit.doctor.checks.install_health import (
     unavailable_servers,
     unloaded_servers,
 )
-from remit.doctor.checks.name_collisions import colliding_names, long_names
-from remit.doctor.checks.project_code import project_code
-from remit.doctor.checks.sandboxes import unavailable_sandboxes
-from remit.doctor.checks.unpinned_packages import unpinned_packages
+from remit.doctor.checks.name_collisions import colliding_names, conflicts, duplicates, long_names
+from remit.doctor.checks.unreviewed_code import project_code, unpinned_packages
 from remit.doctor.checks.upkeep import failed_servers, unused_servers, waiting_servers
 from remit.doctor.findings import ClientSetup, Finding
 

@@ -20,9 +20,8 @@ from remit.decision.scopes import Scope
 from remit.decision.settings_rules import ExecutedSetting, SettingsRule
 from remit.decision.tools import Tool
 from remit.memory.memory_server import is_own
-from remit.sessions.install_notices import LineOf
-from remit.upstream.launch.launch_facts import LaunchFacts
-from remit.upstream.launch.start_obstacles import started_servers
+from remit.scanning.declaration_lines import LineOf
+from remit.upstream.launch.start_obstacles import LaunchFacts, started_servers
 
 if TYPE_CHECKING:
     from remit.catalog.listing import Listings

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from remit.files.bounded_reader import FileError
-from remit.files.json_comments import without_comments, without_trailing_commas
+from remit.files.json_positions import without_comments, without_trailing_commas
 
 MAX_DEPTH = 200  # of nested lists and objects, for parsers without a limit
 MAX_KEY_PARTS = 64  # of a dotted TOML key: the library takes quadratic time for one key

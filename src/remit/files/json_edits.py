@@ -8,8 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from remit.files.json_comments import without_comments
-from remit.files.json_positions import JsonContainer, JsonItem, JsonText, Path
+from remit.files.json_positions import JsonContainer, JsonItem, JsonText, Path, without_comments
 from remit.files.splices import Splice
 
 _USUAL_INDENT = "  "

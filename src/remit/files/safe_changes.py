@@ -1,14 +1,18 @@
-"""Changes other programs' files atomically, without losing concurrent writes."""
+"""Changes other programs' files atomically, without losing concurrent writes.
+
+Each change is reported to the command that makes it, so the command can record how to undo it.
+"""
 
 import errno
 import os
 import stat
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from typing import NamedTuple
 
 from remit.errors import FileChangeError
 from remit.files.bounded_reader import ANYWHERE, FileError, read_bytes
-from remit.files.change_observer import ObservedChange, report
 
 LIMIT = 256 * 2**20  # bytes: a client may store its history in the same file as its servers
 TRIES = 8
@@ -175,3 +179,34 @@ def sync_directory(directory: str) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+class ObservedChange(NamedTuple):
+    """A file that is about to be replaced; None means no file."""
+
+    path: str  # where links lead to
+    before: str | None
+    after: str | None
+    made: tuple[str, ...] = ()  # directories that will be created, innermost first
+
+
+Observer = Callable[[ObservedChange], None]
+
+_observer: ContextVar[Observer | None] = ContextVar("observer", default=None)
+
+
+@contextmanager
+def observing(observer: Observer) -> Generator[None]:
+    """Report all changes made inside the block to an observer."""
+    token = _observer.set(observer)
+    try:
+        yield
+    finally:
+        _observer.reset(token)
+
+
+def report(change: ObservedChange) -> None:
+    """Report a change, just before it is made."""
+    observer = _observer.get()
+    if observer is not None:
+        observer(change)

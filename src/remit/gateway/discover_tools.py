@@ -17,8 +17,7 @@ from remit.gateway.endpoint_catalog import EndpointCatalog
 from remit.gateway.published_lists import PublishedLists
 from remit.gateway.registry_worker import RegistryWorker
 from remit.gateway.remit_tool_calls import BadArgumentsError, answer, text_of
-from remit.gateway.searcher_builder import SearcherBuilder
-from remit.gateway.vector_backfill import VectorBackfill
+from remit.gateway.search_preparation import SearcherBuilder, VectorBackfill
 from remit.presentation.discovery_text import TOKEN_BUDGET, present
 from remit.presentation.invocations import Invocations
 from remit.protocol.json_rpc import Answer

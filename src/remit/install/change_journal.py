@@ -15,8 +15,7 @@ from typing import Any
 
 from remit.errors import FileChangeError
 from remit.files import private_files
-from remit.files.change_observer import ObservedChange, observing
-from remit.files.safe_changes import change_file, read_exactly, remove_empty
+from remit.files.safe_changes import ObservedChange, change_file, observing, read_exactly, remove_empty
 from remit.files.splices import Splice, SpliceError, apply, inverse
 from remit.files.text_diff import splices
 from remit.install.install_record import digest

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
-from remit.files import json_edits, toml_edits, toml_values
+from remit.files import json_edits, toml_edits
 from remit.files.json_positions import JsonText, JsonTextError
 from remit.files.splices import Splice, SpliceError, Step, apply, undo
 from remit.files.toml_edits import TomlTextError
@@ -66,7 +66,7 @@ class EditableText:
     def put(self, path: Sequence[str], value: Any) -> None:
         """Set the value at a path."""
         if self._format is Format.TOML and isinstance(value, bool):
-            self._make(lambda: toml_values.put_flag(self.text, path, value, SERVED))
+            self._make(lambda: toml_edits.put_flag(self.text, path, value, SERVED))
         elif self._format is Format.TOML:
             self.take(path)
             self._make(lambda: toml_edits.put_table(self.text, path, value))
@@ -76,7 +76,7 @@ class EditableText:
     def put_source(self, path: Sequence[str], source: str) -> None:
         """Set the source text at a path."""
         if self._is_flag(path):
-            self._make(lambda: toml_values.put_flag(self.text, path, json.loads(source)))
+            self._make(lambda: toml_edits.put_flag(self.text, path, json.loads(source)))
         elif self._format is Format.TOML:
             self.take(path)
             self._make(lambda: [Splice(len(self.text), "", source)])
@@ -90,7 +90,7 @@ class EditableText:
     def take(self, path: Sequence[str]) -> None:
         """Remove the value at a path."""
         if self._is_flag(path):
-            self._make(lambda: toml_values.take_flag(self.text, path))
+            self._make(lambda: toml_edits.take_flag(self.text, path))
         elif self._format is Format.TOML:
             self._make(lambda: toml_edits.take_table(self.text, path))
         else:

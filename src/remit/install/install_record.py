@@ -1,22 +1,32 @@
-"""The record of an install: Remit's edits in a client's files, and the previous content.
+"""The record of an install: Remit's edits in a client's files, and the previous content; one file per client.
 
 The record holds only the replaced parts of a file, so it copies no secrets. If nothing else changed the file
 since, every byte can be restored from it.
 """
 
+from __future__ import annotations
+
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from hashlib import sha256
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from remit.decision.declarations import Declaration, is_served
 from remit.decision.tool_names import SERVER, normalise
+from remit.errors import FileChangeError
+from remit.files.safe_changes import change_file, read_exactly, remove_empty
 from remit.files.splices import Splice, Step
+from remit.install.install_record_path import managed_record_path, record_path
 from remit.install.recorded_environment import RecordedEnvironment, parse_environment
 from remit.text.json_values import as_list
 from remit.text.secrets import may_be_secret
+
+if TYPE_CHECKING:
+    from remit.files.bounded_reader import Machine
+
 
 VERSION = 2  # 1 had no environment
 DENIED = ("permissions", "deny")  # Claude Code's own deny rules
@@ -84,7 +94,7 @@ class InstallRecord:
     environment: RecordedEnvironment | None = None  # None: a version of Remit without it wrote the record
     files: Sequence[EditedFile] = field(default_factory=tuple[EditedFile, ...])
 
-    def with_file(self, edited: EditedFile) -> "InstallRecord":
+    def with_file(self, edited: EditedFile) -> InstallRecord:
         """Return the record with one more edited file."""
         others = [file for file in self.files if file.path != edited.path]
         return replace(self, files=(*others, edited))
@@ -104,7 +114,7 @@ class InstallRecord:
         return next((file for file in self.files if any(key.path[0] == "hooks" for key in file.keys)), None)
 
     @property
-    def gateway(self) -> "Gateway | None":
+    def gateway(self) -> Gateway | None:
         """The entry that starts our gateway."""
         return next((found for file in self.files if (found := _gateway(file)) is not None), None)
 
@@ -244,3 +254,39 @@ def _file(content: Mapping[str, Any]) -> EditedFile:
             for key in content["keys"]
         ],
     )
+
+
+class InstallRecords:
+    """Stores a user's records in Remit's data directory, and an administrator's where all users read them."""
+
+    def __init__(self, machine: Machine, *, is_managed: bool = False) -> None:
+        self._machine = machine
+        self._is_managed = is_managed
+        self._path: Callable[[str, Machine], str] = managed_record_path if is_managed else record_path
+
+    def load(self, client: str) -> InstallRecord | None:
+        """Read a client's record; None without one.
+
+        Raises:
+            FileChangeError: the record cannot be read.
+        """
+        path = self._path(client, self._machine)
+        text = read_exactly(path)
+        try:
+            return None if text is None else read(text)
+        except ValueError as error:
+            raise FileChangeError(
+                f"{path}: {error}", hint="move it away; `remit uninstall` then removes what it recognizes"
+            ) from None
+
+    def save(self, install: InstallRecord) -> None:
+        """Write a record; a user's own is private."""
+        path = self._path(install.client, self._machine)
+        change_file(path, lambda _: write(install), is_public=self._is_managed)
+
+    def drop(self, client: str) -> None:
+        """Delete a record."""
+        path = self._path(client, self._machine)
+        change_file(path, lambda _: None)
+        folder = os.path.dirname(path)
+        remove_empty([folder, os.path.dirname(folder)] if self._is_managed else [folder])

@@ -15,6 +15,7 @@ from remit.decision.projects import View
 from remit.decision.resolve import resolve
 from remit.decision.tool_names import SERVER
 from remit.errors import FileChangeError, InstallError, NoSuchDirectoryError, NotInstalledError
+from remit.files.safe_changes import missing_directories, read_exactly, remove_empty
 from remit.install.file_edits import (
     EditableText,
     apply_edits,
@@ -26,20 +27,21 @@ from remit.install.install_record import (
     Edit,
     EditedFile,
     InstallRecord,
+    InstallRecords,
     TargetFile,
     denials,
     digest,
     unserved_servers,
 )
-from remit.install.install_record_store import InstallRecords
-from remit.install.ports import InstallTargets
 from remit.install.recorded_environment import RecordedEnvironment, has_store_password
 from remit.install.remit_entries import denials_in_place, is_empty, named, recognised, starts
 from remit.settings import STORE
 from remit.text.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from remit.scanning.ports import Sources
+    from remit.clients.install_targets import ClientTargets
+    from remit.clients.managed_targets import ManagedTargets
+    from remit.scanning.client_files import ClientFiles
     from remit.text.times import Clock
 
 ALIASES = {"gemini": "gemini-cli", "claude": "claude-code"}
@@ -65,9 +67,9 @@ class Installer:
 
     def __init__(
         self,
-        places: InstallTargets,
+        places: ClientTargets | ManagedTargets,
         records: InstallRecords,
-        sources: Sources,
+        sources: ClientFiles,
         clock: Clock,
         environment: RecordedEnvironment,
         blocks: Callable[[], Sequence[str]] = tuple,
@@ -135,7 +137,7 @@ class Installer:
 
     def is_new(self, client: str) -> bool:
         """Tell whether none of a client's files exists yet."""
-        return all(self._places.read(target.path) is None for target in self._targets(client))
+        return all(read_exactly(target.path) is None for target in self._targets(client))
 
     def plan(self, client: str) -> list[FileChange]:
         """Return the changes that an install would make.
@@ -151,8 +153,7 @@ class Installer:
             )
         record = self._record(client)
         return [
-            self._planned(target, self._places.read(target.path), record)[0]
-            for target in self._targets(client)
+            self._planned(target, read_exactly(target.path), record)[0] for target in self._targets(client)
         ]
 
     def install(self, client: str) -> list[FileChange]:
@@ -184,7 +185,7 @@ class Installer:
             if edited is not None and now.after != change.before:
                 left = left.with_file(edited)
             elif edited is not None and now.after is None:
-                self._places.remove_empty(edited.made)
+                remove_empty(edited.made)
         if left.files:
             self._records.save(left)
         else:
@@ -223,7 +224,7 @@ class Installer:
             FileChangeError: a file cannot be read, or is invalid.
             NotInstalledError: Remit is not installed.
         """
-        return [self._taken(file, self._places.read(file.path)) for file in self._installed(client)]
+        return [self._taken(file, read_exactly(file.path)) for file in self._installed(client)]
 
     def uninstall(self, client: str) -> list[FileChange]:
         """Remove Remit from a client; a file that cannot be changed does not block the others.
@@ -237,7 +238,7 @@ class Installer:
         for file in self._installed(client):
             try:
                 done.append(self._change(file.path, lambda text, file=file: self._taken(file, text)))
-                self._places.remove_empty(file.made if done[-1].after is None else ())
+                remove_empty(file.made if done[-1].after is None else ())
             except FileChangeError as error:
                 failure = failure or error
         if failure is not None:
@@ -284,7 +285,7 @@ class Installer:
             base = None if text is None else remove_edits(text, known or recognised(target, text)).text
             after, edited = apply_edits(base, target.path, target.format, target.changes)
         is_new = edited.is_new or (known is not None and known.is_new)
-        made = (known.made if known is not None else ()) or self._places.missing_directories(target.path)
+        made = (known.made if known is not None else ()) or missing_directories(target.path)
         return FileChange(target.path, text, after), replace(edited, is_new=is_new, made=made)
 
     def _require_room(self, target: TargetFile, text: str | None) -> None:
@@ -329,7 +330,7 @@ class Installer:
             return list(reversed(record.files))
         found: list[EditedFile] = []
         for target in reversed(self._targets(client)):
-            text = self._places.read(target.path)
+            text = read_exactly(target.path)
             with named(target.path):
                 file = None if text is None else recognised(target, text)
             if file is not None and file.keys:

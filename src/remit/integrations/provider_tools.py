@@ -15,7 +15,7 @@ from remit.integrations.tool_guard import ToolGuard, framework_tool
 from remit.python_tools.decorators import DefinedTool
 from remit.python_tools.function_tools import error_text, result_text, run_defined
 from remit.python_tools.tool_registry import Ask, ToolRegistry
-from remit.search.fields import field_of, is_mapping
+from remit.search.given_tools import field_of, is_mapping
 
 Definition = dict[str, Any]
 

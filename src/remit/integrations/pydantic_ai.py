@@ -65,7 +65,8 @@ class RemitTools(AbstractCapability[Any]):
 
         def choose() -> list[ToolDefinition]:
             available = self._guard.available(tool_defs, _described)
-            return self._guard.relevant(available, ctx.messages, _used(ctx.messages))
+            used = {call.tool_name for call in _calls(ctx.messages)}
+            return self._guard.relevant(available, ctx.messages, used)
 
         self._known |= {tool.name: tool for tool in tool_defs}
         return await asyncio.to_thread(choose)
@@ -205,10 +206,6 @@ def _definition(name: str, tool: DefinedTool) -> ToolDefinition:
         parameters_json_schema=tool.input_schema,
         metadata={_EXPORTED: _MARK},
     )
-
-
-def _used(messages: Sequence[ModelMessage]) -> set[str]:
-    return {call.tool_name for call in _calls(messages)}
 
 
 def _calls(messages: Sequence[ModelMessage]) -> Iterator[ToolCallPart]:

@@ -10,10 +10,9 @@ from remit.configuration.config_model import ToolEntry
 from remit.configuration.file_parser import read
 from remit.errors import BadFileError, NoSuchFileError
 from remit.files.bounded_reader import FileError, read_bytes
-from remit.files.change_observer import ObservedChange, report
 from remit.files.checkout import enclosing_roots, link_in_checkout
-from remit.names.file_writer import names_as_json, names_as_python, server_as_python
-from remit.names.generated_files import read_names
+from remit.files.safe_changes import ObservedChange, report
+from remit.names.generated_files import names_as_json, names_as_python, read_names, server_as_python
 from remit.names.name_tree import Branch, Command, Label, Names, ScanWarning, tree
 from remit.names.package_scan import scan
 from remit.names.scopes_file import Scopes, label, open_scopes, read_scopes, strictest, tables_of

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Protocol
 
 from remit.decision.kinds import Kind
 from remit.decision.scopes import Scope
@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from remit.decision.context import Context
     from remit.decision.declarations import Declaration
     from remit.decision.tools import Tool
-
-LineOf = Callable[..., int]  # of the member of a file that keys lead to; 0: not there
 
 _TABLES = (  # that clients keep their servers in; plugins have files that are the table
     ("mcpServers",),
@@ -25,6 +23,12 @@ _TABLES = (  # that clients keep their servers in; plugins have files that are t
     ("extensions",),
     (),
 )
+
+
+class LineOf(Protocol):
+    """Finds the line of the member that keys lead to in a file; 0: unknown."""
+
+    def __call__(self, path: str, /, *keys: str) -> int: ...
 
 
 def declaration_line(tool: Tool | Declaration, context: Context, line_of: LineOf) -> int | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from typing import NamedTuple, cast
 
-from remit.search.fields import field_of, is_mapping, type_name
+from remit.search.given_tools import field_of, is_mapping, type_name
 
 MOST_MESSAGES = 4
 FADING = 0.5  # weight of a message relative to the next one
@@ -98,4 +98,4 @@ def _texts(content: object) -> Iterator[str]:
 
 def _sequence(content: object) -> Sequence[object]:
     is_sequence = isinstance(content, Sequence) and not isinstance(content, str | bytes)
-    return cast(Sequence[object], content) if is_sequence else ()
+    return cast("Sequence[object]", content) if is_sequence else ()

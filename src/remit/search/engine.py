@@ -11,7 +11,6 @@ from remit import settings
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping
 
-    from remit.search.embeddings.static_embedder import EmbeddingTable, VectorSums
     from remit.search.ports import Embedder, Index, IndexEntry
     from remit.search.ranking import Fusion, RankFusion
 
@@ -115,18 +114,12 @@ def open_embedder(chosen: settings.Embeddings) -> Embedder:
         from remit.search.embeddings.static_embedder import StaticEmbedder
 
         with _damage_translated():
-            return StaticEmbedder(_open_sums)
+            return StaticEmbedder()
     if chosen.provider == "onnx":
         return _open_onnx()
     from remit.search.embeddings.endpoint_embedder import EndpointEmbedder
 
     return EndpointEmbedder(chosen.provider, chosen.model, chosen.key)
-
-
-def _open_sums(table: EmbeddingTable) -> VectorSums:
-    from remit.search.embeddings.numpy_sums import NumpySums
-
-    return NumpySums(table)
 
 
 def _open_onnx() -> Embedder:

@@ -6,7 +6,7 @@ No framework is imported: a tool is recognized by its fields.
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeGuard, cast
 
 from remit.decision.decide import Decision, ToolDecision, Verdict
 from remit.decision.kinds import Authority, Kind
@@ -14,7 +14,6 @@ from remit.decision.scopes import Scope
 from remit.decision.tool_names import MCP, tool_name
 from remit.decision.tools import Tool
 from remit.search.documents import Document, build_document, params_from_schema
-from remit.search.fields import field_of, is_mapping, text_of, type_name
 
 _VISIBLE = Decision(verdict=Verdict.VISIBLE, gate=None, reason="given by the caller", unlock=None)
 _SCHEMAS = (
@@ -51,7 +50,7 @@ def declared_tools(tool: object) -> Sequence[object] | None:
     for field in _DECLARATIONS:
         found = field_of(tool, field)
         if isinstance(found, Sequence) and not isinstance(found, str):
-            return cast(Sequence[object], found)
+            return cast("Sequence[object]", found)
     return None
 
 
@@ -148,3 +147,25 @@ def _tool(tool: GivenTool, at: int) -> Tool:
         server=tool.server,
         document_id=at,
     )
+
+
+def field_of(given: object, name: str) -> object:
+    """Return a field of a mapping or an object, or None."""
+    return given.get(name) if is_mapping(given) else getattr(given, name, None)
+
+
+def text_of(given: object, name: str) -> str | None:
+    """Return a field that holds text, or None."""
+    value = field_of(given, name)
+    return value if isinstance(value, str) else None
+
+
+def is_mapping(value: object) -> TypeGuard[Mapping[str, object]]:
+    """Tell whether a value is a mapping."""
+    return isinstance(value, Mapping)
+
+
+def type_name(value: object) -> str:
+    """Return the name of a value's type with its module, for errors."""
+    kind = type(value)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"

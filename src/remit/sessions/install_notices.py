@@ -7,7 +7,7 @@ model reads the reason; files, lines and the fix are for the user.
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.client_settings import ClientSettings
 from remit.decision.context import Context, shorten, shorten_with_line
@@ -18,7 +18,7 @@ from remit.decision.scopes import Scope
 from remit.decision.settings_rules import MANAGED_HOOKS_ONLY, NEVER_ASKS, Effect, SettingsLevel, SettingsRule
 from remit.decision.tool_names import REMIT, SERVER
 from remit.decision.tools import Tool
-from remit.scanning.declaration_lines import declaration_line
+from remit.scanning.declaration_lines import LineOf, declaration_line
 from remit.text.untrusted_text import one_line
 from remit.upstream.launch.start_obstacles import started_servers
 
@@ -46,12 +46,6 @@ _WITHOUT_HOOKS = {  # the reason, what the user reads in its place, and the fix
         "correct {1}, or delete it; `remit doctor` says what Remit cannot read in it",
     ),
 }
-
-
-class LineOf(Protocol):
-    """Finds the line of the member that keys lead to in a file; 0: unknown."""
-
-    def __call__(self, path: str, /, *keys: str) -> int: ...
 
 
 class NoticeKind(StrEnum):

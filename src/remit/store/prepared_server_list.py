@@ -19,8 +19,8 @@ from remit.trust.server_list_comparison import ListedDefinition, ServerListCompa
 if TYPE_CHECKING:
     from remit.decision.declarations import Declaration
     from remit.decision.definitions.definition_changes import DefinitionChange
+    from remit.trust.change_judgement import ServerListReview
     from remit.trust.server_list_comparison import Pin
-    from remit.trust.server_list_review import ServerListReview
     from remit.upstream.upstream_model import Offer
 
 
@@ -77,7 +77,7 @@ class PreparedServerList:
     @cached_property
     def review(self) -> ServerListReview:
         """The judgements about this list."""
-        from remit.trust.server_list_review import ServerListReview  # not needed without changes
+        from remit.trust.change_judgement import ServerListReview  # not needed without changes
 
         return ServerListReview([*self._around, *self.offer.tools])
 

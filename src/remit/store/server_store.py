@@ -17,9 +17,8 @@ from remit.store.definition_rows import (
     find_definitions,
     store_definitions,
 )
-from remit.store.pin_store import SqlPins, definitions_of
+from remit.store.pin_store import SqlPins, definitions_of, pin_listing, read_pins
 from remit.store.prepared_server_list import PreparedServerList
-from remit.store.server_list_pins import pin_listing, read_pins
 from remit.store.tool_rows import Placement, place_tool, undeclared_names
 from remit.trust.server_list_comparison import ListedDefinition
 from remit.upstream.upstream_model import Offer, ServerExtras

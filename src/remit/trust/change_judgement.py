@@ -1,11 +1,13 @@
 """Judges definitions that nobody has accepted: changed ones, new ones, and those of a new server.
 
 A change is harmless if it can neither make a model do something else nor make a call carry more, and if the
-tool is no more and no less dangerous than what a person accepted.
+tool is no more and no less dangerous than what a person accepted. A long list takes seconds, so whoever
+stores lists judges them first, in a thread in which nobody waits.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 
 from remit.decision.danger import Danger, by_annotations, derive, is_reading
 from remit.decision.definitions.definition_changes import ChangeVerdict, DefinitionChange
@@ -21,8 +23,9 @@ from remit.inspection.surroundings import Surroundings
 from remit.inspection.tool_mentions import InspectedDefinition
 from remit.text.json_values import as_object
 from remit.trust.definition_pin import canonical, canonical_text
-from remit.trust.inspections import Inspections
+from remit.trust.inspections import MAX_LIST, Inspections, text_size
 from remit.trust.schema_change import SchemaChange
+from remit.trust.server_list_comparison import Sight, Sighting
 from remit.trust.text_change import ChangePoint, commanding_sentence, mentions_secret, text_points
 
 _TEXTS = ("title", "description")
@@ -196,3 +199,38 @@ def _told(found: list[InspectionFinding]) -> str:
 def _overlap(one: str, other: str) -> bool:
     """Return whether one excerpt has the words of the other; long excerpts are cut at the end."""
     return one[:_OVERLAP] in other or other[:_OVERLAP] in one
+
+
+class ServerListReview:
+    """The judgements about one list, each made once."""
+
+    def __init__(self, around: Sequence[Definition], budget: int = MAX_LIST) -> None:
+        self._around = around  # the tools of all servers
+        self._budget = budget  # characters
+        self._judged: dict[Sighting, DefinitionChange | None] = {}
+
+    @cached_property
+    def _inspections(self) -> Inspections:
+        return Inspections(Surroundings.of(self._around), self._budget)
+
+    def judge_all(self, sightings: Iterable[Sighting]) -> None:
+        """Judge definitions, small ones first, so that the budget suffices for most of them."""
+        for sighting in sorted(sightings, key=lambda each: text_size(each.current)):
+            self.judge(sighting)
+
+    def judge(self, sighting: Sighting) -> DefinitionChange | None:
+        """Return why a definition cannot be accepted, or None."""
+        if sighting not in self._judged:
+            self._judged[sighting] = self._judgement(*sighting)
+        return self._judged[sighting]
+
+    def _judgement(
+        self, sight: Sight, current: Definition, accepted: Definition | None
+    ) -> DefinitionChange | None:
+        if sight is Sight.FIRST:
+            return judge_first_sight(current, self._inspections)
+        if accepted is None:
+            return judge_new(current, self._inspections)
+        if sight is Sight.SAME_PIN:
+            return judge_same_pin(accepted, current, self._inspections)
+        return judge_change(accepted, current, self._inspections)

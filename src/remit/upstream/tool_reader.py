@@ -1,17 +1,19 @@
-"""Reads tool definitions one by one, and quarantines bad ones with a reason."""
+"""Reads the lists of a server item by item, and quarantines bad tools with a reason."""
 
 import json
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple, cast
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, cast
 
 from remit.decision.tool_names import storable
 from remit.decision.tools import Definition
 from remit.protocol import header_parameters
-from remit.upstream.upstream_model import Quarantined, Upstream
+from remit.upstream.ports import ServerLists
+from remit.upstream.upstream_model import Offer, Quarantined, ServerExtras, Upstream
 
 MAX_DEFINITION = 2**20  # characters
 MAX_NAME = 256  # characters
 MAX_DEPTH = 100  # levels of JSON; whoever compares definitions goes through them one in another
+_MAX_ITEMS = 10_000  # per list
 
 
 class ToolDefinitionError(Exception):
@@ -88,7 +90,7 @@ def _definition(label: str, fields: dict[str, object], upstream: Upstream) -> De
         annotations=_json(_optional_object(fields, "annotations")),
         raw=_raw(fields),
     )
-    if _size(definition) > MAX_DEFINITION:
+    if len(definition.raw or "") > MAX_DEFINITION:
         raise ToolDefinitionError(f"its definition is longer than {MAX_DEFINITION:,} characters")
     return definition
 
@@ -100,10 +102,6 @@ def _name(fields: dict[str, object]) -> str:
     if len(name) > MAX_NAME:
         raise ToolDefinitionError(f"its name is longer than {MAX_NAME} characters")
     return name
-
-
-def _size(definition: Definition) -> int:
-    return len(definition.raw or "")
 
 
 def _object(value: object, place: str) -> dict[str, object]:
@@ -138,3 +136,47 @@ def _serialize(value: dict[str, object], *, sort_keys: bool) -> str:
         return json.dumps(value, sort_keys=sort_keys, allow_nan=False)
     except ValueError:
         raise ToolDefinitionError("contains a number that JSON cannot represent") from None
+
+
+def read_offer(lists: ServerLists, upstream: Upstream) -> Offer:
+    """Read all lists of a server."""
+    tools = read_tools(lists.tools, upstream)
+    return Offer(
+        tools=tools.tools,
+        quarantined=tools.quarantined,
+        protocol_version=lists.protocol_version,
+        server_version=lists.server_version,
+        is_partial=lists.is_partial,
+        extras=ServerExtras(
+            resources=_usable(lists.resources, "uri"),
+            templates=_usable(lists.templates, "uriTemplate"),
+            prompts=_usable(lists.prompts, "name"),
+            capabilities={} if is_too_deep(lists.capabilities) else dict(lists.capabilities),
+            instructions=None if lists.instructions is None else storable(lists.instructions),
+        ),
+    )
+
+
+def _usable(items: Iterable[object], key: str) -> list[dict[str, Any]]:
+    """Keep objects of bounded size with distinct names."""
+    found: dict[str, dict[str, Any]] = {}
+    for item in items:
+        if not isinstance(item, Mapping):
+            continue
+        fields = cast("dict[str, Any]", item)
+        name = fields.get(key)
+        if isinstance(name, str) and name and _is_bounded(fields):
+            found.setdefault(name, fields)
+        if len(found) >= _MAX_ITEMS:
+            break
+    return list(found.values())
+
+
+def _is_bounded(fields: dict[str, Any]) -> bool:
+    if is_too_deep(fields):
+        return False
+    try:
+        text = json.dumps(fields, allow_nan=False)
+    except ValueError:
+        return False
+    return len(text) <= MAX_DEFINITION

@@ -24,8 +24,8 @@ from remit.upstream.ports import (
     UpstreamStatus,
     merged_statuses,
 )
-from remit.upstream.principal_credentials.caller_credential import find_credential
 from remit.upstream.principal_credentials.credential_model import Credential
+from remit.upstream.principal_credentials.principal_credentials import find_credential
 from remit.upstream.supervisor import Supervisor
 from remit.upstream.upstream_model import Failure, Upstream
 from remit.upstream.upstream_session import IDLE, SessionKey, UpstreamSession

@@ -7,7 +7,7 @@ the values of the template.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
 from remit.cli.options import WorkspaceOptions
 
@@ -21,17 +21,19 @@ if TYPE_CHECKING:
     from remit.install.change_journal import ChangeJournal
     from remit.memory.project_memory import Memory
     from remit.registry import Registry
-    from remit.scanning.ports import Notifier
+    from remit.scanning.change_watcher import Notifier
     from remit.store.postgres.team_store import SqlTeams
     from remit.store.store_facts import StoreFacts
     from remit.upstream.oauth.server_login import ServerLogin
     from remit.web.listing_cache import ListingCache
+
 
 SESSION = "remit.session"  # in the scope of a request that passed
 VIEW = "remit.view"
 CHOICES = ("client", "agent", "mode")  # parameters that every page takes
 
 Values = Mapping[str, object]
+Item = TypeVar("Item")
 
 
 class RulesText(Protocol):
@@ -185,3 +187,31 @@ class PageSession(Protocol):
     def proves(self, given: str) -> bool: ...  # that the code was entered
 
     def take_notices(self) -> list[str]: ...
+
+
+class Paged(NamedTuple, Generic[Item]):
+    """One page of a list."""
+
+    items: Sequence[Item]
+    number: int  # from 1
+    pages: int  # at least 1
+    total: int  # of items on all pages
+    first: int  # position of the first item, from 1
+
+    @property
+    def last(self) -> int:
+        """The position of the last item."""
+        return self.first + len(self.items) - 1
+
+
+def paged(items: Sequence[Item], number: int, size: int) -> Paged[Item]:
+    """Return a page of a list, the last one if there are fewer."""
+    pages = max(1, -(-len(items) // size))
+    number = min(max(number, 1), pages)
+    start = (number - 1) * size
+    return Paged(items[start : start + size], number, pages, len(items), start + 1)
+
+
+def page_of(items: Sequence[Item], number: int, size: int, total: int) -> Paged[Item]:
+    """Return a page whose items were read already."""
+    return Paged(items, number, max(1, -(-total // size)), total, (number - 1) * size + 1)

@@ -66,7 +66,7 @@ class RequestGuard:
             return self._exchange(scope["path"].removeprefix(LINK_PATH))
         if scope["path"] == "/favicon.ico":  # browsers ask for it on pages that name no icon
             return Response(status_code=204)
-        session = self._sessions.find(self._id(headers))
+        session = self._sessions.find(cookie(headers, self.cookie))
         if session is None:
             return refused(401, f"You are not signed in. To get a link, {_NEW_LINK}.")
         scope[SESSION], scope[COOKIE], scope[VIEW] = session, self.cookie, self._view
@@ -79,9 +79,6 @@ class RequestGuard:
         answer = RedirectResponse("/", status_code=303)
         answer.headers["Set-Cookie"] = f"{self.cookie}={id}; HttpOnly; Path=/; SameSite=Strict"
         return answer
-
-    def _id(self, headers: Headers) -> str | None:
-        return cookie(headers, self.cookie)
 
 
 def confined(send: Send) -> Send:

@@ -20,7 +20,7 @@ from remit.doctor.checks.install_health import (
     unloaded_servers,
 )
 from remit.doctor.findings import ClientSetup
-from remit.upstream.launch.launch_facts import LaunchFacts
+from remit.upstream.launch.start_obstacles import LaunchFacts
 from support.builders import context, declared, server
 
 USERS = "/home/ada/.claude/settings.json"

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import anyio
 import pytest
 
-from remit.configuration.access_model import AccessRule, IdentityProvider
+from remit.configuration.config_model import AccessRule, IdentityProvider
 from remit.decision.roles import Role
 from remit.errors import StoreError
 from remit.gateway.access.access_settings import AccessSettings, with_projects

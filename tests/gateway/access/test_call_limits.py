@@ -1,6 +1,6 @@
 """How many calls a principal may make."""
 
-from remit.configuration.access_model import CallLimits
+from remit.configuration.config_model import CallLimits
 from remit.gateway.access.call_limits import CallLimiter, CallLimiters, OverLimit
 
 

@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 
 from remit.gateway.endpoint import LiveEndpoint
+from remit.gateway.results import large_results
+from remit.gateway.results.large_results import regex_matches
+from remit.presentation.results.excerpts import BadReadError, Match
 from remit.protocol.json_rpc import Answer
 from remit.upstream.ports import ServerLists
 from support.gateway_fakes import YES, FakeCaller, FakeLinks, call, endpoint, names, offered, told
@@ -277,3 +280,22 @@ async def test_a_result_that_vanished_is_named(sandbox: Sandbox, shop: Path) -> 
         result = result_of(await call(served, "git__log"))
         next((sandbox.database.parent / "results").glob(f"*/{result}")).unlink()
         assert "Unknown result" in await read(served, result)
+
+
+def test_lines_are_found_with_the_place_of_the_match() -> None:
+    assert regex_matches("first\nerror 42\nno\nERROR 7", r"(?i)error \d+") == [Match(1, 0), Match(3, 0)]
+    assert regex_matches("ä \ud800 x1", r"x\d") == [Match(0, 4)]
+    assert regex_matches("a", "b") == []
+
+
+def test_an_invalid_pattern_is_explained() -> None:
+    with pytest.raises(BadReadError, match="not a regular expression: unterminated character set"):
+        regex_matches("text", "[a-")
+    with pytest.raises(BadReadError, match="not a regular expression"):
+        regex_matches("text", "a{99999999999}")
+
+
+def test_a_pattern_that_takes_forever_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_results, "SEARCH_SECONDS", 0.5)
+    with pytest.raises(BadReadError, match=r"takes longer than 0\.5 s"):
+        regex_matches("a" * 60 + "!", r"^(a+)+$")

@@ -7,8 +7,7 @@ from typing import Any
 from remit.presentation.results.excerpts import Excerpt
 from remit.presentation.results.result_document import document_of
 from remit.presentation.results.result_limit import ResultLimit
-from remit.presentation.results.shortened_result import OutputSchema, excerpt_answer, shortened
-from remit.presentation.results.structured_excerpt import NOTE_KEY
+from remit.presentation.results.shortened_result import NOTE_KEY, OutputSchema, excerpt_answer, shortened
 from remit.protocol.json_rpc import Answer
 
 LIMIT = ResultLimit(tokens=1_000)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from remit.search.documents import Document, build_document
-from remit.search.embeddings.weights import data_file
+from remit.search.embeddings.token_sequences import data_file
 from remit.search.ports import Embedder, Vector
 
 pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: `pip install '.[onnx]'`")

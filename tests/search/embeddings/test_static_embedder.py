@@ -10,10 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remit.search.documents import Document, build_document
-from remit.search.embeddings.numpy_sums import NumpySums
 from remit.search.embeddings.static_embedder import FIRST_WORD, StaticEmbedder
-from remit.search.embeddings.token_sequences import query_ids, tool_ids
-from remit.search.embeddings.weights import data_file, read_tensors, vocabulary
+from remit.search.embeddings.token_sequences import data_file, query_ids, read_tensors, tool_ids, vocabulary
 from remit.search.ports import Embedder, Vector
 from remit.text.wordpiece import WordPiece
 
@@ -24,7 +22,7 @@ RAIN = build_document("forecast", "sky", "Tells the weather of the next days.", 
 
 
 def embedder() -> StaticEmbedder:
-    return StaticEmbedder(NumpySums)
+    return StaticEmbedder()
 
 
 QUICK = embedder()

@@ -17,8 +17,8 @@ from remit.search.embeddings.token_sequences import (
     SERVER,
     query_ids,
     tool_ids,
+    vocabulary,
 )
-from remit.search.embeddings.weights import vocabulary
 from remit.text.wordpiece import PIECES, WordPiece
 
 ENTRIES = vocabulary()[:PIECES]

@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-from remit.store import named_queries
+from remit.store import database
 
-MIGRATIONS = Path(named_queries.SQL) / "postgres" / "migrations"
+MIGRATIONS = Path(database.SQL) / "postgres" / "migrations"
 FIRST_WITH_A_PROMISE = 14
 PROMISE = re.compile(r"-- Gateways that know schema \d+ can go on\.\n|-- Older gateways cannot go on\.\n")
 

@@ -8,12 +8,12 @@ import apsw
 import pytest
 
 from remit.errors import StoreCorruptError, StoreTooNewError, StoreUnavailableError
-from remit.store import named_queries
+from remit.store import database
 from remit.store.sqlite.sqlite_database import APPLICATION_ID, SCHEMA_VERSION, SqliteDatabase
 from support.databases import MIGRATIONS, SCHEMA, migrated_schema, older_database, run_sql
 from support.processes import forked_script, run_together
 
-SQL = Path(named_queries.SQL)
+SQL = Path(database.SQL)
 
 
 def open_and_close(path: Path) -> None:

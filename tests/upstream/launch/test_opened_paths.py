@@ -8,7 +8,7 @@ from remit.decision.declared_launch import Launch, Transport, VariableSyntax
 from remit.decision.projects import Workspace, identify
 from remit.files.bounded_reader import Machine
 from remit.trust.server_sandbox import OpenedPaths, Sandbox
-from remit.upstream.launch.opened_paths import opened_paths
+from remit.upstream.launch.ready_server import opened_paths
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@ from typing import Any
 
 from remit.decision.declared_launch import Launch
 from remit.settings import NESTED
-from remit.upstream.launch.server_environment import environment, inherited
+from remit.upstream.launch.variable_expansion import environment, inherited
 from support.upstream_pools import upstream
 
 RUN = Launch(command="run")

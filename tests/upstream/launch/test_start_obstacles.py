@@ -5,8 +5,7 @@ import pytest
 from remit.decision.declarations import Declaration, Resolved
 from remit.decision.declared_launch import Launch, VariableSyntax
 from remit.decision.kinds import ConfigStatus
-from remit.upstream.launch.launch_facts import LaunchFacts
-from remit.upstream.launch.start_obstacles import start_obstacles
+from remit.upstream.launch.start_obstacles import LaunchFacts, start_obstacles
 from support.builders import context, declared
 
 

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 import httpx2
 import pytest
 
-from remit.configuration.access_model import AccessRule
+from remit.configuration.config_model import AccessRule
 from remit.decision.roles import Role
 from remit.gateway.access import access_tokens
 from remit.gateway.access.access_settings import AccessSettings, with_projects

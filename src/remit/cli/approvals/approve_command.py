@@ -12,7 +12,7 @@ from remit.cli import render
 from remit.cli.approvals.approval_output import approval_lines, approval_shape
 from remit.cli.approvals.person_check import require_person
 from remit.cli.approvals.watch_approvals import watch
-from remit.cli.options import JSON, PROJECT, confirm
+from remit.cli.options import JSON, PROJECT, YES, confirm
 from remit.cli.output.json_output import Shape, asked_for
 from remit.decision.context import Context, project_option
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @PROJECT
 @click.option("--deny", is_flag=True, help="Deny them.")
-@click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
+@YES
 @click.option("--watch", "is_watching", is_flag=True, help="Show calls as they arrive, and answer them.")
 @JSON
 def approve(

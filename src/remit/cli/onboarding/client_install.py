@@ -22,8 +22,8 @@ from remit.decision.tool_names import SERVER
 from remit.doctor.diagnosis import diagnose
 from remit.doctor.served_servers import kept_servers
 from remit.errors import RemitError
-from remit.install.environment_lifetime import short_lived
 from remit.install.installer import FileChange, Installer
+from remit.install.own_command import short_lived
 from remit.registry import Registry
 from remit.settings import KEY
 from remit.trust.trust_rule import ServerTrust

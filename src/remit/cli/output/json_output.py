@@ -62,7 +62,7 @@ def change(
         "appeared": [_listed(item) for item in changes.appeared],
         "disappeared": [_listed(item) for item in changes.disappeared],
         "changed": [_listed(item) for item in changes.changed],
-        "problems": [_problem(item) for item in problems],
+        "problems": [item._asdict() for item in problems],
     }
 
 
@@ -111,7 +111,7 @@ def scan(
         "added": [_declared(item) for item in found.changes.added],
         "removed": [_declared(item) for item in found.changes.removed],
         "changed": [_declared(item) for item in found.changes.changed],
-        "problems": [_problem(item) for item in found.problems],
+        "problems": [item._asdict() for item in found.problems],
         "visible": sum(summary.visible.values()),
         "hidden": summary.hidden_count,
         "tokens": _costs(summary.costs),
@@ -191,12 +191,7 @@ def _place(context: Context) -> Shape:
 def _listed(item: ToolDecision) -> Shape:
     tool, decision = item
     return {
-        "name": tool.name,
-        "kind": tool.kind,
-        "server": tool.server,
-        "client": tool.client,
-        "scope": tool.scope,
-        "source": tool.source,
+        **_declared(tool),
         "status": tool.status,
         "usage_count": tool.usage_count,
         "last_used_at": None if tool.last_used_at is None else moment(tool.last_used_at),
@@ -292,10 +287,6 @@ def _declared(item: Declaration | Tool) -> Shape:
         "scope": item.scope,
         "source": item.source,
     }
-
-
-def _problem(item: Problem) -> Shape:
-    return {"source": item.source, "place": item.place, "reason": item.reason}
 
 
 def _finding(item: Finding) -> Shape:

@@ -23,7 +23,7 @@ from remit.errors import RemitError, StoreError
 
 if TYPE_CHECKING:
     from remit.cli.options import WorkspaceOptions
-    from remit.cli.output.selection import Selection
+    from remit.cli.output.tool_table import Selection
     from remit.decision.problems import Problem
     from remit.registry import Registry
 

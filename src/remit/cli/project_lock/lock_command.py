@@ -66,7 +66,9 @@ def lock(*, project: str, check: bool, no_connect: bool, as_json: bool) -> None:
     if check:
         missing = [_unlisted(place, servers) for place in stale]
         found = _differences(known, current, diffs)
-        of = f", by the tools listed {_oldest(servers)}" if no_connect and servers.listed_at else ""
+        of = ""
+        if no_connect and servers.listed_at:
+            of = f", by the tools listed {local_time(min(servers.listed_at.values()))}"
         _tell(found, missing, f"{shorten(context.workspace.checkout, context)} matches its lock{of}", as_json)
         is_done = not (found or missing)
     else:
@@ -157,17 +159,12 @@ def _differences(
     return ["the lock is invalid"] if known.problem else lock_differences(known, current, diffs)
 
 
-def _oldest(servers: ProjectServers) -> str:
-    return local_time(min(servers.listed_at.values()))
-
-
 def _tell(found: Sequence[str], missing: Sequence[str], match: str, as_json: bool) -> None:
     """Print how a project differs from its lock, or that it matches."""
     if as_json:
         render.data({"differences": list(found), "unchecked": list(missing)})
         return
-    for line in found:
-        render.out(render.printable(line))
+    render.print_lines(found)
     for line in missing:
         render.note(f"not checked: {line}")
     if not (found or missing):

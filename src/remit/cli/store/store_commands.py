@@ -10,7 +10,7 @@ import click
 from remit.bootstrap import find_store, now, read_retention
 from remit.cli import render
 from remit.cli.approvals.person_check import require_person
-from remit.cli.options import ERRORS_FOUND, JSON, confirm
+from remit.cli.options import ERRORS_FOUND, JSON, YES, confirm
 from remit.configuration.file_paths import machine_path
 from remit.configuration.store_place import is_address
 from remit.files.bounded_reader import this_machine
@@ -235,7 +235,7 @@ def _result(check: "StoreCheck") -> str:
 @store.command("prune")
 @click.argument("place", required=False, callback=place_argument)
 @click.option("--dry-run", is_flag=True, help="Only show what would be deleted.")
-@click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
+@YES
 @JSON
 def prune_store_command(place: str | None, *, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Delete records that are older than `[retention]` in remit.toml keeps them.

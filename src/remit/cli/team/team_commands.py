@@ -12,9 +12,9 @@ import click
 from remit.bootstrap import find_store, now, open_team_admin, open_teams
 from remit.cli import render
 from remit.cli.approvals.person_check import require_person
-from remit.cli.options import ERRORS_FOUND, JSON, confirm
+from remit.cli.options import ERRORS_FOUND, JSON, YES, confirm
 from remit.cli.team.team_server_commands import server
-from remit.configuration.checks.team_policy import policy_problems
+from remit.configuration.checks.forbidden_settings import policy_problems
 from remit.errors import NoSuchFileError, TeamError
 from remit.files.bounded_reader import ANYWHERE, FileError, read_text
 
@@ -68,7 +68,7 @@ def list_teams(*, as_json: bool) -> None:
 
 @team.command("remove")
 @click.argument("name")
-@click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
+@YES
 def remove_team(name: str, *, yes: bool) -> None:
     """Delete a team, its projects, and everything stored about them."""
     require_person("remove a team")
@@ -101,7 +101,7 @@ def add_project(team_name: str, name: str) -> None:
 
 @project.command("remove")
 @click.argument("name")
-@click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
+@YES
 def remove_project(name: str, *, yes: bool) -> None:
     """Delete a project of a team, and everything stored about it."""
     require_person("remove a project")

@@ -17,7 +17,7 @@ from remit.clients.parsing.entry_fields import EntryError
 from remit.errors import TeamError
 from remit.scanning.team_servers import team_launch
 from remit.text.secrets import is_secret, names_a_secret
-from remit.upstream.launch.launch_facts import launch_values
+from remit.upstream.launch.start_obstacles import launch_values
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)
 _REFERENCE = re.compile(r"(?:[A-Za-z]+ +)?\$\{\w+\}", re.ASCII)  # a header may begin with a scheme

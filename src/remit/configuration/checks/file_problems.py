@@ -28,7 +28,7 @@ def problems_in(file: ConfigurationFile, text: TomlDocument) -> list[tuple[str, 
         return [(file.path, text.place, text.problem)]
     content, mistakes = file_parser(file)(text.content)
     if file.layer is ConfigurationLayer.TEAM:
-        from remit.configuration.checks.team_policy import team_mistakes  # few projects are of teams
+        from remit.configuration.checks.forbidden_settings import team_mistakes  # few projects are of teams
 
         mistakes = [*mistakes, *team_mistakes(content)]
     if not mistakes and _has_logic(content):

@@ -1,17 +1,23 @@
-"""The rows of the catalog that a call may mean, directly or through the gateway."""
+"""The rows of the catalog that a call may mean, and which decision about them counts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from remit.decision.client_reports import AGENT_SOURCE, SOURCE_SCOPES, ClientCall
 from remit.decision.context import Context
+from remit.decision.decide import Decision, ToolDecision, Verdict, decide
 from remit.decision.kinds import STARTERS, Authority, Kind
 from remit.decision.row_status import adopt
 from remit.decision.scopes import Scope
+from remit.decision.tool_lookup import closest_to_being_visible
 from remit.decision.tool_names import GATEWAY_TOOLS, MCP, classify, normalise, server_name
 from remit.decision.tools import Tool
 
 _READ = frozenset({*SOURCE_SCOPES, AGENT_SOURCE})  # client sources whose files Remit reads
 _DIGITS, _HEX = 8, frozenset("0123456789abcdef")  # of the hash in a served name
+_ORDER = {Verdict.VISIBLE: 0, Verdict.ASK: 1, Verdict.HIDDEN: 2}
+SILENT = Decision(verdict=Verdict.VISIBLE, gate=None, reason="the gateway decides", unlock=None)
+_ORPHANED = "the agent that started this one is unknown, so the rules for every agent apply"
 
 
 def subject_rows(call: ClientCall, tools: Sequence[Tool], context: Context) -> list[Sequence[Tool]]:
@@ -85,3 +91,36 @@ def _may_be_served_as(name: str, tool: Tool) -> bool:
     stem, _, mark = name.rpartition("_")
     is_hashed = bool(stem) and len(mark) == _DIGITS and _HEX.issuperset(mark)
     return any(form == name or (is_hashed and form.startswith(stem)) for form in forms)
+
+
+def nearest(rows: Sequence[Tool], context: Context) -> Decision:
+    """Decide about the row that is closest to being visible."""
+    listed = [ToolDecision(tool, decide(tool, context)) for tool in rows]
+    return min(listed, key=closest_to_being_visible).decision
+
+
+def is_stricter(decision: Decision, other: Decision) -> bool:
+    """Return whether a decision lets less pass than another."""
+    return _ORDER[decision.verdict] > _ORDER[other.verdict]
+
+
+def worst(decisions: Iterable[Decision]) -> Decision:
+    """Return the strictest decision; the first of equals counts."""
+    return max(decisions, key=lambda each: _ORDER[each.verdict], default=SILENT)
+
+
+def strictest(callers: Sequence[Context], judge: Callable[[Context], Decision]) -> Decision:
+    """Decide for the caller; a stricter decision below a possible parent counts, and says why."""
+    known, *possible = callers
+    found = judge(known)
+    for each in possible:
+        if found.verdict is Verdict.HIDDEN:
+            break
+        below = judge(each)
+        if is_stricter(below, found):
+            found = replace(
+                below,
+                reason=f"{_ORPHANED}: {below.reason}",
+                detail=f"{_ORPHANED}: {below.full_reason}",
+            )
+    return found

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from remit.decision.client_calls.call_verdicts import SILENT, nearest
+from remit.decision.client_calls.call_rows import SILENT, nearest
 from remit.decision.client_reports import AGENT_SOURCE, SOURCE_SCOPES, ClientCall
 from remit.decision.context import Context
 from remit.decision.decide import Decision, Verdict

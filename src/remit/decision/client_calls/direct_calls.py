@@ -8,7 +8,17 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from remit.decision.client_calls.call_rows import covered_rows, meant_rows, rows_named, subject_rows
+from remit.decision.client_calls.call_rows import (
+    SILENT,
+    covered_rows,
+    is_stricter,
+    meant_rows,
+    nearest,
+    rows_named,
+    strictest,
+    subject_rows,
+    worst,
+)
 from remit.decision.client_calls.call_servers import (
     as_listed,
     as_started,
@@ -16,7 +26,6 @@ from remit.decision.client_calls.call_servers import (
     is_anothers,
     refused_server,
 )
-from remit.decision.client_calls.call_verdicts import SILENT, is_stricter, nearest, strictest, worst
 from remit.decision.client_calls.calling_agents import possible_callers
 from remit.decision.client_reports import ClientCall
 from remit.decision.context import Context

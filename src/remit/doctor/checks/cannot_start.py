@@ -1,4 +1,4 @@
-"""Servers that cannot start here, judged without starting them."""
+"""Servers that cannot start here, or not in their sandbox, judged without starting them."""
 
 import os
 import re
@@ -9,8 +9,7 @@ from remit.decision.declared_launch import Transport
 from remit.decision.problems import Severity
 from remit.decision.scopes import Scope
 from remit.doctor.findings import ClientSetup, Finding, finding_about
-from remit.upstream.launch.launch_facts import launch_values
-from remit.upstream.launch.start_obstacles import absence_fix, describe_absence
+from remit.upstream.launch.start_obstacles import absence_fix, describe_absence, launch_values
 from remit.upstream.launch.variable_expansion import unset
 
 # Set by Claude Code itself.
@@ -85,3 +84,26 @@ def unset_variables(setup: ClientSetup) -> Iterator[Finding]:
                     reason=f"`{variable}` is not set in this environment, and has no default",
                     fix=f"set `{variable}` before the client is started",
                 )
+
+
+def unavailable_sandboxes(setup: ClientSetup) -> Iterator[Finding]:
+    """Find servers whose sandbox is not possible here, or that their client starts itself."""
+    is_started_by_client = not setup.context.starts_servers
+    for declaration, launch in setup.launches:
+        obstacle = setup.facts.sandbox_obstacles.get(declaration.key)
+        if obstacle is not None:
+            yield finding_about(
+                declaration,
+                Severity.ERROR,
+                "sandbox",
+                reason=f"{obstacle}, so Remit does not start it",
+                fix="make the sandbox possible, or change `sandbox` in Remit's configuration",
+            )
+        elif is_started_by_client and declaration.key in setup.facts.sandboxed and not launch.is_remote:
+            yield finding_about(
+                declaration,
+                Severity.WARNING,
+                "sandbox",
+                reason="the client starts it without its sandbox, because Remit is not installed there",
+                fix=f"run `remit install {declaration.client}`",
+            )

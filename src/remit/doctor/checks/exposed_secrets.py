@@ -12,7 +12,7 @@ from remit.decision.tool_names import normalise
 from remit.doctor.findings import ClientSetup, Finding, finding_about, fix_for_owner
 from remit.text.redaction import HIDDEN, redact_url
 from remit.text.secrets import is_secret
-from remit.upstream.launch.launch_facts import LaunchValue, launch_values
+from remit.upstream.launch.start_obstacles import LaunchValue, launch_values
 
 _WRITTEN = {  # clearest first
     VariableSyntax.DEFAULTS: "${{{}}}",

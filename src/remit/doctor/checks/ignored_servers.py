@@ -14,7 +14,7 @@ from remit.decision.tool_names import is_covered, spellings
 from remit.doctor.checks.exposed_secrets import suggest_variable
 from remit.doctor.findings import ClientSetup, Finding, finding_about
 from remit.text.secrets import names_a_secret, secrets_in, words_of
-from remit.upstream.launch.launch_facts import LaunchValue, launch_values
+from remit.upstream.launch.start_obstacles import LaunchValue, launch_values
 
 _FLAGS = {Scope.GLOBAL: "user", Scope.PROJECT: "project", Scope.LOCAL: "local"}
 

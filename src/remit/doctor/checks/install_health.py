@@ -22,7 +22,7 @@ from remit.sessions.install_notices import (
     replaced_gateways,
     untrusted_servers,
 )
-from remit.sessions.missing_gateway import missing_gateway
+from remit.sessions.protection_check import missing_gateway
 from remit.upstream.launch.start_obstacles import start_obstacles
 
 

@@ -4,8 +4,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from remit.configuration.access_model import UNLIMITED, AccessRule, CallLimits, IdentityProvider
-from remit.configuration.config_model import ANY_PROJECT
+from remit.configuration.config_model import ANY_PROJECT, UNLIMITED, AccessRule, CallLimits, IdentityProvider
 from remit.decision.projects import Project, called
 from remit.gateway.access.principals import Membership, Principal
 

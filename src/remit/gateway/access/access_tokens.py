@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, cast
 
 import jwt
 
-from remit.configuration.access_model import IdentityProvider
+from remit.configuration.config_model import IdentityProvider
 from remit.gateway.access.issuer_keys import IssuerKeys, Key
 
 LEEWAY = 30  # seconds by which clocks may differ

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import anyio
 from anyio.abc import TaskGroup
 
-from remit.configuration.access_model import IdentityProvider
+from remit.configuration.config_model import IdentityProvider
 from remit.errors import IdentityError, RemitError
 from remit.gateway.access.access_settings import AccessSettings
 from remit.gateway.access.issuer_documents import Fetch, Post

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from remit.configuration.access_model import CallLimits
+from remit.configuration.config_model import CallLimits
 from remit.protocol.call_statistics import TokenBucket
 
 _MOST_KNOWN = 4096  # principals whose calls are counted

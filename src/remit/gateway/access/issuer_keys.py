@@ -7,8 +7,8 @@ from typing import Any, cast
 import anyio
 from anyio.abc import TaskGroup
 
-from remit.configuration.access_model import IdentityProvider
 from remit.configuration.access_tables import is_key_address
+from remit.configuration.config_model import IdentityProvider
 from remit.errors import IdentityError
 from remit.gateway.access.issuer_documents import Fetch, discover, fetch_json
 from remit.protocol.call_statistics import TokenBucket
@@ -81,7 +81,7 @@ class IssuerKeys:
             if not isinstance(keys, list):
                 raise IdentityError("its keys are not a JSON Web Key Set")
             listed = cast("list[object]", keys)[:_MAX_KEYS]
-            self._keys = [cast(Key, key) for key in listed if isinstance(key, dict)]
+            self._keys = [cast("Key", key) for key in listed if isinstance(key, dict)]
             self._fetched_at, self._has_failed = self._clock(), False
         except IdentityError as error:
             self._has_failed = True

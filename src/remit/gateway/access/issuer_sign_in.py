@@ -15,8 +15,8 @@ from urllib.parse import quote_plus, urlencode
 
 import anyio
 
-from remit.configuration.access_model import IdentityProvider, SignInClient
 from remit.configuration.access_tables import is_key_address
+from remit.configuration.config_model import IdentityProvider, SignInClient
 from remit.errors import IdentityError
 from remit.files.private_files import read_secret
 from remit.gateway.access.issuer_documents import Document, Fetch, Post, discover, fetch_json, post_form

@@ -3,7 +3,7 @@
 from typing import Any
 from urllib.parse import urlsplit
 
-from remit.configuration.access_model import IdentityProvider
+from remit.configuration.config_model import IdentityProvider
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 

@@ -1,7 +1,9 @@
-"""Keeps results that are too large for a model, and reads them for it."""
+"""Keeps results that are too large for a model, and reads and searches them for it."""
 
 import json
 import secrets
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
@@ -16,12 +18,12 @@ from remit.gateway.endpoint_catalog import CallTarget, EndpointCatalog
 from remit.gateway.inventory import ResolvedCall
 from remit.gateway.registry_worker import RegistryWorker
 from remit.gateway.remit_tool_calls import BadArgumentsError, arguments_of, text_of
-from remit.gateway.results.line_search import regex_matches
 from remit.gateway.results.result_store import KeptResult, ResultStore
 from remit.presentation.refusals import failure
 from remit.presentation.remit_tools import OwnTool
 from remit.presentation.results.excerpts import (
     BadReadError,
+    Match,
     ReadRequest,
     excerpt,
     plain_matches,
@@ -38,6 +40,24 @@ from remit.upstream.ports import RequestContext
 Resolve = Callable[[str], Awaitable[ResolvedCall]]
 Refuse = Callable[[CallTarget, Decision], Answer]
 _GONE = "It may be too old, or belong to another session: call its tool again."
+SEARCH_SECONDS = 2.0
+_MOST_MATCHES = 100_000
+# A pattern can take forever, and nothing can interrupt it inside this process.
+_SEARCH_SCRIPT = f"""
+import json, re, sys
+sys.set_int_max_str_digits(640)
+asked = json.load(sys.stdin)
+try:
+    pattern = re.compile(asked["pattern"])
+except (re.error, OverflowError, RecursionError) as error:
+    sys.exit(json.dumps({{"problem": str(error)}}))
+found = []
+for number, line in enumerate(asked["text"].split("\\n")):
+    match = pattern.search(line)
+    if match is not None and len(found) < {_MOST_MATCHES}:
+        found.append((number, match.start()))
+print(json.dumps(found))
+"""
 
 
 class LargeResults:
@@ -159,3 +179,32 @@ def _is_valid(schema: str, value: Any) -> bool:
         return bool(validator_for(parsed)(parsed, registry=Registry()).is_valid(value))  # fetches nothing
     except Exception:  # the schema is the server's
         return False
+
+
+def regex_matches(text: str, pattern: str) -> list[Match]:
+    """Find the lines that match a regular expression.
+
+    Raises:
+        BadReadError: the pattern is invalid, or takes too long.
+    """
+    try:
+        done = subprocess.run(  # noqa: S603 - this interpreter, with a fixed script
+            [sys.executable, "-I", "-S", "-c", _SEARCH_SCRIPT],
+            input=json.dumps({"pattern": pattern, "text": text}),
+            capture_output=True,
+            text=True,
+            timeout=SEARCH_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise BadReadError(f"the pattern takes longer than {SEARCH_SECONDS:g} s: use a simpler one") from None
+    if done.returncode:
+        raise BadReadError(f"`search` is not a regular expression: {_pattern_problem(done.stderr)}")
+    return [Match(*each) for each in json.loads(done.stdout)]
+
+
+def _pattern_problem(output: str) -> str:
+    try:
+        return str(json.loads(output)["problem"])
+    except (ValueError, KeyError):
+        return "it cannot be used"

@@ -18,7 +18,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from remit.configuration.access_model import IdentityProvider
+from remit.configuration.config_model import IdentityProvider
 from remit.decision.projects import Project, called
 from remit.decision.roles import Role
 from remit.errors import RemitError, ServingError, StoreError, TokenError
@@ -215,7 +215,7 @@ class GatewayApp:
             return _refusal(400, "the body is not JSON")
         if not isinstance(pushed, dict):
             return _refusal(400, "the body is not an object of states")
-        states = cast(dict[str, object], pushed)
+        states = cast("dict[str, object]", pushed)
         try:
             await anyio.to_thread.run_sync(self._site.push, directory, states)
         except StoreError as error:

@@ -8,8 +8,7 @@ import onnxruntime  # pyright: ignore[reportMissingTypeStubs] - it has none
 from numpy.typing import NDArray
 
 from remit.search.documents import Document
-from remit.search.embeddings.token_sequences import END, START, query_ids, tool_ids
-from remit.search.embeddings.weights import data_file, vocabulary
+from remit.search.embeddings.token_sequences import END, START, data_file, query_ids, tool_ids, vocabulary
 from remit.search.ports import Vector
 from remit.search.ranking import Fusion
 from remit.text.wordpiece import PIECES, WordPiece

@@ -5,16 +5,26 @@ Embedding a query in plain Python is faster than importing numpy, so numpy is lo
 
 import math
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import chain
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit.search.documents import Document
-from remit.search.embeddings.token_sequences import MARK, TokenSequence, query_ids, tool_ids
-from remit.search.embeddings.weights import data_file, read_tensors, vocabulary
+from remit.search.embeddings.token_sequences import (
+    MARK,
+    TokenSequence,
+    data_file,
+    query_ids,
+    read_tensors,
+    tool_ids,
+    vocabulary,
+)
 from remit.search.ports import Vector
 from remit.search.ranking import Fusion
 from remit.text.wordpiece import WordPiece
+
+if TYPE_CHECKING:
+    from remit.search.embeddings.numpy_sums import NumpySums
 
 FIRST_WORD = 999  # lower ids are special or unused and have no row
 
@@ -30,25 +40,16 @@ class EmbeddingTable(NamedTuple):
     name: float  # the weight of the name's vector, relative to the whole tool
 
 
-class VectorSums(Protocol):
-    """Sums the vectors of ids."""
-
-    def query(self, ids: Sequence[int]) -> Vector: ...
-
-    def tools(self, readings: Sequence[TokenSequence]) -> list[Vector]: ...
-
-
 class StaticEmbedder:
     """Embeds tools and queries with the bundled table."""
 
     model = "static-1"
     fusion = Fusion(word_weight=0.02, part_weight=0.35)
 
-    def __init__(self, open_arrays: Callable[[EmbeddingTable], VectorSums]) -> None:
-        self._open_arrays = open_arrays
+    def __init__(self) -> None:
         self._pieces = WordPiece(vocabulary())
         self._table = read_table(data_file("static.safetensors"))
-        self._arrays: VectorSums | None = None
+        self._arrays: NumpySums | None = None
 
     def embed_query(self, text: str) -> Vector:
         """Embed a query."""
@@ -58,7 +59,9 @@ class StaticEmbedder:
 
     def embed_tools(self, documents: Sequence[Document]) -> list[Vector]:
         """Embed tools; an empty list only loads numpy, which speeds up later queries."""
-        self._arrays = self._arrays or self._open_arrays(self._table)
+        from remit.search.embeddings.numpy_sums import NumpySums
+
+        self._arrays = self._arrays or NumpySums(self._table)
         return self._arrays.tools([self._read(document) for document in documents])
 
     def close(self) -> None:

@@ -6,7 +6,6 @@ from typing import NamedTuple
 from remit.configuration.retention import Retention
 from remit.configuration.store_place import is_address
 from remit.store.audit_store import entries_to_prune, prune_entries
-from remit.store.database import Database
 from remit.store.open_store import open_database, require_driver
 
 
@@ -34,7 +33,8 @@ def old_records(place: str, kept: Retention, at: int) -> list[OldRecords]:
         with closing(open_database(place)) as database:
             audit = [OldRecords("audit", entries_to_prune(database, kept, at))]
     with closing(open_database(place)) as database:
-        return [*audit, OldRecords("usage", _old_events(database, at - kept.usage))]
+        events = database.rows("count_old_events", before=at - kept.usage)[0][0]
+    return [*audit, OldRecords("usage", events)]
 
 
 def prune_store(place: str, kept: Retention, at: int) -> None:
@@ -52,7 +52,3 @@ def prune_store(place: str, kept: Retention, at: int) -> None:
         if not database.is_append_only:
             prune_entries(database, kept, at)
         database.run("prune_events", before=at - kept.usage)
-
-
-def _old_events(database: Database, before: int) -> int:
-    return database.rows("count_old_events", before=before)[0][0]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from remit.store.named_queries import SQL, read_sql
+from remit.store.database import SQL, read_sql
 
 REBUILT = {  # and who makes them again
     "documents_by_word": "a trigger",

@@ -23,12 +23,11 @@ from remit.errors import (
     StoreUnavailableError,
     StoreUnreachableError,
 )
-from remit.store.database import Row, Value
-from remit.store.named_queries import SQL, NamedQueries
+from remit.store.database import SQL, NamedQueries, Row, Value
 from remit.store.postgres import pgvector_adapter, postgres_schema, revision_listener, work_claims
 from remit.store.postgres.answering_connection import AnsweringConnection
-from remit.store.postgres.known_revisions import KnownRevisions
 from remit.store.postgres.postgres_address import CONNECT_SECONDS, connection_parameters, shown
+from remit.store.postgres.revision_listener import KnownRevisions
 from remit.store.postgres.table_rights import ADMIN, RUNTIME
 
 _WRITES = re.compile(r"\b(insert|update|delete)\b")

@@ -14,7 +14,7 @@ import psycopg
 from psycopg import errors, sql
 
 from remit.errors import StoreCorruptError, StoreRightsError, StoreTooNewError, StoreUnavailableError
-from remit.store.named_queries import SQL, read_sql
+from remit.store.database import SQL, read_sql
 from remit.store.postgres import table_rights
 from remit.store.postgres.answering_connection import AnsweringConnection
 from remit.store.postgres.table_rights import ADMIN, ROLES, RUNTIME, SCHEMA

@@ -1,7 +1,7 @@
 """Listens for changes that other nodes make, on a connection of its own, and keeps the revisions in memory.
 
 PostgreSQL notifies once per transaction that changes a part of the store: the catalog, states, approvals. A
-slow poll finds what a lost notification would have told.
+slow poll finds what a lost notification would have told. A connection asks again after it wrote itself.
 """
 
 import logging
@@ -9,13 +9,13 @@ import select
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
 import psycopg
 
-from remit.errors import RemitError
+from remit.errors import RemitError, StoreUnavailableError
 from remit.store.postgres.answering_connection import AnsweringConnection
 
 CHANNEL = "remit"
@@ -29,6 +29,7 @@ Connect = Callable[[], AnsweringConnection]
 ReadRevisions = Callable[[psycopg.Connection[Any]], Mapping[str, int]]  # by parts of the store
 MergeRevisions = Callable[[psycopg.Connection[Any]], object]
 Tell = Callable[[], object]  # called from the listener's thread
+Ask = Callable[[], Iterable[tuple[Any, ...]]]  # part, number, and what this connection added to it
 
 
 class RevisionListener:
@@ -142,3 +143,52 @@ def leave(address: str, tell: Tell) -> None:
             return
         del _listeners[address]
     listener.stop()
+
+
+class KnownRevisions:
+    """The numbers of the store's parts, asked for only if nothing knows them."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self._asked: dict[str, int] = {}  # after the last change by this connection
+        self._own: int | None = None  # what this connection added to them; None: not asked yet
+        self.listener: RevisionListener | None = None
+        self.has_written = False  # since they were asked for
+
+    def forget(self) -> None:
+        """Forget what was asked: after a new connection, it may be a restored database."""
+        self._asked, self._own = {}, None
+
+    def must_ask(self) -> bool:
+        """Return whether only the database knows them."""
+        known = self.listener
+        if known is None or known.numbers is None:
+            return True
+        return self.has_written if known.is_live else not known.is_down
+
+    def by_part(self) -> Mapping[str, int]:
+        """Return them: those that the listener knows, unless this connection has written since."""
+        known = None if self.listener is None else self.listener.numbers
+        if known is None:
+            return self._read()
+        if self.must_ask():
+            try:
+                self._asked = self._read()
+                self.has_written = False
+            except StoreUnavailableError:  # the listener is about to notice
+                pass
+        asked = self._asked
+        return {part: max(known.get(part, 0), asked.get(part, 0)) for part in {*known, *asked}}
+
+    def of_others(self) -> int:
+        """Return a number that changes when another connection writes."""
+        numbers = self.by_part()
+        if self._own is None:
+            self._asked = self._read()
+            numbers = self.by_part()
+        return sum(numbers.values()) - (self._own or 0)
+
+    def _read(self) -> dict[str, int]:
+        found = [*self._ask()]
+        self._own = sum(own for _, _, own in found)
+        return {part: number for part, number, _ in found}

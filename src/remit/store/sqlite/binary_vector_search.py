@@ -6,25 +6,15 @@ the codes and reads new ones before each search. The caller notices deleted arti
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit.memory.artifacts import ArtifactKind, Home
 from remit.store.database import Database
 
+if TYPE_CHECKING:
+    from remit.search.binary_vector_index import NumpySignIndex
 
-class SignIndex(Protocol):
-    """An in-memory index of codes."""
-
-    def put(self, home: int, kinds: Sequence[str], nodes: Sequence[int], codes: Sequence[bytes]) -> None: ...
-
-    def drop(self, nodes: Iterable[int]) -> bool: ...
-
-    def among(self, nodes: Iterable[int], homes: Sequence[int], kinds: Sequence[str]) -> list[int]: ...
-
-    def nearest(self, code: bytes, homes: Sequence[int], kinds: Sequence[str], most: int) -> list[int]: ...
-
-
-OpenSignIndex = Callable[[int], SignIndex]  # takes the length of a code in bytes
+OpenSignIndex = Callable[[int], "NumpySignIndex"]  # takes the length of a code in bytes
 
 
 class _State(NamedTuple):
@@ -41,7 +31,7 @@ class SignSearch:
         self._database = database
         self._open_held = open_sign_index
         self._searched: set[int] = set()
-        self._held: SignIndex | None = None
+        self._held: NumpySignIndex | None = None
         self._of: _State | None = None
         self._rounds: dict[int, int] = {}  # the last round in memory, by home
 
@@ -71,7 +61,7 @@ class SignSearch:
 
     def _synchronised(
         self, state: _State, homes: Sequence[int], last: int, open_sign_index: OpenSignIndex
-    ) -> SignIndex:
+    ) -> "NumpySignIndex":
         if self._held is None or self._of != state:
             self._held, self._of, self._rounds = open_sign_index(state.width or 0), state, {}
         for home in homes:

@@ -11,9 +11,9 @@ from typing import Any
 import apsw
 
 from remit.errors import StoreCorruptError, StoreTooNewError, StoreUnavailableError
+from remit.store.database import SQL, read_sql
 from remit.store.maintenance.table_access import Row, columns_of
 from remit.store.maintenance.table_model import Table
-from remit.store.named_queries import SQL, read_sql
 from remit.store.sqlite.sqlite_database import APPLICATION_ID, SCHEMA_VERSION
 
 UNFINISHED = ".copying"

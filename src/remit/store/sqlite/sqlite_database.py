@@ -12,8 +12,7 @@ from typing import Any
 import apsw
 
 from remit.errors import StoreCorruptError, StoreTimeoutError, StoreTooNewError, StoreUnavailableError
-from remit.store.database import Row, Value
-from remit.store.named_queries import SQL, NamedQueries, read_sql
+from remit.store.database import SQL, NamedQueries, Row, Value, read_sql
 from remit.store.open_store import PATIENCE
 
 SCHEMA_VERSION = 17

@@ -19,8 +19,7 @@ from remit.files.bounded_reader import ANYWHERE
 from remit.trust.package_commands import PackageKind, package_command
 from remit.trust.server_sandbox import SandboxError
 from remit.upstream.launch.npx_packages import find_installed, npx_cache, npx_command
-from remit.upstream.launch.private_places import secret_places, secrets_within
-from remit.upstream.launch.protected_files import protect
+from remit.upstream.launch.protected_files import protect, secret_places, secrets_within
 from remit.upstream.launch.runtime_paths import SYSTEM, RuntimeContext, RuntimePaths, package_caches
 
 if TYPE_CHECKING:

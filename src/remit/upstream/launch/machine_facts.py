@@ -12,7 +12,7 @@ from remit.decision.projects import Workspace
 from remit.decision.scopes import Scope
 from remit.files.bounded_reader import Machine
 from remit.files.git_index import is_tracked
-from remit.upstream.launch.launch_facts import LaunchFacts
+from remit.upstream.launch.start_obstacles import LaunchFacts
 
 if TYPE_CHECKING:
     from remit.trust.server_sandbox import Sandbox

@@ -1,7 +1,8 @@
-"""Keeps read-only what runs code outside of a sandbox later: `.git`, and what clients and editors trust.
+"""Keeps read-only what runs code outside of a sandbox later, and hides credentials and clients' own files.
 
-Each of them becomes a mount, which nobody in the sandbox can rename, remove or replace, and so does every
-directory above it. A whole `.git` is protected, not only its hooks and settings: `.git/commondir` moves both.
+Each protected file becomes a mount, which nobody in the sandbox can rename, remove or replace, and so does
+every directory above it. A whole `.git` is protected, not only its hooks and settings: `.git/commondir` moves
+both. A sandbox that contains a private place shows it empty. Only the user's own file opens one, by name.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from remit.files.bounded_walk import WalkBudget, WalkLimitError, entries, is_rea
 from remit.trust.server_sandbox import RUNS_CODE, SandboxError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
 
 _MOST_ENTRIES = 200_000
 _MOST_SECONDS = 2.0
@@ -23,6 +25,23 @@ _MOST_SECONDS = 2.0
 _SKIPPED = frozenset(("node_modules", "site-packages", "__pycache__"))
 # Made empty in a writable project that has none: with files in them, these tools run code without asking.
 _RESERVED = (".git", ".claude", ".codex", ".cursor", ".gemini", ".opencode", ".vscode")
+_HOME = (
+    # keys and logins
+    *(".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".pgpass", ".my.cnf", ".vault-token"),
+    *(".git-credentials", ".npmrc", ".yarnrc.yml", ".pypirc", ".cargo/credentials.toml", ".gem/credentials"),
+    *(".m2/settings.xml", ".terraform.d", ".password-store", ".local/share/keyrings", ".config/gcloud"),
+    *(".config/gh", ".config/hub", ".config/op", ".config/rclone", ".config/pip", ".config/uv"),
+    *(".config/git/credentials", ".Xauthority", ".ICEauthority"),
+    # browsers and mail
+    *(".mozilla", ".thunderbird", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware"),
+    # clients of MCP
+    *(".claude", ".claude.json", ".klaude", ".codex", ".cursor", ".gemini", ".copilot", ".codeium"),
+    *(".vscode", ".opencode", ".continue", ".cline", ".roo", ".kiro", ".config/Claude", ".config/Cursor"),
+    *(".config/Code", ".config/Windsurf", ".config/Kiro", ".config/Zed", ".config/zed", ".config/opencode"),
+    *(".config/goose", ".config/Block/goose"),
+    # what was typed
+    *(".bash_history", ".zsh_history", ".python_history", ".node_repl_history", ".psql_history"),
+)
 
 
 class Protected(NamedTuple):
@@ -86,3 +105,21 @@ def _found_below(top: str, budget: WalkBudget) -> Iterator[str]:
                 yield entry.path
             elif entry.name not in _SKIPPED and is_real_directory(entry):
                 waiting.append(entry.path)
+
+
+def secret_places(home: str, own: Iterable[str]) -> tuple[str, ...]:
+    """List the places in a home directory that may hold secrets, and Remit's own directories."""
+    return (*(os.path.join(home, name) for name in _HOME), *own)
+
+
+def is_secret(path: str, secrets: Iterable[str]) -> bool:
+    """Check whether a path is one of the secret places, or inside one."""
+    return any(is_at_or_below(path, each) for each in secrets)
+
+
+def secrets_within(granted: Sequence[str], secrets: Iterable[str]) -> Iterator[str]:
+    """Yield the existing secret places that granted directories contain, unless they are granted by name."""
+    for each in secrets:
+        is_within = any(each != path and is_at_or_below(each, path) for path in granted)
+        if is_within and each not in granted and os.path.lexists(each):
+            yield each

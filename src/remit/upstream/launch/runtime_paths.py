@@ -4,24 +4,28 @@ A sandbox gets these read-only. A directory counts only if it is a runtime's own
 environment or an installed Node: `~/.local/bin/x` adds one file, not `~/.local`.
 
 Files of the project, and what sandboxed servers may write, decide nothing outside of them: a link or a first
-line there leads to the system's programs or to an installed toolchain, or the server is not started.
+line there leads to the system's programs or to an installed toolchain, or the server is not started. A
+toolchain counts only where a version manager or the system keeps it, and only its programs and libraries are
+shown.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.declared_launch import program
 from remit.decision.scopes import ancestors, is_at_or_below
 from remit.files.bounded_reader import ANYWHERE, FileError, read_head
+from remit.files.bounded_walk import WalkBudget, WalkLimitError, entries
 from remit.trust.server_sandbox import SandboxError
-from remit.upstream.launch.private_places import is_secret
-from remit.upstream.launch.toolchains import has_libraries, names_in, python_libraries, toolchain_parts
+from remit.upstream.launch.protected_files import is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store")
 INTERPRETERS = re.compile(r"(?:node|nodejs|bun|deno|tsx|ts-node|ruby|perl|php|sh|bash|python[\d.]*)")
@@ -29,6 +33,14 @@ _BINARIES = frozenset({"bin", "sbin", "shims", "libexec"})
 _MOST_FILES = 200  # to look at for one program
 _LONGEST_SHEBANG = 512
 _LONGEST_PTH = 10_000
+_MOST_ENTRIES = 10_000  # of one directory
+# Below the home directory: one toolchain for each version.
+_VERSIONS = (
+    *(".pyenv/versions/*", ".local/share/uv/python/*", ".rye/py/*", ".nvm/versions/node/*"),
+    *(".asdf/installs/*/*", ".local/share/mise/installs/*/*", ".volta/tools/image/*/*"),
+    ".local/share/fnm/node-versions/*/installation",
+)
+_PARTS = ("bin", "lib", "lib64", "libexec", "include", "share", "ssl")
 
 
 class RuntimeContext(NamedTuple):
@@ -276,3 +288,42 @@ def package_caches(runner: str, place: str, environment: Mapping[str, str], home
         yield from python_libraries(os.path.join(home, ".local"))
     yield os.path.join(home, ".cache", "ms-playwright")
     yield os.path.join(home, ".cache", "puppeteer")
+
+
+def toolchain_parts(path: str, home: str) -> list[str]:
+    """List the directories of the toolchain that a program belongs to; none if it belongs to none."""
+    base, directory = os.path.split(os.path.dirname(path))
+    is_toolchain = directory == "bin" and _is_place(base, home) and _is_place(os.path.realpath(base), home)
+    if not (is_toolchain and has_libraries(base)):
+        return []
+    return [each for each in (os.path.join(base, part) for part in _PARTS) if os.path.isdir(each)]
+
+
+def _is_place(base: str, home: str) -> bool:
+    parts = os.path.relpath(base, home).split(os.sep)
+    patterns = [pattern.split("/") for pattern in _VERSIONS]
+    return base.startswith("/opt/") or any(
+        len(parts) == len(pattern) and all(map(fnmatchcase, parts, pattern)) for pattern in patterns
+    )
+
+
+def has_libraries(base: str) -> bool:
+    """Check for the libraries of Python or Node."""
+    signs = ("include/node", "lib/node_modules")
+    return any(os.path.exists(os.path.join(base, sign)) for sign in signs) or bool(python_libraries(base))
+
+
+def python_libraries(base: str) -> list[str]:
+    """List the directories of Python libraries in a runtime."""
+    lib = os.path.join(base, "lib")
+    return [os.path.join(lib, name) for name in names_in(lib) if name.startswith("python3")]
+
+
+def names_in(directory: str) -> list[str]:
+    """List the names in a directory; none if it cannot be listed, or has too many."""
+    try:
+        return sorted(
+            each.name for each in entries(directory, WalkBudget(_MOST_ENTRIES, 1.0), within=ANYWHERE)
+        )
+    except WalkLimitError:
+        return []

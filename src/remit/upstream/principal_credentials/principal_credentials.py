@@ -1,9 +1,17 @@
-"""Finds, sets and re-encrypts the credentials that principals have for upstream servers."""
+"""Finds, sets and re-encrypts the credentials that principals have for upstream servers.
 
+A server is reached with the credential of its caller, never with that of anyone else.
+"""
+
+import logging
 from collections.abc import Callable, Sequence
 from threading import Lock
 
-from remit.errors import CredentialError, StoreUnavailableError
+from anyio.to_thread import run_sync
+
+from remit.errors import CredentialError, NotSignedInError, StoreError, StoreUnavailableError
+from remit.upstream.failures import not_signed_in
+from remit.upstream.launch.launch_resources import LaunchResources
 from remit.upstream.principal_credentials.credential_keys import KeyFile, seal, unseal
 from remit.upstream.principal_credentials.credential_model import (
     Credential,
@@ -13,9 +21,10 @@ from remit.upstream.principal_credentials.credential_model import (
     check_value,
     place_of,
 )
-from remit.upstream.upstream_model import Upstream
+from remit.upstream.upstream_model import Failure, Upstream
 
 _MOST_KEPT = 10_000
+_log = logging.getLogger("remit.upstream")
 
 
 class PrincipalCredentials:
@@ -143,3 +152,30 @@ class PrincipalCredentials:
                 hint="check the server's entry, then set the credential again",
             )
         return Credential(value=unseal(found, self._keys.keys()))
+
+
+async def find_credential(
+    resources: LaunchResources, upstream: Upstream, principal: str | None
+) -> Credential:
+    """Return the credential that a principal has for a server.
+
+    Raises:
+        NotSignedInError: there is none, or it cannot be used.
+    """
+    if principal is None or resources.credentials is None:
+        raise _error(upstream, not_signed_in(upstream, principal))
+    try:
+        found = await run_sync(resources.credentials().find, upstream, principal)
+    except (CredentialError, StoreError) as error:  # where keys and stores are is for people
+        _log.warning("the credential of %s for `%s` cannot be used: %s", principal, upstream.label, error)
+        reason = "cannot be used now: your credential for it cannot be read"
+        raise _error(upstream, Failure(reason=reason, hint=error.hint)) from None
+    if found is None:
+        raise _error(upstream, not_signed_in(upstream, principal))
+    return found
+
+
+def _error(upstream: Upstream, failure: Failure) -> NotSignedInError:
+    return NotSignedInError(
+        f"`{upstream.label}` {failure.reason}", hint=failure.hint, next_step=failure.next_step
+    )

@@ -1,21 +1,24 @@
-"""Puts the pages of a gateway together: one registry for all of them, which follows the store."""
+"""Puts the pages of a gateway together: one registry, which follows the store, and the rules of teams."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from typing import TYPE_CHECKING
 
 import anyio
 
 from remit.bootstrap import find_store, now, open_team_admin, open_teams
+from remit.configuration.checks.forbidden_settings import policy_problems
+from remit.configuration.file_paths import SHARED
+from remit.decision.projects import TEAM
+from remit.errors import PolicyError, StoreRightsError, TeamError
 from remit.gateway.change_tracker import ChangeSignal
 from remit.gateway.registry_worker import RegistryWorker
 from remit.web.browser_sessions import BrowserSessions
 from remit.web.gateway_pages.gateway_pages import GatewayPages
 from remit.web.gateway_pages.page_sessions import PageSessions
-from remit.web.gateway_pages.team_rules import TeamRules
 from remit.web.listing_cache import ListingCache
 from remit.web.live_feed import PAUSE_SECONDS, EventStreams
 from remit.web.page_model import PageSources, TeamSources, WebOpeners
@@ -27,8 +30,7 @@ if TYPE_CHECKING:
     from remit.configuration.config_model import ConfigurationLayer
     from remit.decision.projects import Workspace
     from remit.gateway.transports.page_mount import PageHost
-    from remit.store.postgres.team_admin import SqlTeamAdmin
-    from remit.store.postgres.team_store import SqlTeams
+    from remit.store.postgres.team_store import SqlTeamAdmin, SqlTeams, StoredTeam
 
 
 def open_gateway_pages(host: PageHost) -> AbstractAsyncContextManager[GatewayPages]:
@@ -95,3 +97,56 @@ def _tell(words: str) -> None:
 
 def _open_teams() -> SqlTeams:
     return open_teams(find_store().place)
+
+
+class TeamRules:
+    """The rules of the team of a project, as last read."""
+
+    def __init__(
+        self,
+        open_teams: Callable[[], SqlTeams],
+        open_admin: Callable[[], SqlTeamAdmin],
+        workspace: Workspace,
+    ) -> None:
+        self._open_admin = open_admin
+        self._workspace = workspace
+        with closing(open_teams()) as teams:
+            team = self._find(teams)
+            self.path = f"{team.owner.path}/{SHARED}"
+            self._found = teams.stored_policy(team)
+
+    @property
+    def text(self) -> str:
+        """The rules, as TOML; empty: none."""
+        return self._found
+
+    def write(self, text: str) -> None:
+        """Replace the rules; an empty text removes them.
+
+        Raises:
+            PolicyError: the text has mistakes, someone else changed the rules meanwhile, or this gateway may
+                not change them.
+            StoreError: the store cannot be used.
+        """
+        problems = policy_problems(self.path, text)
+        if problems:
+            raise PolicyError(problems[0].reason, hint="correct the draft first")
+        try:
+            opened = self._open_admin()
+        except StoreRightsError as error:
+            name = self.path.removeprefix(TEAM).partition("/")[0]
+            raise PolicyError(
+                "gateways of this store cannot change the rules of teams",
+                hint=f"an administrator can, with `remit team policy set {name} FILE`",
+            ) from error
+        with closing(opened) as teams:
+            team = self._find(teams)
+            if teams.stored_policy(team) != self._found:
+                raise PolicyError(f"`{self.path}` was changed meanwhile", hint="start a new draft")
+            teams.set_policy(text if text.strip() else "", team)
+
+    def _find(self, teams: SqlTeams) -> StoredTeam:
+        found = next((each for each in teams.all() if each.owner == self._workspace.team), None)
+        if found is None:
+            raise TeamError("this project belongs to no team")
+        return found

@@ -14,8 +14,7 @@ from remit.cli.calls import calls_command
 from remit.cli.render import plural
 from remit.decision.roles import Role
 from remit.text.times import local_time
-from remit.web.page_model import Download, PageAnswer, PageRequest, PageSources, Values
-from remit.web.paging import page_of
+from remit.web.page_model import Download, PageAnswer, PageRequest, PageSources, Values, page_of
 
 ROWS = 100  # calls on a page
 SPANS = {"": "all", "1h": "last hour", "24h": "last day", "7d": "last week", "30d": "last month"}

@@ -16,8 +16,7 @@ from remit.decision.kinds import Kind
 from remit.decision.policy_rules import Mode
 from remit.decision.roles import Role
 from remit.web.listing_cache import WorkspaceListing
-from remit.web.page_model import PageAnswer, PageRequest, PageSources, Values, Viewer
-from remit.web.paging import Paged, paged
+from remit.web.page_model import PageAnswer, Paged, PageRequest, PageSources, Values, Viewer, paged
 
 _BUILTIN = frozenset(state.name for state in STATES)
 ROWS = 150  # tools on a page
@@ -58,7 +57,7 @@ def read(sources: PageSources, asked: PageRequest) -> PageAnswer:
             "groups": list(_grouped(page, listing)),
             "page": page,
             "clients": [*sorted(_clients(everyone, asked)), ALL_CLIENTS],
-            "agents": sorted(_agents(everyone, asked)),
+            "agents": sorted({*everyone.agents, *filter(None, (asked.options.agent,))}),
             "modes": [mode.value for mode in Mode],
             "choices": SHOWN,
         }
@@ -111,7 +110,3 @@ def _title(group: ListedGroup, listing: WorkspaceListing) -> str:
 
 def _clients(listing: WorkspaceListing, asked: PageRequest) -> set[str]:
     return {*listing.clients, asked.options.client or ALL_CLIENTS} - {ALL_CLIENTS}
-
-
-def _agents(listing: WorkspaceListing, asked: PageRequest) -> set[str]:
-    return {*listing.agents, *filter(None, (asked.options.agent,))}

@@ -8,8 +8,7 @@ from urllib.parse import urlencode
 from remit.cli.memory_commands import artifact_shape, relation_shape
 from remit.memory.artifacts import ArtifactKind, StoredArtifact, body_of, name_of
 from remit.memory.memory_scopes import memory_id
-from remit.web.page_model import ActionResult, PageAnswer, PageRequest, PageSources, Values
-from remit.web.paging import paged
+from remit.web.page_model import ActionResult, PageAnswer, PageRequest, PageSources, Values, paged
 
 if TYPE_CHECKING:
     from remit.cli.output.json_output import Shape

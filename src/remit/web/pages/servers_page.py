@@ -15,8 +15,7 @@ from remit.cli.output.server_status import (
 )
 from remit.decision.context import Context, shorten
 from remit.decision.scopes import is_at_or_below
-from remit.web.page_model import PageAnswer, PageRequest, PageSources, Values
-from remit.web.paging import paged
+from remit.web.page_model import PageAnswer, PageRequest, PageSources, Values, paged
 
 SERVERS = 60  # on a page
 

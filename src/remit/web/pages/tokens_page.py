@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from remit.cli.output.json_output import Shape, asked_for
 from remit.text.times import moment
-from remit.web.page_model import PageAnswer, PageRequest, PageSources, Values
-from remit.web.paging import paged
+from remit.web.page_model import PageAnswer, PageRequest, PageSources, Values, paged
 
 if TYPE_CHECKING:
     from remit.gateway.access.token_grants import Grant

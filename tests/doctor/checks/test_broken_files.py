@@ -2,7 +2,7 @@ import pytest
 
 from remit.configuration.configuration_service import ConfigurationFinding
 from remit.decision.problems import Problem, Severity
-from remit.doctor.checks.configuration_mistakes import configuration_mistakes
+from remit.doctor.checks.broken_files import configuration_mistakes
 
 
 def told(reason: str, severity: Severity = Severity.ERROR) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ import pytest
 
 from remit.decision.context import Context
 from remit.errors import StoreError
-from remit.gateway.vector_backfill import VectorBackfill
+from remit.gateway.search_preparation import VectorBackfill
 from remit.registry import Registry
 from support.embedding_service import (
     PATIENCE,

@@ -1,12 +1,15 @@
-"""Packages without a pinned version."""
+"""Code that runs without a review: unpinned packages, and what a repository lets its client run."""
 
 from collections.abc import Iterator
 
 from remit.decision.kinds import COULD_RUN
 from remit.decision.problems import Severity
+from remit.decision.settings_rules import ExecutedSetting
 from remit.doctor.findings import ClientSetup, Finding, finding_about, fix_for_owner
 from remit.text.secrets import shown
 from remit.trust.package_commands import UnpinnedPackage, unpinned
+
+_SHOWN = 10  # per file
 
 
 def unpinned_packages(setup: ClientSetup) -> Iterator[Finding]:
@@ -34,3 +37,25 @@ def _fix(package: UnpinnedPackage) -> str:
     name = shown(package.name) or "…"
     lookup = f"; `{package.lookup}` prints the newest" if package.lookup else ""
     return f"write `{package.pinned}`{lookup}".replace("{}", name)
+
+
+def project_code(setup: ClientSetup) -> Iterator[Finding]:
+    """Find files of a repository that make the client run code, each once."""
+    for source in dict.fromkeys(each.source for each in setup.executed):
+        found = list(dict.fromkeys(each for each in setup.executed if each.source == source))
+        named = [_named(each, setup) for each in found[:_SHOWN]]
+        more = [f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
+        yield Finding(
+            severity=Severity.WARNING,
+            check="code",
+            source=source,
+            reason=f"the client runs code that this file chooses: {', '.join([*named, *more])}; Remit cannot "
+            "prevent that",
+            fix="check what runs before you start the client here, and remove what you do not trust",
+        )
+
+
+def _named(each: ExecutedSetting, setup: ClientSetup) -> str:
+    line = setup.line_of(each.source, *filter(None, (each.section, each.key)))
+    where = f" (line {line})" if line else ""
+    return f"`{each.key}`{where}{f' runs `{each.command}`' if each.command else ''}"

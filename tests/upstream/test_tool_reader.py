@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from remit.upstream.offer_reader import read_offer
 from remit.upstream.ports import ServerLists
+from remit.upstream.tool_reader import read_offer
 from remit.upstream.upstream_model import Upstream
 
 GIT = Upstream(key=("git",), label="git", client="c", permit=None, source="/f")

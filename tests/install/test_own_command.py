@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.install.environment_lifetime import INSTALL, short_lived
+from remit.install.own_command import INSTALL, short_lived
 
 NOWHERE = "/no/such/temporary/directory"
 

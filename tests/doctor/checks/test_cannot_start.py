@@ -5,9 +5,9 @@ from remit.decision.declared_launch import Launch, Transport
 from remit.decision.kinds import ConfigStatus
 from remit.decision.problems import Severity
 from remit.decision.scopes import Scope
-from remit.doctor.checks.sandboxes import unavailable_sandboxes
+from remit.doctor.checks.cannot_start import unavailable_sandboxes
 from remit.doctor.findings import ClientSetup
-from remit.upstream.launch.launch_facts import LaunchFacts
+from remit.upstream.launch.start_obstacles import LaunchFacts
 from support.builders import context, declared
 
 GIT = replace(declared("git", Scope.PROJECT), launch=Launch(command="git-mcp"))

@@ -2,7 +2,7 @@
 
 from remit.decision.problems import Severity
 from remit.decision.settings_rules import ExecutedSetting
-from remit.doctor.checks.project_code import project_code
+from remit.doctor.checks.unreviewed_code import project_code
 from remit.doctor.findings import ClientSetup
 from support.builders import context
 
