@@ -3,15 +3,21 @@
 This happens only when a server starts, because the result contains the values of variables.
 """
 
+from __future__ import annotations
+
 import os
 import re
-from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from remit.decision.declared_launch import Launch, VariableSyntax
 from remit.settings import DEPTH, NESTED
 from remit.text.redaction import FOREIGN
-from remit.upstream.upstream_model import Upstream
+
+if TYPE_CHECKING:  # to explain a server, nothing else of upstreams is loaded
+    from collections.abc import Collection, Mapping
+
+    from remit.upstream.upstream_model import Upstream
 
 # Variables that clients set for their own children, and Remit's settings, which include a key. The location
 # of Remit's data stays, for servers that use Remit themselves.
