@@ -94,7 +94,7 @@ def unset(written: str, launch: Launch, variables: Collection[str]) -> list[str]
     return [name for name in text.missing if re.fullmatch(_NAME, name)]  # leaves out `input:id`
 
 
-def _text(launch: Launch, variables: Mapping[str, str], workspace: str, home: str) -> "_Text":
+def _text(launch: Launch, variables: Mapping[str, str], workspace: str, home: str) -> _Text:
     places = {
         "workspaceFolder": workspace,
         "workspaceFolderBasename": os.path.basename(workspace),
@@ -127,7 +127,7 @@ class _Text:
         self.missing: list[str] = []
         self.values: set[str] = set()
 
-    def knowing(self, name: str, value: str) -> "_Text":
+    def knowing(self, name: str, value: str) -> _Text:
         """Return one that also knows `${name}`, whatever the syntax of the client."""
         known = {**self._variables, name: value}
         return _Text(self._syntaxes, known, self._places, always=rf"\$\{{({name})\}}")
