@@ -274,6 +274,52 @@ def test_what_clients_and_editors_run_stays_as_it_is(machine: SandboxMachine) ->
     assert found == dict.fromkeys(names, "{}")
 
 
+RUN_LATER = (
+    *(".qwen/settings.json", "crush.json", ".crush.json", ".kilocode/mcp.json", ".factory/mcp.json"),
+    *(
+        ".amazonq/mcp.json",
+        ".trae/mcp.json",
+        ".junie/mcp/mcp.json",
+        ".vs/mcp.json",
+        ".windsurf/workflows/x.md",
+    ),
+    *(
+        ".aider.conf.yml",
+        ".cargo/config.toml",
+        ".yarnrc.yml",
+        ".pnpmfile.cjs",
+        ".npmrc",
+        ".exrc",
+        ".nvim.lua",
+    ),
+    *(".dir-locals.el", ".gitlab-ci.yml", ".circleci/config.yml", ".gitmodules", ".gitattributes"),
+    *(".tool-versions", ".direnv/x", "mise/config.toml", ".config/mise/config.toml", "lefthook.yaml"),
+    *("lefthook.json", ".lefthook.yaml", "lefthook-local.yml", ".overcommit.yml", "prek.toml", ".rtx.toml"),
+    *(".devcontainer.json", "x.code-workspace", ".fleet/run.json", "AGENTS.md", "CLAUDE.md", "web/GEMINI.md"),
+    *(".venv/bin/python", ".env", ".made-up-next-year/hooks.json", "web/.cargo/config.toml"),
+)
+
+
+def test_no_file_that_any_tool_may_run_later_can_be_changed(machine: SandboxMachine) -> None:
+    for name in RUN_LATER:
+        program(machine.project / name, "{}")
+    script = "for name; do echo x > $name; rm -f $name; mv -f new $name; mv $(dirname $name) gone; done"
+    inside(machine, "sh", "-c", f"echo x > new; {script}", "sh", *RUN_LATER, write=(".",))
+    assert [name for name in RUN_LATER if (machine.project / name).read_text() != "{}"] == []
+    assert (machine.project / "new").exists()
+
+
+def test_instructions_that_are_a_link_are_not_changed_by_way_of_their_target(machine: SandboxMachine) -> None:
+    (machine.project / "docs").mkdir()
+    (machine.project / "docs/guide.md").write_text("mine")
+    (machine.project / "CLAUDE.md").symlink_to("docs/guide.md")
+    done = inside(
+        machine, "sh", "-c", "echo x > CLAUDE.md; echo x > docs/guide.md; mv docs gone", write=(".",)
+    )
+    assert (machine.project / "CLAUDE.md").read_text() == "mine"
+    assert done.stderr.count("\n") == 3
+
+
 def files_of_clients(world: World) -> set[str]:
     """List the files of a project that any client reads, as far as Remit knows."""
     with Remit(root=world.root).registry() as registry:

@@ -183,12 +183,13 @@ class SandboxBuilder(NamedTuple):
                 mounts.bind(path, path)
         for path in write:
             if is_at_or_below(path, self.sandbox.root):
-                os.makedirs(path, exist_ok=True)
+                if not os.path.lexists(path):
+                    os.makedirs(path)
             elif not os.path.exists(path):
                 raise SandboxError(f"`{path}` does not exist", "create it, or remove it from `write`")
             mounts.add(path, "--bind", os.path.realpath(path))
             mounts.drop_below(path)
-        protected = protect(write, self.sandbox.root)
+        protected = protect(write, self.sandbox.root, self.home)
         for path in protected.pinned:
             mounts.add(path, "--bind", os.path.realpath(path))
         for path in protected.read_only:
