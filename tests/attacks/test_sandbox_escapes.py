@@ -11,11 +11,10 @@ import pytest
 
 from attacks.worlds import World
 from remit.clients.known_clients import CLIENTS
-from remit.trust.server_sandbox import Sandbox, SandboxError
-from remit.upstream.launch.bubblewrap import SandboxBuilder
+from remit.trust.server_sandbox import SandboxError
 from support.processes import git
 from support.sandbox import Sandbox as Remit
-from support.sandboxed_servers import SandboxMachine, obstacle
+from support.sandboxed_servers import SandboxMachine, inside, obstacle
 
 pytestmark = pytest.mark.skipif(obstacle() is not None, reason=str(obstacle()))
 PYTHON = os.path.realpath("/usr/bin/python3")
@@ -25,29 +24,6 @@ needs_python = pytest.mark.skipif(not os.path.isfile(PYTHON), reason="the system
 @pytest.fixture
 def machine(tmp_path: Path) -> SandboxMachine:
     return SandboxMachine(tmp_path.resolve())
-
-
-def inside(
-    machine: SandboxMachine,
-    *words: str,
-    write: tuple[str, ...] = (),
-    is_projects: bool = False,
-    **variables: str,
-) -> subprocess.CompletedProcess[str]:
-    """Run a command of an entry in a sandbox, at the project."""
-    project = str(machine.project)
-    written = tuple(os.path.normpath(os.path.join(project, path)) for path in write)
-    sandbox = Sandbox(project, False, (), written)
-    builder = SandboxBuilder(sandbox, str(machine.home), (str(machine.data),), is_projects)
-    users = {"PATH": "/usr/bin:/bin", "HOME": str(machine.home)}
-    made = builder.command(words, project, {**users, **variables}, users)
-    return subprocess.run(
-        [made.program, *made.options, "--", *made.words],
-        env=dict(made.variables),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 def program(path: Path, text: str) -> Path:

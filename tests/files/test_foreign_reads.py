@@ -50,6 +50,7 @@ OWN = {
     "store/named_queries.py": "ships with Remit",
     "store/postgres/postgres_schema.py": "ships with Remit",
     "store/sqlite/sqlite_database.py": "Remit's data",
+    "upstream/launch/kernel_files.py": "/proc",
     "upstream/principal_credentials/credential_file.py": "Remit's data",
     "upstream/principal_credentials/credential_keys.py": "a file of the user's own configuration",
     "upstream/oauth/token_store.py": "Remit's data",

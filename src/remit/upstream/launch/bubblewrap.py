@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,9 +23,11 @@ from remit.upstream.launch.npx_packages import find_installed, npx_cache, npx_co
 from remit.upstream.launch.private_places import secret_places, secrets_within
 from remit.upstream.launch.protected_files import protect
 from remit.upstream.launch.runtime_paths import SYSTEM, RuntimeContext, RuntimePaths, package_caches
+from remit.upstream.launch.sandbox_mounts import Mounts
+from remit.upstream.launch.system_calls import system_call_filter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
     from remit.trust.server_sandbox import Sandbox
 
@@ -32,12 +35,9 @@ if TYPE_CHECKING:
 PROGRAMS = ("/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap")
 INSTALL = "install bubblewrap, for example with `apt install bubblewrap`"
 _PROBE_SECONDS = 5.0
-# Files of `/etc` that programs need; others may hold secrets.
-_ETC = (
-    *("alternatives", "ca-certificates", "fonts", "group", "host.conf", "hosts", "ld.so.cache", "ld.so.conf"),
-    *("ld.so.conf.d", "localtime", "mime.types", "nsswitch.conf", "os-release", "passwd", "pki", "protocols"),
-    *("resolv.conf", "services", "ssl", "timezone"),
-)
+# The best that this machine can do. The first also keeps a server from making namespaces, in which the kernel
+# would let it reach more of its code; older versions of `bwrap`, and containers, do not have it.
+_NAMESPACES = (("--unshare-all", "--unshare-user", "--disable-userns"), ("--unshare-all",))
 # They lead out of the sandbox, to sockets that are not there.
 _UNSET = frozenset(
     (
@@ -48,6 +48,13 @@ _UNSET = frozenset(
 )
 # Package runners use only what is installed: a sandbox cannot change their caches.
 _OFFLINE = {"uv": {"UV_OFFLINE": "1"}, "uvx": {"UV_OFFLINE": "1"}}
+
+
+class Bubblewrap(NamedTuple):
+    """The installed `bwrap`."""
+
+    path: str
+    namespaces: tuple[str, ...]  # options
 
 
 class SandboxedCommand(NamedTuple):
@@ -67,8 +74,8 @@ class SandboxBuilder(NamedTuple):
     own: Sequence[str]  # Remit's own directories, which no server may see
     is_projects: bool = False  # whether the server is the project's own, with the user's trust
 
-    def check(self) -> str:
-        """Return the path of `bwrap`, if the sandbox is possible.
+    def check(self) -> Bubblewrap:
+        """Return the `bwrap` to use, if the sandbox is possible.
 
         Raises:
             SandboxError: it is not.
@@ -104,11 +111,13 @@ class SandboxBuilder(NamedTuple):
         granted = (*self.sandbox.read, *self.sandbox.write, *runtime.found)
         for path in secrets_within(granted, secret_places(self.home, self.own)):
             mounts.mask(path)
-        options = ["--unshare-all", *(["--share-net"] if self.sandbox.network else []), "--cap-drop", "ALL"]
+        mounts.close_kernel()  # after what is granted, which may contain it
+        options = [*bwrap.namespaces, *(["--share-net"] if self.sandbox.network else [])]
+        options += ["--cap-drop", "ALL"]
         options += [*mounts.options(), "--remount-ro", "/", "--chdir", place]
         kept = {name: value for name, value in variables.items() if name not in _UNSET}
         return SandboxedCommand(
-            bwrap, tuple(options), tuple(words), {**kept, **_OFFLINE.get(program(words[0]), {})}
+            bwrap.path, tuple(options), tuple(words), {**kept, **_OFFLINE.get(program(words[0]), {})}
         )
 
     def opened(
@@ -211,53 +220,9 @@ def _refuse_runner(words: Sequence[str]) -> None:
         raise SandboxError(reason, f"use `uvx {found.package}`, which works with uv's cache")
 
 
-class Mounts:
-    """The mounts of a sandbox, which `bwrap` makes from the root down."""
-
-    def __init__(self) -> None:
-        self._made: dict[str, tuple[str, ...]] = {}
-
-    def add(self, path: str, *option: str) -> None:
-        """Make a path with an option such as `--tmpfs` or, with its source, `--bind`."""
-        self._made[path] = option
-
-    def bind(self, path: str, source: str) -> None:
-        """Show a path read-only; a missing one is left out."""
-        self.add(path, "--ro-bind-try", os.path.realpath(source))
-
-    def mask(self, path: str) -> None:
-        """Show an empty directory or file instead of the real one."""
-        self.add(path, *(("--tmpfs",) if os.path.isdir(path) else ("--ro-bind", "/dev/null")))
-
-    def drop_below(self, path: str) -> None:
-        """Forget what else is shown below a path, which shows it already."""
-        for each in [each for each in self._made if each != path and is_at_or_below(each, path)]:
-            del self._made[each]
-
-    def add_system(self) -> None:
-        """Show the system's programs and libraries, and empty places for everything else."""
-        for path in SYSTEM:
-            if os.path.islink(path):
-                self.add(path, "--symlink", os.readlink(path))
-            elif os.path.isdir(path):
-                self.bind(path, path)
-        for name in _ETC:
-            self.bind(f"/etc/{name}", f"/etc/{name}")
-        self.add("/proc", "--proc")
-        self.add("/dev", "--dev")
-        self.add("/tmp", "--tmpfs")  # noqa: S108 - its own
-        self.add("/var/tmp", "--tmpfs")  # noqa: S108 - its own
-
-    def options(self) -> Iterator[str]:
-        """Yield the options, a directory before what is in it."""
-        for path in sorted(self._made, key=lambda path: path.rstrip(os.sep).split(os.sep)):
-            name, *source = self._made[path]
-            yield from (name, *source, path)
-
-
 @cache
-def bubblewrap_program() -> str:
-    """Return the path of `bwrap`.
+def bubblewrap_program() -> Bubblewrap:
+    """Find `bwrap`, and what it can do here.
 
     Raises:
         SandboxError: it is not installed, or not allowed here.
@@ -267,21 +232,30 @@ def bubblewrap_program() -> str:
     found = next((path for path in PROGRAMS if os.access(path, os.X_OK)), None)
     if found is None:
         raise SandboxError("bubblewrap is not installed", INSTALL)
-    problem = _probe(found)
-    if problem is not None:
-        raise SandboxError(
-            f"bubblewrap does not work here: {problem}", "allow unprivileged user namespaces on this machine"
-        )
-    return found
+    problem: str | None = None
+    for namespaces in _NAMESPACES:
+        problem = _probe(found, namespaces)
+        if problem is None:
+            return Bubblewrap(found, namespaces)
+    raise SandboxError(
+        f"bubblewrap does not work here: {problem}", "allow unprivileged user namespaces on this machine"
+    )
 
 
-def _probe(bwrap: str) -> str | None:
-    """Ask bubblewrap for an empty sandbox; return what it says if it cannot make one."""
-    words = [bwrap, "--unshare-all", "--ro-bind", "/", "/", bwrap, "--version"]
+def _probe(bwrap: str, namespaces: Sequence[str]) -> str | None:
+    """Ask bubblewrap for an almost empty sandbox; return what it says if it cannot make one."""
+    options = (*namespaces, "--cap-drop", "ALL", "--ro-bind", "/", "/", "--proc", "/proc")
+    command = SandboxedCommand(bwrap, options, (bwrap, "--version"), {})
     try:
-        done = subprocess.run(  # noqa: S603 - it runs nothing but itself
-            words, env={}, capture_output=True, timeout=_PROBE_SECONDS, check=False
-        )
+        with started_with(command) as (words, descriptors):
+            done = subprocess.run(  # noqa: S603 - it runs nothing but itself
+                words,
+                env={},
+                pass_fds=descriptors,
+                capture_output=True,
+                timeout=_PROBE_SECONDS,
+                check=False,
+            )
     except (OSError, subprocess.TimeoutExpired) as error:
         return type(error).__name__
     lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["unknown error"]
@@ -301,3 +275,26 @@ def options_text(command: SandboxedCommand) -> bytes:
     """Return the options for `--args`, so that no variable shows in the list of processes."""
     given = (word for name, value in command.variables.items() for word in ("--setenv", name, value))
     return b"".join(os.fsencode(word) + b"\0" for word in (*command.options, "--clearenv", *given))
+
+
+@contextmanager
+def started_with(command: SandboxedCommand) -> Generator[tuple[list[str], tuple[int, ...]]]:
+    """Yield the words that start `bwrap`, and the descriptors to pass to it.
+
+    The caller starts it in a session of its own, without a terminal. With `--new-session`, the signals that
+    end the process group of `bwrap` would no longer reach the server.
+    """
+    with _nameless_file(options_text(command)) as options, _nameless_file(system_call_filter()) as calls:
+        words = [command.program, "--args", str(options), "--seccomp", str(calls), "--", *command.words]
+        yield words, (options, calls)
+
+
+@contextmanager
+def _nameless_file(content: bytes) -> Generator[int]:
+    descriptor = os.memfd_create("bwrap")
+    try:
+        os.write(descriptor, content)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        yield descriptor
+    finally:
+        os.close(descriptor)
