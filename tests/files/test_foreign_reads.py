@@ -80,6 +80,7 @@ ANYWHERE = {
     "upstream/launch/bubblewrap.py": "packages in the home directory",
     "upstream/launch/installed_packages.py": "caches in the home directory",
     "upstream/launch/npx_packages.py": "caches in the home directory",
+    "upstream/launch/private_places.py": "the user's directories, whose links it does not enter",
     "upstream/launch/protected_files.py": "enters no links",
     "upstream/launch/runtime_paths.py": "checks each link itself, to tell which of them a sandbox opens",
     "upstream/launch/toolchains.py": "caches and toolchains, whose links its callers check",

@@ -118,6 +118,33 @@ def test_an_old_bubblewrap_is_used_without_the_options_that_it_does_not_know(bwr
     assert build(shop).check().namespaces == ("--unshare-all",)
 
 
+def test_a_directory_that_may_hold_secrets_cannot_be_made_writable(bwrap: Path, shop: Path) -> None:
+    assert bwrap.exists()
+    home = shop.parent
+    for name in (".config", ".local/share", ".cargo"):
+        with pytest.raises(
+            SandboxError, match=rf"`write` contains `{home}/{name}/.*`, which may hold secrets"
+        ):
+            build(shop, write=(f"{home}/{name}",)).check()
+    build(shop, write=(f"{home}/.config/tool", f"{home}/.ssh")).check()  # the user names it
+
+
+def test_a_link_from_a_secret_place_makes_its_target_secret(bwrap: Path, shop: Path) -> None:
+    assert bwrap.exists()
+    (shop.parent / ".netrc").symlink_to(shop / "netrc")
+    with pytest.raises(SandboxError, match=f"`write` contains `{shop}/netrc`, which may hold secrets"):
+        build(shop, write=(str(shop),)).check()
+
+
+def test_a_parent_of_the_home_directory_shows_an_empty_home(bwrap: Path, shop: Path) -> None:
+    assert bwrap.exists()
+    home = shop.parent
+    (home.parent / "other").mkdir()
+    made = build(shop, read=(str(home.parent),)).command(("sh",), str(shop), {"PATH": "/bin"}, {})
+    assert f"{home.parent}/other" in made.options
+    assert made.options[made.options.index(str(home)) - 1] == "--tmpfs"
+
+
 def test_a_file_may_be_made_writable_by_name(bwrap: Path, shop: Path) -> None:
     assert bwrap.exists()
     (shop / "AGENTS.md").write_text("")

@@ -20,7 +20,7 @@ from remit.files.bounded_reader import ANYWHERE
 from remit.trust.package_commands import PackageKind, package_command
 from remit.trust.server_sandbox import SandboxError
 from remit.upstream.launch.npx_packages import find_installed, npx_cache, npx_command
-from remit.upstream.launch.private_places import secret_places, secrets_within
+from remit.upstream.launch.private_places import entries_without, secret_places, secret_within
 from remit.upstream.launch.protected_files import protect
 from remit.upstream.launch.runtime_paths import SYSTEM, RuntimeContext, RuntimePaths, package_caches
 from remit.upstream.launch.sandbox_mounts import Mounts
@@ -83,9 +83,8 @@ class SandboxBuilder(NamedTuple):
         found = bubblewrap_program()
         for path in (*self.sandbox.read, *self.sandbox.write):
             self._check_path(path)
-        if any(is_at_or_below(self.home, path) for path in self.sandbox.write):
-            reason = "`write` contains your home directory, from which programs run when you log in"
-            raise SandboxError(reason, "name the directories that it needs to change")
+        for path in self.sandbox.write:
+            self._check_writable(path)
         return found
 
     def command(
@@ -101,16 +100,14 @@ class SandboxBuilder(NamedTuple):
         mounts = Mounts()
         mounts.add_system()
         mounts.add(self.home, "--tmpfs")
-        mounts.add(place, "--dir")
         for path, target in runtime.found.items():
             if target is None:
                 mounts.bind(path, path)
             elif not any(is_at_or_below(path, each) for each in self.sandbox.read):  # else it is there
                 mounts.add(path, "--symlink", target)
         self._grant(mounts)
-        granted = (*self.sandbox.read, *self.sandbox.write, *runtime.found)
-        for path in secrets_within(granted, secret_places(self.home, self.own)):
-            mounts.mask(path)
+        if place not in mounts and not any(is_at_or_below(place, each) for each in self.sandbox.write):
+            mounts.add(place, "--dir")
         mounts.close_kernel()  # after what is granted, which may contain it
         options = [*bwrap.namespaces, *(["--share-net"] if self.sandbox.network else [])]
         options += ["--cap-drop", "ALL"]
@@ -162,7 +159,7 @@ class SandboxBuilder(NamedTuple):
             root=self.sandbox.root,
             readable=self.sandbox.read,
             writable=self.sandbox.write,
-            secrets=secret_places(self.home, self.own),
+            secrets=self._secrets,
             search_path=variables.get("PATH", os.defpath),
             users_path=chosen.get("PATH", os.defpath),
             is_projects=self.is_projects,
@@ -185,15 +182,45 @@ class SandboxBuilder(NamedTuple):
             short = os.path.relpath(path, root)
             raise SandboxError(f"`{short}` is or contains a link", "name the directory that it points to")
 
+    def _check_writable(self, path: str) -> None:
+        """Refuse to make a directory writable from which programs run at a login, or that has secrets."""
+        hint = "name the directories that it needs to change"
+        if is_at_or_below(self.home, path):
+            reason = "`write` contains your home directory, from which programs run when you log in"
+            raise SandboxError(reason, hint)
+        unnamed = [each for each in self._secrets if each not in self.sandbox.write]
+        secret = secret_within(path, unnamed)
+        if secret is not None:
+            raise SandboxError(f"`write` contains `{secret}`, which may hold secrets", hint)
+
+    @property
+    def _secrets(self) -> tuple[str, ...]:
+        return secret_places(self.home, self.own)
+
+    def _show(self, path: str, mounts: Mounts) -> None:
+        """Show a path that the server may read, without the secrets in it."""
+        named = (*self.sandbox.read, *self.sandbox.write)
+        secrets = [each for each in self._secrets if each not in named and not is_at_or_below(path, each)]
+        if secret_within(path, secrets) is None:
+            mounts.bind(path, path)
+            return
+        # What is shown already stays as it is: `/proc`, and in `/home` the empty home directory.
+        for entry in entries_without(path, secrets, mounts):
+            if entry.is_link and entry.source is not None:
+                mounts.add(entry.path, "--symlink", entry.source)
+            elif entry.source is not None:
+                mounts.bind(entry.path, entry.source)
+            elif entry.path not in mounts:
+                mounts.add(entry.path, "--dir")
+
     def _grant(self, mounts: Mounts) -> None:
         write = sorted(self.sandbox.write)  # a directory before what is in it
-        for path in self.sandbox.read:
+        for path in sorted(self.sandbox.read):
             if not any(is_at_or_below(path, each) for each in write):
-                mounts.bind(path, path)
+                self._show(path, mounts)
         for path in write:
-            if is_at_or_below(path, self.sandbox.root):
-                if not os.path.lexists(path):
-                    os.makedirs(path)
+            if is_at_or_below(path, self.sandbox.root) and not os.path.lexists(path):
+                os.makedirs(path)
             elif not os.path.exists(path):
                 raise SandboxError(f"`{path}` does not exist", "create it, or remove it from `write`")
             mounts.add(path, "--bind", os.path.realpath(path))

@@ -26,6 +26,9 @@ class Mounts:
     def __init__(self) -> None:
         self._made: dict[str, tuple[str, ...]] = {}
 
+    def __contains__(self, path: str) -> bool:
+        return path in self._made
+
     def add(self, path: str, *option: str) -> None:
         """Make a path with an option such as `--tmpfs` or, with its source, `--bind`."""
         self._made[path] = option
@@ -33,10 +36,6 @@ class Mounts:
     def bind(self, path: str, source: str) -> None:
         """Show a path read-only; a missing one is left out."""
         self.add(path, "--ro-bind-try", os.path.realpath(source))
-
-    def mask(self, path: str) -> None:
-        """Show an empty directory or file instead of the real one."""
-        self.add(path, *(("--tmpfs",) if os.path.isdir(path) else ("--ro-bind", "/dev/null")))
 
     def drop_below(self, path: str) -> None:
         """Forget what else is shown below a path, which shows it already."""
