@@ -11,11 +11,10 @@ import pytest
 
 from attacks.worlds import World
 from remit.clients.known_clients import CLIENTS
-from remit.trust.server_sandbox import Sandbox, SandboxError
-from remit.upstream.launch.bubblewrap import SandboxBuilder
+from remit.trust.server_sandbox import SandboxError
 from support.processes import git
 from support.sandbox import Sandbox as Remit
-from support.sandboxed_servers import SandboxMachine, obstacle
+from support.sandboxed_servers import SandboxMachine, inside, obstacle
 
 pytestmark = pytest.mark.skipif(obstacle() is not None, reason=str(obstacle()))
 PYTHON = os.path.realpath("/usr/bin/python3")
@@ -25,29 +24,6 @@ needs_python = pytest.mark.skipif(not os.path.isfile(PYTHON), reason="the system
 @pytest.fixture
 def machine(tmp_path: Path) -> SandboxMachine:
     return SandboxMachine(tmp_path.resolve())
-
-
-def inside(
-    machine: SandboxMachine,
-    *words: str,
-    write: tuple[str, ...] = (),
-    is_projects: bool = False,
-    **variables: str,
-) -> subprocess.CompletedProcess[str]:
-    """Run a command of an entry in a sandbox, at the project."""
-    project = str(machine.project)
-    written = tuple(os.path.normpath(os.path.join(project, path)) for path in write)
-    sandbox = Sandbox(project, False, (), written)
-    builder = SandboxBuilder(sandbox, str(machine.home), (str(machine.data),), is_projects)
-    users = {"PATH": "/usr/bin:/bin", "HOME": str(machine.home)}
-    made = builder.command(words, project, {**users, **variables}, users)
-    return subprocess.run(
-        [made.program, *made.options, "--", *made.words],
-        env=dict(made.variables),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 def program(path: Path, text: str) -> Path:
@@ -272,6 +248,52 @@ def test_what_clients_and_editors_run_stays_as_it_is(machine: SandboxMachine) ->
     }
     names = (".claude/settings.json", ".mcp.json", "remit.toml", "opencode.json", "web/.vscode/tasks.json")
     assert found == dict.fromkeys(names, "{}")
+
+
+RUN_LATER = (
+    *(".qwen/settings.json", "crush.json", ".crush.json", ".kilocode/mcp.json", ".factory/mcp.json"),
+    *(
+        ".amazonq/mcp.json",
+        ".trae/mcp.json",
+        ".junie/mcp/mcp.json",
+        ".vs/mcp.json",
+        ".windsurf/workflows/x.md",
+    ),
+    *(
+        ".aider.conf.yml",
+        ".cargo/config.toml",
+        ".yarnrc.yml",
+        ".pnpmfile.cjs",
+        ".npmrc",
+        ".exrc",
+        ".nvim.lua",
+    ),
+    *(".dir-locals.el", ".gitlab-ci.yml", ".circleci/config.yml", ".gitmodules", ".gitattributes"),
+    *(".tool-versions", ".direnv/x", "mise/config.toml", ".config/mise/config.toml", "lefthook.yaml"),
+    *("lefthook.json", ".lefthook.yaml", "lefthook-local.yml", ".overcommit.yml", "prek.toml", ".rtx.toml"),
+    *(".devcontainer.json", "x.code-workspace", ".fleet/run.json", "AGENTS.md", "CLAUDE.md", "web/GEMINI.md"),
+    *(".venv/bin/python", ".env", ".made-up-next-year/hooks.json", "web/.cargo/config.toml"),
+)
+
+
+def test_no_file_that_any_tool_may_run_later_can_be_changed(machine: SandboxMachine) -> None:
+    for name in RUN_LATER:
+        program(machine.project / name, "{}")
+    script = "for name; do echo x > $name; rm -f $name; mv -f new $name; mv $(dirname $name) gone; done"
+    inside(machine, "sh", "-c", f"echo x > new; {script}", "sh", *RUN_LATER, write=(".",))
+    assert [name for name in RUN_LATER if (machine.project / name).read_text() != "{}"] == []
+    assert (machine.project / "new").exists()
+
+
+def test_instructions_that_are_a_link_are_not_changed_by_way_of_their_target(machine: SandboxMachine) -> None:
+    (machine.project / "docs").mkdir()
+    (machine.project / "docs/guide.md").write_text("mine")
+    (machine.project / "CLAUDE.md").symlink_to("docs/guide.md")
+    done = inside(
+        machine, "sh", "-c", "echo x > CLAUDE.md; echo x > docs/guide.md; mv docs gone", write=(".",)
+    )
+    assert (machine.project / "CLAUDE.md").read_text() == "mine"
+    assert done.stderr.count("\n") == 3
 
 
 def files_of_clients(world: World) -> set[str]:

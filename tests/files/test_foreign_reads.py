@@ -51,6 +51,7 @@ OWN = {
     "store/database.py": "ships with Remit",
     "store/postgres/postgres_schema.py": "ships with Remit",
     "store/sqlite/sqlite_database.py": "Remit's data",
+    "upstream/launch/kernel_files.py": "/proc",
     "upstream/principal_credentials/credential_file.py": "Remit's data",
     "upstream/principal_credentials/credential_keys.py": "a file of the user's own configuration",
     "upstream/oauth/token_store.py": "Remit's data",
@@ -79,6 +80,7 @@ ANYWHERE = {
     "upstream/launch/bubblewrap.py": "packages in the home directory",
     "upstream/launch/installed_packages.py": "caches in the home directory",
     "upstream/launch/npx_packages.py": "caches in the home directory",
+    "upstream/launch/private_places.py": "the user's directories, whose links it does not enter",
     "upstream/launch/protected_files.py": "enters no links",
     "upstream/launch/runtime_paths.py": "checks each link, or its callers do: which of them a sandbox opens",
 }

@@ -1,16 +1,17 @@
 """A machine with secrets, and a server under bubblewrap that tries to reach them."""
 
 import os
+import subprocess
 import sys
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 from remit.configuration.config_model import SandboxOptions
 from remit.decision.declared_launch import Launch
-from remit.trust.server_sandbox import SandboxError
-from remit.upstream.launch.bubblewrap import bubblewrap_program
+from remit.trust.server_sandbox import Sandbox, SandboxError
+from remit.upstream.launch.bubblewrap import SandboxBuilder, bubblewrap_program, started_with
 from remit.upstream.upstream_pool import LiveUpstreamPool, open_upstream_pool
 from support.processes import SERVERS
 from support.upstream_pools import RecordingCaller, launch_resources, upstream
@@ -62,6 +63,48 @@ class SandboxMachine:
         made = upstream(launch, directory=at, sandbox=sandbox, root=at, home=str(self.home), inherits=False)
         async with open_upstream_pool(resources) as pool:
             yield Probe(pool, made)
+
+
+@contextmanager
+def started(
+    machine: SandboxMachine,
+    *words: str,
+    read: tuple[str, ...] = (),
+    write: tuple[str, ...] = (),
+    is_projects: bool = False,
+    **variables: str,
+) -> Generator[subprocess.Popen[str]]:
+    """Start a command of an entry in a sandbox, at the project."""
+    project = str(machine.project)
+    readable, writable = (
+        tuple(os.path.normpath(os.path.join(project, path)) for path in paths) for paths in (read, write)
+    )
+    sandbox = Sandbox(project, False, readable, writable)
+    builder = SandboxBuilder(sandbox, str(machine.home), (str(machine.data),), is_projects)
+    users = {"PATH": "/usr/bin:/bin", "HOME": str(machine.home)}
+    made = builder.command(words, project, {**users, **variables}, users)
+    pipe = subprocess.PIPE
+    with (
+        started_with(made) as (start, descriptors),
+        subprocess.Popen(
+            start, env={}, pass_fds=descriptors, stdin=pipe, stdout=pipe, stderr=pipe, text=True
+        ) as process,
+    ):
+        yield process
+
+
+def inside(
+    machine: SandboxMachine,
+    *words: str,
+    read: tuple[str, ...] = (),
+    write: tuple[str, ...] = (),
+    is_projects: bool = False,
+    **variables: str,
+) -> subprocess.CompletedProcess[str]:
+    """Run a command of an entry in a sandbox, and return what it said."""
+    with started(machine, *words, read=read, write=write, is_projects=is_projects, **variables) as process:
+        output, errors = process.communicate(timeout=60)
+    return subprocess.CompletedProcess(words, process.returncode, output, errors)
 
 
 class Probe:

@@ -1,6 +1,10 @@
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Callable
+from urllib.parse import quote, quote_plus
+
 import pytest
 
-from remit.text.redaction import environment_secrets, redact, redact_url
+from remit.text.redaction import environment_secrets, redact, redact_output, redact_url
 
 HEX = "9f86d081884c7d65" + "9a2feaa0c55ad015"  # made up
 
@@ -15,6 +19,41 @@ def test_a_value_of_many_lines_is_hidden_line_by_line() -> None:
 
 def test_a_value_too_short_to_be_a_secret_is_left() -> None:
     assert redact("took 1 s, off", ["1", "off", ""]) == "took 1 s, off"
+
+
+PHRASE = "Zwölf/Key+Value 98765"
+RAW = PHRASE.encode()
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        *(PHRASE, PHRASE.upper(), PHRASE.lower(), RAW.hex(), RAW.hex().upper(), RAW.hex(":")),
+        *(
+            quote(PHRASE),
+            quote(PHRASE, safe=""),
+            quote_plus(PHRASE),
+            "Zw%c3%b6lf/Key%2bValue%2098765",
+        ),
+        "Zw\\u00f6lf/Key+Value 98765",
+    ],
+)
+def test_what_a_program_printed_is_shown_without_encoded_secrets(form: str) -> None:
+    assert redact_output(f"key {form}!", [PHRASE]) == "key ***!"
+
+
+@pytest.mark.parametrize("encode", [b64encode, urlsafe_b64encode])
+@pytest.mark.parametrize("before", ["", "u", "u:", "ab:"])
+@pytest.mark.parametrize("after", ["", "x", "xy"])
+def test_a_secret_is_hidden_at_any_place_of_a_base64_text(
+    encode: Callable[[bytes], bytes], before: str, after: str
+) -> None:
+    shown = redact_output(encode(f"{before}{PHRASE}{after}".encode()).decode(), [PHRASE])
+    assert len(shown.replace("***", "")) <= 8  # around the secret, not of it
+
+
+def test_short_values_have_no_other_forms() -> None:
+    assert redact_output("is ON, dHJ1ZQ==, TRUE", ["true", "on"]) == "is ON, dHJ1ZQ==, TRUE"
 
 
 def test_secrets_of_the_environment_are_told_by_name_or_by_their_look() -> None:

@@ -1,7 +1,10 @@
 """Hides secrets in text before it is shown."""
 
+import json
 import re
-from collections.abc import Iterable, Mapping
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Iterable, Iterator, Mapping
+from urllib.parse import quote, quote_plus
 
 from remit.text.secrets import is_credential, is_secret, may_be_secret, names_a_secret, secrets_in
 
@@ -26,6 +29,28 @@ def redact(text: str, values: Iterable[str]) -> str:
     for part in sorted(parts, key=len, reverse=True):
         text = text.replace(part, HIDDEN)
     return text
+
+
+def redact_output(text: str, values: Iterable[str]) -> str:
+    """Hide values in what a program printed, also encoded as programs print them, or in another case."""
+    parts = {part for value in values for part in (value, *value.splitlines())}
+    forms = {form for part in parts if len(part) >= _SHORTEST_SECRET for form in _forms(part)}
+    return redact(text, parts | forms)
+
+
+def _forms(value: str) -> Iterator[str]:
+    """Yield a value in hexadecimal, base64, URLs and JSON, and in upper and lower case."""
+    raw = value.encode("utf-8", "surrogateescape")
+    yield from (value.upper(), value.lower(), json.dumps(value)[1:-1])
+    yield from (raw.hex(), raw.hex().upper(), raw.hex(" "), raw.hex(":"))
+    for encoded in (quote(raw, safe=""), quote(raw), quote_plus(raw)):
+        yield from (encoded, re.sub("%..", lambda match: match[0].lower(), encoded))
+    for encode in (b64encode, urlsafe_b64encode):
+        for before in range(3):  # `user:VALUE` may start at any of three places in a group
+            after = -(before + len(raw)) % 3
+            groups = encode(b"\0" * before + raw + b"\0" * after).decode()
+            # The first and the last characters also depend on the bytes around the value.
+            yield groups[(0, 2, 3)[before] : len(groups) - (0, 2, 3)[after]]
 
 
 def environment_secrets(variables: Mapping[str, str]) -> frozenset[str]:

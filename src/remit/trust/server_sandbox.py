@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import json
 import os
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.configuration.config_model import OF_A_PROJECT, SandboxOptions
 from remit.configuration.policy_compiler import is_inside
 from remit.decision.globs import glob
-from remit.decision.scopes import is_at_or_below
+from remit.decision.scopes import ancestors, is_at_or_below
 from remit.decision.tool_names import full_label
 from remit.text.untrusted_text import one_line
+from remit.trust.executed_files import is_kept
 from remit.trust.trust_rule import declaration_needs_trust
 
 if TYPE_CHECKING:
@@ -26,19 +28,6 @@ if TYPE_CHECKING:
     from remit.decision.declarations import Declaration, Key
     from remit.decision.projects import Workspace
 
-
-# What a tool runs, or trusts, when someone opens a project or runs `git status` in it. A writable directory
-# keeps these read-only, wherever they are in it, unless the user's own file names them in `write`.
-RUNS_CODE = frozenset(
-    (
-        *(".git", ".hg", ".jj", ".husky", ".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml"),
-        *(".envrc", ".mise", ".mise.toml", "mise.toml", ".mise.local.toml", "mise.local.toml"),
-        *(".mcp.json", ".claude", ".codex", ".continue", ".cursor", ".gemini", ".kiro", ".opencode", ".roo"),
-        *("opencode.json", "opencode.jsonc", ".vscode", ".idea", ".zed", ".devcontainer"),
-        ".github",  # servers of Copilot CLI, and workflows
-        *("remit.toml", "remit.local.toml", "remit.lock"),
-    )
-)
 _LONGEST_REASON = 300
 
 
@@ -70,7 +59,7 @@ class Sandbox(NamedTuple):
     def narrowed(self, other: Sandbox) -> Sandbox:
         """Return what both sandboxes allow."""
         readable, theirs = (*self.read, *self.write), (*other.read, *other.write)
-        write = _common(self.write, other.write, _makes_writable)
+        write = _common(self.write, other.write, partial(_makes_writable, self.root))
         read = (path for path in _common(readable, theirs, is_at_or_below) if path not in write)
         return Sandbox(self.root, self.network and other.network, tuple(read), write)
 
@@ -112,10 +101,12 @@ def _common(
     return tuple(sorted(dict.fromkeys(both)))
 
 
-def _makes_writable(path: str, directory: str) -> bool:
+def _makes_writable(root: str, path: str, directory: str) -> bool:
     """Check whether a writable directory makes a path writable: what runs code later must be named."""
-    within = path[len(directory) :].split(os.sep)
-    return is_at_or_below(path, directory) and RUNS_CODE.isdisjoint(within)
+    if not is_at_or_below(path, directory):
+        return False
+    between = ancestors(path, up_to=directory)[:-1]
+    return not any(is_kept(os.path.basename(each), at_top=os.path.dirname(each) == root) for each in between)
 
 
 class ServerSandboxes:

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from remit.decision.declared_launch import Launch, Transport
 from remit.protocol.json_rpc import JsonRpcError
-from remit.text.redaction import redact
+from remit.text.redaction import redact_output
 from remit.text.secrets import may_be_secret, secrets_in, words_of
 from remit.text.untrusted_text import one_line
 from remit.upstream.launch.variable_expansion import Expanded
@@ -28,7 +28,7 @@ def explain(
     values = frozenset(hidden)
     reason, hint = _reason(_leaf(error), record, upstream)
     return Failure(
-        reason=one_line(redact(reason, values), MAX_REASON),
+        reason=one_line(redact_output(reason, values), MAX_REASON),
         hint=hint,
         next_step=_next_step(_leaf(error), upstream),
         output=last_output(record, values)[-MAX_LINES:],
@@ -37,7 +37,7 @@ def explain(
 
 def last_output(record: ProcessRecord, hidden: Iterable[str]) -> list[str]:
     """Return the last lines that a process wrote to stderr, without secrets."""
-    text = "" if record.process is None else redact(record.process.tail.text, hidden)
+    text = "" if record.process is None else redact_output(record.process.tail.text, hidden)
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 

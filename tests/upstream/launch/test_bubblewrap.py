@@ -6,7 +6,6 @@ import pytest
 from remit.trust.server_sandbox import Sandbox, SandboxError
 from remit.upstream.launch import bubblewrap
 from remit.upstream.launch.bubblewrap import (
-    Mounts,
     SandboxBuilder,
     bubblewrap_program,
     options_text,
@@ -110,10 +109,47 @@ def test_uv_works_offline_with_the_python_it_finds(bwrap: Path, shop: Path) -> N
     assert f"{shop.parent}/tools/python3" in made.options
 
 
-def test_directories_are_made_before_what_is_in_them() -> None:
-    mounts = Mounts()
-    for path in ("/home/ada/shop/out", "/home/ada-b", "/home/ada", "/home/ada/shop"):
-        mounts.add(path, "--dir")
-    assert [word for word in mounts.options() if word != "--dir"] == [
-        *("/home/ada", "/home/ada/shop", "/home/ada/shop/out", "/home/ada-b")
-    ]
+def test_an_old_bubblewrap_is_used_without_the_options_that_it_does_not_know(bwrap: Path, shop: Path) -> None:
+    assert build(shop).check().namespaces == ("--unshare-all", "--unshare-user", "--disable-userns")
+    bubblewrap_program.cache_clear()
+    bwrap.write_text(
+        "#!/bin/sh\ntr '\\0' '\\n' < /proc/self/fd/$2 | grep -q disable-userns && exit 1\nexit 0\n"
+    )
+    assert build(shop).check().namespaces == ("--unshare-all",)
+
+
+def test_a_directory_that_may_hold_secrets_cannot_be_made_writable(bwrap: Path, shop: Path) -> None:
+    assert bwrap.exists()
+    home = shop.parent
+    for name in (".config", ".local/share", ".cargo"):
+        with pytest.raises(
+            SandboxError, match=rf"`write` contains `{home}/{name}/.*`, which may hold secrets"
+        ):
+            build(shop, write=(f"{home}/{name}",)).check()
+    build(shop, write=(f"{home}/.config/tool", f"{home}/.ssh")).check()  # the user names it
+
+
+def test_a_link_from_a_secret_place_makes_its_target_secret(bwrap: Path, shop: Path) -> None:
+    assert bwrap.exists()
+    (shop.parent / ".netrc").symlink_to(shop / "netrc")
+    with pytest.raises(SandboxError, match=f"`write` contains `{shop}/netrc`, which may hold secrets"):
+        build(shop, write=(str(shop),)).check()
+
+
+def test_a_parent_of_the_home_directory_shows_an_empty_home(bwrap: Path, shop: Path) -> None:
+    assert bwrap.exists()
+    home = shop.parent
+    (home.parent / "other").mkdir()
+    made = build(shop, read=(str(home.parent),)).command(("sh",), str(shop), {"PATH": "/bin"}, {})
+    assert f"{home.parent}/other" in made.options
+    assert made.options[made.options.index(str(home)) - 1] == "--tmpfs"
+
+
+def test_a_file_may_be_made_writable_by_name(bwrap: Path, shop: Path) -> None:
+    assert bwrap.exists()
+    (shop / "AGENTS.md").write_text("")
+    made = build(shop, write=(str(shop), f"{shop}/AGENTS.md")).command(
+        ("sh",), str(shop), {"PATH": "/bin"}, {}
+    )
+    at = made.options.index(f"{shop}/AGENTS.md")
+    assert made.options[at - 1] == "--bind"

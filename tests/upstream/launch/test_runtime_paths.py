@@ -6,7 +6,7 @@ import pytest
 from remit.clients.known_clients import CLIENTS, trace_places
 from remit.files.bounded_reader import Machine
 from remit.trust.server_sandbox import SandboxError
-from remit.upstream.launch.protected_files import is_secret, secret_places
+from remit.upstream.launch.private_places import is_secret, secret_places
 from remit.upstream.launch.runtime_paths import RuntimeContext, RuntimePaths, package_caches
 
 

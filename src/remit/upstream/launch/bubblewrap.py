@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,11 +20,14 @@ from remit.files.bounded_reader import ANYWHERE
 from remit.trust.package_commands import PackageKind, package_command
 from remit.trust.server_sandbox import SandboxError
 from remit.upstream.launch.npx_packages import find_installed, npx_cache, npx_command
-from remit.upstream.launch.protected_files import protect, secret_places, secrets_within
+from remit.upstream.launch.private_places import entries_without, secret_places, secret_within
+from remit.upstream.launch.protected_files import protect
 from remit.upstream.launch.runtime_paths import SYSTEM, RuntimeContext, RuntimePaths, package_caches
+from remit.upstream.launch.sandbox_mounts import Mounts
+from remit.upstream.launch.system_calls import system_call_filter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
     from remit.trust.server_sandbox import Sandbox
 
@@ -31,12 +35,9 @@ if TYPE_CHECKING:
 PROGRAMS = ("/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap")
 INSTALL = "install bubblewrap, for example with `apt install bubblewrap`"
 _PROBE_SECONDS = 5.0
-# Files of `/etc` that programs need; others may hold secrets.
-_ETC = (
-    *("alternatives", "ca-certificates", "fonts", "group", "host.conf", "hosts", "ld.so.cache", "ld.so.conf"),
-    *("ld.so.conf.d", "localtime", "mime.types", "nsswitch.conf", "os-release", "passwd", "pki", "protocols"),
-    *("resolv.conf", "services", "ssl", "timezone"),
-)
+# The best that this machine can do. The first also keeps a server from making namespaces, in which the kernel
+# would let it reach more of its code; older versions of `bwrap`, and containers, do not have it.
+_NAMESPACES = (("--unshare-all", "--unshare-user", "--disable-userns"), ("--unshare-all",))
 # They lead out of the sandbox, to sockets that are not there.
 _UNSET = frozenset(
     (
@@ -47,6 +48,13 @@ _UNSET = frozenset(
 )
 # Package runners use only what is installed: a sandbox cannot change their caches.
 _OFFLINE = {"uv": {"UV_OFFLINE": "1"}, "uvx": {"UV_OFFLINE": "1"}}
+
+
+class Bubblewrap(NamedTuple):
+    """The installed `bwrap`."""
+
+    path: str
+    namespaces: tuple[str, ...]  # options
 
 
 class SandboxedCommand(NamedTuple):
@@ -66,8 +74,8 @@ class SandboxBuilder(NamedTuple):
     own: Sequence[str]  # Remit's own directories, which no server may see
     is_projects: bool = False  # whether the server is the project's own, with the user's trust
 
-    def check(self) -> str:
-        """Return the path of `bwrap`, if the sandbox is possible.
+    def check(self) -> Bubblewrap:
+        """Return the `bwrap` to use, if the sandbox is possible.
 
         Raises:
             SandboxError: it is not.
@@ -75,9 +83,8 @@ class SandboxBuilder(NamedTuple):
         found = bubblewrap_program()
         for path in (*self.sandbox.read, *self.sandbox.write):
             self._check_path(path)
-        if any(is_at_or_below(self.home, path) for path in self.sandbox.write):
-            reason = "`write` contains your home directory, from which programs run when you log in"
-            raise SandboxError(reason, "name the directories that it needs to change")
+        for path in self.sandbox.write:
+            self._check_writable(path)
         return found
 
     def command(
@@ -93,21 +100,21 @@ class SandboxBuilder(NamedTuple):
         mounts = Mounts()
         mounts.add_system()
         mounts.add(self.home, "--tmpfs")
-        mounts.add(place, "--dir")
         for path, target in runtime.found.items():
             if target is None:
                 mounts.bind(path, path)
             elif not any(is_at_or_below(path, each) for each in self.sandbox.read):  # else it is there
                 mounts.add(path, "--symlink", target)
         self._grant(mounts)
-        granted = (*self.sandbox.read, *self.sandbox.write, *runtime.found)
-        for path in secrets_within(granted, secret_places(self.home, self.own)):
-            mounts.mask(path)
-        options = ["--unshare-all", *(["--share-net"] if self.sandbox.network else []), "--cap-drop", "ALL"]
+        if place not in mounts and not any(is_at_or_below(place, each) for each in self.sandbox.write):
+            mounts.add(place, "--dir")
+        mounts.close_kernel()  # after what is granted, which may contain it
+        options = [*bwrap.namespaces, *(["--share-net"] if self.sandbox.network else [])]
+        options += ["--cap-drop", "ALL"]
         options += [*mounts.options(), "--remount-ro", "/", "--chdir", place]
         kept = {name: value for name, value in variables.items() if name not in _UNSET}
         return SandboxedCommand(
-            bwrap, tuple(options), tuple(words), {**kept, **_OFFLINE.get(program(words[0]), {})}
+            bwrap.path, tuple(options), tuple(words), {**kept, **_OFFLINE.get(program(words[0]), {})}
         )
 
     def opened(
@@ -152,7 +159,7 @@ class SandboxBuilder(NamedTuple):
             root=self.sandbox.root,
             readable=self.sandbox.read,
             writable=self.sandbox.write,
-            secrets=secret_places(self.home, self.own),
+            secrets=self._secrets,
             search_path=variables.get("PATH", os.defpath),
             users_path=chosen.get("PATH", os.defpath),
             is_projects=self.is_projects,
@@ -175,19 +182,50 @@ class SandboxBuilder(NamedTuple):
             short = os.path.relpath(path, root)
             raise SandboxError(f"`{short}` is or contains a link", "name the directory that it points to")
 
+    def _check_writable(self, path: str) -> None:
+        """Refuse to make a directory writable from which programs run at a login, or that has secrets."""
+        hint = "name the directories that it needs to change"
+        if is_at_or_below(self.home, path):
+            reason = "`write` contains your home directory, from which programs run when you log in"
+            raise SandboxError(reason, hint)
+        unnamed = [each for each in self._secrets if each not in self.sandbox.write]
+        secret = secret_within(path, unnamed)
+        if secret is not None:
+            raise SandboxError(f"`write` contains `{secret}`, which may hold secrets", hint)
+
+    @property
+    def _secrets(self) -> tuple[str, ...]:
+        return secret_places(self.home, self.own)
+
+    def _show(self, path: str, mounts: Mounts) -> None:
+        """Show a path that the server may read, without the secrets in it."""
+        named = (*self.sandbox.read, *self.sandbox.write)
+        secrets = [each for each in self._secrets if each not in named and not is_at_or_below(path, each)]
+        if secret_within(path, secrets) is None:
+            mounts.bind(path, path)
+            return
+        # What is shown already stays as it is: `/proc`, and in `/home` the empty home directory.
+        for entry in entries_without(path, secrets, mounts):
+            if entry.is_link and entry.source is not None:
+                mounts.add(entry.path, "--symlink", entry.source)
+            elif entry.source is not None:
+                mounts.bind(entry.path, entry.source)
+            elif entry.path not in mounts:
+                mounts.add(entry.path, "--dir")
+
     def _grant(self, mounts: Mounts) -> None:
         write = sorted(self.sandbox.write)  # a directory before what is in it
-        for path in self.sandbox.read:
+        for path in sorted(self.sandbox.read):
             if not any(is_at_or_below(path, each) for each in write):
-                mounts.bind(path, path)
+                self._show(path, mounts)
         for path in write:
-            if is_at_or_below(path, self.sandbox.root):
-                os.makedirs(path, exist_ok=True)
+            if is_at_or_below(path, self.sandbox.root) and not os.path.lexists(path):
+                os.makedirs(path)
             elif not os.path.exists(path):
                 raise SandboxError(f"`{path}` does not exist", "create it, or remove it from `write`")
             mounts.add(path, "--bind", os.path.realpath(path))
             mounts.drop_below(path)
-        protected = protect(write, self.sandbox.root)
+        protected = protect(write, self.sandbox.root, self.home)
         for path in protected.pinned:
             mounts.add(path, "--bind", os.path.realpath(path))
         for path in protected.read_only:
@@ -209,53 +247,9 @@ def _refuse_runner(words: Sequence[str]) -> None:
         raise SandboxError(reason, f"use `uvx {found.package}`, which works with uv's cache")
 
 
-class Mounts:
-    """The mounts of a sandbox, which `bwrap` makes from the root down."""
-
-    def __init__(self) -> None:
-        self._made: dict[str, tuple[str, ...]] = {}
-
-    def add(self, path: str, *option: str) -> None:
-        """Make a path with an option such as `--tmpfs` or, with its source, `--bind`."""
-        self._made[path] = option
-
-    def bind(self, path: str, source: str) -> None:
-        """Show a path read-only; a missing one is left out."""
-        self.add(path, "--ro-bind-try", os.path.realpath(source))
-
-    def mask(self, path: str) -> None:
-        """Show an empty directory or file instead of the real one."""
-        self.add(path, *(("--tmpfs",) if os.path.isdir(path) else ("--ro-bind", "/dev/null")))
-
-    def drop_below(self, path: str) -> None:
-        """Forget what else is shown below a path, which shows it already."""
-        for each in [each for each in self._made if each != path and is_at_or_below(each, path)]:
-            del self._made[each]
-
-    def add_system(self) -> None:
-        """Show the system's programs and libraries, and empty places for everything else."""
-        for path in SYSTEM:
-            if os.path.islink(path):
-                self.add(path, "--symlink", os.readlink(path))
-            elif os.path.isdir(path):
-                self.bind(path, path)
-        for name in _ETC:
-            self.bind(f"/etc/{name}", f"/etc/{name}")
-        self.add("/proc", "--proc")
-        self.add("/dev", "--dev")
-        self.add("/tmp", "--tmpfs")  # noqa: S108 - its own
-        self.add("/var/tmp", "--tmpfs")  # noqa: S108 - its own
-
-    def options(self) -> Iterator[str]:
-        """Yield the options, a directory before what is in it."""
-        for path in sorted(self._made, key=lambda path: path.rstrip(os.sep).split(os.sep)):
-            name, *source = self._made[path]
-            yield from (name, *source, path)
-
-
 @cache
-def bubblewrap_program() -> str:
-    """Return the path of `bwrap`.
+def bubblewrap_program() -> Bubblewrap:
+    """Find `bwrap`, and what it can do here.
 
     Raises:
         SandboxError: it is not installed, or not allowed here.
@@ -265,21 +259,30 @@ def bubblewrap_program() -> str:
     found = next((path for path in PROGRAMS if os.access(path, os.X_OK)), None)
     if found is None:
         raise SandboxError("bubblewrap is not installed", INSTALL)
-    problem = _probe(found)
-    if problem is not None:
-        raise SandboxError(
-            f"bubblewrap does not work here: {problem}", "allow unprivileged user namespaces on this machine"
-        )
-    return found
+    problem: str | None = None
+    for namespaces in _NAMESPACES:
+        problem = _probe(found, namespaces)
+        if problem is None:
+            return Bubblewrap(found, namespaces)
+    raise SandboxError(
+        f"bubblewrap does not work here: {problem}", "allow unprivileged user namespaces on this machine"
+    )
 
 
-def _probe(bwrap: str) -> str | None:
-    """Ask bubblewrap for an empty sandbox; return what it says if it cannot make one."""
-    words = [bwrap, "--unshare-all", "--ro-bind", "/", "/", bwrap, "--version"]
+def _probe(bwrap: str, namespaces: Sequence[str]) -> str | None:
+    """Ask bubblewrap for an almost empty sandbox; return what it says if it cannot make one."""
+    options = (*namespaces, "--cap-drop", "ALL", "--ro-bind", "/", "/", "--proc", "/proc")
+    command = SandboxedCommand(bwrap, options, (bwrap, "--version"), {})
     try:
-        done = subprocess.run(  # noqa: S603 - it runs nothing but itself
-            words, env={}, capture_output=True, timeout=_PROBE_SECONDS, check=False
-        )
+        with started_with(command) as (words, descriptors):
+            done = subprocess.run(  # noqa: S603 - it runs nothing but itself
+                words,
+                env={},
+                pass_fds=descriptors,
+                capture_output=True,
+                timeout=_PROBE_SECONDS,
+                check=False,
+            )
     except (OSError, subprocess.TimeoutExpired) as error:
         return type(error).__name__
     lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["unknown error"]
@@ -299,3 +302,26 @@ def options_text(command: SandboxedCommand) -> bytes:
     """Return the options for `--args`, so that no variable shows in the list of processes."""
     given = (word for name, value in command.variables.items() for word in ("--setenv", name, value))
     return b"".join(os.fsencode(word) + b"\0" for word in (*command.options, "--clearenv", *given))
+
+
+@contextmanager
+def started_with(command: SandboxedCommand) -> Generator[tuple[list[str], tuple[int, ...]]]:
+    """Yield the words that start `bwrap`, and the descriptors to pass to it.
+
+    The caller starts it in a session of its own, without a terminal. With `--new-session`, the signals that
+    end the process group of `bwrap` would no longer reach the server.
+    """
+    with _nameless_file(options_text(command)) as options, _nameless_file(system_call_filter()) as calls:
+        words = [command.program, "--args", str(options), "--seccomp", str(calls), "--", *command.words]
+        yield words, (options, calls)
+
+
+@contextmanager
+def _nameless_file(content: bytes) -> Generator[int]:
+    descriptor = os.memfd_create("bwrap")
+    try:
+        os.write(descriptor, content)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        yield descriptor
+    finally:
+        os.close(descriptor)

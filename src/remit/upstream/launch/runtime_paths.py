@@ -21,7 +21,7 @@ from remit.decision.scopes import ancestors, is_at_or_below
 from remit.files.bounded_reader import ANYWHERE, FileError, read_head
 from remit.files.bounded_walk import WalkBudget, WalkLimitError, entries
 from remit.trust.server_sandbox import SandboxError
-from remit.upstream.launch.protected_files import is_secret
+from remit.upstream.launch.private_places import is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

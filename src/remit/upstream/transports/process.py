@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import anyio
 
-from remit.upstream.launch.bubblewrap import SandboxedCommand, options_text
+from remit.upstream.launch.bubblewrap import SandboxedCommand, started_with
 from remit.upstream.transports.process_pipes import ProcessPipes, StreamReader, TakeChunk, open_process
 from remit.upstream.transports.watchdog import Watchdog
 
@@ -180,15 +180,9 @@ async def start_process(
 
 
 async def _open_sandbox(command: SandboxedCommand) -> ProcessPipes:
-    """Start `bwrap`; its options, with the command's variables, come from a file without a name.
+    """Start `bwrap`; its options, with the command's variables, come from files without a name.
 
     `bwrap` itself gets no variables: a loader's would run code outside the sandbox.
     """
-    options = os.memfd_create("bwrap-options")
-    try:
-        os.write(options, options_text(command))
-        os.lseek(options, 0, os.SEEK_SET)
-        words = [command.program, "--args", str(options), "--", *command.words]
-        return await open_process(words, env={}, cwd="/", pass_fds=(options,))
-    finally:
-        os.close(options)
+    with started_with(command) as (start, descriptors):
+        return await open_process(start, env={}, cwd="/", pass_fds=descriptors)
