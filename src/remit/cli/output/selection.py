@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.catalog.costs import SentDefinitions
-from remit.catalog.listed_groups import ListedGroup, SortKey, group_tools, sorted_tools
+from remit.catalog.listed_groups import ListedGroup, SortKey, group_tools, is_unlisted, sorted_tools
+from remit.catalog.summary import summarize
 from remit.cli.output import tool_table
 from remit.decision.decide import ToolDecision
 from remit.decision.tool_names import normalise
@@ -14,8 +14,8 @@ from remit.errors import UnknownServerError
 from remit.text.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from remit.catalog.summary import Summary
     from remit.decision.context import Context
+    from remit.registry import Registry
 
 
 class Selection(NamedTuple):
@@ -37,22 +37,19 @@ class Selection(NamedTuple):
             found = [item for item in found if item.tool.key in keys]
         return found if self.sort is None else sorted_tools(found, self.sort)
 
-    def lines(
-        self,
-        known: Sequence[ToolDecision],
-        summary: Summary,
-        context: Context,
-        *,
-        sent: SentDefinitions = SentDefinitions.ALL,
-        invalid: Sequence[str] = (),
-    ) -> list[str]:
+    def lines(self, known: Sequence[ToolDecision], context: Context, registry: Registry) -> list[str]:
         """Write the selected tools for people.
 
         Raises:
             UnknownServerError: the server is not known here.
         """
+        sent, invalid = registry.sent_definitions(known, context), registry.invalid_files(context)
+        if any(map(is_unlisted, known)):
+            known = registry.protection.with_obstacles(known, context)
         if self.server is not None:
-            return tool_table.details(self._groups(known), None, context, with_hidden=self.everything)
+            groups = self._groups(known)
+            return tool_table.details(groups, None, context, with_hidden=self.everything, sent=sent)
+        summary = summarize(known, context)
         mine = [item for item in known if context.client in (None, item.tool.client)]
         grouped = group_tools(mine, self.sort or SortKey.TOKENS)
         if not self.everything:

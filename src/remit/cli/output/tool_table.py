@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from remit.catalog.costs import SentDefinitions
 from remit.catalog.listed_groups import GroupedTools, ListedGroup
 from remit.cli.render import WORDS, columns, heading, nothing_available, plural, printable, total, wrapped
 from remit.decision.context import Context, shorten
@@ -18,6 +17,7 @@ from remit.decision.decide import ToolDecision
 from remit.decision.kinds import Kind, ToolStatus
 
 if TYPE_CHECKING:
+    from remit.catalog.costs import SentDefinitions
     from remit.catalog.summary import Summary
 
 MOST_ROWS = 24  # servers; more are added up in one line
@@ -31,7 +31,7 @@ def overview(
     summary: Summary,
     context: Context,
     *,
-    sent: SentDefinitions = SentDefinitions.ALL,
+    sent: SentDefinitions,
     invalid: Sequence[str] = (),
 ) -> list[str]:
     """Return a line for each server, and for each other kind of tool; `invalid` are files of Remit."""
@@ -60,7 +60,7 @@ def details(
     context: Context,
     *,
     with_hidden: bool,
-    sent: SentDefinitions = SentDefinitions.ALL,
+    sent: SentDefinitions,
     invalid: Sequence[str] = (),
 ) -> list[str]:
     """Return groups with all their tools; hidden ones by the reason."""
