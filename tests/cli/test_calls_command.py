@@ -114,6 +114,7 @@ def test_who_called_and_who_approved_is_shown_where_the_log_names_them(sandbox: 
         ("waiting", "ask", "danger", "approval requested "),  # it may have an answer by now
         ("refused", "ask", "danger", "refused needs approval"),
         ("refused", "hidden", "danger", "refused danger"),
+        ("refused", "", None, "refused could not decide"),
         ("done", "visible", None, "done "),
     ],
 )

@@ -77,6 +77,10 @@ def ada(sandbox: Sandbox) -> Ada:
     return Ada(sandbox)
 
 
+def client_files(ada: Ada) -> tuple[bytes, bytes]:
+    return ada.state.read_bytes(), ada.settings.read_bytes()
+
+
 def read(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
@@ -262,11 +266,24 @@ def test_uninstall_leaves_what_others_put_on_the_list_and_says_so(ada: Ada) -> N
     assert read(ada.settings)["allowedMcpServers"] == [{"serverName": "mine"}]
 
 
-def test_uninstall_says_what_stays_and_without_a_client_lists_the_installed_ones(ada: Ada) -> None:
+def test_uninstall_without_a_client_takes_the_only_installed_one(ada: Ada) -> None:
+    before = client_files(ada)
     assert "Remit is not installed in any client." in ada.run("uninstall", code=1)
     ada.run("install", "claude-code", "--yes")
+    installed = client_files(ada)
+    assert '-    "remit": {' in ada.run("uninstall", "--dry-run")
+    assert "Remit stays installed in Claude Code" in on_a_terminal(ada, "uninstall", types="n\n")
+    assert client_files(ada) == installed
+    assert "Removed from Claude Code" in ada.run("uninstall", "--yes")
+    assert client_files(ada) == before
+
+
+def test_uninstall_says_what_stays_and_does_not_choose_between_clients(ada: Ada) -> None:
+    ada.run("install", "claude-code", "--yes")
     ada.run("install", "cursor", "--yes")
-    told = ada.run("uninstall", code=1)
+    told = ada.run("uninstall", "--yes", code=1)
+    assert told.startswith("Nothing was changed.")
+    assert ada.run("uninstall", "--dry-run", code=1) == told
     assert "  Claude Code: remit uninstall claude-code\n  Cursor: remit uninstall cursor\n" in told
     assert "Missing argument" not in told
     told = ada.run("uninstall", "claude-code", "--yes")

@@ -117,6 +117,53 @@ def test_states_are_pushed_as_json(sandbox: Sandbox, shop: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("arguments", "act"),
+    [
+        (("set", "editing"), "set"),
+        (("clear", "editing"), "clear"),
+        (("push", "--json", '{"online": true}'), "push"),
+        (("push", "--json", '{"location": {"page": "/x"}}'), "push"),
+    ],
+)
+def test_an_agents_command_changes_no_state(
+    sandbox: Sandbox, shop: Path, arguments: tuple[str, ...], act: str
+) -> None:
+    sandbox.variables["CLAUDECODE"] = "1"
+    for group in ("states", "state"):
+        done = sandbox.remit(group, *arguments, cwd=shop)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert f"Claude Code runs this command, and only a person can {act} a state" in done.stderr
+    states = json.loads(sandbox.remit("tools", "--json", cwd=shop).stdout)["states"]
+    assert (states["editing"], states["online"]) == (False, None)
+
+
+def test_an_agents_command_changes_states_that_are_open_to_agents(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(
+        shop / "remit.toml",
+        """
+[states.tested]
+kind = "workflow"
+agents = true
+[states."tested.twice"]
+kind = "workflow"
+[states.online]
+push = true
+agents = true
+""",
+    )
+    assert sandbox.remit("states", "set", "tested.twice", cwd=shop).returncode == 0
+    sandbox.variables["CLAUDECODE"] = "1"
+    assert sandbox.remit("states", "set", "tested", cwd=shop).stdout == "set tested\n"
+    assert sandbox.remit("states", "push", "--json", '{"online": true}', cwd=shop).returncode == 0
+    refused = sandbox.remit("states", "clear", "tested", cwd=shop)  # would clear `tested.twice`, too
+    assert "only a person can clear a state" in refused.stderr
+    with_location = '{"online": false, "location": {"page": "/x"}}'
+    assert sandbox.remit("states", "push", "--json", with_location, cwd=shop).returncode == 2
+    states = json.loads(sandbox.remit("tools", "--json", cwd=shop).stdout)["states"]
+    assert states["tested.twice"] is states["online"] is True
+
+
+@pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
         (

@@ -308,6 +308,13 @@ def test_a_workflow_state_follows_what_tools_do() -> None:
     assert (state.kind, state.implies, state.description) == ("entity", ("y",), "d")
 
 
+@pytest.mark.parametrize("text", ['kind = "workflow"', 'on = "mcp__x__create"', "push = true"])
+def test_a_state_that_commands_set_may_be_open_to_agents(text: str) -> None:
+    for more, expected in (("", False), ("agents = false", False), ("agents = true", True)):
+        (state,) = said(f"[states.x]\n{text}\n{more}").states
+        assert state.agents is expected
+
+
 @pytest.mark.parametrize(
     ("text", "path", "message", "hint"),
     [
@@ -503,6 +510,19 @@ def test_a_workflow_state_follows_what_tools_do() -> None:
             None,
         ),
         ("[states.x]\nkind = 'workflow'\non = 3", "states.x.on", "expected text", None),
+        (
+            "[states.x]\nfile = 'a'\nagents = true",
+            "states.x.agents",
+            "only workflow states and pushed states are set by commands",
+            None,
+        ),
+        (
+            "[states.x]\nagents = true",
+            "states.x.agents",
+            "only workflow states and pushed states are set by commands",
+            None,
+        ),
+        ("[states.x]\non = 'y'\nagents = 1", "states.x.agents", "expected true or false", None),
         ("[tools.'']\nstates = []", "tools.", "the pattern is empty", "write `*` for all tools"),
         (
             "[tools.x]\nstates = 'a'",

@@ -9,7 +9,8 @@ from remit.configuration.condition_rules import mistakes_in, mistakes_of, vocabu
 from remit.configuration.config_model import ConfigurationFile, ConfigurationLayer, LoadedFile, base_dirs
 from remit.configuration.file_parser import read
 from remit.configuration.layers import combine
-from remit.configuration.merged_configuration import Configuration, Transition, state_unlock
+from remit.configuration.merged_configuration import Configuration, Transition, model_step, state_unlock
+from remit.decision.gates import NextStep
 from remit.decision.projects import Workspace, identify
 from remit.decision.state_snapshot import StateValue
 from support.builders import SHOP
@@ -195,6 +196,29 @@ def test_trust_ends_with_any_change_of_what_would_run() -> None:
     assert (same.is_trusted, same.is_changed) == (True, False)
 
 
+def test_a_project_opens_no_state_of_yours_to_agents_until_that_is_trusted() -> None:
+    mine = machine('[states.ready]\nkind = "workflow"')
+    text = '[states.ready]\nkind = "workflow"'
+    said = [mine, project(f"{text}\nagents = true")]
+    configuration = combine(said, {})
+    assert not configuration.states["ready"].entry.agents
+    (request,) = configuration.trust_requests
+    assert request.reasons == (
+        f"it redefines what the machine file {HOME} declares",
+        "it lets agents set, clear or push it",
+    )
+    assert trusting(said).states["ready"].entry.agents
+    (before,) = combine([mine, project(text)], {}).trust_requests
+    (after,) = combine(said, {(SHARED, "ready"): before.digest}).trust_requests
+    assert after.is_changed
+
+
+def test_a_project_may_open_its_own_states_to_agents() -> None:
+    configuration = combine([project("[states.x]\npush = true\nagents = true")], {})
+    assert configuration.states["x"].entry.agents
+    assert configuration.trust_requests == ()
+
+
 def test_a_circle_through_several_files_counts_nowhere_and_is_said() -> None:
     said = [
         project('[states.a]\nfile = "a"\nimplies = ["b"]'),
@@ -350,6 +374,19 @@ def test_a_state_that_nothing_can_make_true_is_told() -> None:
 )
 def test_a_person_is_told_what_would_make_a_state_true(text: str, expected: str | None) -> None:
     assert state_unlock(trusting([project(f"[states.x]\n{text}")]).states["x"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('kind = "workflow"', None),
+        ('on = "a"', NextStep("set state `x` by a successful call", ("a",))),
+        ('on = "a"\nagents = true', NextStep("run `remit states set x`")),
+        ("push = true\nagents = true", None),
+    ],
+)
+def test_a_model_is_told_only_what_it_can_do_itself(text: str, expected: NextStep | None) -> None:
+    assert model_step(trusting([project(f"[states.x]\n{text}")]).states["x"].entry) == expected
 
 
 def test_what_waits_for_trust_is_first_to_be_looked_at() -> None:

@@ -116,9 +116,9 @@ def test_a_model_reads_which_states_are_missing_and_not_what_they_depend_on(when
 
 
 def test_tools_whose_success_sets_a_missing_state_are_the_next_step_of_a_model() -> None:
-    needed = Requirements([needing("mcp__git__*", "a", "b")], setters={"b": ("mcp__git__open",)})
-    decision = decide(server("git"), judged(needed, reading("a")))
-    assert decision.next_step == NextStep("set state `b` by a successful call", ("mcp__git__open",))
+    step = NextStep("set state `b` by a successful call", ("mcp__git__open",))
+    needed = Requirements([needing("mcp__git__*", "a", "b")], steps={"b": step})
+    assert decide(server("git"), judged(needed, reading("a"))).next_step == step
     assert decide(server("git"), judged(needed, reading("b"))).next_step is None
 
 

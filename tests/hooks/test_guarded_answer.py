@@ -10,18 +10,27 @@ from typing import Any
 
 import pytest
 
+from remit.clients.claude.installed_hooks import HOOKS
+from remit.hooks import guarded_answer
 from support.sandbox import Sandbox
 
 BEFORE = "import os, re, signal, sys, time\nfrom remit.hooks import guarded_answer as guard\n"
+ALONE = "parent = os.getppid()\nwhile os.getppid() == parent: time.sleep(0.01)"
 LATE = "start=time.monotonic() - 60"  # the time limit has passed when the work begins
 
 
 def answered(
-    sandbox: Sandbox, work: str, *, first: str = "DENY", start: str = LATE, before: str = ""
+    sandbox: Sandbox,
+    work: str,
+    *,
+    first: str = "DENY",
+    start: str = LATE,
+    before: str = "",
+    record: str = "lambda note, answer: None",
 ) -> dict[str, Any]:
     """Run work as the body of a function in a process of its own, and return the answer."""
     body = work.replace("\n", "\n    ")
-    call = f"guard.answer_in_time(work, first=guard.{first}, {start})"
+    call = f"guard.answer_in_time(work, {record}, first=guard.{first}, {start})"
     done = subprocess.run(
         [sys.executable, "-c", f"{BEFORE}{before}\ndef work(note):\n    {body}\n{call}\n"],
         env=sandbox.environment,
@@ -63,6 +72,35 @@ def test_on_a_machine_that_is_too_busy_the_answer_is_closed_in_time_and_the_work
     assert said["permissionDecision"] == "deny"
     assert "the machine is too busy. Call the tool again." in said["permissionDecisionReason"]
     assert (tmp_path / "kept").read_text(encoding="utf-8") == "decided"
+
+
+def test_a_child_that_the_machine_hardly_runs_gets_more_time(sandbox: Sandbox) -> None:
+    work = 'return \'{"hookSpecificOutput": {"x": 1}}\''
+    before = "guard._is_starved = lambda pid: True\nguard.BUSY_SECONDS = 60 + 60\n"
+    assert answered(sandbox, work, before=before) == {"x": 1}
+
+
+def test_a_busy_machine_and_the_limits_of_the_client_leave_time_to_answer() -> None:
+    limit = guarded_answer.DECISION_SECONDS + guarded_answer.BUSY_SECONDS
+    assert limit < HOOKS["PreToolUse"]["timeout"] / 2
+
+
+@pytest.mark.parametrize(
+    ("work", "is_starved", "recorded"),
+    [
+        ("note(guard.ASK)\nsignal.pause()", False, "b'd' ''"),  # late before it could note anything
+        (f"{ALONE}\nnote(guard.SILENT)\nreturn 'x'", True, "b'd' 'x'"),  # a note that nobody got
+    ],
+    ids=["late", "busy"],
+)
+def test_a_refusal_without_a_decision_is_recorded_afterwards(
+    sandbox: Sandbox, tmp_path: Path, work: str, is_starved: bool, recorded: str
+) -> None:
+    os.mkfifo(tmp_path / "log")
+    record = f"lambda note, answer: open({str(tmp_path / 'log')!r}, 'w').write(f'{{note!r}} {{answer!r}}')"
+    before = f"guard._is_starved = lambda pid: {is_starved}\n"
+    assert answered(sandbox, work, before=before, record=record)["permissionDecision"] == "deny"
+    assert (tmp_path / "log").read_text(encoding="utf-8") == recorded
 
 
 def test_a_process_knows_when_it_started() -> None:

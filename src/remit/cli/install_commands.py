@@ -81,14 +81,14 @@ def uninstall(client: str | None, *, managed: bool, dry_run: bool, yes: bool) ->
     """Remove Remit from a client.
 
     Files that did not change after the install are restored to the last byte; from other files, only Remit's
-    part is removed. Asks for confirmation. Exits with 1 if Remit is not installed there. Without CLIENT,
-    lists the clients that Remit is installed in.
+    part is removed. Asks for confirmation. Exits with 1 if Remit is not installed there. You can omit CLIENT
+    if Remit is installed in one client only; otherwise this lists the clients and changes nothing.
     """
     installer = open_installer(is_managed=managed)
     if client is None:
-        _list_installed(installer, option=" --managed" if managed else "")
-        sys.exit(NOTHING_DONE)
-    name = installer.client(client, verb="removed from")
+        name = _only_installed(installer, option=" --managed" if managed else "")
+    else:
+        name = installer.client(client, verb="removed from")
     changes = installer.plan_removal(name)
     if dry_run:
         _diff(changes)
@@ -115,11 +115,16 @@ def uninstall(client: str | None, *, managed: bool, dry_run: bool, yes: bool) ->
         _show_what_stays(installer)
 
 
-def _list_installed(installer: Installer, *, option: str) -> None:
+def _only_installed(installer: Installer, *, option: str) -> str:
+    """Return the only client that Remit is installed in; if there is none or a choice, end the command."""
     found = [name for name in installer.clients if installer.is_installed(name)]
-    render.out("Remit is installed in:" if found else "Remit is not installed in any client.")
+    if len(found) == 1:
+        return found[0]
+    choice = "Nothing was changed. Remit is installed in several clients; choose one:"
+    render.out(choice if found else "Remit is not installed in any client.")
     for name in found:
         render.out(f"  {installer.title(name)}: remit uninstall {name}{option}")
+    sys.exit(NOTHING_DONE)
 
 
 def _show_what_stays(installer: Installer) -> None:

@@ -178,7 +178,7 @@ def repair_hint(invalid: Sequence[str], context: Context) -> str:
     return f"fix {files}; `remit doctor` shows how"
 
 
-def total(summary: Summary, *, sent: SentDefinitions = SentDefinitions.ALL) -> str:
+def total(summary: Summary, *, sent: SentDefinitions) -> str:
     """Describe how many tools an agent gets and their cost."""
     costs, unknown = summary.costs, summary.uncounted
     head = f"{counted(summary.visible)} visible"

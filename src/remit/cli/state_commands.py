@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from remit.bootstrap import open_registry
 from remit.cli import render
+from remit.cli.approvals.person_check import require_person
 from remit.cli.options import PROJECT, WorkspaceOptions, for_a_workspace, for_an_agent
 from remit.cli.output.json_output import Shape, asked_for
 from remit.configuration.config_model import ConfigurationLayer
 from remit.decision.context import Context, shorten
 
 if TYPE_CHECKING:
+    from remit.registry import Registry
     from remit.states.state_service import StateReport
 
 _WORDS = {True: "true", False: "false", None: "unknown"}
@@ -50,9 +52,13 @@ def states(command: click.Context, *, options: WorkspaceOptions, as_json: bool) 
 @click.argument("name")
 @PROJECT
 def set_state(name: str, *, project: str) -> None:
-    """Set a workflow state of the project."""
+    """Set a workflow state of the project.
+
+    Agents may do so only if the state has `agents = true`.
+    """
     with open_registry() as registry:
         context = registry.at(project)
+        _require_right("set a state", (name,), registry, context)
         registry.states.set(name, context)
         problems = registry.configuration.problems(context.workspace)
     render.problems(problems, context)
@@ -63,9 +69,13 @@ def set_state(name: str, *, project: str) -> None:
 @click.argument("name")
 @PROJECT
 def clear_state(name: str, *, project: str) -> None:
-    """Clear a workflow state, and states that imply it."""
+    """Clear a workflow state, and states that imply it.
+
+    Agents may do so only if each of these states has `agents = true`.
+    """
     with open_registry() as registry:
         context = registry.at(project)
+        _require_right("clear a state", registry.states.cleared_with(name, context), registry, context)
         cleared = registry.states.clear(name, context)
         problems = registry.configuration.problems(context.workspace)
     render.problems(problems, context)
@@ -81,10 +91,13 @@ def push_states(*, project: str, text: str) -> None:
 
     OBJECT maps names of states to true, false, or null to withdraw an earlier report. Its `location` says
     where the user is: page, route, modal, selected, depth, components, elements.
+
+    Agents may do so only if each state has `agents = true`, and may not push the location.
     """
     pushed = _read_pushed(text)
     with open_registry() as registry:
         context = registry.at(project)
+        _require_right("push a state", pushed, registry, context)
         registry.states.push(pushed, context)
         problems = registry.configuration.problems(context.workspace)
     render.problems(problems, context)
@@ -92,6 +105,12 @@ def push_states(*, project: str, text: str) -> None:
 
 
 state = click.Group("state", commands=states.commands, help="Set, clear and push states.", hidden=True)
+
+
+def _require_right(act: str, names: Iterable[str], registry: Registry, context: Context) -> None:
+    """Check that a person runs the command, unless the states let agents change them."""
+    if not registry.states.are_open_to_agents(names, context):
+        require_person(act)
 
 
 def _shape(found: Sequence[StateReport], context: Context) -> Shape:

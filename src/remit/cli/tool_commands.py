@@ -3,13 +3,12 @@
 import click
 
 from remit.bootstrap import open_registry
-from remit.catalog.costs import SentDefinitions
-from remit.catalog.listed_groups import SortKey, is_unlisted
+from remit.catalog.listed_groups import SortKey
 from remit.catalog.summary import summarize
 from remit.cli import render
 from remit.cli.options import WorkspaceOptions, for_a_workspace, for_an_agent, known_names
 from remit.cli.output import json_output
-from remit.cli.output.tool_table import Selection
+from remit.cli.output.selection import Selection
 
 
 @click.command()
@@ -48,16 +47,13 @@ def tools(
         context = options.context(registry)
         context = registry.states.with_snapshot(context) if as_json else context
         known = registry.tools(context)
-        problems, invalid = registry.problems(context), registry.invalid_files(context)
-        sent = SentDefinitions.ALL if as_json else registry.sent_definitions(known, context)
-        if not as_json and any(map(is_unlisted, known)):
-            known = registry.protection.with_obstacles(known, context)
+        problems = registry.problems(context)
+        lines = [] if as_json else selection.lines(known, context, registry)
     render.problems(problems, context)
-    summary = summarize(known, context)
     if as_json:
-        render.data(json_output.listing(selection.items(known), summary, context))
+        render.data(json_output.listing(selection.items(known), summarize(known, context), context))
     else:
-        render.page(selection.lines(known, summary, context, sent=sent, invalid=invalid))
+        render.page(lines)
 
 
 @click.command("context")

@@ -93,6 +93,7 @@ class StateEntry(NamedTuple):
     implies: tuple[str, ...] = ()
     on: tuple[str, ...] = ()  # tools whose success sets it
     off: tuple[str, ...] = ()  # tools whose success clears it
+    agents: bool = False  # whether agents may run the commands that set, clear or push it
 
 
 class ToolEntry(NamedTuple):

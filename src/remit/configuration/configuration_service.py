@@ -26,7 +26,7 @@ from remit.configuration.config_model import (
 from remit.configuration.file_parser import read
 from remit.configuration.layers import Trusted, combine, meant_here
 from remit.configuration.machine_files import merged_retention
-from remit.configuration.merged_configuration import Configuration, TrustRequest, state_unlock
+from remit.configuration.merged_configuration import Configuration, TrustRequest, model_step, state_unlock
 from remit.configuration.policy_compiler import CompiledPolicy, compile_policy
 from remit.configuration.session_settings import SessionSettings
 from remit.configuration.session_settings import session_settings as tell
@@ -340,7 +340,7 @@ class ConfigurationService:
                 if compile_policy.entry.has_condition
             ),
             {name: way for name, state in configuration.states.items() if (way := state_unlock(state))},
-            {name: state.entry.on for name, state in configuration.states.items() if state.entry.on},
+            {name: step for name, state in configuration.states.items() if (step := model_step(state.entry))},
         )
 
 

@@ -90,7 +90,7 @@ _SECTIONS = (
 _SERVER_OPTIONS = ("prefix", "sessions", "inherit_env", "deadline", "credentials")
 _PROJECTS = f'for example `["~/code/shop"]`, or `["{ANY_PROJECT}"]` for all projects'
 _SANDBOX_EXAMPLE = 'for example `{ network = false, read = ["."], write = ["out"] }`'
-_STATE = ("kind", "description", "implies", "on", "off")
+_STATE = ("kind", "description", "implies", "on", "off", "agents")
 _TOOL = ("states", "when", "location", "namespace", "danger", "approval", "ai_enabled", "result_budget")
 _NAME = r"[a-z0-9]+([-_][a-z0-9]+)*(\.[a-z0-9]+([-_][a-z0-9]+)*)*"
 _LONGEST_NAME = 100
@@ -172,6 +172,9 @@ def _state(name: str, fields: TableFields) -> StateEntry:
         fields.note(detector.kind, "a workflow state is set by commands and tools, and has no detector")
     if kind != WORKFLOW and by_event:
         fields.note(by_event[0], "only a state of the kind `workflow` follows what tools do")
+    agents = fields.flag("agents")
+    if agents and kind != WORKFLOW and (detector is None or not detector.is_pushed):
+        fields.note("agents", "only workflow states and pushed states are set by commands")
     implies = fields.texts("implies") or ()
     for other in implies:
         if not is_state_name(other):
@@ -184,6 +187,7 @@ def _state(name: str, fields: TableFields) -> StateEntry:
         implies=implies,
         on=fields.text_or_texts("on"),
         off=fields.text_or_texts("off"),
+        agents=agents or False,
     )
 
 

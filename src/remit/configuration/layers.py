@@ -34,6 +34,8 @@ from remit.errors import StateError
 
 Value = TypeVar("Value")
 
+_FOR_AGENTS = "it lets agents set, clear or push it"
+
 
 Trusted = Mapping[tuple[str, str], str]  # trusted digests by file and subject
 
@@ -119,7 +121,7 @@ class _Layers:
 
     def declare(self, entry: StateEntry, file: ConfigurationFile) -> None:
         changes = tuple(self._changes(entry, file))
-        reasons = (*changes, *_runs(entry, file))
+        reasons = (*changes, *_runs(entry, file), *((_FOR_AGENTS,) if changes and entry.agents else ()))
         request = self._trust_request(entry, file, reasons) if reasons else None
         is_trusted = request is None or request.is_trusted
         if changes and not is_trusted:
@@ -212,7 +214,8 @@ def _runs(entry: StateEntry, file: ConfigurationFile) -> Iterator[str]:
 
 def digest(entry: StateEntry) -> str:
     """Return a digest of everything in a state that trust covers."""
-    return sha256(json.dumps([entry.name, entry.detector, entry.implies]).encode()).hexdigest()
+    covered = [entry.name, entry.detector, entry.implies, *(["agents"] if entry.agents else [])]
+    return sha256(json.dumps(covered).encode()).hexdigest()
 
 
 def _implied(entry: StateEntry) -> Iterator[str]:

@@ -17,6 +17,7 @@ from remit.configuration.config_model import (
     ToolEntry,
 )
 from remit.configuration.detector_kinds import Detector
+from remit.decision.gates import NextStep
 from remit.decision.state_snapshot import Implications
 
 VARIABLES = "[env]"  # subject under which the list of variables is trusted, which no state can have
@@ -156,6 +157,17 @@ def state_unlock(state: DeclaredState) -> str | None:
     return None if entry.detector is None else entry.detector.traits.unlock(entry.name, entry.detector)
 
 
+def model_step(entry: StateEntry) -> NextStep | None:
+    """Return how a model itself makes a state true; None if it cannot."""
+    if entry.agents and entry.kind == "workflow":
+        return NextStep(f"run `{_command(entry)}`")
+    return NextStep(f"set state `{entry.name}` by a successful call", entry.on) if entry.on else None
+
+
 def _by_hand(entry: StateEntry) -> str:
     tools = f", or let {' or '.join(entry.on)} succeed" if entry.on else ""
-    return f"run `remit states set {entry.name}`{tools}"
+    return f"run `{_command(entry)}`{tools}"
+
+
+def _command(entry: StateEntry) -> str:
+    return f"remit states set {entry.name}"

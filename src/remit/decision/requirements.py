@@ -71,10 +71,10 @@ class Requirements:
         self,
         needed: Iterable[Requirement] = (),
         ways: Mapping[str, str] | None = None,
-        setters: Mapping[str, tuple[str, ...]] | None = None,
+        steps: Mapping[str, NextStep] | None = None,
     ) -> None:
         self._ways = ways or {}  # how a person makes each state true
-        self._setters = setters or {}  # patterns of the tools whose success sets each workflow state
+        self._steps = steps or {}  # how a model makes each state true
         self._found: dict[str, ToolRequirements] = {}
         self._shared: dict[tuple[int, ...], ToolRequirements] = {}  # by the places of the requirements
         # A single attribute, because threads may use different snapshots.
@@ -101,7 +101,7 @@ class Requirements:
 
     def including(self, more: Iterable[Requirement], ways: Mapping[str, str]) -> "Requirements":
         """Return these requirements with more of them."""
-        return Requirements((*self._needed, *more), {**self._ways, **ways}, self._setters)
+        return Requirements((*self._needed, *more), {**self._ways, **ways}, self._steps)
 
     def unmet(self, needed: ToolRequirements, snapshot: "Snapshot") -> UnmetRequirement | None:
         """Return the first requirement that does not hold; None if all do."""
@@ -125,16 +125,10 @@ class Requirements:
             requirement.condition.summary(snapshot),
             value.reason,
             "; ".join(dict.fromkeys(ways)) or None,
-            self._next_step(missing),
+            next((self._steps[name] for name in missing if name in self._steps), None),
             requirement.source,
             requirement.line,
         )
-
-    def _next_step(self, missing: Iterable[str]) -> NextStep | None:
-        for name in missing:
-            if name in self._setters:
-                return NextStep(f"set state `{name}` by a successful call", self._setters[name])
-        return None
 
 
 NO_REQUIREMENTS = Requirements()

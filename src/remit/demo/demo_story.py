@@ -159,7 +159,7 @@ def _run(world: DemoWorld, project: Path, *words: str) -> str:
     # `why` warns that no client has Remit here; the agent of the story starts the gateway itself.
     notes = subprocess.DEVNULL if "why" in words else subprocess.STDOUT
     ran = subprocess.run(  # noqa: S603 - this Remit
-        [*(PERSON if words[:1] == ("approve",) else REMIT), *words],
+        [*(PERSON if words[:1] in (("approve",), ("states",)) else REMIT), *words],
         cwd=project,
         env=world.environment,
         stdin=subprocess.DEVNULL,

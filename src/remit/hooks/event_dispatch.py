@@ -4,10 +4,10 @@ import json
 import os
 from importlib import import_module
 
-from remit.errors import InstallRecordError
+from remit.errors import InstallRecordError, StoreError
 from remit.files.bounded_reader import this_machine
 from remit.hooks.closed_answer import BEFORE_CALLS, cause, closed_answer, note_of_machine, note_of_project
-from remit.hooks.event import Answer, permission_decision, read_event
+from remit.hooks.event import Answer, Event, permission_decision, read_event
 from remit.hooks.guarded_answer import ASK, DENY, OTHER, SESSION, Note
 from remit.hooks.hook_context import SYSTEM, HookEnvironment
 from remit.hooks.hook_log import log_failure
@@ -65,7 +65,32 @@ def respond(data: bytes, environment: HookEnvironment = SYSTEM, note: Note = lam
         return "" if answer is None else json.dumps(answer)
     except Exception as error:
         log_failure(name, error)
+        if name == BEFORE_CALLS and not isinstance(error, StoreError):  # which would delay the answer again
+            record_undecided(data, notes.last, environment)
         return closed_answer(notes.last, cause(error))
+
+
+def record_undecided(data: bytes, note: bytes, environment: HookEnvironment, answer: str = "") -> None:
+    """Record a call that was refused without a decision; if that fails, it is still refused.
+
+    `answer` came too late. If it refuses the call, that is recorded already.
+    """
+    try:
+        event = read_event(data, os.environ)
+        if event.name != BEFORE_CALLS or _refuses(answer, event):
+            return
+        if _refuses(closed_answer(note, ""), event):
+            from remit.hooks.tool_events import add_undecided
+
+            add_undecided(event, environment)
+    except Exception as error:
+        log_failure(BEFORE_CALLS, error)
+
+
+def _refuses(answer: str, event: Event) -> bool:
+    """Return whether an answer refuses a call; `claude -p` also refuses what it would ask about."""
+    said = json.loads(answer)["hookSpecificOutput"]["permissionDecision"] if answer else None
+    return said == "deny" or (said == "ask" and event.is_unattended)
 
 
 def respond_without_record(data: bytes, error: InstallRecordError) -> str:

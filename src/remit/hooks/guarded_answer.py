@@ -3,8 +3,9 @@
 The child does the work. Before it touches the repository, it notes what to answer if it fails. The parent
 only waits. So no `except` can swallow the time limit, and the limit also holds while a library runs C code or
 a file system does not respond. A system without `fork` has a timer thread instead, which C code can delay.
-If the machine is too busy to run the child, the call is refused in time as well, but the child may finish: it
-stores its decision, so the next call of the tool gets an answer at once.
+If the machine is too busy to run the child, it gets a little more time. Then the call is refused as well, but
+the child may finish: it stores its decision, so the next call of the tool gets an answer at once. A refusal
+without a decision is recorded afterwards, in a process that nobody waits for.
 
 This module imports almost nothing, because every hook loads it.
 """
@@ -22,6 +23,7 @@ SESSION = b"s"  # a session starts
 OTHER = b"o"  # an event without a decision
 
 DECISION_SECONDS = 1.6  # answers must come within 2 s of the start
+BUSY_SECONDS = 1.4  # more for a decision of a child that the machine hardly ran; the client waits 10 s
 SESSION_SECONDS, OTHER_SECONDS = 25.0, 12.0  # less than the client waits
 _HARDLY = 0.4  # seconds of processor time, which most decisions need at most
 # Why there is no answer.
@@ -31,18 +33,20 @@ _DONE = b"\n"  # ends the notes
 _END = b"\0"  # ends the answer
 _CHUNK = 65_536
 _AFTER = 1.0  # seconds; then the kernel ends a child whose parent was killed
+_RECORD_SECONDS = 10.0  # to record a refusal
 
 Note = Callable[[bytes], None]
 Work = Callable[[Note], str]  # returns the answer; empty: none
+Record = Callable[[bytes, str], None]  # gets the note that was answered, and the answer that came too late
 
 
-def answer_in_time(work: Work, *, first: bytes, start: float) -> None:
-    """Write the answer of the work to stdout, or the closed answer to its last note.
+def answer_in_time(work: Work, record: Record, *, first: bytes, start: float) -> None:
+    """Write the answer of the work to stdout, or the closed answer to its last note, and record that.
 
     `first` counts until the work notes something, and `start` is the time that limits count from.
     """
     try:
-        pid, reader = _start_child(work, first)
+        pid, reader = _start_child(work, record, first)
     except (AttributeError, OSError):  # no `fork` on this system, or no process left
         _answer_with_timer(work, first, start)
         return
@@ -51,7 +55,10 @@ def answer_in_time(work: Work, *, first: bytes, start: float) -> None:
     if answer.endswith(_END):
         _write(1, answer[:-1])
     else:
-        _fail(notes[-1:] or first, why)
+        note = notes[-1:] or first
+        _fail(note, why)
+        if note in (DENY, ASK) and why != BUSY:  # a child that goes on records it itself
+            _afterwards(lambda: record(note, ""))
 
 
 def process_start() -> float:
@@ -69,7 +76,7 @@ def _seconds(note: bytes) -> float:
     return {SESSION: SESSION_SECONDS, OTHER: OTHER_SECONDS}.get(note, DECISION_SECONDS)
 
 
-def _start_child(work: Work, first: bytes) -> tuple[int, int]:
+def _start_child(work: Work, record: Record, first: bytes) -> tuple[int, int]:
     """Start the work in a child; return its id, and the descriptor for its notes and answer."""
     reader, writer = os.pipe()
     pid = os.fork()
@@ -80,14 +87,36 @@ def _start_child(work: Work, first: bytes) -> tuple[int, int]:
         os.close(reader)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_REAL, SESSION_SECONDS + _AFTER)
-        nowhere = os.open(os.devnull, os.O_RDWR)
-        for stream in (0, 1, 2):  # the client waits until no process has these open
-            os.dup2(nowhere, stream)
-        _write(writer, first)
-        answer = work(lambda note: _tell(writer, note))
-        _tell(writer, _DONE + answer.encode() + _END)
+        _leave_streams()
+        told = [first]  # the notes that the parent got
+        _tell(writer, first)
+        answer = work(lambda note: told.append(note) if _tell(writer, note) else None)
+        if not _tell(writer, _DONE + answer.encode() + _END):
+            record(told[-1], answer)
     finally:
         os._exit(0)
+
+
+def _afterwards(act: Callable[[], None]) -> None:
+    """Do something in a process of its own, within bounds."""
+    try:
+        if os.fork():
+            return
+    except (AttributeError, OSError):  # no `fork` on this system, or no process left
+        return
+    try:
+        os.setsid()
+        signal.setitimer(signal.ITIMER_REAL, _RECORD_SECONDS)
+        _leave_streams()
+        act()
+    finally:
+        os._exit(0)
+
+
+def _leave_streams() -> None:
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):  # the client waits until no process has these open
+        os.dup2(nowhere, stream)
 
 
 def _receive(pid: int, reader: int, first: bytes, start: float) -> tuple[bytes, str]:
@@ -97,15 +126,19 @@ def _receive(pid: int, reader: int, first: bytes, start: float) -> tuple[bytes, 
     """
     import select
 
-    said = b""
+    said, more = b"", 0.0
     while True:
         note = said.partition(_DONE)[0][-1:] or first
-        left = start + _seconds(note) - time.monotonic()
+        left = start + _seconds(note) + more - time.monotonic()
         if left <= 0:
-            if _is_starved(pid):
+            if not more and not _is_starved(pid):
+                os.kill(pid, signal.SIGKILL)
+                return said, LATE
+            if more or note in (SESSION, OTHER):
+                os.close(reader)  # so that the child knows
                 return said, BUSY
-            os.kill(pid, signal.SIGKILL)
-            return said, LATE
+            more = BUSY_SECONDS
+            continue
         if not select.select([reader], [], [], left)[0]:
             continue
         chunk = os.read(reader, _CHUNK)
@@ -159,12 +192,13 @@ def _fail(note: bytes, why: str) -> None:
     log_failure("", ValueError(why))
 
 
-def _tell(writer: int, data: bytes) -> None:
-    """Write to the parent, unless it has answered without the child."""
-    try:  # noqa: SIM105 - `contextlib` would have to be loaded
+def _tell(writer: int, data: bytes) -> bool:
+    """Write to the parent; False if it has answered without the child."""
+    try:
         _write(writer, data)
     except BrokenPipeError:
-        pass
+        return False
+    return True
 
 
 def _write(descriptor: int, data: bytes) -> None:

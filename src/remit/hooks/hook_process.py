@@ -47,7 +47,12 @@ def main(record: str | None = None) -> None:
         else:
             signal.signal(signal.SIGTERM, usual)
             first = DENY if may_decide else OTHER
-            answer_in_time(lambda note: _respond(data, record, note), first=first, start=start)
+            answer_in_time(
+                lambda note: _respond(data, record, note),
+                lambda note, answer: _record_undecided(data, record, note, answer),
+                first=first,
+                start=start,
+            )
     except BrokenPipeError:  # the client has exited
         pass
     except BaseException as error:
@@ -84,6 +89,13 @@ def _respond(data: bytes, record: str | None, note: Note = lambda _note: None) -
     from remit.hooks.hook_context import SYSTEM, installed
 
     return respond(data, SYSTEM if record is None else installed(record), note)
+
+
+def _record_undecided(data: bytes, record: str | None, note: bytes, answer: str) -> None:
+    from remit.hooks.event_dispatch import record_undecided
+    from remit.hooks.hook_context import SYSTEM, installed
+
+    record_undecided(data, note, SYSTEM if record is None else installed(record), answer)
 
 
 def _detach() -> None:

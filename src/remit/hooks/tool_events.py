@@ -110,6 +110,20 @@ def _audit(call: ClientCall, decided: CallDecision, event: Event, environment: H
         log_failure(event.name, error)
 
 
+def add_undecided(event: Event, environment: HookEnvironment) -> None:
+    """Record a call that was refused without a decision, and so without a verdict.
+
+    Raises:
+        NoSuchDirectoryError: the directory does not exist.
+        StoreError: the database cannot be used.
+    """
+    if event.tool is not None:
+        at, agent = environment.now(), event.text("agent_type")
+        entry = AuditEntry(at, HOOK, CLIENT, agent, None, event.tool, "", None, AuditOutcome.REFUSED, 0, 0, 0)
+        with open_context(event.directory, environment) as context:
+            context.store.add_audit(entry)
+
+
 def after_call(event: Event, environment: HookEnvironment) -> Answer:
     """Count a call that succeeded."""
     return _record(event, environment, succeeded=True)

@@ -1,9 +1,20 @@
 """What tool definitions cost in a request: sent by the client itself, and through the gateway."""
 
+from collections.abc import Sequence
+from enum import StrEnum
 from typing import NamedTuple
 
 from remit.presentation.listing_strategies import Presentation, group_item
 from remit.presentation.remit_tools import DEFINITIONS, item_tokens
+from remit.presentation.serving_plan import ServingPlan
+
+
+class ListingCause(StrEnum):
+    """Why the gateway lists a tool to a client that searches the others by itself."""
+
+    USED = "used here"
+    PINNED = "pinned"
+    WANTED = "whose condition holds"
 
 
 class RequestCost(NamedTuple):
@@ -16,7 +27,14 @@ class RequestCost(NamedTuple):
     listed: int = 0  # tools of servers that the gateway lists
     own: int = 0  # Remit's own tools and groups that it lists
     budget: int | None = None  # the `token_budget`, if it decides which tools are listed
-    lists_unused: bool = True  # the gateway also lists tools that were not used here
+    lists_unused: bool = True  # the gateway also lists tools without a cause
+    listed_tokens: int = 0  # of the tools that it lists
+    causes: Sequence[ListingCause] = ()  # why it lists them; each applies to some
+
+    @property
+    def is_for_definitions(self) -> bool:
+        """Whether Remit costs more only because it sends definitions where the client sends names."""
+        return self.names is not None and self.served - self.listed_tokens <= self.names < self.served
 
     @property
     def direct(self) -> int:
@@ -32,4 +50,19 @@ class RequestCost(NamedTuple):
 def listed_tokens(presentation: Presentation) -> int:
     """Estimate the tokens of all that the gateway lists: tools, groups, and Remit's own tools."""
     items = [*(DEFINITIONS[own] for own in presentation.own), *map(group_item, presentation.groups)]
-    return sum(map(item_tokens, items)) + sum(entry.tool.tokens or 0 for entry in presentation.entries)
+    return sum(map(item_tokens, items)) + tool_tokens(presentation)
+
+
+def tool_tokens(presentation: Presentation) -> int:
+    """Estimate the tokens of the tools of servers that the gateway lists."""
+    return sum(entry.tool.tokens or 0 for entry in presentation.entries)
+
+
+def listing_causes(presentation: Presentation, plan: ServingPlan) -> list[ListingCause]:
+    """Return why the gateway lists tools, each cause once."""
+    applies = {
+        ListingCause.USED: any(each.uses[0] for each in presentation.entries),
+        ListingCause.PINNED: any(plan.is_pinned(each.tool) for each in presentation.entries),
+        ListingCause.WANTED: any(each.is_wanted for each in presentation.entries),
+    }
+    return [cause for cause, is_one in applies.items() if is_one]

@@ -18,7 +18,7 @@ from remit.memory import session_start as memory
 from remit.memory.memory_scopes import memory_id
 from remit.memory.memory_server import instructions as about_memory
 from remit.presentation.instructions import instructions
-from remit.presentation.request_cost import RequestCost, listed_tokens
+from remit.presentation.request_cost import RequestCost, listed_tokens, listing_causes, tool_tokens
 from remit.presentation.served_names import prefix
 from remit.search.search_service import Searcher
 from remit.sessions.definition_notices import accepted_notices, held_notices
@@ -192,6 +192,8 @@ class SessionService:
             own=len(served.own) + len(served.groups),
             budget=plan.token_budget if is_limited else None,
             lists_unused=plan.lists_unused,
+            listed_tokens=tool_tokens(served),
+            causes=listing_causes(served, plan),
         )
 
     def _gateway_view(self, listed: Sequence[ToolDecision], context: Context) -> GatewayView:

@@ -168,18 +168,27 @@ class StateService:
             UnknownStateError: the state does not exist.
             StateError: it is not a workflow state.
         """
-        configuration = self._configuration(context)
-        cleared = [
-            each
-            for each, state in configuration.states.items()
-            if state.entry.kind == WORKFLOW and (each == name or _implies(each, name, configuration))
-        ]
+        cleared = self.cleared_with(name, context)
         if (
-            name in configuration.states or not cleared
+            name in self._configuration(context).states or not cleared
         ):  # an implied state is cleared by clearing those that imply it
             self._require(name, context, WORKFLOW)
         self._store.clear_states(cleared, context.workspace)
         return cleared
+
+    def cleared_with(self, name: str, context: Context) -> list[str]:
+        """List the workflow states that clearing a state clears: itself, and those that imply it."""
+        configuration = self._configuration(context)
+        return [
+            each
+            for each, state in configuration.states.items()
+            if state.entry.kind == WORKFLOW and _implies(each, name, configuration)
+        ]
+
+    def are_open_to_agents(self, names: Iterable[str], context: Context) -> bool:
+        """Return whether each of these states lets agents set, clear or push it."""
+        states = self._configuration(context).states
+        return all(name in states and states[name].entry.agents for name in names)
 
     def advance(self, tool: str, context: Context) -> None:
         """Set and clear the workflow states that a tool's success changes, without counting a use."""

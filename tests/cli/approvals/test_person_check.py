@@ -86,7 +86,7 @@ def test_clearing_the_variables_on_a_terminal_does_not_help(sandbox: Sandbox, sh
     assert status(shop, asked) is ApprovalStatus.WAITING
 
 
-def test_the_person_of_a_demo_approves_in_a_demo_only(sandbox: Sandbox, shop: Path, asked: str) -> None:
+def test_the_person_of_a_demo_acts_in_a_demo_only(sandbox: Sandbox, shop: Path, asked: str) -> None:
     link = sandbox.root / "remit-demo-x"
     link.symlink_to(sandbox.root / "data")
     command = f"{HIDE} {REMIT}.cli.onboarding.demo_person approve {asked} --yes"

@@ -144,6 +144,10 @@ def test_the_cost_of_a_client_without_search_is_shown_with_and_without_remit(
             "more, because there are few tools to save on",
         ),
         (
+            RequestCost(900, 690, 9, names=300, listed=4, own=2, lists_unused=False, listed_tokens=400),
+            "more, because Claude Code alone sends names only",
+        ),
+        (
             RequestCost(3_090, 3_780, 23, listed=23, own=5),
             "more, because all tools fit the budget; a lower `token_budget` sends fewer",
         ),
@@ -161,12 +165,17 @@ def test_a_higher_cost_with_remit_is_explained(
     assert cost_text(overview._replace(cost=cost)).endswith(f"; {why}")
 
 
-def test_used_tools_are_sent_to_a_client_that_searches(sandbox: Sandbox, shop: Path) -> None:
-    cost = RequestCost(900, 90, 9, names=100, listed=3, own=2, lists_unused=False)
+def test_why_tools_are_sent_to_a_client_that_searches_is_said(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write_state("git")
+    keep(sandbox, shop, "git", tools("git", 100))
+    sandbox.write(shop / "remit.toml", '[tools."mcp__git__say_1*"]\nwhen = "!state(\'docker\')"\n')
+    said = rows(sandbox, shop)["Tokens"]
+    assert "(11 definitions of tools whose condition holds, 2 of its own, and its instructions)" in said
+    assert said.endswith("; more, because Claude Code alone sends names only")
+    sandbox.write(shop / "remit.toml", 'pinned = ["mcp__git__say_1"]\n')
     with sandbox.registry() as registry:
-        overview = read_overview(registry, open_installer(), str(shop))
-    said = "(3 definitions of tools used or pinned here, 2 of its own, and its instructions)"
-    assert said in cost_text(overview._replace(cost=cost))
+        registry.usage.record("mcp__git__say_2", registry.at(str(shop)))
+    assert "(2 definitions of tools used here or pinned, 2 of its own, " in rows(sandbox, shop)["Tokens"]
 
 
 def test_savings_are_offered_only_where_there_are_some(sandbox: Sandbox, shop: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from remit.catalog import summary
+from remit.catalog.costs import SentDefinitions
 from remit.catalog.summary import summarize
 from remit.cli import render
 from remit.cli.output import first_screen
@@ -157,7 +158,8 @@ def test_what_other_clients_have_is_one_line_each(capsys: pytest.CaptureFixture[
     here = context()
     tools = [server("wiki"), *(server(label, client="cursor") for label in ("a", "b"))]
     listed = [ToolDecision(tool, decide(tool, here)) for tool in tools]
-    first_screen.show(ScanResult(changes=Changes(), problems=[], tools=listed), summarize(listed, here), here)
+    found = ScanResult(changes=Changes(), problems=[], tools=listed)
+    first_screen.show(found, summarize(listed, here), here, sent=SentDefinitions.ALL)
     lines = capsys.readouterr().out.splitlines()
     at = lines.index("Declared for other clients: 2")
     assert lines[at + 1] == "  cursor: 2; `remit scan --client cursor`"
@@ -169,7 +171,8 @@ def test_what_a_gate_without_a_word_of_its_own_hides_is_shown_with_the_reason(
     here = context()
     decision = Decision(verdict=Verdict.HIDDEN, gate=Gate.SCOPE, reason="because", unlock=None)
     listed = [ToolDecision(server("git"), decision)]
-    first_screen.show(ScanResult(changes=Changes(), problems=[], tools=listed), summarize(listed, here), here)
+    found = ScanResult(changes=Changes(), problems=[], tools=listed)
+    first_screen.show(found, summarize(listed, here), here, sent=SentDefinitions.ALL)
     shown = capsys.readouterr().out
     assert "Hidden by the gate `scope`: 1\n  git (global): because\n" in shown
 

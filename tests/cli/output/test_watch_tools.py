@@ -13,6 +13,8 @@ from typing import IO
 
 import pytest
 
+from remit.decision.tools import Definition
+from remit.upstream.upstream_model import Offer
 from support.builders import servers
 from support.postgres import Databases, needs_postgres
 from support.sandbox import Sandbox
@@ -113,6 +115,21 @@ def test_without_a_terminal_the_list_is_followed_by_lines(sandbox: Sandbox, shop
             "- mcp__git__* (global): hidden, needs state docker (false: no Dockerfile or Containerfile"
             " or compose.yaml or 3 others in shop)",
         ]
+
+
+@pytest.mark.long
+def test_the_watched_list_is_the_one_that_tools_shows(sandbox: Sandbox, shop: Path) -> None:
+    with sandbox.registry() as registry:
+        here = registry.at(str(shop))
+        (git,) = [
+            each.declaration for each in registry.catalog.resolved(here) if each.declaration.server == "git"
+        ]
+        log = Definition(name="mcp__git__log", server="git", tool="log", description="Shows commits. " * 50)
+        registry.catalog.keep(git, Offer(tools=[log]), here)
+    listed = sandbox.remit("tools", cwd=shop).stdout.splitlines()
+    assert any("the client sends names only" in line for line in listed)
+    with watching(sandbox, shop) as (lines, _):
+        assert [lines.readline().rstrip("\n") for _ in listed] == listed
 
 
 @pytest.mark.long

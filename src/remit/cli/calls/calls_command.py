@@ -136,10 +136,15 @@ def _show(found: FoundCalls, context: Context) -> None:
         for entry in found.entries
     ]
     render.table("", columns, rows, numbers=("ms", "bytes"))
-    if any(each.outcome == AuditOutcome.REFUSED and not each.is_of_application for each in found.entries):
+    if any(_is_explained(each) for each in found.entries):
         render.note("hint: `remit why NAME` says why a tool is refused, and how to allow it")
     if found.total > len(found.entries):
         render.out(f"\n{len(found.entries):,} of {found.total:,} calls; `--limit` shows more")
+
+
+def _is_explained(entry: AuditEntry) -> bool:
+    """Return whether `remit why` explains why a call was refused."""
+    return entry.outcome == AuditOutcome.REFUSED and bool(entry.verdict) and not entry.is_of_application
 
 
 _OUTCOME_WORDS: dict[str, str] = {
@@ -157,6 +162,8 @@ def outcome_note(entry: AuditEntry) -> str:
     """Say which gate decided a call, or that a person approved it; empty without either."""
     if entry.outcome in (AuditOutcome.WAITING, AuditOutcome.DENIED):
         return ""
+    if entry.outcome == AuditOutcome.REFUSED and not entry.verdict:
+        return "could not decide"
     if entry.verdict != Verdict.ASK or entry.gate is None:
         return entry.gate or ""
     return "needs approval" if entry.outcome == AuditOutcome.REFUSED else "approved"

@@ -49,12 +49,12 @@ def cost_text(overview: Overview) -> str:
     cost, client = overview.cost, overview.client
     alone, remit = (f"about {render.rounded(tokens)}" for tokens in (cost.direct, cost.served))
     alone, remit = f"{alone} ({_sent_alone(cost)})", f"{remit} ({_sent_by_remit(cost)})"
-    title = overview.context.client if client is None else client.title
+    title = client.title if client is not None else overview.context.client or "the client"
     if client is not None and client.is_installed:
         text = f"with Remit: {remit}; {title} alone: {alone}"
     else:
         text = f"{title} now: {alone}; with Remit: {remit}"
-    return f"{text}; {_why_more(cost)}" if cost.saved < 0 else text
+    return f"{text}; {_why_more(cost, title)}" if cost.saved < 0 else text
 
 
 def _sent_alone(cost: RequestCost) -> str:
@@ -69,13 +69,15 @@ def _sent_by_remit(cost: RequestCost) -> str:
     listed = render.plural(cost.listed, "definition")
     if cost.budget is not None:
         listed = f"{listed} within `token_budget`, {cost.budget:,}"
-    elif not cost.lists_unused:
-        listed = f"{listed} of tools used or pinned here"
+    elif not cost.lists_unused and cost.causes:
+        listed = f"{listed} of tools {' or '.join(cost.causes)}"
     return f"{listed}, {cost.own:,} of its own, and its instructions"
 
 
-def _why_more(cost: RequestCost) -> str:
+def _why_more(cost: RequestCost, title: str) -> str:
     """Say why Remit sends more than the client alone, and how to change that."""
+    if not cost.lists_unused and cost.is_for_definitions:
+        return f"more, because {title} alone sends names only"
     if not cost.lists_unused or not cost.listed:
         return "more, because there are few tools to save on"
     if cost.names is None:

@@ -63,9 +63,7 @@ _WAYS = {UNTRUSTED: "look at them with `remit trust`"}  # for groups whose items
 _NEXT = "next: `remit why NAME` explains one, `remit tools --all` lists them all"
 
 
-def show(
-    found: ScanResult, summary: Summary, context: Context, *, sent: SentDefinitions = SentDefinitions.ALL
-) -> None:
+def show(found: ScanResult, summary: Summary, context: Context, *, sent: SentDefinitions) -> None:
     """Show the result of a scan."""
     out(heading(context))
     print_lines(_first(found) if found.is_first else _changes(found.changes, context))

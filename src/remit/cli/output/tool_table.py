@@ -1,4 +1,4 @@
-"""The screen of `remit tools`: what a person wants to see of a listing, a line for each server or more."""
+"""The screen of `remit tools`: a line for each server, with its tools below on demand."""
 
 from __future__ import annotations
 
@@ -6,23 +6,19 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
-from remit.catalog.costs import SentDefinitions
-from remit.catalog.listed_groups import GroupedTools, ListedGroup, SortKey, group_tools, sorted_tools
+from remit.catalog.listed_groups import GroupedTools, ListedGroup
 from remit.cli.render import WORDS, columns, heading, nothing_available, plural, printable, total, wrapped
 from remit.decision.context import Context, shorten
 from remit.decision.decide import ToolDecision
 from remit.decision.kinds import Kind, ToolStatus
-from remit.decision.tool_names import normalise
-from remit.errors import UnknownServerError
-from remit.text.spelling import did_you_mean
 
 if TYPE_CHECKING:
+    from remit.catalog.costs import SentDefinitions
     from remit.catalog.summary import Summary
-
 
 MOST_ROWS = 24  # servers; more are added up in one line
 WIDEST = 36  # columns of a name in a table; a longer name shifts only its own line
@@ -35,7 +31,7 @@ def overview(
     summary: Summary,
     context: Context,
     *,
-    sent: SentDefinitions = SentDefinitions.ALL,
+    sent: SentDefinitions,
     invalid: Sequence[str] = (),
 ) -> list[str]:
     """Return a line for each server, and for each other kind of tool; `invalid` are files of Remit."""
@@ -64,7 +60,7 @@ def details(
     context: Context,
     *,
     with_hidden: bool,
-    sent: SentDefinitions = SentDefinitions.ALL,
+    sent: SentDefinitions,
     invalid: Sequence[str] = (),
 ) -> list[str]:
     """Return groups with all their tools; hidden ones by the reason."""
@@ -219,55 +215,3 @@ def _shortened(text: str, width: int) -> str:
         return text
     tail = max(width // 2, 1)
     return f"{text[: max(width - tail - 3, 0)]}...{text[-tail:]}"[-max(width, 1) :]
-
-
-class Selection(NamedTuple):
-    """The options of `remit tools`."""
-
-    server: str | None = None
-    everything: bool = False
-    sort: SortKey | None = None
-
-    def items(self, known: Sequence[ToolDecision]) -> list[ToolDecision]:
-        """Select tools; in the given order, unless they are to be sorted.
-
-        Raises:
-            UnknownServerError: the server is not known here.
-        """
-        found = [item for item in known if self.everything or item.decision.is_available]
-        if self.server is not None:
-            keys = {item.tool.key for group in self._groups(known) for item in group.items}
-            found = [item for item in found if item.tool.key in keys]
-        return found if self.sort is None else sorted_tools(found, self.sort)
-
-    def lines(
-        self,
-        known: Sequence[ToolDecision],
-        summary: Summary,
-        context: Context,
-        *,
-        sent: SentDefinitions = SentDefinitions.ALL,
-        invalid: Sequence[str] = (),
-    ) -> list[str]:
-        """Write the selected tools for people.
-
-        Raises:
-            UnknownServerError: the server is not known here.
-        """
-        if self.server is not None:
-            return details(self._groups(known), None, context, with_hidden=self.everything)
-        mine = [item for item in known if context.client in (None, item.tool.client)]
-        grouped = group_tools(mine, self.sort or SortKey.TOKENS)
-        if not self.everything:
-            return overview(grouped, summary, context, sent=sent, invalid=invalid)
-        groups = [*grouped.servers, *grouped.kinds]
-        return details(groups, summary, context, with_hidden=True, sent=sent, invalid=invalid)
-
-    def _groups(self, known: Sequence[ToolDecision]) -> list[ListedGroup]:
-        servers = group_tools(known, self.sort or SortKey.TOKENS).servers
-        wanted = self.server or ""
-        found = [group for group in servers if normalise(group.label) == normalise(wanted)]
-        if not found:
-            hint = did_you_mean(wanted, [group.label for group in servers])
-            raise UnknownServerError(f"no server is called `{wanted}` here", hint=hint)
-        return found

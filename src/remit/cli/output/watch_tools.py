@@ -23,7 +23,7 @@ from remit.errors import RemitError, StoreError
 
 if TYPE_CHECKING:
     from remit.cli.options import WorkspaceOptions
-    from remit.cli.output.tool_table import Selection
+    from remit.cli.output.selection import Selection
     from remit.decision.problems import Problem
     from remit.registry import Registry
 
@@ -41,11 +41,11 @@ class _Seen(NamedTuple):
     shown: Sequence[ToolDecision]
     problems: Sequence[Problem]
     selection: Selection
-    invalid: Sequence[str]  # Remit's own files that have errors
+    registry: Registry
 
     @property
     def lines(self) -> list[str]:
-        return self.selection.lines(self.known, self.summary, self.context, invalid=self.invalid)
+        return self.selection.lines(self.known, self.context, self.registry)
 
     @property
     def summary(self) -> Summary:
@@ -97,7 +97,7 @@ def _followed(
 def _look(registry: Registry, context: Context, selection: Selection) -> _Seen:
     known = registry.tools(context)
     shown, problems = selection.items(known), registry.problems(context)
-    return _Seen(context, known, shown, problems, selection, registry.invalid_files(context))
+    return _Seen(context, known, shown, problems, selection, registry)
 
 
 def _lines(seen: _Seen, before: _Seen | None) -> None:

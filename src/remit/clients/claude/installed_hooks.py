@@ -6,8 +6,8 @@ from typing import Any
 from remit.install.install_record import Edit
 from remit.install.recorded_environment import record_words
 
-# The events a hook receives, and its timeout. Remit decides within two seconds; a hook that cannot decide,
-# because it crashed or is gone, blocks the call.
+# The events a hook receives, and its timeout. Remit decides within two or three seconds; a hook that cannot
+# decide, because it crashed or is gone, blocks the call.
 HOOKS: Mapping[str, Mapping[str, Any]] = {
     "SessionStart": {"timeout": 30},
     "UserPromptSubmit": {"timeout": 15},
