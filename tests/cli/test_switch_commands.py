@@ -100,14 +100,12 @@ def test_an_unknown_name_is_not_called_hidden(sandbox: Sandbox, shop: Path) -> N
     assert (why.returncode, why.stderr) == (1, "")
     assert why.stdout == (
         "kubernetes: no server listed here has it\n"
-        "not asked for their tools:\n"
+        "servers whose tools are not known:\n"
         "  `scale`: not trusted in Remit\n    to change it: run `remit trust scale`\n"
         "  `till`: not trusted in Remit\n    to change it: run `remit trust till`\n"
     )
     disabled = sandbox.remit("disable", "kubernetes", cwd=shop).stderr
-    assert disabled.endswith(
-        "hint: some servers were not asked for their tools: see `remit why kubernetes`\n"
-    )
+    assert disabled.endswith("hint: the tools of some servers are not known: see `remit why kubernetes`\n")
     assert sandbox.remit("why", "scale_weigh", cwd=shop).stderr == "hint: did you mean `mcp__scale__weigh`?\n"
     sandbox.write(shop / ".mcp.json", servers())
     done = sandbox.remit("why", "kubernetes", cwd=shop)
@@ -120,7 +118,7 @@ def test_a_server_that_waits_for_both_consents_names_both(sandbox: Sandbox, shop
     assert f"    to change it: {steps}\n" in sandbox.remit("why", "ring_up", cwd=shop).stdout
     full = sandbox.remit("why", "mcp__till__ring_up", cwd=shop).stdout
     assert f"to change it: {steps}\n" in full
-    assert "not known yet whether `till` has this tool: it was not asked\n" in full
+    assert "not known yet whether `till` has this tool\n" in full
     assert "scan --connect" not in full
     assert f"    fix: {steps}\n" in sandbox.remit("doctor", cwd=shop).stdout
     listed = sandbox.remit("trust", cwd=shop)

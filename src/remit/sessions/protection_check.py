@@ -1,11 +1,13 @@
 """Checks in each client's files whether an installed Remit still protects a workspace."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+from remit.catalog.explanation import Obstacle
 from remit.catalog.listed_groups import is_unlisted
 from remit.catalog.listing import Listings
 from remit.decision.context import Context
 from remit.decision.decide import ToolDecision
+from remit.decision.declarations import Key
 from remit.scanning.scanner import Scanner
 from remit.sessions.install_notices import (
     InstalledClient,
@@ -15,6 +17,7 @@ from remit.sessions.install_notices import (
     outdated_installs,
 )
 from remit.sessions.missing_gateway import lost_protection
+from remit.upstream.launch.start_obstacles import failure_fix, failure_remedy
 
 
 class ProtectionCheck:
@@ -43,6 +46,20 @@ class ProtectionCheck:
             for tool, decision in listed
         ]
 
+    def obstacles(
+        self, servers: Collection[Key], listed: Sequence[ToolDecision], context: Context
+    ) -> Mapping[Key | None, Obstacle]:
+        """Find why servers cannot be used here: they cannot start, or their last connection failed."""
+        found: dict[Key | None, Obstacle] = {
+            tool.key: _failed_connection(tool.server or tool.name, tool.failure)
+            for tool, _ in listed
+            if tool.key in servers and tool.failure is not None
+        }
+        if unable := self._scanner.obstacles(context, servers):
+            fixes = self._scanner.start_fixes(context, unable)
+            found |= {key: Obstacle(f"cannot start: {why}", fixes.get(key)) for key, why in unable.items()}
+        return found
+
     def weakened(self, context: Context) -> list[InstallNotice]:
         """List what keeps an installed Remit from enforcing decisions."""
         found: list[InstallNotice] = []
@@ -58,3 +75,8 @@ class ProtectionCheck:
             if context.starts_servers:
                 found += lost_protection(client)
         return found
+
+
+def _failed_connection(server: str, failure: str) -> Obstacle:
+    fix = failure_fix(failure_remedy(failure, server), server)
+    return Obstacle(f"the last connection failed: {failure}", fix)

@@ -1,5 +1,7 @@
-"""Finds obstacles that keep a server from starting, without starting it."""
+"""Finds obstacles that keep a server from starting, without starting it, and says what to do about them."""
 
+import re
+import shlex
 from collections.abc import Iterable
 
 from remit.decision.declarations import Declaration, Key, Resolved
@@ -8,6 +10,18 @@ from remit.decision.kinds import RUNS, Kind
 from remit.text.secrets import shown
 from remit.upstream.launch.launch_facts import LaunchFacts, launch_values
 from remit.upstream.launch.variable_expansion import unset
+
+_ENTRY = "correct its entry"
+_NOT_SIGNED_IN = ("answers 401", "answers 403")
+_REMEDIES = (  # of failures; the first match wins
+    (r"cannot be started: its command was not found", "install it, or correct its entry"),
+    (r"cannot be started in its sandbox", "check its `sandbox` in Remit's configuration"),
+    (r"cannot be started", _ENTRY),
+    (r"cannot be reached|answers \d", "check that it runs, and its `url`"),
+    (r"its .+ contain a character", _ENTRY),
+    (r"ended before it answered", "run its command by hand to see why"),
+    (r"needs `.+ not set$", "set it in your environment, or give it a default in its entry"),
+)
 
 
 def started_servers(resolved: Iterable[Resolved]) -> list[Declaration]:
@@ -51,6 +65,21 @@ def start_fixes(resolved: Iterable[Resolved], facts: LaunchFacts) -> dict[Key, s
         if item.launch is not None
     }
     return {key: fixes[0] for key, fixes in found.items() if len(fixes) == 1}
+
+
+def failure_remedy(failure: str, server: str) -> str | None:
+    """Say what to do about a failure before the next attempt; None if another attempt may be enough."""
+    scope = re.search(r": it wants the scope `(.+)`$", failure)
+    if scope or failure.startswith(_NOT_SIGNED_IN):
+        words = ("remit", "login", server)
+        return f"sign in with `{shlex.join((*words, '--scope', scope[1]) if scope else words)}`"
+    return next((remedy for pattern, remedy in _REMEDIES if re.match(pattern, failure)), None)
+
+
+def failure_fix(remedy: str | None, server: str) -> str:
+    """Say how to get a server to work whose last connection failed, up to the next attempt."""
+    again = f"`remit scan --connect {shlex.quote(server)}`"
+    return f"{remedy}, then run {again}" if remedy else f"try again with {again}"
 
 
 def absence_fix(launch: Launch, place: str) -> str:
