@@ -359,7 +359,9 @@ def _broken(files: Iterable[StoredFile]) -> frozenset[str]:
 
 
 def _with(problems: Iterable[tuple[str, str, str]], consequence: str) -> str:
-    return json.dumps([(source, place, f"{reason}; {consequence}") for source, place, reason in problems])
+    """Write the problems of a file in order, the first with what follows from them all."""
+    (source, place, reason), *others = sorted(problems, key=lambda row: position(Problem(*row)))
+    return json.dumps([(source, place, f"{reason}; {consequence}"), *others])
 
 
 def remarks_about(
