@@ -375,6 +375,10 @@ def test_an_unwritable_place_for_data_is_one_error_with_a_hint(sandbox: Sandbox,
     assert [line.split(":")[0] for line in finished.stderr.splitlines()] == ["error", "hint"]
 
 
+def test_a_client_has_the_same_names_for_every_command(sandbox: Sandbox, shop: Path) -> None:
+    assert sandbox.remit("tools", "--client", "claude", cwd=shop).stdout.startswith(f"{shop} (claude-code)\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -382,6 +386,10 @@ def test_an_unwritable_place_for_data_is_one_error_with_a_hint(sandbox: Sandbox,
         (
             ("tools", "--client", "emacs"),
             "error: no client is called `emacs`\nhint: expected one of `claude-code`",
+        ),
+        (
+            ("tools", "--client", "claude-cod"),
+            "error: no client is called `claude-cod`\nhint: did you mean `claude-code`?",
         ),
     ],
 )

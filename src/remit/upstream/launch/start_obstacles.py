@@ -1,5 +1,6 @@
 """Finds obstacles that keep a server from starting, without starting it, and says what to do about them."""
 
+import json
 import re
 import shlex
 from collections.abc import Iterable
@@ -84,6 +85,10 @@ def failure_fix(remedy: str | None, server: str) -> str:
 
 def absence_fix(launch: Launch, place: str) -> str:
     """Say what to do about a missing program, or a missing file that it should run."""
+    if words := _command_words(launch, place):
+        program, *arguments = words
+        told = f": `{program}` is the command, and `{json.dumps(arguments)}` its `args`"
+        return f"put the arguments into `args`{told if all(map(shown, words)) else ''}"
     if is_path(launch, place):
         return "correct the path"
     return "install it, or write the whole path of the program"
@@ -94,7 +99,15 @@ def describe_absence(launch: Launch, place: str) -> str:
     is_command = place == "command"
     name = shown(launch.program) if is_command else None
     subject = f"`{name}`" if name else "its program" if is_command else "the file to run"
+    if _command_words(launch, place):
+        return "its `command` contains arguments"
     return f"{subject} does not exist" if is_path(launch, place) else f"{subject} is not on PATH"
+
+
+def _command_words(launch: Launch, place: str) -> list[str]:
+    """Return the words of a command that has its arguments in it; empty if it is a program or a path."""
+    words = launch.program.split() if place == "command" else []
+    return words if len(words) > 1 and not {"/", "\\"} & {*words[0]} else []
 
 
 def is_path(launch: Launch, place: str) -> bool:
