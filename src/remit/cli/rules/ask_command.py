@@ -65,7 +65,7 @@ def ask(
     if not off:
         warn_of_missing_install(context, names, asks=True)
     if is_changed:
-        hint_undo(f"remit ask {'' if off else '--off '}{shlex.join(names)}{FLAGS[layer]}")
+        hint_undo(f"remit ask {'' if off else '--off '}{shlex.join(names)}{FLAGS[layer]}", file, layer)
 
 
 def _said(*, is_asked: bool, off: bool) -> str:
