@@ -117,3 +117,18 @@ def test_the_python_example_of_the_readme_runs_as_pasted(sandbox: Sandbox) -> No
     assert "mcp__git__status visible" in lines
     assert not any("*" in line for line in lines)
     assert lines[-1] == "[{'name': 'weather', 'description': 'Tell the weather.'}]"
+
+
+def test_the_values_in_the_guide_to_python_tools_are_those_of_its_example(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (ROOT / "docs/guides/python-tools.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"^```python\n(from pathlib.*?)^await", text, re.MULTILINE | re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "supernal.yaml").touch()
+    names: dict[str, object] = {}
+    exec(example, names)  # noqa: S102 - the guide's own
+    for expression, value in re.findall(
+        r"^(registry\.\S+\)(?:\.\w+)*)  # ([\[\"].*)$", example, re.MULTILINE
+    ):
+        assert str(eval(expression, names)) == str(json.loads(value)), expression  # noqa: S307 - the same

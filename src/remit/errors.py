@@ -213,7 +213,8 @@ class UnknownServerError(RemitError):
 class UpstreamError(RemitError):
     """A server is unreachable or violates the protocol; `output` holds its last lines.
 
-    `hint` is for people. `next_step` is what a model can do.
+    `hint` is for people. `next_step` is what a model can do. `reason` is what remains true: the message
+    without the server's name and the state of its retries.
     """
 
     def __init__(
@@ -223,8 +224,10 @@ class UpstreamError(RemitError):
         hint: str | None = None,
         next_step: str | None = None,
         output: tuple[str, ...] = (),
+        reason: str | None = None,
     ) -> None:
         super().__init__(message, hint=hint)
+        self.reason = reason or message
         self.next_step = next_step
         self.output = output
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from remit.catalog.explanation import UnaskedServer, explain_name, explain_skipped
+from remit.catalog.explanation import Obstacle, UnaskedServer, explain_name, explain_skipped
 from remit.decision.decide import ToolDecision, decide
 from remit.decision.kinds import ConfigStatus, ToolStatus
 from remit.decision.problems import Problem
@@ -20,11 +20,6 @@ def unasked(*tools: Tool, name: str = "read_file") -> list[UnaskedServer]:
     [
         (server("files"), "not connected yet", "run `remit scan --connect files`"),
         (server("files", is_trusted=False), "not trusted in Remit", "run `remit trust files`"),
-        (
-            server("files")._replace(failure="exited with 1"),
-            "last connection failed: exited with 1",
-            "fix that, then run `remit scan --connect files`",
-        ),
         (
             server("files", config_status=ConfigStatus.PENDING),
             "waiting for approval in Claude Code",
@@ -55,10 +50,8 @@ def test_servers_that_listed_their_tools_or_never_will_are_left_out() -> None:
 def test_a_server_that_was_not_asked_and_cannot_start_says_so_instead_of_advising_a_connection() -> None:
     files, here = server("files"), context()
     found = explain_name("read_file", [ToolDecision(files, decide(files, here))], here)
-    told = found.with_obstacles([], {files.key: "`/x` does not exist"}, {files.key: "correct the path"})
-    assert [each[:3] for each in told.unasked] == [
-        ("files", "cannot start: `/x` does not exist", "correct the path")
-    ]
+    told = found.with_obstacles([], {files.key: Obstacle("cannot start: no `/x`", "correct the path")})
+    assert [each[:3] for each in told.unasked] == [("files", "cannot start: no `/x`", "correct the path")]
     assert told.obstacle is None
 
 

@@ -24,7 +24,8 @@ def asked(sandbox: Sandbox) -> Path:
 def test_a_server_is_added_by_the_client_which_admits_it_for_one_run(sandbox: Sandbox, asked: Path) -> None:
     words = ["--scope", "user", "wiki", "-e", "TOKEN=x y", "--", "npx", "-y", "wiki@1.0.0", "--help"]
     done = sandbox.remit("add", *words)
-    assert (done.returncode, done.stderr) == (0, "")
+    back = "hint: `claude mcp remove NAME` takes this back; `remit undo` does not\n"
+    assert (done.returncode, done.stderr) == (0, back)
     option, leave, *rest = asked.read_text().splitlines()
     assert option == "--settings"
     assert json.loads(leave)["allowedMcpServers"] == [

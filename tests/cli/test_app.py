@@ -48,7 +48,7 @@ def test_tools_has_a_line_for_each_server(sandbox: Sandbox, shop: Path) -> None:
         "",
         "  server  tools  tokens  uses",
         "  git         ?       ?     0  local, ~/.claude.json",
-        "  till        ?       ?     0  project, .mcp.json",
+        "  till        ?       ?     0  project, .mcp.json, not trusted",
         "  wiki        ?       ?     0  global, ~/.claude.json",
         "",
         "3 servers visible",
@@ -208,7 +208,7 @@ def test_why_says_what_would_change_a_hidden_tool(sandbox: Sandbox, shop: Path) 
 def test_why_says_that_the_server_of_a_visible_tool_cannot_be_started(sandbox: Sandbox, shop: Path) -> None:
     sandbox.write(sandbox.home / ".claude.json", servers(lamp={"command": "/nowhere/lamp"}))
     reason = "`/nowhere/lamp` does not exist"
-    assert answer(sandbox, "why", "lamp", cwd=shop)["obstacle"] == reason
+    assert answer(sandbox, "why", "lamp", cwd=shop)["obstacle"] == f"cannot start: {reason}"
     headline = f"mcp__lamp__*: declared in ~/.claude.json, but cannot start: {reason}\n"
     assert sandbox.remit("why", "lamp", cwd=shop).stdout.startswith(headline)
     of_its_tool = sandbox.remit("why", "mcp__lamp__light", cwd=shop).stdout
@@ -375,6 +375,10 @@ def test_an_unwritable_place_for_data_is_one_error_with_a_hint(sandbox: Sandbox,
     assert [line.split(":")[0] for line in finished.stderr.splitlines()] == ["error", "hint"]
 
 
+def test_a_client_has_the_same_names_for_every_command(sandbox: Sandbox, shop: Path) -> None:
+    assert sandbox.remit("tools", "--client", "claude", cwd=shop).stdout.startswith(f"{shop} (claude-code)\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -382,6 +386,10 @@ def test_an_unwritable_place_for_data_is_one_error_with_a_hint(sandbox: Sandbox,
         (
             ("tools", "--client", "emacs"),
             "error: no client is called `emacs`\nhint: expected one of `claude-code`",
+        ),
+        (
+            ("tools", "--client", "claude-cod"),
+            "error: no client is called `claude-cod`\nhint: did you mean `claude-code`?",
         ),
     ],
 )

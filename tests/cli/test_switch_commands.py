@@ -44,6 +44,7 @@ def test_a_server_is_disabled_here_and_enabled_again(sandbox: Sandbox, shop: Pat
         "warning: Remit is not installed in Claude Code, which still offers `scale`\n"
         "hint: run `remit install claude-code`\n"
         "hint: `remit undo` takes this back; so does `remit enable scale`\n"
+        "hint: `remit.local.toml` is yours alone; add it to `.gitignore`, so nobody commits it\n"
     )
     mine = shop / "remit.local.toml"
     assert mine.read_text() == '[tools."mcp__scale__*"]\nai_enabled = false\n'
@@ -100,18 +101,25 @@ def test_an_unknown_name_is_not_called_hidden(sandbox: Sandbox, shop: Path) -> N
     assert (why.returncode, why.stderr) == (1, "")
     assert why.stdout == (
         "kubernetes: no server listed here has it\n"
-        "not asked for their tools:\n"
+        "servers whose tools are not known:\n"
         "  `scale`: not trusted in Remit\n    to change it: run `remit trust scale`\n"
         "  `till`: not trusted in Remit\n    to change it: run `remit trust till`\n"
     )
     disabled = sandbox.remit("disable", "kubernetes", cwd=shop).stderr
-    assert disabled.endswith(
-        "hint: some servers were not asked for their tools: see `remit why kubernetes`\n"
-    )
+    assert disabled.endswith("hint: the tools of some servers are not known: see `remit why kubernetes`\n")
     assert sandbox.remit("why", "scale_weigh", cwd=shop).stderr == "hint: did you mean `mcp__scale__weigh`?\n"
     sandbox.write(shop / ".mcp.json", servers())
     done = sandbox.remit("why", "kubernetes", cwd=shop)
     assert (done.stdout, done.stderr) == ("kubernetes: not known here\n", "")
+
+
+def test_a_new_file_of_the_users_own_is_not_to_be_committed(sandbox: Sandbox, shop: Path) -> None:
+    hint = "hint: `remit.local.toml` is yours alone; add it to `.gitignore`, so nobody commits it\n"
+    assert hint in sandbox.remit("disable", "till", cwd=shop).stderr
+    assert hint not in sandbox.remit("disable", "scale", cwd=shop).stderr
+    (shop / "remit.local.toml").unlink()
+    sandbox.write(shop / ".gitignore", "*.local.toml\n")
+    assert hint not in sandbox.remit("disable", "till", cwd=shop).stderr
 
 
 def test_a_server_that_waits_for_both_consents_names_both(sandbox: Sandbox, shop: Path) -> None:
@@ -120,7 +128,7 @@ def test_a_server_that_waits_for_both_consents_names_both(sandbox: Sandbox, shop
     assert f"    to change it: {steps}\n" in sandbox.remit("why", "ring_up", cwd=shop).stdout
     full = sandbox.remit("why", "mcp__till__ring_up", cwd=shop).stdout
     assert f"to change it: {steps}\n" in full
-    assert "not known yet whether `till` has this tool: it was not asked\n" in full
+    assert "not known yet whether `till` has this tool\n" in full
     assert "scan --connect" not in full
     assert f"    fix: {steps}\n" in sandbox.remit("doctor", cwd=shop).stdout
     listed = sandbox.remit("trust", cwd=shop)
@@ -172,7 +180,7 @@ def test_enable_names_every_other_file_that_still_hides_the_tool(sandbox: Sandbo
     sandbox.remit("disable", "mcp__scale__w*", "--everywhere", cwd=shop)
     sandbox.write(shop / "app/remit.toml", '[tools."mcp__scale__*"]\nai_enabled = false\n')
     done = sandbox.remit("enable", "mcp__scale__weigh", cwd=shop / "app")
-    assert done.stdout.startswith("Not disabled in ")
+    assert " is not disabled in " in done.stdout
     for hint in (
         "run `remit enable 'mcp__scale__*'`",
         "run `remit enable mcp__scale__weigh --shared`",
@@ -185,7 +193,7 @@ def test_enable_names_every_other_file_that_still_hides_the_tool(sandbox: Sandbo
 def test_enable_says_what_else_hides_the_tool(sandbox: Sandbox, shop: Path) -> None:
     sandbox.write(shop / "remit.toml", '[servers.scale]\nblock = ["weigh"]\n')
     done = sandbox.remit("enable", "mcp__scale__weigh", cwd=shop)
-    assert done.stdout == "Not disabled in remit.local.toml: `mcp__scale__weigh`\n"
+    assert done.stdout == "`mcp__scale__weigh` is not disabled in remit.local.toml\n"
     assert "still hidden: blocked by `weigh`" in done.stderr
     assert "hint: remove `weigh` from" in done.stderr
 

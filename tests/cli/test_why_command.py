@@ -34,6 +34,61 @@ def test_a_server_that_cannot_start_is_not_called_visible(machine: Sandbox) -> N
     assert "cannot start: `/nowhere/lamp`" in row
 
 
+CRASH = "ended before it answered (exit code 3)"
+
+
+@pytest.fixture
+def crashing(machine: Sandbox) -> Sandbox:
+    entries = {"crashy": {"command": "/bin/sh", "args": ["-c", "exit 3"]}, "needy": {"command": "${NEEDY}"}}
+    machine.write(machine.home / ".claude.json", {"mcpServers": entries})
+    asked(machine, "scan", "--connect")
+    return machine
+
+
+def test_a_server_that_failed_is_not_called_visible(crashing: Sandbox) -> None:
+    fix = "run its command by hand to see why, then run `remit scan --connect crashy`"
+    assert asked(crashing, "why", "crashy")[:2] == [
+        f"mcp__crashy__*: declared in ~/.claude.json, but the last connection failed: {CRASH}",
+        f"to change it: {fix}",
+    ]
+    told = json.loads("".join(asked(crashing, "why", "crashy__foo", "--json")))
+    assert (told["obstacle"], told["obstacle_fix"]) == (f"the last connection failed: {CRASH}", fix)
+    unknown = asked(crashing, "why", "xyzzy")
+    assert unknown[1:3] == [
+        "servers whose tools are not known:",
+        f"  `crashy`: the last connection failed: {CRASH}",
+    ]
+    assert f"    fix: {fix}" in asked(crashing, "doctor")
+
+
+def test_the_context_and_the_list_say_why_a_server_cannot_be_used(crashing: Sandbox) -> None:
+    context = asked(crashing, "context")
+    unset = "needs `NEEDY`, which is not set"
+    assert f"Cannot start here: crashy ({CRASH}); needy ({unset})." in context
+    assert not [line for line in context if line.startswith("- MCP")]
+    rows = [line.split("  ")[-1] for line in asked(crashing, "tools") if "?" in line]
+    assert rows == [CRASH, unset]
+
+
+def test_a_reason_that_is_too_long_for_a_line_keeps_its_beginning(crashing: Sandbox) -> None:
+    crashing.variables["COLUMNS"] = "47"
+    (row,) = (line for line in asked(crashing, "tools") if line.startswith("  needy "))
+    assert row.endswith("needs `NEEDY`...")
+
+
+def test_a_server_that_only_the_client_starts_is_not_trusted_in_remit(machine: Sandbox) -> None:
+    shop = machine.root / "code/shop"
+    machine.write(shop / ".mcp.json", {"mcpServers": {"till": {"command": "/bin/sh"}}})
+    machine.write(machine.home / ".claude/settings.json", {"enableAllProjectMcpServers": True})
+    assert asked(machine, "why", "till")[:3] == [
+        "mcp__till__*: visible, declared in .mcp.json",
+        "not trusted in Remit: Claude Code starts it, and Remit does not",
+        "to trust it: look at it with `remit trust`, then run `remit trust till`",
+    ]
+    (row,) = (line for line in asked(machine, "tools") if line.startswith("  till "))
+    assert row.endswith("project, .mcp.json, not trusted")
+
+
 def test_a_server_whose_entry_is_invalid_is_explained_by_the_mistake_only(machine: Sandbox) -> None:
     assert asked(machine, "why", "sentry") == [
         "sentry: declared in ~/.claude.json, but ignored: `url` without a remote `type`",

@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 
-from remit.configuration.checks.forbidden_settings import violations
+from remit.configuration.checks.project_limits import violations
 from remit.configuration.config_model import (
     AccessRule,
     CallLimits,

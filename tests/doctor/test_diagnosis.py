@@ -174,6 +174,7 @@ def test_long_names_are_told_once_for_each_server(
         ("permission denied", "chmod u+r"),
         ("not a regular file", "replace it with a plain file"),
         ("`mcpServers` is missing", "add `mcpServers`"),
+        ("`mcpServers` is missing; rename `servers` to `mcpServers`", "rename `servers` to `mcpServers`"),
         ('`url` without a remote `type`; add "type": "http"', 'add "type": "http"'),
         ("the name is reserved by the client", "another name"),
         ("type: not one of stdio, http", "use one of stdio, http"),

@@ -11,6 +11,8 @@ from remit.files.formats import (
     without_content,
 )
 
+TOKEN = "ghp_1234567890abcdefABCDEF1234567890abcd"  # noqa: S105 - nobody's
+
 
 @pytest.mark.parametrize(
     ("text", "value"),
@@ -92,13 +94,33 @@ def test_toml_is_read_with_the_place_of_a_mistake() -> None:
     [
         ("a 1\n", "Expected '=' after a key in a key/value pair"),
         ("[a\n", "Expected ']' at the end of a table declaration"),
-        ("a = 'x\n", """Expected "'\""""),
+        ("a = 1 2\n", "Expected newline or end of document after a statement"),
     ],
 )
 def test_a_mistake_in_toml_names_the_mark_that_is_missing(text: str, reason: str) -> None:
     with pytest.raises(FileError) as raised:
         parse_toml(text)
     assert raised.value.reason == f"not valid TOML: {reason}"
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "reason"),
+    [
+        ('x = 1\nstrategy = "flat\n', "line 2 column 17", "`strategy`: a text is not closed"),
+        ("strategy = 'flat\nb = 'x'\n", "line 1 column 17", "`strategy`: a text is not closed"),
+        ('args = [\n  "hunter2\n]\n', "line 2 column 11", "a text is not closed"),
+        ('a = "hunter2', "end of document", "a text is not closed"),
+        ("a = 'hunter2\n", "end of document", "a text is not closed"),
+        ('[a."b*"]\nx = 1\n[a."b*"]\n', "line 3 column 8", '`[a."b*"]` is there twice'),
+        ("a = 1\n[a]\n", "line 2 column 3", "`[a]` is there twice"),
+        ("[t]\na = 1\na = 'hunter2'\n", "line 3 column 14", "`a` is there twice"),
+        (f'{TOKEN} = "x\n', "line 1 column 46", "a text is not closed"),
+    ],
+)
+def test_a_mistake_in_toml_names_the_table_or_key_and_no_value(text: str, place: str, reason: str) -> None:
+    with pytest.raises(FileError) as raised:
+        parse_toml(text)
+    assert (raised.value.place, raised.value.reason) == (place, f"not valid TOML: {reason}")
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import anyio
 import pytest
 
 from remit.audit.audit_log import CallQuery
+from remit.decision.gates import ASK_THE_USER
 from remit.errors import AgentError, UnknownRoomError, UpstreamError
 from remit.gateway import inventory_refresh
 from remit.gateway.inventory import Inventory
@@ -104,8 +105,23 @@ async def test_why_tool_says_that_a_server_cannot_be_started(
     sandbox.write(sandbox.home / ".claude.json", servers(lamp={"command": "/nowhere/lamp"}))
     async with endpoint(sandbox, links, shop) as served:
         answer = await call(served, "why_tool", {"name": "lamp"})
-    assert "cannot be started here: `/nowhere/lamp` does not exist" in told(answer).splitlines()
-    assert answer["structuredContent"]["obstacle"] == "`/nowhere/lamp` does not exist"
+    assert "cannot start: `/nowhere/lamp` does not exist" in told(answer).splitlines()
+    assert answer["structuredContent"]["obstacle"] == "cannot start: `/nowhere/lamp` does not exist"
+
+
+async def test_why_tool_says_that_the_server_of_a_tool_failed_and_that_a_rule_asks(
+    sandbox: Sandbox, shop: Path, links: FakeLinks
+) -> None:
+    sandbox.write_state("git", "broken")
+    sandbox.write(shop / "remit.toml", '[tools."git__push"]\napproval = true\n')
+    links.stocks["broken"] = UpstreamError("`broken` fell over", reason="fell over")
+    async with endpoint(sandbox, links, shop) as served:
+        await served.tools({})
+        failed = told(await call(served, "why_tool", {"name": "broken__x"})).splitlines()
+        asks = told(await call(served, "why_tool", {"name": "git__push"}))
+    assert failed[1:3] == ["the last connection failed: fell over", ASK_THE_USER]
+    assert asks.startswith("`git__push` asks: needs approval: rule")
+    assert "\n  asks danger: needs approval" in asks
 
 
 async def test_an_answer_and_an_error_of_a_server_pass_unchanged(
@@ -499,12 +515,12 @@ async def test_a_server_that_fails_costs_the_others_nothing(
     sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
     sandbox.write_state("git", "broken")
-    links.stocks["broken"] = UpstreamError("`broken` fell over")
+    links.stocks["broken"] = UpstreamError("`broken` fell over; next attempt in 2 s", reason="fell over")
     async with endpoint(sandbox, links, shop) as served:
         assert await names(served) == ["git__delete_branch", "git__push", "git__status"]
     with sandbox.registry() as registry:
         failed = [tool.failure for tool, _ in registry.tools(registry.at(str(shop))) if tool.failure]
-    assert failed == ["`broken` fell over"]
+    assert failed == ["fell over"]  # as `remit scan --connect` stores it
 
 
 async def test_why_a_server_does_not_answer_is_said_once_however_often_it_is_asked(

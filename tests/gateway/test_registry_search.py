@@ -173,6 +173,8 @@ async def test_call_tool_explains_instead_of_calling(sandbox: Sandbox, shop: Pat
             "get_scope_state": "hint: did you mean `remit-memory__get_scope_state`?",
             "deploi": "hint: did you mean `/deploy`?",
             "why_tol": "hint: did you mean `why_tool`?",
+            "nosuch__tool": "Unknown tool: nosuch__tool\nhint: search for it with `discover_tools`",
+            "call_toool": "Unknown tool: call_toool\nhint: search for it with `discover_tools`",
         }.items():
             answer = await call(served, "call_tool", {"name": name})
             assert answer["isError"]

@@ -65,9 +65,19 @@ async def test_a_server_that_fails_repeatedly_gets_a_rest() -> None:
         second = await failing(made, server, "echo")
         third = await failing(made, server, "echo")
         assert made.statuses()[0].health is Health.DOWN
-    assert str(first) == str(second) == "`speaking` ended before it answered (exit code 1)"
-    assert "ended before it answered (exit code 1)" in str(third)
+    ended = "ended before it answered (exit code 1)"
+    assert str(first) == f"`speaking` {ended}"
+    assert str(second) == f"`speaking` {ended}, 2 times in a row"
+    assert str(third).startswith(str(second))
     assert third.output == ("no luck",)
+    assert [error.reason for error in (first, second, third)] == [ended] * 3
+
+
+async def test_a_model_waits_for_a_server_that_failed_once_and_not_for_one_that_keeps_failing() -> None:
+    server = upstream(Launch(command=sys.executable, args=("-c", "import sys; sys.exit('no luck')")))
+    async with open_pool() as made:
+        steps = [(await failing(made, server, "echo")).next_step for _ in range(3)]
+    assert steps == ["wait a moment, then call it again", None, None]
 
 
 @pytest.mark.long

@@ -10,10 +10,12 @@ from remit.decision.agents import check_servers, resolve_agent
 from remit.decision.context import Context
 from remit.decision.decide import ToolDecision
 from remit.decision.kinds import Kind, ToolStatus
+from remit.decision.permissions.client_consents import ALIASES, client_called
 from remit.decision.policy_rules import Mode
 from remit.decision.projects import LaunchFlags
 from remit.decision.tool_names import full_label, storable
 from remit.errors import NoSuchFileError, UnknownClientError
+from remit.text.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from remit.decision.tools import Tool
@@ -47,9 +49,12 @@ class Contexts:
             UnknownClientError: the client is not supported.
             ValueError: the mode does not exist.
         """
-        if client not in (*self._sources.clients, ALL_CLIENTS):
-            known = ", ".join(f"`{name}`" for name in (*self._sources.clients, ALL_CLIENTS))
-            raise UnknownClientError(f"no client is called `{client}`", hint=f"expected one of {known}")
+        client = client_called(client)
+        known = (*self._sources.clients, ALL_CLIENTS)
+        if client not in known:
+            near = did_you_mean(client, (*known, *ALIASES))
+            hint = near or f"expected one of {', '.join(f'`{name}`' for name in known)}"
+            raise UnknownClientError(f"no client is called `{client}`", hint=hint)
         return Context(
             workspace=self._sources.locate(directory),
             client=None if client == ALL_CLIENTS else client,

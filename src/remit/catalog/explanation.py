@@ -42,6 +42,13 @@ class UnaskedServer(NamedTuple):
 _NOT_CONNECTED = "not connected yet"
 
 
+class Obstacle(NamedTuple):
+    """Why an available server cannot be used, and what a person can do about it."""
+
+    reason: str
+    fix: str | None = None
+
+
 class Explanation(NamedTuple):
     """Why a name is available here, or is not."""
 
@@ -57,7 +64,7 @@ class Explanation(NamedTuple):
     is_assumed: bool = False  # its server is known, but not yet whether it has such a tool
     ratings: Sequence[Rating] = ()  # of a server's tool: what its name, words, annotations and history say
     permission_step: str | None = None  # if the client asks before each call: how to allow it
-    obstacle: str | None = None  # if available: why its server cannot be started here
+    obstacle: str | None = None  # if available: that its server cannot start here, or failed, and why
     obstacle_fix: str | None = None  # what to do about that
 
     @property
@@ -65,20 +72,17 @@ class Explanation(NamedTuple):
         """The tool and the others of its name."""
         return [*filter(None, (self.tool,)), *(item.tool for item in self.shadowed)]
 
-    def with_obstacles(
-        self, servers: Sequence[Key], obstacles: Mapping[Key, str], fixes: Mapping[Key, str]
-    ) -> Explanation:
-        """Add why servers cannot start here: the one of this tool, and those that may have it."""
-        own = next((key for key in servers if key in obstacles), None)
+    def with_obstacles(self, servers: Sequence[Key], obstacles: Mapping[Key | None, Obstacle]) -> Explanation:
+        """Add why servers cannot be used here: the one of this tool, and those that may have it."""
         unasked = [
-            each._replace(reason=f"cannot start: {obstacles[each.key]}", step=fixes.get(each.key))
-            if each.key is not None and each.key in obstacles
-            else each
+            each
+            if (found := obstacles.get(each.key)) is None
+            else each._replace(reason=found.reason, step=found.fix)
             for each in self.unasked
         ]
-        if own is None:
-            return self._replace(unasked=unasked)
-        return self._replace(unasked=unasked, obstacle=obstacles[own], obstacle_fix=fixes.get(own))
+        explained = self._replace(unasked=unasked)
+        own = next((obstacles[key] for key in servers if key in obstacles), None)
+        return explained if own is None else explained._replace(obstacle=own.reason, obstacle_fix=own.fix)
 
 
 def explain_name(name: str, listed: Sequence[ToolDecision], context: Context) -> Explanation:
@@ -228,9 +232,6 @@ def _why_unasked(item: ToolDecision) -> UnaskedServer:
     if tool.is_trusted is False:
         return UnaskedServer(label, "not trusted in Remit", f"run `{trust_command(label)}`")
     again = f"run `remit scan --connect {shlex.quote(label)}`"
-    if tool.failure is not None:
-        failure = f"last connection failed: {tool.failure}"
-        return UnaskedServer(label, failure, f"fix that, then {again}", tool.key)
     return UnaskedServer(label, _NOT_CONNECTED, again, tool.key)
 
 

@@ -45,6 +45,8 @@ def add(words: Sequence[str]) -> None:
     done = subprocess.run(command)  # noqa: S603 - the user's own command
     if done.returncode == 0 and "project" in words:
         sys.stderr.write("hint: approve it when the client next starts here, then run `remit trust`\n")
+    if done.returncode == 0:
+        sys.stderr.write("hint: `claude mcp remove NAME` takes this back; `remit undo` does not\n")
     sys.exit(done.returncode)
 
 

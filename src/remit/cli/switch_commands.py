@@ -86,7 +86,7 @@ def disable(
         render.out(f"{word} in {place(file.path, context)}: {subject}")
     warn_of_missing_install(context, names, asks=False)
     if is_changed:
-        hint_undo(f"remit enable {shlex.join(names)}{FLAGS[layer]}")
+        hint_undo(f"remit enable {shlex.join(names)}{FLAGS[layer]}", file, layer)
 
 
 @click.command()
@@ -113,11 +113,12 @@ def enable(*, names: Sequence[str], everywhere: bool, shared: bool, project: str
         is_changed = write_rules(file, after, f"remit enable {shlex.join(names)}", layer)
         for subject, rules in found.items():
             where = place(file.path, context)
-            render.out(f"Enabled in {where}: {subject}" if rules else f"Not disabled in {where}: {subject}")
+            name = render.printable(subject.name)
+            render.out(f"Enabled in {where}: {subject}" if rules else f"`{name}` is not disabled in {where}")
             for line in _still_hidden(subject, registry, context):
                 render.note(line)
     if is_changed:
-        hint_undo(f"remit disable {shlex.join(names)}{FLAGS[layer]}")
+        hint_undo(f"remit disable {shlex.join(names)}{FLAGS[layer]}", file, layer)
 
 
 @click.command()
@@ -163,7 +164,7 @@ def ask(
     if not off:
         warn_of_missing_install(context, names, asks=True)
     if is_changed:
-        hint_undo(f"remit ask {'' if off else '--off '}{shlex.join(names)}{FLAGS[layer]}")
+        hint_undo(f"remit ask {'' if off else '--off '}{shlex.join(names)}{FLAGS[layer]}", file, layer)
 
 
 @click.command()
@@ -193,7 +194,7 @@ def prune(*, options: WorkspaceOptions, yes: bool, as_json: bool) -> None:
     if not as_json:
         render.out(f"Disabled in {place(file.path, context)}: {render.plural(len(chosen), 'tool or server')}")
         if is_changed:
-            hint_undo("remit enable NAME")
+            hint_undo("remit enable NAME", file, ConfigurationLayer.LOCAL)
 
 
 _UNINSTALL = "remit uninstall "
@@ -208,7 +209,7 @@ def undo(*, is_listed: bool, yes: bool) -> None:
 
     Restores every byte of the files that the last command changed: `enable`, `disable`, `prune`, `install`,
     and so on. Repeat it to go further back. Nothing is undone if one of the files changed since. Changes that
-    leave nothing to undo are skipped.
+    leave nothing to undo are skipped. `remit add` is not covered: the client writes its own file.
     """
     journal = open_journal()
     if is_listed:

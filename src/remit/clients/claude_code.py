@@ -19,7 +19,7 @@ from remit.clients.parsing.client_reader import (
     ParsedFile,
     declare_servers,
 )
-from remit.clients.parsing.entry_fields import EntryError, EntryFields
+from remit.clients.parsing.entry_fields import EntryFields
 from remit.clients.parsing.server_files import origin
 from remit.decision.declared_launch import VariableSyntax
 from remit.decision.projects import Workspace
@@ -149,8 +149,7 @@ def parse_session_file(top: EntryFields, into: ParsedFile, workspace: Workspace)
 def _declare_servers(
     top: EntryFields, into: ParsedFile, workspace: Workspace, scope: Scope, dir: str | None = None
 ) -> None:
-    if "mcpServers" not in top:
-        raise EntryError("`mcpServers` is missing")
+    top.require_servers("mcpServers")
     place = origin(NAME, into.source, workspace, scope, dir, place="mcpServers")
     declare_servers(top.fields("mcpServers"), place, into, read_entry=read_entry)
 

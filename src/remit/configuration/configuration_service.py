@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.configuration.checks.file_problems import file_parser, owner_of, problem_row, problems_in
-from remit.configuration.checks.forbidden_settings import violations
+from remit.configuration.checks.project_limits import violations
 from remit.configuration.config_model import (
     OF_A_PROJECT,
     ConfigurationContent,
@@ -357,7 +357,9 @@ def _broken(files: Iterable[StoredFile]) -> frozenset[str]:
 
 
 def _with(problems: Iterable[tuple[str, str, str]], consequence: str) -> str:
-    return json.dumps([(source, place, f"{reason}; {consequence}") for source, place, reason in problems])
+    """Write the problems of a file in order, the first with what follows from them all."""
+    (source, place, reason), *others = sorted(problems, key=lambda row: position(Problem(*row)))
+    return json.dumps([(source, place, f"{reason}; {consequence}"), *others])
 
 
 def remarks_about(

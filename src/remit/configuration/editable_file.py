@@ -14,6 +14,7 @@ class EditableFile:
         self.path = path
         self._checkout = checkout
         self._found = self._read()
+        self.was_created = False
 
     @property
     def text(self) -> str:
@@ -35,6 +36,7 @@ class EditableFile:
             return text or None
 
         change_file(self.path, change, is_public=self._checkout is not None)
+        self.was_created = self._found is None
         self._found = text or None
 
     def _require_own(self) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import NamedTuple
 
+from remit.configuration.checks.project_limits import FORBIDDEN
 from remit.configuration.config_model import (
     KEY_SEPARATOR,
     OF_A_PROJECT,
@@ -221,7 +222,7 @@ def _violations(
     for loaded in all_loaded:
         file, content = loaded.file, loaded.content
         if file.layer in OF_A_PROJECT:
-            yield from ((file, each) for each in _given(loaded, all_loaded))
+            yield from ((file, each) for each in forbidden_settings(loaded, all_loaded))
         for entry in content.tools:
             is_granted = (file.path, _subject(entry)) in granted
             for mistake, is_for_trust in _undoing(entry, loaded, all_loaded):
@@ -229,23 +230,24 @@ def _violations(
                     yield file, mistake
 
 
-def _given(loaded: LoadedFile, all_loaded: Sequence[LoadedFile]) -> Iterator[ConfigurationMistake]:
+def forbidden_settings(
+    loaded: LoadedFile, all_loaded: Sequence[LoadedFile]
+) -> Iterator[ConfigurationMistake]:
     """List the settings that a project may not set, even if trusted."""
     machine = next(
         (each.file.path for each in all_loaded if each.file.layer is ConfigurationLayer.MACHINE), ""
     )
     hint = f"set it in {machine}" if machine else None
-    if loaded.content.mode is not None:
-        yield ConfigurationMistake(("mode",), "a project cannot set a mode", hint)
-    if loaded.content.notifications is not None:
-        yield ConfigurationMistake(("notifications",), "a project cannot set your notifications", hint)
-    if loaded.content.filters:
-        yield ConfigurationMistake(
-            ("filters", "files"), "a project cannot name filter files, because they run code", hint
-        )
-    if loaded.content.changes is not None:
-        message = "a project cannot set which changed definitions are accepted"
-        yield ConfigurationMistake(("trust", "changes"), message, hint)
+    content = loaded.content
+    given: dict[KeyPath, bool] = {
+        ("mode",): content.mode is not None,
+        ("notifications",): content.notifications is not None,
+        ("filters", "files"): bool(content.filters),
+        ("trust", "changes"): content.changes is not None,
+    }
+    yield from (
+        ConfigurationMistake(key, FORBIDDEN[key], hint) for key, is_given in given.items() if is_given
+    )
     for each in loaded.content.servers:
         if each.trusted:
             message = "a project cannot make its own servers trusted to rate their tools"

@@ -13,6 +13,7 @@ from remit.text.words import split
 
 _INVOKED = (Kind.SKILL, Kind.SLASH_COMMAND)  # both are invoked as `/name`
 _SHORTEST = 4  # letters of a name or a word that can be meant without the rest of its tool's name
+_SAYS_NOTHING = frozenset({"tool", "tools"})  # words that any name may have
 _LONGEST = 200  # characters; what a client sends beyond them is no name
 _PUNCTUATION = re.compile(r"[\W_]+")
 _Rank = tuple[int, int]  # the kind of likeness, then how far apart the names are
@@ -140,7 +141,7 @@ def _rank(asked: _Forms, known: _Forms) -> _Rank | None:
     distances += [spelling_distance(asked.own, known.own)] if is_telling else []
     if near := [distance for distance in distances if distance is not None]:
         return 2, min(near)
-    words, its = _words(asked.own), _words(known.plain)
+    words, its = _words(asked.own) - _SAYS_NOTHING, _words(known.plain)
     if words <= its and any(len(word) >= _SHORTEST for word in words):
         return 3, len(its - words)
     return None

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from remit.files.bounded_reader import FileError
 from remit.files.json_positions import without_comments, without_trailing_commas
+from remit.text.secrets import may_be_secret
 
 MAX_DEPTH = 200  # of nested lists and objects, for parsers without a limit
 MAX_KEY_PARTS = 64  # of a dotted TOML key: the library takes quadratic time for one key
@@ -20,6 +21,10 @@ _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _KEY = r"(?:[A-Za-z0-9_-]++|\"(?:\\.|[^\"\\\n])*+\"|'[^'\n]*+')"
 _DOTTED_KEY = re.compile(rf"{_KEY}(?:[ \t]*+\.[ \t]*+{_KEY})*+")
+_BEGUN = re.compile(rf"\s*+(?:\[\[?+[ \t]*+({_DOTTED_KEY.pattern})[ \t]*+\]|({_DOTTED_KEY.pattern})[ \t]*+=)")
+_LONGEST_NAME = 100  # characters of a table or key in a message
+_UNCLOSED = re.compile(r"(Illegal|Found invalid) character '\\n'|Unterminated string|Expected \"'{1,3}\"")
+_TWICE = ("Cannot declare", "Cannot overwrite a value")
 _MARK = r"(?:'[^\w\s']{1,3}'|\"'{1,3}\")"  # of the syntax, in a parser's message
 _QUOTED = re.compile(  # parts of the file in a parser's message, except the marks that it expects
     rf"(?<=xpected )({_MARK}(?: or {_MARK})*+)(?=[ ,]|$)|\(.*\)|'.*'|\".*\"", re.DOTALL
@@ -63,12 +68,30 @@ def parse_toml(text: str) -> object:
         _require_short_keys(text)
         return _bounded(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
-        reason, _, place = str(error).rpartition(" (at ")
-        raise FileError(
-            f"not valid TOML: {without_content(reason)}", place.removesuffix(")").replace(",", "")
-        ) from None
+        reason, _, at = str(error).rpartition(" (at ")
+        place = at.removesuffix(")").replace(",", "")
+        raise FileError(f"not valid TOML: {_toml_reason(reason, text, place)}", place) from None
     except (RecursionError, ValueError):
         raise FileError("not usable TOML: nested too deeply, or a number has thousands of digits") from None
+
+
+def _toml_reason(reason: str, text: str, place: str) -> str:
+    """Word a parser's message without values; say of a name what the parser only quotes."""
+    header, key = _names_at(text, place)
+    if _UNCLOSED.fullmatch(reason):
+        return f"`{key}`: a text is not closed" if key else "a text is not closed"
+    if reason.startswith(_TWICE) and (header or key):
+        return f"`[{header}]` is there twice" if header else f"`{key}` is there twice"
+    return without_content(reason)
+
+
+def _names_at(text: str, place: str) -> tuple[str, str]:
+    """Return the table or the key that the line of a place begins with; empty if it may be a secret."""
+    number = re.match(r"line (\d+)", place)
+    begun = None if number is None else _BEGUN.match(text.split("\n")[int(number[1]) - 1])
+    header, key = begun.groups("") if begun else ("", "")
+    is_shown = len(header or key) <= _LONGEST_NAME and not may_be_secret(header or key)
+    return (header, key) if is_shown else ("", "")
 
 
 def parse_yaml(text: str) -> object:

@@ -128,7 +128,8 @@ class CallHandler:
                 catalog, target, refused = await self._as_listed(name, target, catalog, asked, caller)
         if target is None or target.decision.gate is Gate.SCOPE:
             self._note(record, name, UNKNOWN, None, AuditOutcome.UNKNOWN, None)
-            raise UnservedToolError(name, await self._worker.run(Inventory.advise, name))
+            advice = await self._worker.run(Inventory.advise, name, is_deferred=is_models)
+            raise UnservedToolError(name, advice)
         if refused is not None:
             answer, outcome = refused
             self._note(record, target.tool.name, target.decision, target, outcome, answer)

@@ -22,6 +22,7 @@ from remit.gateway.endpoint_catalog import CallTarget, EndpointCatalog
 from remit.gateway.published_lists import PublishedLists, publish
 from remit.memory.memory_scopes import reachable_memories
 from remit.presentation.invocations import SERVED, client_decisions, is_clients_own, starters
+from remit.presentation.remit_tools import OwnTool
 from remit.presentation.serving_plan import EndpointChoice, make_plan
 from remit.registry import Registry
 from remit.scanning.catalog_source import CatalogConfiguration
@@ -143,8 +144,11 @@ class Inventory:
             catalog = replace(catalog, context=replace(context, snapshot=None))
         return ResolvedCall(catalog, catalog.target(name, self.snapshot))
 
-    def advise(self, name: str) -> CallAdvice:
-        """Tell a model how to invoke what the gateway does not serve, or which names it can use instead."""
+    def advise(self, name: str, *, is_deferred: bool = False) -> CallAdvice:
+        """Tell a model how to invoke what the gateway does not serve, or which names it can use instead.
+
+        `call_tool` itself is none of them for a deferred call, which came through it.
+        """
         lists, listed = self.lists(), self._lists[0] if self._lists is not None else ()
         if meanings := self.catalog().meanings(name):
             visible = {each.name for each in lists.visible}
@@ -155,7 +159,8 @@ class Inventory:
         if row is None:
             own = [it.tool.name for it in found if it.decision.is_available and it.tool.kind not in SERVED]
             usable = [*(each.name for each in lists.visible), *own, *lists.groups, *lists.presentation.own]
-            near = [one_line(each, _LONGEST_NAME) for each in near_names(name, usable)]
+            others = (each for each in usable if not (is_deferred and each == OwnTool.CALL))
+            near = [one_line(each, _LONGEST_NAME) for each in near_names(name, others)]
             return CallAdvice(None, as_question(near))
         if row.decision.is_available:
             return CallAdvice(row, lists.invocations(found).explain(row.tool))

@@ -213,7 +213,7 @@ class InventoryRefresher:
             return
         except UpstreamError as error:
             self._warn(key, upstream, error)
-            offer = Offer(failure=Failure(reason=str(error), hint=error.hint))
+            offer = Offer(failure=Failure(reason=error.reason, hint=error.hint))
             self._group.start_soon(self._ask_again, key)
         else:
             self._pauses.pop(key, None)
@@ -258,7 +258,8 @@ class InventoryRefresher:
                 return await self._offered_to_all(upstream, principal, frozenset({"tools"}))
             except NotSignedInError:
                 continue
-        raise NotSignedInError(f"`{upstream.label}` is listed once a caller is signed in to it")
+        reason = "is listed once a caller is signed in to it"
+        raise NotSignedInError(f"`{upstream.label}` {reason}", reason=reason)
 
     async def _offered_to_all(
         self, upstream: Upstream, principal: str | None = None, parts: frozenset[str] = PARTS
@@ -280,9 +281,9 @@ class InventoryRefresher:
 
     def _warn(self, key: Key, upstream: Upstream, error: UpstreamError) -> None:
         """Log why a server does not answer, once per reason; callers learn by themselves who must sign in."""
-        if not isinstance(error, NotSignedInError) and self._warned.get(key) != str(error):
-            self._warned[key] = str(error)
-            _log.warning("could not list the tools of %s: %s", upstream.label, error)
+        if not isinstance(error, NotSignedInError) and self._warned.get(key) != error.reason:
+            self._warned[key] = error.reason
+            _log.warning("could not list the tools of %s: %s", upstream.label, error.reason)
 
     async def _ask_again(self, key: Key) -> None:
         """Ask a failed server again after a pause."""

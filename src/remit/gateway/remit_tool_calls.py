@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from remit.decision.decide import Decision, ExplainedGate, Verdict, explain
+from remit.decision.gate_rules import GateResult
 from remit.decision.gates import ASK_THE_USER, Gate
 from remit.gateway.inventory import Inventory
 from remit.presentation.invocations import as_client_has_it, is_clients_own
@@ -113,7 +114,14 @@ def why(inventory: Inventory, name: str) -> Answer:
         return _told(explained.name, explained.decision, explained.gates, step, explained.obstacle)
     is_visible = target.decision.verdict is Verdict.VISIBLE
     step = None if is_visible else next_step(target.decision, inventory.lists().visible)
-    return _told(target.served, target.decision, explain(target.tool, target.context), step)
+    server = None if target.upstream is None else catalog.servers.get(target.upstream.key)
+    why_not = None if server is None or not is_visible else server.failure
+    obstacle = why_not and f"the last connection failed: {why_not}"
+    step = ASK_THE_USER if obstacle else step
+    return _told(target.served, target.decision, explain(target.tool, target.context), step, obstacle)
+
+
+_VERDICTS = {Verdict.VISIBLE: "is visible", Verdict.ASK: "asks", Verdict.HIDDEN: "is hidden"}
 
 
 def _told(
@@ -124,11 +132,11 @@ def _told(
     obstacle: str | None = None,
 ) -> Answer:
     reason = clean_reason(decision.reason)
-    said = [(str(gate), result.passed, clean_reason(result.reason)) for gate, result in gates]
-    lines = [f"`{clean_reason(name)}` is {decision.verdict}: {reason}"]
+    said = [(str(gate), result, clean_reason(result.reason)) for gate, result in gates]
+    lines = [f"`{clean_reason(name)}` {_VERDICTS[decision.verdict]}: {reason}"]
+    lines += [clean_reason(obstacle)] if obstacle else []
     lines += [step] if step else []
-    lines += [f"cannot be started here: {clean_reason(obstacle)}"] if obstacle else []
-    lines += [f"  {'passed' if passed else 'objects'} {gate}: {why}" for gate, passed, why in said]
+    lines += [f"  {_answer_of(result)} {gate}: {why}" for gate, result, why in said]
     content = {
         "tool": name,
         "verdict": str(decision.verdict),
@@ -136,9 +144,15 @@ def _told(
         "reason": reason,
         "next_step": step,
         "obstacle": obstacle,
-        "gates": [{"gate": gate, "passed": passed, "reason": why} for gate, passed, why in said],
+        "gates": [{"gate": gate, "passed": result.passed, "reason": why} for gate, result, why in said],
     }
     return answer("\n".join(lines), content)
+
+
+def _answer_of(result: GateResult) -> str:
+    if result.asks:
+        return "asks"
+    return "passed" if result.passed else "objects"
 
 
 def report(inventory: Inventory, tools: object) -> Answer:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from remit.decision.client_settings import ClientSettings
 from remit.decision.declarations import Declaration, Key
 from remit.decision.kinds import ConfigStatus, Kind
+from remit.decision.permissions.client_consents import ALIASES, client_called
 from remit.decision.projects import View
 from remit.decision.resolve import resolve
 from remit.decision.tool_names import SERVER
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from remit.scanning.client_files import ClientFiles
     from remit.text.times import Clock
 
-ALIASES = {"gemini": "gemini-cli", "claude": "claude-code"}
 _LEFT_OUT = (ConfigStatus.DENIED, ConfigStatus.REJECTED)
 
 
@@ -103,7 +103,7 @@ class Installer:
         Raises:
             InstallError: Remit cannot be installed in it, or removed from it.
         """
-        client = ALIASES.get(name, name)
+        client = client_called(name)
         if client not in self._places.clients:
             known = ", ".join(f"`{each}`" for each in self._places.clients)
             near = did_you_mean(name, (*self._places.clients, *ALIASES))

@@ -1,14 +1,15 @@
 """Checks whether an installed Remit still protects a workspace, or why a client does not load it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from remit.catalog.explanation import Obstacle
 from remit.catalog.listed_groups import is_unlisted
 from remit.catalog.listing import Listings
 from remit.decision.client_settings import matches
 from remit.decision.context import Context, shorten
 from remit.decision.decide import ToolDecision
-from remit.decision.declarations import Declaration
+from remit.decision.declarations import Declaration, Key
 from remit.decision.gate_rules import status_reason
 from remit.decision.kinds import RUNS, ConfigStatus, Kind
 from remit.decision.scopes import Scope
@@ -26,6 +27,7 @@ from remit.sessions.install_notices import (
     missing_servers,
     outdated_installs,
 )
+from remit.upstream.launch.start_obstacles import failure_fix, failure_remedy
 
 _OWN_SCOPES = (Scope.GLOBAL, Scope.MANAGED)  # of our entry
 _MISSING = {
@@ -67,6 +69,20 @@ class ProtectionCheck:
             else ToolDecision(tool, decision)
             for tool, decision in listed
         ]
+
+    def obstacles(
+        self, servers: Collection[Key], listed: Sequence[ToolDecision], context: Context
+    ) -> Mapping[Key | None, Obstacle]:
+        """Find why servers cannot be used here: they cannot start, or their last connection failed."""
+        found: dict[Key | None, Obstacle] = {
+            tool.key: _failed_connection(tool.server or tool.name, tool.failure)
+            for tool, _ in listed
+            if tool.key in servers and tool.failure is not None
+        }
+        if unable := self._scanner.obstacles(context, servers):
+            fixes = self._scanner.start_fixes(context, unable)
+            found |= {key: Obstacle(f"cannot start: {why}", fixes.get(key)) for key, why in unable.items()}
+        return found
 
     def weakened(self, context: Context) -> list[InstallNotice]:
         """List what keeps an installed Remit from enforcing decisions."""
@@ -159,3 +175,8 @@ def _denied(declaration: Declaration, status: ConfigStatus, client: InstalledCli
     again = f"remit uninstall {client.name}{client.option}"
     fix = f"change that, or run `{again}` to have the client load its servers itself"
     return _Cause(status_reason(status, client.name) + where, fix)
+
+
+def _failed_connection(server: str, failure: str) -> Obstacle:
+    fix = failure_fix(failure_remedy(failure, server), server)
+    return Obstacle(f"the last connection failed: {failure}", fix)

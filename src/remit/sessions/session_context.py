@@ -75,14 +75,21 @@ def states_section(listed: Iterable[ToolDecision], snapshot: Snapshot | None) ->
 
 
 def told_apart(tools: Sequence[Tool], obstacles: "Mapping[Key, str]") -> tuple[list[Tool], dict[str, str]]:
-    """Split tools into usable ones and servers that cannot be started, by label with the reason."""
-    idle = {_whose(tool): obstacles[tool.key] for tool in tools if tool.key in obstacles}
+    """Split tools into usable ones and servers that cannot be used, by label with the reason.
+
+    A server that failed cannot be used if it never listed its tools.
+    """
+    idle: dict[tuple[str, str], str] = {}
+    for tool in tools:
+        failure = tool.failure if tool.listed_at is None else None
+        if why := obstacles.get(tool.key) or failure:
+            idle[_whose(tool)] = why
     usable = [tool for tool in tools if _whose(tool) not in idle]
     return usable, {label: reason for (_, label), reason in sorted(idle.items())}
 
 
 def obstacles_section(idle: Mapping[str, str]) -> str:
-    """Describe in one line which servers cannot be started, and why."""
+    """Describe in one line which servers cannot be used, and why."""
     said = "; ".join(f"{server} ({reason})" for server, reason in idle.items())
     return one_line(f"Cannot start here: {said}.", MAX_STATES) if idle else ""
 

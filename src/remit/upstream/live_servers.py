@@ -77,10 +77,7 @@ class LiveServers:
                 return await self._ask_one(upstream, record)
         except OwnedElsewhereError as error:
             return Offer(
-                failure=Failure(
-                    reason=str(error).removeprefix(f"`{upstream.label}` "),
-                    hint="the gateway that runs it lists its tools",
-                ),
+                failure=Failure(reason=error.reason, hint="the gateway that runs it lists its tools"),
                 is_elsewhere=True,
             )
 

@@ -100,7 +100,7 @@ class Ownership:
         self._on_lost()
 
     def _error(self, reason: str) -> OwnedElsewhereError:
-        return OwnedElsewhereError(f"`{self._label}` {reason}", next_step=WAIT)
+        return OwnedElsewhereError(f"`{self._label}` {reason}", next_step=WAIT, reason=reason)
 
 
 @asynccontextmanager

@@ -1,7 +1,6 @@
 """Supervises one server: assigns sessions to callers, starts them, and backs off after failures."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from time import monotonic
 
 import anyio
@@ -155,14 +154,19 @@ class Supervisor:
         self._failure = failure
         self._breaker = self._breaker.failed(monotonic())
 
-    def error(self, failure: Failure | None) -> UpstreamError:
-        """Create the error for a failed request."""
+    def error(self, failure: Failure | None, *, wait: float = 0) -> UpstreamError:
+        """Create the error for a failed request; a model waits only for a server that failed once."""
         found = failure or Failure(reason="was ended", hint="try again", next_step=WAIT)
+        is_last = found is self._failure and found.next_step == WAIT
+        count = self._breaker.failures if is_last else 0
+        times = f", {count} times in a row" if count > 1 else ""
+        later = f"; next attempt in {wait:.0f} s" if wait >= 1 else ""
         return UpstreamError(
-            f"`{self.upstream.label}` {found.reason}",
+            f"`{self.upstream.label}` {found.reason}{times}{later}",
             hint=found.hint,
-            next_step=found.next_step,
+            next_step=None if count > 1 else found.next_step,
             output=tuple(found.output),
+            reason=found.reason,
         )
 
     def status(self) -> UpstreamStatus:
@@ -243,9 +247,7 @@ class Supervisor:
     async def _start(self, caller: RequestContext | None) -> UpstreamSession:
         wait = self._breaker.wait(monotonic())
         if wait > 0:
-            failure = self._failure or Failure(reason="failed", next_step=WAIT)
-            text = f"{failure.reason}; next attempt in {wait:.0f} s" if wait >= 1 else failure.reason
-            raise self.error(replace(failure, reason=text))
+            raise self.error(self._failure or Failure(reason="failed", next_step=WAIT), wait=wait)
         await self._make_room()
         if self._ownership is not None:
             await self._ownership.settle()

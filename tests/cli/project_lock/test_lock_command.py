@@ -43,6 +43,14 @@ def test_a_lock_has_the_projects_servers_and_nothing_of_the_users(sandbox: Sandb
     assert (shop / "remit.lock").read_text() == text
 
 
+def test_a_project_without_servers_gets_no_lock_that_would_hold_those_added_later(sandbox: Sandbox) -> None:
+    empty = sandbox.project("empty")
+    ran = sandbox.remit("lock", cwd=empty)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert ran.stderr == "not locked: the files of this project declare no servers\nno lock was written\n"
+    assert not (empty / "remit.lock").exists()
+
+
 @pytest.mark.long
 def test_what_differs_from_the_lock_is_held_and_named(sandbox: Sandbox, shop: Path) -> None:
     sandbox.remit("lock", cwd=shop)

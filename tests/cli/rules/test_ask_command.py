@@ -24,6 +24,7 @@ def verdict(sandbox: Sandbox, shop: Path, name: str) -> str:
 
 
 def test_a_tool_is_asked_about_until_the_rule_is_gone(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(shop / ".gitignore", "/remit.local.toml\n")
     told = sandbox.remit("ask", "git", cwd=shop)
     assert told.stdout == "Asks before each call in remit.local.toml: `git`\n"
     assert told.stderr == f"{INACTIVE}hint: `remit undo` takes this back; so does `remit ask --off git`\n"

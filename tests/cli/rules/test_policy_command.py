@@ -43,6 +43,23 @@ def test_policy_check_names_file_line_and_column_and_fails_on_errors_alone(
     assert (error["source"], error["line"], error["column"]) == (str(shop / "remit.toml"), 2, 1)
 
 
+def test_policy_check_lists_the_mistakes_of_every_kind_at_once(sandbox: Sandbox, shop: Path) -> None:
+    text = 'strateg = "auto"\nmode = "yolo"\n[tools."git__*"]\nwhen = "state("\ndanger = "huge"\n'
+    sandbox.write(shop / "remit.toml", f"{text}[retention]\ncalls = 5\n[filters]\nfiles = ['/x.py']\n")
+    lines = sandbox.remit("policy", "check", cwd=shop).stdout.splitlines()
+    told = [line for line in lines if line.startswith("  error: ")]
+    assert [line.split(": ")[2] for line in told] == [
+        "strateg",
+        "mode",
+        'tools."git__*".when',
+        'tools."git__*".danger',
+        "retention",
+        "filters.files",
+    ]
+    assert "mode: a project cannot set a mode" in told[1]
+    assert [line.endswith("; it has no effect") for line in told] == [True, *[False] * 5]
+
+
 @pytest.mark.parametrize(
     ("rule", "place"),
     [('block = ["push"]\n', "1: block"), ("[tools.push]\napproval = true\n", "2: tools.push")],

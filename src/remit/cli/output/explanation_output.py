@@ -12,7 +12,7 @@ from remit.decision.context import Context, shorten
 from remit.decision.decide import Verdict
 from remit.decision.gate_rules import GateResult
 from remit.decision.kinds import Kind
-from remit.decision.permissions.client_consents import client_title
+from remit.decision.permissions.client_consents import client_title, trust_command
 from remit.text.untrusted_text import one_line
 
 if TYPE_CHECKING:
@@ -73,12 +73,21 @@ def _headline(explained: Explanation) -> Iterator[str]:
     """Say what an agent gets, and what to do: a visible tool may still not start, or be refused."""
     decision = explained.decision
     if explained.obstacle and decision.verdict is Verdict.VISIBLE:
-        yield f"{explained.name}: {decision.full_reason}, but cannot start: {explained.obstacle}"
+        yield f"{explained.name}: {decision.full_reason}, but {explained.obstacle}"
     else:
         yield f"{explained.name}: {decision.verdict}, {decision.full_reason}"
     if step := explained.obstacle_fix or decision.unlock:
         yield f"to change it: {step}"
+    yield from trust_lines(explained)
     yield from permission_lines(explained)
+
+
+def trust_lines(explained: Explanation) -> Iterator[str]:
+    """Say that Remit does not start a server that the client starts, and how to trust it."""
+    tool = explained.tool
+    if tool is not None and tool.is_trusted is False and explained.decision.is_available:
+        yield f"not trusted in Remit: {client_title(tool.client)} starts it, and Remit does not"
+        yield f"to trust it: look at it with `remit trust`, then run `{trust_command(tool.server)}`"
 
 
 def permission_lines(explained: Explanation) -> Iterator[str]:
@@ -99,7 +108,7 @@ def unasked_lines(servers: Sequence[UnaskedServer]) -> Iterator[str]:
     """Name the servers that may have an unknown tool, with the reason and the next step of each."""
     if not servers:
         return
-    yield "not asked for their tools:" if len(servers) > 1 else "not asked for its tools:"
+    yield f"{'server' if len(servers) == 1 else 'servers'} whose tools are not known:"
     for each in servers[:MOST_UNASKED]:
         yield f"  `{each.label}`: {each.reason}"
         if each.step:
@@ -113,8 +122,8 @@ def unasked_hint(explained: Explanation) -> str | None:
     if not explained.unasked:
         return None
     if all(each.can_be_asked for each in explained.unasked):
-        return "some servers were not asked for their tools yet: run `remit scan --connect`"
-    return f"some servers were not asked for their tools: see `remit why {shlex.quote(explained.name)}`"
+        return "the tools of some servers are not known yet: run `remit scan --connect`"
+    return f"the tools of some servers are not known: see `remit why {shlex.quote(explained.name)}`"
 
 
 def _gate_reason(result: GateResult, explained: Explanation) -> str:
@@ -135,8 +144,8 @@ def facts(explained: Explanation, sent: SentDefinitions = SentDefinitions.ALL) -
     if tool is None:
         return
     if explained.obstacle and explained.decision.verdict is Verdict.ASK:
-        subject = "it" if tool.kind is Kind.MCP_SERVER else f"its server `{tool.server}`"
-        yield f"{subject} cannot be started here: {explained.obstacle}"
+        subject = "" if tool.kind is Kind.MCP_SERVER else f"its server `{tool.server}`: "
+        yield f"{subject}{explained.obstacle}"
     if explained.is_assumed:
         yield from _assumption(explained, tool.server or tool.name)
     if explained.ratings:
@@ -148,7 +157,7 @@ def facts(explained: Explanation, sent: SentDefinitions = SentDefinitions.ALL) -
         cost = "" if tool.tokens is None else f", about {cost_words(tool.tokens, sent)}"
         yield f"its tools: {len(explained.tools):,} known{cost}"
     if tool.failure is not None and not explained.obstacle:
-        yield f"last connection failed: {tool.failure}"
+        yield f"the last connection failed: {tool.failure}"
 
 
 def _shortened(description: str) -> str:
@@ -161,7 +170,7 @@ def _shortened(description: str) -> str:
 def _assumption(explained: Explanation, server: str) -> Iterator[str]:
     for each in explained.unasked:
         is_possible = explained.decision.is_available and not explained.obstacle
-        step = each.step if is_possible and each.step else "it was not asked"
-        yield f"not known yet whether `{server}` has this tool: {step}"
+        step = f": {each.step}" if is_possible and each.step else ""
+        yield f"not known yet whether `{server}` has this tool{step}"
     if not explained.unasked:
         yield f"`{server}` did not list this tool when it was last asked"

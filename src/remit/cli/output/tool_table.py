@@ -85,11 +85,11 @@ def _table(title: str, groups: Sequence[ListedGroup], last: Sequence[str], conte
     widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in numbers}
     heads = [title.ljust(width), *(name.rjust(widths[name]) for name in numbers)]
     yield _styled(f"  {'  '.join(heads)}", dim=True)
-    for name, row, rest in zip(names, rows, last, strict=True):
+    for group, name, row, rest in zip(groups, names, rows, last, strict=True):
         cells = "  ".join(row[each].rjust(widths[each]) for each in numbers)
         room = columns() - len(f"  {name.ljust(width)}  {cells}  ")
         said = printable(rest)
-        cut = _shortened(said, room) if title == "server" else _listed(said, room)
+        cut = _listed(said, room) if _is_kind(group) else _shortened(said, room, is_path=not _failure(group))
         color = "yellow" if _UNKNOWN in row["tools"] else None
         shown = _styled(cells, fg=color) if color else cells
         yield f"  {_styled(name.ljust(width), bold=True)}  {shown}  {_styled(cut, dim=True)}".rstrip()
@@ -116,9 +116,15 @@ def _is_kind(group: ListedGroup) -> bool:
 
 
 def _origin(group: ListedGroup, context: Context) -> str:
-    if group.first.failure and not group.is_known:
-        return group.first.failure
-    return f"{group.first.scope}, {shorten(group.first.source, context)}"
+    if failure := _failure(group):
+        return failure
+    is_untrusted = group.first.is_trusted is False and not group.is_known
+    place = f"{group.first.scope}, {shorten(group.first.source, context)}"
+    return f"{place}, not trusted" if is_untrusted else place
+
+
+def _failure(group: ListedGroup) -> str | None:
+    return None if group.is_known else group.first.failure
 
 
 def _listed(names: str, room: int) -> str:
@@ -209,9 +215,9 @@ def _styled(text: str, **style: bool | str) -> str:
     return click.style(text, **style) if has_colors and text.strip() else text  # pyright: ignore[reportArgumentType] - click types each option
 
 
-def _shortened(text: str, width: int) -> str:
-    """Cut the middle out of a path that is too long."""
+def _shortened(text: str, width: int, *, is_path: bool) -> str:
+    """Cut a text that is too long: the middle out of a path, the end of a reason."""
     if len(text) <= width:
         return text
-    tail = max(width // 2, 1)
-    return f"{text[: max(width - tail - 3, 0)]}...{text[-tail:]}"[-max(width, 1) :]
+    tail = text[-max(width // 2, 1) :] if is_path else ""
+    return f"{text[: max(width - len(tail) - 3, 0)]}...{tail}"[-max(width, 1) :]

@@ -48,7 +48,7 @@ def lock(*, project: str, check: bool, no_connect: bool, as_json: bool) -> None:
     not count. Servers that you trust are started, to list their tools.
 
     With a lock, Remit holds the servers and tools of the project that differ from it. A lock is written only
-    if you trust all these servers and accepted their definitions, and an existing one only if all could be
+    if there are any, you trust them all and accepted their definitions; an existing one only if all could be
     listed. Exits with 1 if not or, with --check, if the project differs from its lock.
     """
     with open_registry() as registry:
@@ -92,6 +92,8 @@ class _Gaps(NamedTuple):
 def _gaps(servers: ProjectServers, stale: Sequence[Place], known: ProjectLock | None) -> _Gaps:
     """Find what a lock would lack; one that exists must not lose the tools that its team reviewed."""
     unreviewed = [*map(_untrusted, servers.untrusted), *map(_unaccepted, servers.held)]
+    if known is None and not servers.declared:  # an empty lock would hold each server that is added later
+        unreviewed.append("the files of this project declare no servers")
     unlisted = sorted({*stale, *servers.unlisted()} - {*servers.untrusted})
     is_loss = known is not None and any(not _lacks_tools(place, known) for place in unlisted)
     told = [_unlisted(place, servers) for place in unlisted]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from fnmatch import fnmatch
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -19,6 +21,7 @@ from remit.decision.context import Context, shorten
 from remit.decision.globs import tool_globs
 from remit.decision.kinds import Kind
 from remit.errors import PolicyError
+from remit.files.bounded_reader import FileError, read_text
 from remit.sessions.install_notices import not_installed
 
 if TYPE_CHECKING:
@@ -121,6 +124,24 @@ def warn_of_missing_install(context: Context, names: Sequence[str], *, asks: boo
         render.notices([not_installed(client, installer.title(client), names, asks=asks)])
 
 
-def hint_undo(opposite: str) -> None:
-    """Say how to take a change back."""
+def hint_undo(opposite: str, file: EditableFile, layer: ConfigurationLayer) -> None:
+    """Say how to take a change back, and that a new file of the user's own is not to be committed."""
     render.note(f"hint: `remit undo` takes this back; so does `{opposite}`")
+    if file.was_created and layer is ConfigurationLayer.LOCAL and not _is_ignored(file.path):
+        name = os.path.basename(file.path)
+        render.note(f"hint: `{name}` is yours alone; add it to `.gitignore`, so nobody commits it")
+
+
+def _is_ignored(path: str) -> bool:
+    """Return whether git ignores a new file, by the files that a repository has for that at its root."""
+    checkout, name = os.path.split(path)
+    if not os.path.lexists(os.path.join(checkout, ".git")):
+        return True
+    for place in (".gitignore", ".git/info/exclude"):
+        try:
+            text = read_text(os.path.join(checkout, place), limit=2**20, within=(os.path.realpath(checkout),))
+        except FileError:
+            continue
+        if any(fnmatch(name, line.strip().removeprefix("/")) for line in (text or "").splitlines()):
+            return True
+    return False

@@ -14,7 +14,7 @@ from remit.cli import render
 from remit.cli.approvals.person_check import require_person
 from remit.cli.options import ERRORS_FOUND, JSON, YES, confirm
 from remit.cli.team.team_server_commands import server
-from remit.configuration.checks.forbidden_settings import policy_problems
+from remit.configuration.checks.team_policy import policy_problems
 from remit.errors import NoSuchFileError, TeamError
 from remit.files.bounded_reader import ANYWHERE, FileError, read_text
 

@@ -6,6 +6,8 @@ validation library would take longer than the command itself. No error shows a f
 
 from typing import cast
 
+_SERVER_MAPS = ("servers", "mcpservers")  # however they are spelled
+
 
 class EntryError(Exception):
     """An entry of a config file is invalid."""
@@ -25,6 +27,18 @@ class EntryFields:
     def items(self) -> list[tuple[str, object]]:
         """List the fields in the order of the file."""
         return list(self._fields.items())
+
+    def require_servers(self, name: str) -> None:
+        """Refuse an object without a map of servers; say so if it is there under a similar name.
+
+        Raises:
+            EntryError: it is missing.
+        """
+        if name not in self._fields:
+            similar = (key for key in self._fields if _plain(key) in _SERVER_MAPS and self.is_object(key))
+            found = next(similar, None)
+            rename = "" if found is None else f"; rename `{found}` to `{name}`"
+            raise EntryError(f"`{name}` is missing{rename}")
 
     def fields(self, name: str) -> "EntryFields":
         """Read an object; a missing one is empty."""
@@ -88,6 +102,10 @@ class EntryFields:
     def is_list(self, name: str) -> bool:
         """Tell whether a field exists and is a list."""
         return isinstance(self._fields.get(name), list)
+
+
+def _plain(key: str) -> str:
+    return key.lower().replace("_", "").replace("-", "")
 
 
 def _text(value: object, place: str) -> str:

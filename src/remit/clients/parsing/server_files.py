@@ -12,7 +12,7 @@ from remit.clients.parsing.client_reader import (
     ParsedFile,
     declare_servers,
 )
-from remit.clients.parsing.entry_fields import EntryError, EntryFields
+from remit.clients.parsing.entry_fields import EntryFields
 from remit.clients.parsing.server_entries import ServerEntry
 from remit.decision.projects import Workspace
 from remit.decision.scopes import Scope, ancestors
@@ -53,8 +53,8 @@ class ServerFiles:
     def _servers(self, top: EntryFields) -> EntryFields:
         found = top
         for key in self.keys:
-            if key not in found and not self.is_settings:
-                raise EntryError(f"`{key}` is missing")
+            if not self.is_settings:
+                found.require_servers(key)
             found = found.fields(key)
         return found
 

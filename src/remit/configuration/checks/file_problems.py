@@ -11,6 +11,7 @@ from remit.configuration.config_model import (
     ConfigurationFile,
     ConfigurationLayer,
     ConfigurationMistake,
+    LoadedFile,
     TomlDocument,
     key_path,
 )
@@ -28,14 +29,26 @@ def problems_in(file: ConfigurationFile, text: TomlDocument) -> list[tuple[str, 
         return [(file.path, text.place, text.problem)]
     content, mistakes = file_parser(file)(text.content)
     if file.layer is ConfigurationLayer.TEAM:
-        from remit.configuration.checks.forbidden_settings import team_mistakes  # few projects are of teams
+        from remit.configuration.checks.team_policy import team_mistakes  # few projects are of teams
 
         mistakes = [*mistakes, *team_mistakes(content)]
-    if not mistakes and _has_logic(content):
+    if _has_logic(content):
         from remit.configuration.condition_rules import mistakes_in  # most files have no conditions
 
-        mistakes = mistakes_in(content)
+        mistakes = [*mistakes, *mistakes_in(content)]
+    if mistakes and file.layer in OF_A_PROJECT:
+        mistakes = _of_a_project(mistakes, LoadedFile(file, content, text.places))
     return [problem_row(file, text.places, each) for each in mistakes]
+
+
+def _of_a_project(mistakes: Sequence[ConfigurationMistake], loaded: LoadedFile) -> list[ConfigurationMistake]:
+    """Add the settings that a project may not have; those of a valid file are found with all others."""
+    from remit.configuration.checks.project_limits import as_forbidden, violations  # for broken files only
+    from remit.configuration.policy_compiler import forbidden_settings
+
+    given = [*forbidden_settings(loaded, ()), *(each for _, each in violations([loaded]))]
+    found = {(each.path, each.message): each for each in (*map(as_forbidden, mistakes), *given)}
+    return list(found.values())
 
 
 def problem_row(

@@ -24,6 +24,13 @@ CLIENT_TITLES = {
     "copilot-cli": "Copilot CLI",
 }
 
+ALIASES = {"gemini": "gemini-cli", "claude": "claude-code"}
+
+
+def client_called(name: str) -> str:
+    """Return the client that people call by a name."""
+    return ALIASES.get(name, name)
+
 
 def client_title(client: str) -> str:
     """Return the display name of a client."""

@@ -22,6 +22,7 @@ _FIXES = (  # the first match of the reason wins
     (r"the file is empty", "write `{}` into it, or delete it"),
     (r"permission denied", "make it readable (`chmod u+r`)"),
     (r"regular file|symbolic links|cannot be read", "replace it with a plain file, or delete it"),
+    (r"; (rename .+)$", r"\1"),
     (r"`(\w+)` is missing", r"add `\1`"),
     (r"; (add .+)$", r"\1"),
     (r"reserved", "give the server another name"),

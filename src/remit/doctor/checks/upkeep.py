@@ -1,7 +1,5 @@
 """Servers that are pending, failed or unused."""
 
-import re
-import shlex
 from collections.abc import Iterator
 
 from remit.decision.declarations import Declaration
@@ -10,18 +8,9 @@ from remit.decision.permissions.client_consents import pending_reason, pending_u
 from remit.decision.problems import Severity
 from remit.decision.tools import Tool
 from remit.doctor.findings import ClientSetup, Finding, finding_about
-from remit.upstream.launch.start_obstacles import start_obstacles
+from remit.upstream.launch.start_obstacles import failure_fix, failure_remedy, start_obstacles
 from remit.upstream.upstream_model import IN_ITS_SANDBOX
 
-_ENTRY = "correct its entry"
-_NOT_SIGNED_IN = ("answers 401", "answers 403")
-_REMEDIES = (  # the first match wins
-    (r"cannot be started: its command was not found", "install it, or correct its entry"),
-    (r"cannot be started", _ENTRY),
-    (r"cannot be reached|answers \d", "check that it runs, and its `url`"),
-    (r"its .+ contain a character", _ENTRY),
-    (r"ended before it answered", "run its command by hand to see why"),
-)
 UNUSED_AFTER = 30 * 24 * 60 * 60 * 1000  # milliseconds
 
 
@@ -53,7 +42,7 @@ def failed_servers(setup: ClientSetup) -> Iterator[Finding]:
         if row.failure.startswith(IN_ITS_SANDBOX):
             yield from _failed_in_sandbox(declaration, row.failure, setup)
         else:
-            yield _failed(declaration, row.failure, _remedy(row.failure, declaration))
+            yield _failed(declaration, row.failure, failure_remedy(row.failure, _label(declaration)))
 
 
 def _failed_in_sandbox(declaration: Declaration, failure: str, setup: ClientSetup) -> Iterator[Finding]:
@@ -61,30 +50,22 @@ def _failed_in_sandbox(declaration: Declaration, failure: str, setup: ClientSetu
     opened = setup.opened(declaration)
     if opened is None:
         return
-    if opened.problem is None:
-        yield _failed(declaration, failure, "check its `sandbox` in Remit's configuration")
-    else:
-        yield _failed(declaration, f"{IN_ITS_SANDBOX}{opened.problem}", opened.hint or _ENTRY)
+    told = failure if opened.problem is None else f"{IN_ITS_SANDBOX}{opened.problem}"
+    yield _failed(declaration, told, opened.hint or failure_remedy(told, _label(declaration)))
 
 
 def _failed(declaration: Declaration, failure: str, remedy: str | None) -> Finding:
-    again = f"`remit scan --connect {shlex.quote(declaration.server or declaration.name)}`"
     return finding_about(
         declaration,
         Severity.ERROR,
         "start",
         reason=f"last connection failed: {failure}",
-        fix=f"{remedy}, then run {again}" if remedy else f"try again with {again}",
+        fix=failure_fix(remedy, _label(declaration)),
     )
 
 
-def _remedy(failure: str, declaration: Declaration) -> str | None:
-    """Say what to do about a failure before the next attempt; None if another attempt may be enough."""
-    scope = re.search(r": it wants the scope `(.+)`$", failure)
-    if scope or failure.startswith(_NOT_SIGNED_IN):
-        words = ("remit", "login", declaration.server or declaration.name)
-        return f"sign in with `{shlex.join((*words, '--scope', scope[1]) if scope else words)}`"
-    return next((remedy for pattern, remedy in _REMEDIES if re.match(pattern, failure)), None)
+def _label(declaration: Declaration) -> str:
+    return declaration.server or declaration.name
 
 
 def unused_servers(setup: ClientSetup) -> Iterator[Finding]:

@@ -1,5 +1,8 @@
-"""Facts about servers before any of them starts, and the obstacles that keep one from starting."""
+"""Facts about servers before any of them starts, obstacles that keep one from starting, and what to do."""
 
+import json
+import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -9,6 +12,18 @@ from remit.decision.declared_launch import Launch
 from remit.decision.kinds import RUNS, Kind
 from remit.text.secrets import shown, words_of
 from remit.upstream.launch.variable_expansion import unset
+
+_ENTRY = "correct its entry"
+_NOT_SIGNED_IN = ("answers 401", "answers 403")
+_REMEDIES = (  # of failures; the first match wins
+    (r"cannot be started: its command was not found", "install it, or correct its entry"),
+    (r"cannot be started in its sandbox", "check its `sandbox` in Remit's configuration"),
+    (r"cannot be started", _ENTRY),
+    (r"cannot be reached|answers \d", "check that it runs, and its `url`"),
+    (r"its .+ contain a character", _ENTRY),
+    (r"ended before it answered", "run its command by hand to see why"),
+    (r"needs `.+ not set$", "set it in your environment, or give it a default in its entry"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +103,27 @@ def start_fixes(resolved: Iterable[Resolved], facts: LaunchFacts) -> dict[Key, s
     return {key: fixes[0] for key, fixes in found.items() if len(fixes) == 1}
 
 
+def failure_remedy(failure: str, server: str) -> str | None:
+    """Say what to do about a failure before the next attempt; None if another attempt may be enough."""
+    scope = re.search(r": it wants the scope `(.+)`$", failure)
+    if scope or failure.startswith(_NOT_SIGNED_IN):
+        words = ("remit", "login", server)
+        return f"sign in with `{shlex.join((*words, '--scope', scope[1]) if scope else words)}`"
+    return next((remedy for pattern, remedy in _REMEDIES if re.match(pattern, failure)), None)
+
+
+def failure_fix(remedy: str | None, server: str) -> str:
+    """Say how to get a server to work whose last connection failed, up to the next attempt."""
+    again = f"`remit scan --connect {shlex.quote(server)}`"
+    return f"{remedy}, then run {again}" if remedy else f"try again with {again}"
+
+
 def absence_fix(launch: Launch, place: str) -> str:
     """Say what to do about a missing program, or a missing file that it should run."""
+    if words := _command_words(launch, place):
+        program, *arguments = words
+        told = f": `{program}` is the command, and `{json.dumps(arguments)}` its `args`"
+        return f"put the arguments into `args`{told if all(map(shown, words)) else ''}"
     if is_path(launch, place):
         return "correct the path"
     return "install it, or write the whole path of the program"
@@ -100,7 +134,15 @@ def describe_absence(launch: Launch, place: str) -> str:
     is_command = place == "command"
     name = shown(launch.program) if is_command else None
     subject = f"`{name}`" if name else "its program" if is_command else "the file to run"
+    if _command_words(launch, place):
+        return "its `command` contains arguments"
     return f"{subject} does not exist" if is_path(launch, place) else f"{subject} is not on PATH"
+
+
+def _command_words(launch: Launch, place: str) -> list[str]:
+    """Return the words of a command that has its arguments in it; empty if it is a program or a path."""
+    words = launch.program.split() if place == "command" else []
+    return words if len(words) > 1 and not {"/", "\\"} & {*words[0]} else []
 
 
 def is_path(launch: Launch, place: str) -> bool:

@@ -177,5 +177,8 @@ async def find_credential(
 
 def _error(upstream: Upstream, failure: Failure) -> NotSignedInError:
     return NotSignedInError(
-        f"`{upstream.label}` {failure.reason}", hint=failure.hint, next_step=failure.next_step
+        f"`{upstream.label}` {failure.reason}",
+        hint=failure.hint,
+        next_step=failure.next_step,
+        reason=failure.reason,
     )

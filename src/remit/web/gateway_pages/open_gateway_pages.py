@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from remit.bootstrap import find_store, now, open_team_admin, open_teams
-from remit.configuration.checks.forbidden_settings import policy_problems
+from remit.configuration.checks.team_policy import policy_problems
 from remit.configuration.file_paths import SHARED
 from remit.decision.projects import TEAM
 from remit.errors import PolicyError, StoreRightsError, TeamError

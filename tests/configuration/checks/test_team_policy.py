@@ -1,10 +1,8 @@
 """The rules of a team: what they may contain, and how strong they are."""
 
-import tomllib
-
 import pytest
 
-from remit.configuration.checks.forbidden_settings import policy_problems, violations
+from remit.configuration.checks.team_policy import policy_problems
 from remit.configuration.config_model import ConfigurationFile, ConfigurationLayer, LoadedFile
 from remit.configuration.file_parser import read
 from remit.configuration.layers import combine, owner
@@ -74,36 +72,3 @@ def test_the_implications_of_a_team_are_dropped_after_those_of_the_user_in_a_cyc
     ]
     (conflict,) = combine(files, {}).conflicts
     assert conflict.file.layer is ConfigurationLayer.TEAM
-
-
-def said(layer: ConfigurationLayer, text: str) -> LoadedFile:
-    content, mistakes = read(tomllib.loads(text))
-    assert mistakes == []
-    return LoadedFile(ConfigurationFile(layer, f"/{layer}/remit.toml"), content)
-
-
-def machine(text: str) -> LoadedFile:
-    return said(ConfigurationLayer.MACHINE, text)
-
-
-def project(text: str) -> LoadedFile:
-    return said(ConfigurationLayer.PROJECT, text)
-
-
-def test_a_project_cannot_ask_for_the_patterns_of_others() -> None:
-    wish = project("[suggestions]\nshared_patterns = true")
-    assert not session_settings([wish]).shared_patterns
-    ((file, mistake),) = violations([machine("[suggestions]\nshared_patterns = true"), wish])
-    assert file == wish.file
-    assert mistake.path == ("suggestions", "shared_patterns")
-
-
-def test_only_the_user_and_the_administrator_open_other_memories() -> None:
-    wish = project('[memory]\nprojects = ["*"]')
-    mine = machine('[memory]\nprojects = ["team"]')
-    managed = said(ConfigurationLayer.MANAGED, "[memory]\nprojects = []")
-    assert combine([wish], {}).memory_projects == ()
-    assert combine([mine, wish], {}).memory_projects == ("team",)
-    assert combine([mine, wish, managed], {}).memory_projects == ()
-    ((file, mistake),) = violations([mine, wish, managed])
-    assert (file, mistake.path) == (wish.file, ("memory", "projects"))

@@ -1,29 +1,28 @@
-"""The settings that a file of a project, even a trusted one, or the rules of a team may not have."""
+"""What the rules of a team may not contain: they count on every node, and for no other team."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from remit.configuration.checks.file_problems import problems_in
 from remit.configuration.config_model import (
-    OF_A_PROJECT,
     UNLIMITED,
-    ConfigurationContent,
     ConfigurationFile,
     ConfigurationLayer,
     ConfigurationMistake,
-    KeyPath,
-    LoadedFile,
     RetentionOptions,
     TomlDocument,
 )
-from remit.configuration.store_place import KEY
 from remit.configuration.toml_files import parse_policy
 from remit.decision.problems import Problem
 from remit.files.bounded_reader import FileError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from remit.configuration.config_model import ConfigurationContent
+
 _HINT = "set it in the `remit.toml` of the nodes"
-_MACHINE, _OWN = "set it in the machine's file", "set it in your own `remit.toml`"
 
 
 def policy_problems(source: str, text: str) -> list[Problem]:
@@ -66,24 +65,3 @@ def team_mistakes(content: ConfigurationContent) -> Iterator[ConfigurationMistak
         yield ConfigurationMistake(("retention",), "a team cannot set how long records are kept", _HINT)
     if content.names_store:
         yield ConfigurationMistake(("store",), "a team cannot choose the store", _HINT)
-
-
-def violations(loaded: Iterable[LoadedFile]) -> Iterator[tuple[ConfigurationFile, ConfigurationMistake]]:
-    """List the settings that a project may not set, even if trusted."""
-    for each in loaded:
-        if each.file.layer in OF_A_PROJECT:
-            yield from ((each.file, ConfigurationMistake(*found)) for found in _violations(each.content))
-
-
-def _violations(content: ConfigurationContent) -> Iterator[tuple[KeyPath, str, str]]:
-    if content.session.shared_patterns:
-        yield ("suggestions", "shared_patterns"), "a project cannot use other projects' patterns", _MACHINE
-    if content.memory_projects is not None:
-        yield ("memory", "projects"), "a project cannot open other memories", _OWN
-    if content.names_store:
-        yield (KEY,), "a project cannot choose the store", _OWN
-    if content.retention != RetentionOptions():
-        yield ("retention",), "a project cannot set how long records are kept", _MACHINE
-    given = {"identity": content.identity, "access": content.access, "limits": any(content.limits)}
-    for key in (key for key, value in given.items() if value):
-        yield (key,), "a project cannot choose who uses the gateway", _OWN
