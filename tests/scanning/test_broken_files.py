@@ -39,6 +39,11 @@ def files(sandbox: Sandbox) -> dict[str, Path]:
     }
 
 
+def client_servers(registry: Registry, shop: Path) -> int:
+    (claude,) = registry.clients(registry.at(str(shop)))
+    return claude.servers
+
+
 @pytest.mark.parametrize("broken", ["settings", "marketplaces", "catalogue", "manifest"])
 def test_a_plugins_servers_stay_while_a_file_that_leads_to_them_is_broken(
     sandbox: Sandbox, shop: Path, registry: Registry, files: dict[str, Path], broken: str
@@ -108,3 +113,32 @@ def test_a_policys_pattern_is_not_stored(sandbox: Sandbox, shop: Path, registry:
     assert run_sql(sandbox.database, "select subject from rules where effect = 'denies'") == [
         ("forgotten-url",)
     ]
+
+
+def test_a_file_that_breaks_after_an_uninstall_brings_remit_back_nowhere(
+    sandbox: Sandbox, shop: Path, registry: Registry
+) -> None:
+    sandbox.install_gateway("git")
+    here = registry.at(str(shop))
+    state = sandbox.home / ".claude.json"
+    assert {*visible_names(registry, here)} == {"global git", "global remit-memory"}
+    sandbox.write(state, "{")
+    assert {*visible_names(registry, here)} == {"global git", "global remit-memory"}
+    for record in sandbox.root.rglob("installs/claude-code.json"):
+        record.unlink()
+    assert visible_names(registry, here) == ["global git"]
+    assert client_servers(registry, shop) == 1
+
+
+@pytest.mark.parametrize("broken", [".claude.json", ".mcp.json"])
+def test_a_client_counts_the_servers_of_the_last_valid_version(
+    sandbox: Sandbox, shop: Path, registry: Registry, broken: str
+) -> None:
+    files = {
+        ".claude.json": sandbox.write_state("git", "wiki"),
+        ".mcp.json": sandbox.write(shop / ".mcp.json", servers("till")),
+    }
+    registry.scan(registry.at(str(shop)))
+    assert client_servers(registry, shop) == 3
+    sandbox.write(files[broken], "{")
+    assert client_servers(registry, shop) == 3

@@ -101,6 +101,7 @@ class ClientReading:
     ] = ()  # rules that Remit wrote, which the client follows and Remit ignores
     executed: Sequence[ExecutedSetting] = ()  # code of the repository that the client runs
     ignored: Sequence[Declaration] = ()  # servers in files where the client reads none
+    gateway_files: frozenset[str] = frozenset()  # with the entry of an install of Remit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,6 +46,7 @@ class ClientPresence(NamedTuple):
     servers: int
     problems: int
     is_found: bool = True  # on this machine; another client may read the same files
+    gateways: int = 0  # of the servers, those that are Remit itself
 
 
 class Progress(NamedTuple):

@@ -64,7 +64,9 @@ class SourceReader:
     def presences(self, views: Iterable[View]) -> list[ClientPresence]:
         """List the clients with their files; store nothing."""
         return [
-            _presence(self._sources.read(view))._replace(is_found=self._sources.is_on_machine(view.client))
+            _presence(self._completed(self._sources.read(view), view))._replace(
+                is_found=self._sources.is_on_machine(view.client)
+            )
             for view in views
         ]
 
@@ -91,32 +93,44 @@ class SourceReader:
 
     def _read_files(self, view: View) -> tuple[ClientReading, list[Resolved]]:
         reading = self._sources.read(view)
-        declarations, rules = reading.declarations, reading.rules
-        if reading.unreadable:
-            stored = self._store.last_known(view, reading.unreadable, reading.lost)
-            declarations = _completed(reading, stored, view.workspace)
-            rules = [*rules, *_narrowing(stored.rules)]
-            known = {item.source for item in (*stored.declarations, *stored.rules)}
-            problems = [
-                _with_consequence(item) if item.source in known else item for item in reading.problems
-            ]
-            reading = replace(reading, problems=problems)
-        settings = ClientSettings(rules, is_headless=view.flags.is_headless, behavior=reading.behavior)
-        return replace(reading, permissions=settings.permissions()), resolve(declarations, settings)
+        whole = self._completed(reading, view)
+        settings = ClientSettings(whole.rules, is_headless=view.flags.is_headless, behavior=whole.behavior)
+        # The rules of an unreadable file are stored already.
+        read = replace(reading, problems=whole.problems, permissions=settings.permissions())
+        return read, resolve(whole.declarations, settings)
+
+    def _completed(self, reading: ClientReading, view: View) -> ClientReading:
+        """Add the last valid version of files that are unreadable."""
+        if not reading.unreadable:
+            return reading
+        stored = self._store.last_known(view, reading.unreadable, reading.lost)
+        known = {item.source for item in (*stored.declarations, *stored.rules)}
+        problems = [_with_consequence(item) if item.source in known else item for item in reading.problems]
+        return replace(
+            reading,
+            declarations=_with_stored(reading, stored, view.workspace),
+            rules=[*reading.rules, *_narrowing(stored.rules)],
+            problems=problems,
+        )
 
 
 def _presence(reading: ClientReading) -> ClientPresence:
-    servers = {item.key for item in reading.declarations if item.kind is Kind.MCP_SERVER}
+    servers = {item.key: item for item in reading.declarations if item.kind is Kind.MCP_SERVER}
     return ClientPresence(
-        client=reading.client, files=reading.files, servers=len(servers), problems=len(reading.problems)
+        client=reading.client,
+        files=reading.files,
+        servers=len(servers),
+        problems=len(reading.problems),
+        gateways=sum(item.is_remit for item in servers.values()),
     )
 
 
-def _completed(reading: ClientReading, stored: StoredReading, workspace: Workspace) -> list[Declaration]:
+def _with_stored(reading: ClientReading, stored: StoredReading, workspace: Workspace) -> list[Declaration]:
     """Add the stored declarations of unreadable files.
 
     If an unreadable file refers to other files of a scope, only the stored declarations of that scope count.
     Without a digest, no trust applies to them: the client may read another entry than the trusted one.
+    Remit's own entry counts only while Remit is installed: else the client has no gateway.
     """
     replaced = reading.lost & {item.scope for item in stored.declarations}
     read = [item for item in reading.declarations if item.scope not in replaced]
@@ -124,6 +138,7 @@ def _completed(reading: ClientReading, stored: StoredReading, workspace: Workspa
     kept = [
         replace(item, digest=None) if declaration_needs_trust(item, workspace) else item
         for item in stored.declarations
+        if not item.is_remit or item.source in reading.gateway_files
     ]
     return [*judged, *kept]
 

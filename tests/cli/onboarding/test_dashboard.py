@@ -178,6 +178,21 @@ def test_why_tools_are_sent_to_a_client_that_searches_is_said(sandbox: Sandbox, 
     assert "(2 definitions of tools used here or pinned, 2 of its own, " in rows(sandbox, shop)["Tokens"]
 
 
+def test_a_broken_file_changes_no_number_of_servers(sandbox: Sandbox, shop: Path) -> None:
+    state = sandbox.write_state("git", "till")
+    before = rows(sandbox, shop)
+    assert (before["Clients"], before["Tools"]) == ("Claude Code (2 servers)", "2 servers")
+    sandbox.write(state, "{")
+    after = rows(sandbox, shop)
+    assert (after["Clients"], after["Tools"]) == (before["Clients"], before["Tools"])
+
+
+def test_a_file_that_was_never_valid_has_no_servers_also_with_remit(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.install_gateway("git")
+    sandbox.write(sandbox.home / ".claude.json", "{")
+    assert rows(sandbox, shop)["Clients"] == "Claude Code (0 servers, with Remit)"
+
+
 def test_savings_are_offered_only_where_there_are_some(sandbox: Sandbox, shop: Path) -> None:
     sandbox.write_state("git")
     assert rows(sandbox, shop)["Next"].startswith("remit init measure what the tools cost, ")

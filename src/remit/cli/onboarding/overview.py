@@ -78,7 +78,7 @@ def read_overview(registry: Registry, installer: Installer, directory: str = "."
         FoundClient(
             name=found.client,
             title=installer.title(found.client) if found.client in installer.clients else found.client,
-            servers=found.servers - (found.client in installed),
+            servers=found.servers - found.gateways,
             is_installable=found.client in installer.clients,
             is_installed=found.client in installed,
         )

@@ -302,6 +302,7 @@ def read_client(client: Client, view: View, machine: Machine, *, now_ns: int) ->
         own_rules=own_rules,
         executed=[each for part in reader.parsed for each in part.executed],
         ignored=[_with_syntaxes(each, client) for part in reader.parsed for each in part.ignored],
+        gateway_files=frozenset(each.gateway.source for each in reader.installs if each.gateway is not None),
     )
 
 
