@@ -24,7 +24,7 @@ PIPX_INSTALL = install --force --pip-args="--constraint $(CURDIR)/constraints.tx
 install: ## Install the command `remit` for this user, with uv, pipx, or a pipx from the environment here
 	@if command -v uv >/dev/null; then uv tool install --force --reinstall --constraints constraints.txt .; \
 	elif command -v pipx >/dev/null; then pipx $(PIPX_INSTALL); \
-	else $(THIS_MAKE) --no-print-directory setup && $(PIP) pipx && \
+	else $(THIS_MAKE) --no-print-directory --silent setup && $(PIP) pipx && \
 	PIPX_DEFAULT_PYTHON="$$(command -v "$(PYTHON)")" $(BIN)/python -m pipx $(PIPX_INSTALL); fi
 	@dir="$$(if command -v uv >/dev/null; then uv tool dir --bin; else echo "$${PIPX_BIN_DIR:-$$HOME/.local/bin}"; fi)"; \
 	if command -v remit >/dev/null || ! test -x "$$dir/remit"; then echo "next: run \`remit init\`"; \

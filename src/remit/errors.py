@@ -68,11 +68,17 @@ class UnknownApprovalError(ApprovalError):
     """The approval does not exist."""
 
 
+ONE_OF_THE_FIELDS = "one of the fields "  # how the rule about an unknown field begins
+
+
 class ArtifactError(RemitError):
     """An artifact, or a call about it, breaks a rule: `field` must be `rule`."""
 
     def __init__(self, field: str, rule: str, got: str, *, hint: str | None = None) -> None:
-        super().__init__(f"`{field}` must be {rule}, but is {got}", hint=hint)
+        told = f"`{field}` must be {rule}, but is {got}"
+        if rule.startswith(ONE_OF_THE_FIELDS):
+            told = f"unknown field `{field}`; expected {rule}"
+        super().__init__(told, hint=hint)
         self.field = field
         self.rule = rule
         self.got = got

@@ -160,7 +160,7 @@ def test_a_project_shows_only_its_own_calls(sandbox: Sandbox, shop: Path) -> Non
 def test_a_time_that_cannot_be_read_is_refused_with_an_example(sandbox: Sandbox, shop: Path) -> None:
     done = sandbox.remit("calls", "--since", "yesterday", cwd=shop)
     assert done.returncode == 2
-    assert "`yesterday` must be so long ago, such as `90m`" in done.stderr
+    assert "`yesterday` is not a duration or a date; write 90m" in done.stderr
     assert "one of --json" in sandbox.remit("calls", "--csv", "--json", cwd=shop).stderr
 
 

@@ -230,7 +230,13 @@ def test_it_does_not_serve_itself(sandbox: Sandbox) -> None:
     assert "started by Remit itself" in done.stderr
 
 
-@pytest.mark.parametrize("address", ["localhost", "1.2.3.4:", "x:99999", "::1:80", ":"])
+def test_a_port_that_is_too_large_is_refused_with_the_range(sandbox: Sandbox) -> None:
+    done = sandbox.remit("serve", "--http", "x:99999")
+    assert done.returncode == 2
+    assert "--http: `99999` is not a port; expected 0 to 65535" in done.stderr
+
+
+@pytest.mark.parametrize("address", ["localhost", "1.2.3.4:", "::1:80", ":"])
 def test_an_address_that_is_none_is_refused(address: str, sandbox: Sandbox) -> None:
     done = sandbox.remit("serve", "--http", address)
     assert done.returncode == 2

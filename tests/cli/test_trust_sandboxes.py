@@ -32,7 +32,7 @@ def test_what_a_project_drops_after_it_was_trusted_still_limits_its_server(
     shown = sandbox.remit("trust", cwd=shop).stdout
     assert "  sandbox no network; reads docs\n          to run, also reads " in shown
     assert "tools" in shown.split("also reads ")[1].splitlines()[0].split(", ")
-    assert "\n  inherits PATH, HOME and the like; none of" in shown
+    assert "\n  gets    PATH, HOME and the like; none of" in shown
     assert sandbox.remit("trust", "till", "--yes", cwd=shop).returncode == 0
     sandbox.write(shop / "remit.toml", 'strategy = "state"\n')
     shown = sandbox.remit("trust", cwd=shop).stdout

@@ -158,3 +158,9 @@ def test_the_cost_of_a_server_is_worded_as_in_the_list_of_tools(machine: Sandbox
     machine.write(machine.home / ".claude/settings.json", {"env": {"ENABLE_TOOL_SEARCH": "false"}})
     (line,) = (line for line in asked(machine, "why", "light") if line.startswith("its tools: "))
     assert line.endswith(" tokens per request")
+
+
+def test_an_empty_name_is_a_mistake_in_the_command(machine: Sandbox) -> None:
+    done = machine.remit("why", "", cwd=machine.root / "code/shop")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "NAME is empty: name a tool or a server" in done.stderr

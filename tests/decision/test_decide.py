@@ -195,7 +195,7 @@ def test_a_tool_that_its_server_no_longer_lists_is_hidden_and_says_so() -> None:
 def test_a_tool_that_was_listed_before_its_entry_changed_is_visible_and_says_so() -> None:
     decision = decide(listed_tool(is_outdated=True), context())
     assert decision.is_available
-    assert decision.full_reason.endswith("listed before its entry changed")
+    assert decision.full_reason.endswith("(changed since its tools were listed)")
 
 
 @pytest.mark.parametrize(

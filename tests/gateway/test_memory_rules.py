@@ -234,8 +234,8 @@ async def test_what_goes_wrong_names_the_next_step(sandbox: Sandbox, shop: Path,
         flat = {"title": "Use SQLite", "rationale": "one file", "project_id": own_id(shop)}
         wrong = (await call(served, "remit-memory__save_decision", flat))["structuredContent"]
         assert wrong["message"] == (
-            "`title` must be one of the fields decision, project_id, focus, governance_token, supersedes, "
-            "but is unknown"
+            "unknown field `title`; expected one of the fields decision, project_id, focus, "
+            "governance_token, supersedes"
         )
         shown = (
             wrong["next_step"]

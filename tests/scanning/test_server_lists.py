@@ -357,7 +357,7 @@ def test_a_server_that_fails_keeps_its_last_known_tools_and_says_that_they_are_o
         assert failed.offer.failure is not None
         assert set(tools(registry, at).values()) == {ToolStatus.ACTIVE}
         reason = registry.explain("mcp__git__read", at).decision.reason
-    assert reason == "its server `git` is declared in ~/.claude.json, listed before its entry changed"
+    assert reason == "its server `git` is declared in ~/.claude.json (changed since its tools were listed)"
 
 
 def test_doctor_says_once_what_keeps_a_server_from_being_started(sandbox: Sandbox, shop: Path) -> None:

@@ -42,12 +42,12 @@ def test_a_process_is_shown_with_its_sandbox_and_the_variables_it_gets() -> None
         return list(EntryText(launch, ()).lines(item))[1:]
 
     few = "and the like; none of your other environment variables"
-    assert told() == ["  sandbox none", f"  inherits PATH, HOME {few}"]
-    assert told(inherits=("TOKEN",))[-1] == f"  inherits PATH, HOME, TOKEN {few}"
-    assert told(inherits=True)[-1] == "  inherits all your environment variables"
+    assert told() == ["  sandbox none", f"  gets    PATH, HOME {few}"]
+    assert told(inherits=("TOKEN",))[-1] == f"  gets    PATH, HOME, TOKEN {few}"
+    assert told(inherits=True)[-1] == "  gets    all your environment variables"
     box, wider = Sandbox("/code/shop"), Sandbox("/code/shop", network=True)
     assert told(sandbox=box, projects_sandbox=box, trusted_sandbox=box)[0] == "  sandbox no network; no files"
-    assert told(sandbox=box, opened=OpenedPaths())[1].startswith("  inherits ")
+    assert told(sandbox=box, opened=OpenedPaths())[1].startswith("  gets    ")
     opened = OpenedPaths(("tools", "~/.pyenv"))
     assert told(sandbox=box, opened=opened)[1] == "          to run, also reads tools, ~/.pyenv"
     stuck = OpenedPaths(problem="its command was not found")

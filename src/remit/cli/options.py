@@ -76,7 +76,7 @@ class Moment(click.ParamType[int]):
             return int(1000 * datetime.fromisoformat(value).astimezone().timestamp())
         except (ValueError, OverflowError):
             self.fail(
-                f"`{value}` must be so long ago, such as `90m` or `2d`, or a date such as `2026-01-31`",
+                f"`{value}` is not a duration or a date; write 90m, 12h, 7d, 2w or 2026-01-31",
                 param,
                 ctx,
             )

@@ -160,7 +160,7 @@ def error(failure: RemitError) -> None:
 def _failure(severity: str, failure: RemitError) -> None:
     note(f"{severity}: {failure}")
     if failure.hint:
-        note(f"hint: {failure.hint}")
+        note(f"hint: {from_home(failure.hint)}")
 
 
 def nothing_available(invalid: Sequence[str], context: Context) -> list[str]:
@@ -294,6 +294,12 @@ def _what(finding: Finding) -> tuple[str, str, str]:
     subject = finding.subject or ""
     subject += f" ({finding.scope})" if finding.subject and finding.scope else ""
     return subject, finding.place, finding.reason
+
+
+def from_home(text: str) -> str:
+    """Write paths in a sentence relative to the home directory, as elsewhere."""
+    home = os.path.expanduser("~").rstrip("/")
+    return text.replace(f" {home}/", " ~/").replace(f"`{home}/", "`~/") if home else text
 
 
 def printable(text: str) -> str:

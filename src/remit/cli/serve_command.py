@@ -215,8 +215,10 @@ def _take_back_variables(client: str, project: str, recorded: RecordedEnvironmen
 
 def _address(given: str) -> tuple[str, int]:
     found = _ADDRESS.fullmatch(given)
-    if found is None or int(found["port"]) > _LAST_PORT:
+    if found is None:
         raise click.UsageError(f"--http must be HOST:PORT or a port, not `{given}`")
+    if int(found["port"]) > _LAST_PORT:
+        raise click.UsageError(f"--http: `{found['port']}` is not a port; expected 0 to {_LAST_PORT}")
     return (found["host"] or LOOPBACK).strip("[]"), int(found["port"])
 
 

@@ -171,6 +171,10 @@ def find_candidates(registry: Registry, context: Context, names: Sequence[str]) 
     servers = [item for item in known if not names or any(map(item.declaration.is_called, named))]
     for name in needed:
         if not any(item.declaration.is_called(name) for item in servers):
+            own = next((item.tool for item in registry.tools(context) if item.tool.server == name), None)
+            if own is not None and own.is_trusted is None:
+                place = shorten(own.source, context)
+                raise UnknownServerError(f"`{name}` needs no trust: it is your own server, from {place}")
             near = did_you_mean(name, [each.declaration.server or "" for each in known])
             hint = near or "`remit trust` lists what does"
             raise UnknownServerError(f"nothing called `{name}` needs your trust", hint=hint)

@@ -42,6 +42,8 @@ def why(*, name: str, options: WorkspaceOptions, as_json: bool) -> None:
     NAME is a tool's, with or without its server, or a server's; a tool that exists only in another project is
     unknown here.
     """
+    if not name.strip():
+        raise click.UsageError("NAME is empty: name a tool or a server")
     with open_registry() as registry:
         context = options.context(registry)
         explained = explained_name(name, registry, context)

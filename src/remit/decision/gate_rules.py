@@ -395,5 +395,5 @@ def _declared(tool: Tool, context: Context) -> str:
     subject = f"its server `{tool.server}` is " if tool.kind is Kind.MCP_TOOL else ""
     if tool.source == REMIT:
         return f"{subject}shipped with Remit"
-    age = ", listed before its entry changed" if tool.is_outdated else ""
+    age = " (changed since its tools were listed)" if tool.is_outdated else ""
     return f"{subject}declared in {shorten(tool.source, context)}{age}"

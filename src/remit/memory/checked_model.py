@@ -14,7 +14,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, core_schema
 
-from remit.errors import ArtifactError
+from remit.errors import ONE_OF_THE_FIELDS, ArtifactError
 from remit.memory.artifacts import ArtifactKind, ObservationType, Relation
 from remit.memory.memory_scopes import MAX_ID, MemoryScope
 from remit.memory.value_checks import (
@@ -160,7 +160,7 @@ class CheckedModel(BaseModel):
         known = sorted(cls.model_fields, key=lambda name: not cls.model_fields[name].is_required())
         for key in cast("Mapping[object, object]", given):
             if key not in known:
-                rule = f"one of the fields {', '.join(known)}"
+                rule = f"{ONE_OF_THE_FIELDS}{', '.join(known)}"
                 hint = did_you_mean(str(key), known)
                 raise _broken(rule, "unknown", hint, member=shown(key, quoted=False))
         return cast("object", given)

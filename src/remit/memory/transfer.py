@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
-from remit.errors import ArtifactError, BadFileError
+from remit.errors import ONE_OF_THE_FIELDS, ArtifactError, BadFileError
 from remit.memory.artifact_models import checked_content
 from remit.memory.artifacts import (
     ArtifactKind,
@@ -181,7 +181,9 @@ def read_record(line: str) -> Record:
     members = cast("dict[str, object]", given)
     for key in members:
         if key not in _LINES:
-            raise ArtifactError(shown(key, quoted=False), f"one of the fields {', '.join(_LINES)}", "unknown")
+            raise ArtifactError(
+                shown(key, quoted=False), f"{ONE_OF_THE_FIELDS}{', '.join(_LINES)}", "unknown"
+            )
     kind = next(iter(members)) if len(members) == 1 else "artifact"
     if kind not in members:
         raise ArtifactError(kind, "given", "missing")

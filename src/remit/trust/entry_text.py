@@ -72,7 +72,7 @@ class EntryText:
         if item is not None and not launch.is_remote:
             yield f"  sandbox {item.sandbox or 'none'}"
             yield from (f"          {self.shown(line)}" for line in (*_opened(item), *_limits(item)))
-            yield f"  inherits {_inherited(item.inherits)}"
+            yield f"  gets    {_inherited(item.inherits)}"
         for at, (name, value) in enumerate(self.env.items()):
             steers = " (can change which code runs)" if steers_code(name) else ""
             yield f"  {'' if at else 'env':<7} {name}={value}{steers}{self._handed(launch.env[name])}"

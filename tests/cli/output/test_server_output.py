@@ -113,7 +113,7 @@ def test_trust_shows_what_would_run_and_no_secret_of_the_user(sandbox: Sandbox, 
         "till (project, .mcp.json): not trusted",
         f"  runs    {sys.executable} {SMALL_SERVER} bad --token '***(8 characters)'",
         "  sandbox none",
-        "  inherits PATH, HOME and the like; none of your other environment variables",
+        "  gets    PATH, HOME and the like; none of your other environment variables",
         "  env     NODE_OPTIONS=--x (can change which code runs)",
         "          PASSWORD=***(8 characters)",
         "          USER=${ADA:-ada} from your ADA",
@@ -171,7 +171,7 @@ def test_trust_is_given_and_taken_back(sandbox: Sandbox, shop: Path) -> None:
         (("--revoke",), 2, "pass the names to revoke trust in, or --all"),
         (("--all", "till"), 2, "pass the names of servers, states or tools, or --all"),
         (("nonsense",), 1, "error: nothing called `nonsense` needs your trust"),
-        (("git",), 1, "error: nothing called `git` needs your trust"),
+        (("git",), 1, "error: `git` needs no trust: it is your own server, from ~/.claude.json"),
     ],
 )
 def test_trust_needs_to_know_what_is_meant(

@@ -20,5 +20,5 @@ def require_person(act: str = "approve a call") -> None:
     if agent is not None:
         raise ApprovalError(
             f"{agent} runs this command, and only a person can {act}",
-            hint="run it in a terminal that is installed for all users, on a console or over SSH",
+            hint="run it yourself: in a terminal that an administrator installed, on the console or over SSH",
         )

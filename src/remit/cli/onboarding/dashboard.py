@@ -16,7 +16,7 @@ from remit.decision.kinds import Kind
 if TYPE_CHECKING:
     from remit.presentation.request_cost import RequestCost
 
-_WIDTH = 80
+_NARROWEST, _WIDEST = 40, 80  # columns
 _LABEL = 10  # columns
 
 
@@ -33,9 +33,10 @@ def print_dashboard(overview: Overview) -> None:
     """Print an overview."""
     render.out(render.place(overview.context))
     render.out()
+    width = min(max(render.columns(), _NARROWEST), _WIDEST)
     for label, texts in _rows(overview):
         for text in texts:
-            for line in wrap(text, _WIDTH - _LABEL, break_long_words=False):
+            for line in wrap(text, width - _LABEL, break_long_words=False):
                 render.out(f"{label:<{_LABEL}}{render.printable(line)}")
                 label = ""
     step = next_step(overview)

@@ -123,7 +123,7 @@ def _warn(label: str, reason: str, hint: str | None, output: Sequence[str] = ())
     for line in output:
         sys.stderr.write(f"  {render.printable(line)}\n")
     if hint:
-        sys.stderr.write(f"hint: {render.printable(hint)}\n")
+        sys.stderr.write(f"hint: {render.printable(render.from_home(hint))}\n")
 
 
 def _cells(item: ServerListing) -> tuple[str, ...]:

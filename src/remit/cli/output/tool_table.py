@@ -48,10 +48,8 @@ def overview(
         names = [", ".join(item.tool.name for item in _visible(group)) for group in kinds]
         lines += ["", *_table("kind", kinds, names, context)]
     lines += ["", *_total(summary, sent=sent)]
-    return [
-        *lines,
-        _styled("next: `remit tools --server NAME` lists its tools, `--all` everything", dim=True),
-    ]
+    step = "next: `remit tools --server NAME` lists its tools, `--all` everything"
+    return [*lines, *(_styled(line, dim=True) for line in wrapped(step, "", "  "))]
 
 
 def details(

@@ -53,7 +53,7 @@ def _check(found: Sequence[ConfigurationFinding], context: Context) -> None:
         render.out(f"\n{render.printable(shorten(source, context))}")
         for severity, problem in group:
             what = ": ".join(filter(None, (problem.place, problem.reason)))
-            render.out(f"  {severity}: {render.printable(what)}")
+            render.out(f"  {severity}: {render.printable(render.from_home(what))}")
     counts = _counts(found)
     render.out(
         "\n" + ", ".join(f"{count} {name[:-1] if count == 1 else name}" for name, count in counts.items())
