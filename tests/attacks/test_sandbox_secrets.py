@@ -66,7 +66,7 @@ def test_a_project_in_a_readable_home_is_still_writable(machine: SandboxMachine)
         "sh",
         "-c",
         "cat ~/code/other/plan.txt; echo x > out/x",
-        read=("~", str(machine.home)),
+        read=(str(machine.home),),
         write=("out",),
     )
     assert (done.stdout, done.stderr) == ("hunter22", "")

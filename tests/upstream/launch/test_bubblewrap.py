@@ -136,6 +136,15 @@ def test_a_link_from_a_secret_place_makes_its_target_secret(bwrap: Path, shop: P
         build(shop, write=(str(shop),)).check()
 
 
+def test_a_link_to_a_secret_place_does_not_name_it(bwrap: Path, shop: Path) -> None:
+    assert bwrap.exists()
+    (shop.parent / ".ssh").mkdir()
+    (shop.parent / "data").symlink_to(".ssh")
+    with pytest.raises(SandboxError, match="data` leads to a place that may hold secrets") as raised:
+        build(shop, read=(f"{shop.parent}/data",)).check()
+    assert raised.value.hint == "name the directory that it points to"
+
+
 def test_a_parent_of_the_home_directory_shows_an_empty_home(bwrap: Path, shop: Path) -> None:
     assert bwrap.exists()
     home = shop.parent

@@ -20,7 +20,12 @@ from remit.files.bounded_reader import ANYWHERE
 from remit.trust.package_commands import PackageKind, package_command
 from remit.trust.server_sandbox import SandboxError
 from remit.upstream.launch.npx_packages import find_installed, npx_cache, npx_command
-from remit.upstream.launch.private_places import entries_without, secret_places, secret_within
+from remit.upstream.launch.private_places import (
+    entries_without,
+    is_secret,
+    secret_places,
+    secret_within,
+)
 from remit.upstream.launch.protected_files import protect
 from remit.upstream.launch.runtime_paths import SYSTEM, RuntimeContext, RuntimePaths, package_caches
 from remit.upstream.launch.sandbox_mounts import Mounts
@@ -176,11 +181,14 @@ class SandboxBuilder(NamedTuple):
         return words, runtime
 
     def _check_path(self, path: str) -> None:
-        """Refuse links inside the project: a repository could point one anywhere."""
+        """Refuse links inside the project, which a repository could point anywhere, and links to secrets."""
         root = self.sandbox.root
+        hint = "name the directory that it points to"
         if is_at_or_below(path, root) and os.path.realpath(path) != path:
             short = os.path.relpath(path, root)
-            raise SandboxError(f"`{short}` is or contains a link", "name the directory that it points to")
+            raise SandboxError(f"`{short}` is or contains a link", hint)
+        if is_secret(os.path.realpath(path), self._secrets) and not is_secret(path, self._secrets):
+            raise SandboxError(f"`{path}` leads to a place that may hold secrets", hint)
 
     def _check_writable(self, path: str) -> None:
         """Refuse to make a directory writable from which programs run at a login, or that has secrets."""
@@ -270,9 +278,11 @@ def bubblewrap_program() -> Bubblewrap:
 
 
 def _probe(bwrap: str, namespaces: Sequence[str]) -> str | None:
-    """Ask bubblewrap for an almost empty sandbox; return what it says if it cannot make one."""
-    options = (*namespaces, "--cap-drop", "ALL", "--ro-bind", "/", "/", "--proc", "/proc")
-    command = SandboxedCommand(bwrap, options, (bwrap, "--version"), {})
+    """Ask bubblewrap for a sandbox with the system only; return what it says if it cannot make one."""
+    mounts = Mounts()
+    mounts.add_system()
+    options = (*namespaces, "--cap-drop", "ALL", *mounts.options())
+    command = SandboxedCommand(bwrap, options, (os.path.realpath(bwrap), "--version"), {})
     try:
         with started_with(command) as (words, descriptors):
             done = subprocess.run(  # noqa: S603 - it runs nothing but itself

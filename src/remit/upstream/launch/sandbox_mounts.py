@@ -62,7 +62,7 @@ class Mounts:
         Raises:
             SandboxError: they are not known.
         """
-        for path, *option in kernel_mounts():
+        for path, *option in kernel_mounts(is_root=os.geteuid() == 0):
             self.add(path, *option)
 
     def options(self) -> Iterator[str]:
