@@ -117,6 +117,13 @@ _CONDITIONS = frozenset(
 )
 
 
+class SentenceRoles(NamedTuple):
+    """The roles in a sentence."""
+
+    found: tuple[tuple[int, str, bool], ...]  # each with its position, and whether it is a negated verb
+    names: frozenset[str]
+
+
 class Grammar(NamedTuple):
     """The grammar of a sentence."""
 
@@ -158,7 +165,7 @@ def grammar(words: tuple[str, ...], purpose: frozenset[str]) -> Grammar:
 
     A role that is part of the tool's purpose is marked `*`, a verb that is negated `!`.
     """
-    roles = [(at, _marked(role, is_negated, purpose)) for at, role, is_negated in roles_of(words)]
+    roles = [(at, _marked(role, is_negated, purpose)) for at, role, is_negated in roles_of(words).found]
     near: set[tuple[str, str]] = set()
     close: set[tuple[str, str]] = set()
     for first, (at, role) in enumerate(roles, start=1):
@@ -173,14 +180,8 @@ def grammar(words: tuple[str, ...], purpose: frozenset[str]) -> Grammar:
 
 
 @lru_cache(maxsize=1 << 12)  # the tools of a server repeat their schemas' texts
-def role_names(words: tuple[str, ...]) -> frozenset[str]:
-    """Return the roles in a sentence."""
-    return frozenset([role for _, role, _ in roles_of(words)])
-
-
-@lru_cache(maxsize=1 << 12)
-def roles_of(words: tuple[str, ...]) -> tuple[tuple[int, str, bool], ...]:
-    """Return the roles in a sentence: each with its position, and whether it is a verb that is negated."""
+def roles_of(words: tuple[str, ...]) -> SentenceRoles:
+    """Find the roles in a sentence."""
     found: list[tuple[int, str, bool]] = []
     negation = -REACH
     for at, roles in enumerate(roles_in(words)):
@@ -188,7 +189,7 @@ def roles_of(words: tuple[str, ...]) -> tuple[tuple[int, str, bool], ...]:
             negation = at
         is_near = 0 < at - negation <= _NEGATION_REACH
         found += [(at, role, is_near and role in ACTS) for role in roles]
-    return tuple(found)
+    return SentenceRoles(tuple(found), frozenset([role for _, role, _ in found]))
 
 
 def _marked(role: str, is_negated: bool, purpose: frozenset[str]) -> str:

@@ -17,7 +17,7 @@ from remit.inspection.hashed_features import (
     pairs_of,
     piece_slots,
 )
-from remit.inspection.sentence_features import features, grammar, role_names
+from remit.inspection.sentence_features import features, grammar, roles_of
 from remit.inspection.sentence_words import ToolHome
 from remit.inspection.word_roles import is_plain
 
@@ -79,7 +79,7 @@ class SentenceModel:
         if len(words) < _FEWEST_WORDS or is_plain(words):
             return _NOTHING
         said = tuple(words)
-        purpose = home.purpose & role_names(said)
+        purpose = home.purpose & roles_of(said).names
         if (known := self._scores.get((said, purpose))) is not None:
             return known
         if len(self._scores) >= _MOST_SCORES:

@@ -94,7 +94,9 @@ def sentences(text: str, *, describes: bool = True) -> tuple[Sentence, ...]:
 @lru_cache(maxsize=1 << 12)
 def parts(text: str) -> tuple[str, ...]:
     """Split a text where a sentence ends; a long one is cut."""
-    whole = (part for part in _END.split(text) if part and not part.isspace())
+    whole = [part for part in _END.split(text) if part and not part.isspace()]
+    if len(text) <= MAX_LENGTH:
+        return tuple(whole)
     return tuple(part[at : at + MAX_LENGTH] for part in whole for at in range(0, len(part), MAX_LENGTH))
 
 
