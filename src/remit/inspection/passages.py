@@ -72,13 +72,14 @@ def _schema_texts(schema: str | None) -> Iterator[tuple[str, str]]:
 def _parts(place: str, node: dict[str, object]) -> list[tuple[str, object]]:
     found: list[tuple[str, object]] = []
     for key, value in node.items():
-        if key in _NAMING and isinstance(value, dict):
+        is_object = isinstance(value, dict)
+        if is_object and key in _NAMING:
             for name, each in cast("dict[str, object]", value).items():
                 found += (("parameter name", name), (f"parameter `{name}`", each))
-        elif key not in _STRUCTURE or isinstance(value, dict):  # a property may be called `type`
+        elif is_object or key not in _STRUCTURE:  # a property may be called `type`
             if " " in key:
                 found.append((f"keyword of {place}", key))
-            found.append((f"{key} of {place}" if key in _LABELED else place, value))
+            found.append((f"{key} of {place}" if key in _LABELED else place, cast("object", value)))
     return found
 
 
