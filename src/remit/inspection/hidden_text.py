@@ -21,20 +21,24 @@ _GAP = re.compile(  # from where the blank space starts, so a long one is looked
     r"(?<![ \t\n])(?<![ \t\n]\r)[ \t]*+(?:\r?\n[ \t]*+){15,}+(?=\S)"
     r"|(?<![ \t\u00a0\u3000])[ \t\u00a0\u3000]{80,}+(?=\S)"
 )
+_BLANK = re.compile("[ \t\n\r\u00a0\u3000]{15}")  # in every gap
 _WIDE = " " * 80
 _MIXED = re.compile(r"[^\W\d_]+")
 _LATIN = re.compile("[A-Za-z]")
-_LOOKALIKES = str.maketrans(  # Cyrillic and Greek letters that look like Latin ones
-    "аеорсухіѕјԁһԛԝкмтвнАВЕКМНОРСТХІЅЈУοαερτυικνΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
-    "aeopcyxisjdhqwkmtbhABEKMHOPCTXISJYoaeptuiknABEZHIKMNOPTYX",
+_SIMILAR = (
+    "аеорсухіѕјԁһԛԝкмтвнАВЕКМНОРСТХІЅЈУοαερτυικνΑΒΕΖΗΙΚΜΝΟΡΤΥΧ"  # Cyrillic and Greek: look like Latin letters
 )
+_LOOKALIKES = str.maketrans(_SIMILAR, "aeopcyxisjdhqwkmtbhABEKMHOPCTXISJYoaeptuiknABEZHIKMNOPTYX")
+_LOOKALIKE = re.compile(f"[{_SIMILAR}]")
 _FOREIGN = re.compile("[аеорсухіѕјԁһԛԝАВЕКМНОРСТХІЅЈУοΑΒΕΖΗΙΚΜΝΟΡΤΥΧ]")
 _SPACED = re.compile(r"(?:(?<!\w)\w[ .\-_]{1,3}){8,}\w(?!\w)")
+_LONE = re.compile(r"[ .\-_]\w[ .\-_]{1,3}\w[ .\-_]")  # in every spaced word
 _ESCAPED = re.compile(r"(?:\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|&#x?[0-9a-fA-F]{2,5};)")
 _BASE64 = re.compile(r"(?<![\w+/])[A-Za-z0-9+/]{24,}={0,2}(?![\w+/])")
 _HEX = re.compile(r"(?<!\w)(?:[0-9a-fA-F]{2}){16,}(?!\w)")
 _LEET = str.maketrans("013457", "oieast")
 _DIGIT_WORD = re.compile(r"\b\d?[a-z]+(?:\d[a-z]*)+\b")
+_DIGIT = re.compile(r"\d[a-z]")
 _LETTERS_AROUND = re.compile(r"[a-z]\d[a-z]")
 _SHORTEST = 24  # characters of a text that can hide an instruction
 _MANY = 4  # hidden characters that are no accident
@@ -51,7 +55,7 @@ def hidden_text(place: str, text: str) -> Iterator[InspectionFinding]:
         yield finding(
             "control-characters", Suspicion.HIGH, f"control characters in the {place} hide text", text
         )
-    if gap := _GAP.search(text):
+    if _BLANK.search(text) and (gap := _GAP.search(text)):
         reason = f"text in the {place} is pushed out of sight by blank space"
         yield finding("blank-space", Suspicion.MEDIUM, reason, text[gap.end() :])
 
@@ -62,9 +66,9 @@ def decodings(text: str) -> tuple[str, ...]:
     if len(text) < _SHORTEST:
         return ()
     found = [*_decoded(text)]
-    if _SPACED.search(text):
+    if _LONE.search(text) and _SPACED.search(text):
         found.append(_SPACED.sub(lambda run: re.sub(r"(?<=\w)[ .\-_](?=\w)", "", run[0]), text))
-    if len(_LETTERS_AROUND.findall(text)) > 2:
+    if _DIGIT.search(text) and len(_LETTERS_AROUND.findall(text)) > 2:
         found.append(_DIGIT_WORD.sub(lambda word: word[0].translate(_LEET), text))
     return tuple(found)
 
@@ -75,7 +79,8 @@ def revealed(text: str) -> str:
         return text
     text = _TAGS.sub(lambda tags: " " + "".join(chr(ord(each) - 0xE0000) for each in tags[0]), text)
     text = _JOINERS.sub("", _BIDI.sub(" ", _ZERO_WIDTH.sub("", text)))
-    return _MIXED.sub(_latin, unicodedata.normalize("NFKC", text))
+    text = unicodedata.normalize("NFKC", text)
+    return _MIXED.sub(_latin, text) if _LOOKALIKE.search(text) else text
 
 
 def _latin(word: re.Match[str]) -> str:
@@ -124,8 +129,10 @@ def _lookalikes(place: str, text: str) -> Iterator[InspectionFinding]:
 
 
 def _decoded(text: str) -> Iterator[str]:
-    if len(_ESCAPED.findall(text)) > 3:
+    if ("\\" in text or "&#" in text) and len(_ESCAPED.findall(text)) > 3:
         yield _ESCAPED.sub(lambda escape: chr(int(re.sub(r"^\W*[ux#]+|;", "", escape[0]) or "0", 16)), text)
+    if max(map(len, text.split()), default=0) < _SHORTEST:
+        return  # most texts have no word that is long enough for an encoding
     for run in _BASE64.findall(text):
         yield from _printable(_from_base64(run))
     for run in _HEX.findall(text):

@@ -170,8 +170,8 @@ def _heard(passage: Passage, examination: Examination, harmless: float) -> Itera
             yield Reading(part, (), score)
         else:
             may_order = at > 0 or not is_description
-            reading = _reading(part, examination.subject, may_order=may_order)
-            yield reading._replace(score=score, certainty=certainty)
+            text, signals, *_ = _reading(part, examination.subject, may_order=may_order)
+            yield Reading(text, signals, score, certainty)
 
 
 def _needs_rules(text: str, words: list[str], subject: InspectedDefinition) -> bool:

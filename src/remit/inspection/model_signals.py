@@ -70,6 +70,9 @@ _SHELL = re.compile(
     r"|\bnc\s+[\w.]+\s+\d+|\|\s*nc\b|\bcat\s+[~/][^\s]|\benv\s*\||>\s*/tmp/|powershell\s+-e|\bcrontab\b"
     r"|\barbitrary\s(?:shell\s)?commands\b|\bremote\sscripts\b"
 )
+_SHELL_SIGNS = (  # one is in every shell line, and they are found much faster
+    *("|", ">", "~", "/", "-r", "nc", "chmod", "crontab", "powershell", "arbitrary", "remote"),
+)
 _DATA = (C.SECRET, C.CONVERSATION, C.PERSONAL, C.PRIVATE_FILE, C.SYSTEM_PROMPT)
 
 
@@ -85,7 +88,7 @@ def _overrides(s: Sentence, _: ToolMentions) -> bool:
 
 
 def _overrides_plainly(s: Sentence, m: ToolMentions) -> bool:
-    return _overrides(s, m) and not s.has(C.MENTION)
+    return not s.has(C.MENTION) and _overrides(s, m)
 
 
 def _voids(s: Sentence, _: ToolMentions) -> bool:
@@ -210,7 +213,8 @@ def _overrules_user(s: Sentence, _: ToolMentions) -> bool:
 
 
 def _holds_shell_line(s: Sentence, _: ToolMentions) -> bool:
-    return not s.has(C.MENTION) and _SHELL.search(s.text) is not None
+    may_hold = not s.text.isascii() or any(sign in s.text.lower() for sign in _SHELL_SIGNS)
+    return may_hold and not s.has(C.MENTION) and _SHELL.search(s.text) is not None
 
 
 def _pleads(s: Sentence, _: ToolMentions) -> bool:

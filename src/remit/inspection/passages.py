@@ -3,8 +3,9 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
-from typing import cast
+from typing import NamedTuple, cast
 
 from remit.decision.tools import Definition
 from remit.text.json_values import as_object
@@ -14,8 +15,7 @@ _NAMING = ("properties", "$defs", "definitions", "patternProperties")  # their k
 _STRUCTURE = ("$ref", "$schema", "$id", "type", "format")  # their values are no text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Passage:
+class Passage(NamedTuple):
     """A text of a definition, and where it is."""
 
     place: str
@@ -33,16 +33,16 @@ class ToolParameter:
 def passages(definition: Definition) -> list[Passage]:
     """List the texts of a definition, each once."""
     own = (
-        Passage(place="name", text=definition.tool or definition.name),
-        Passage(place="title", text=definition.title or ""),
-        Passage(place="description", text=definition.description or ""),
+        ("name", definition.tool or definition.name),
+        ("title", definition.title or ""),
+        ("description", definition.description or ""),
     )
-    found: dict[str, Passage] = {}
+    found: dict[str, str] = {}
     schemas = (definition.input_schema, definition.output_schema, definition.annotations)
-    for passage in (*own, *chain.from_iterable(map(_schema_texts, schemas))):
-        if passage.text and not passage.text.isspace():
-            found.setdefault(passage.text, passage)
-    return list(found.values())
+    for place, text in chain(own, *map(_schema_texts, schemas)):
+        if text and not text.isspace():
+            found.setdefault(text, place)
+    return [Passage(place, text) for text, place in found.items()]
 
 
 def parameters(definition: Definition) -> list[ToolParameter]:
@@ -56,31 +56,34 @@ def _described(value: object) -> str:
     return text if isinstance(text, str) else ""
 
 
-def _schema_texts(schema: str | None) -> Iterator[Passage]:
-    """List every text of a schema, wherever it is: a model reads unknown keywords, too."""
+def _schema_texts(schema: str | None) -> Iterator[tuple[str, str]]:
+    """List every text of a schema after its place, wherever it is: a model reads unknown keywords, too."""
     pending: list[tuple[str, object]] = [("schema", _loaded(schema))]
     while pending:
         place, node = pending.pop()
         if isinstance(node, str):
-            yield Passage(place=place, text=node)
+            yield place, node
         elif isinstance(node, list):
             pending += [(place, each) for each in reversed(cast("list[object]", node))]
-        else:
-            pending += reversed(
-                [part for key, value in as_object(node).items() for part in _parts(place, key, value)]
-            )
+        elif isinstance(node, dict):
+            pending += reversed(_parts(place, cast("dict[str, object]", node)))
 
 
-def _parts(place: str, key: str, value: object) -> Iterator[tuple[str, object]]:
-    if key in _NAMING and isinstance(value, dict):
-        for name, each in cast("dict[str, object]", value).items():
-            yield "parameter name", name
-            yield f"parameter `{name}`", each
-    elif key not in _STRUCTURE or isinstance(value, dict):  # a property may be called `type`
-        yield f"keyword of {place}", key if " " in key else None
-        yield f"{key} of {place}" if key in _LABELED else place, value
+def _parts(place: str, node: dict[str, object]) -> list[tuple[str, object]]:
+    found: list[tuple[str, object]] = []
+    for key, value in node.items():
+        is_object = isinstance(value, dict)
+        if is_object and key in _NAMING:
+            for name, each in cast("dict[str, object]", value).items():
+                found += (("parameter name", name), (f"parameter `{name}`", each))
+        elif is_object or key not in _STRUCTURE:  # a property may be called `type`
+            if " " in key:
+                found.append((f"keyword of {place}", key))
+            found.append((f"{key} of {place}" if key in _LABELED else place, cast("object", value)))
+    return found
 
 
+@lru_cache(maxsize=4)  # an inspection reads a schema for its texts and for its parameters
 def _loaded(schema: str | None) -> object:
     try:
         return json.loads(schema) if schema else None

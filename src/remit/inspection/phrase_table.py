@@ -49,13 +49,19 @@ _TELLING_WORDS = _POSES | _FOREIGN | frozenset(_phrases([{concept: WORDS[concept
 def phrases_from(word: str) -> tuple[Phrase, ...]:
     """Return the phrases that start with a word in lower case."""
     exact = _EXACT.get(word) or _EXACT.get(word.removesuffix("'s"), ())
-    stems = tuple(((), concepts) for stem, concepts in _STEMS if word.startswith(stem))
-    return (*exact, *stems)
+    if not word.startswith(_ALL_STEMS):
+        return exact
+    return (*exact, *(((), concepts) for stem, concepts in _STEMS if word.startswith(stem)))
 
 
 def is_telling(words: Collection[str]) -> bool:
     """Return whether words may steer a model; most sentences only describe, and need no closer look."""
-    return not _TELLING_WORDS.isdisjoint(words) or any(word.startswith(_ALL_STEMS) for word in words)
+    return not _TELLING_WORDS.isdisjoint(words) or any(map(_has_stem, words))
+
+
+@lru_cache(maxsize=1 << 14)
+def _has_stem(word: str) -> bool:
+    return word.startswith(_ALL_STEMS)
 
 
 def is_foreign(word: str) -> bool:

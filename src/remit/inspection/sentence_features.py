@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
-from remit.inspection.word_roles import ACTS, BASE_FORMS, roles_at
+from remit.inspection.word_roles import ACTS, BASE_FORMS, roles_in
 
 REACH = 8  # words between two roles that belong together
 _CLOSE = 2
@@ -116,6 +117,22 @@ _CONDITIONS = frozenset(
 )
 
 
+class SentenceRoles(NamedTuple):
+    """The roles in a sentence."""
+
+    found: tuple[tuple[int, str, bool], ...]  # each with its position, and whether it is a negated verb
+    names: frozenset[str]
+
+
+class Grammar(NamedTuple):
+    """The grammar of a sentence."""
+
+    mood: str
+    roles: set[str]
+    near: set[tuple[str, str]]  # roles that belong together, in their order
+    close: set[tuple[str, str]]  # those next to each other
+
+
 def mood_of(words: Sequence[str]) -> str:
     """Return how a sentence starts: with an order, a condition, a description, or something else."""
     for at, word in enumerate(words[:_OPENINGS]):
@@ -132,37 +149,47 @@ def mood_of(words: Sequence[str]) -> str:
 
 
 def features(words: Sequence[str], purpose: frozenset[str]) -> set[str]:
-    """Return what the sentence model weighs.
+    """Return what the sentence model weighs: the words of a sentence, and its grammar."""
+    found = grammar(tuple(words), purpose)
+    return {
+        f"^{found.mood}",
+        *(f"w:{word}" for word in words if word[0] != "<"),
+        *(each for role in found.roles for each in (role, f"{found.mood}: {role}")),
+        *map(" .. ".join, found.near),
+        *map(" ".join, found.close),
+    }
+
+
+def grammar(words: tuple[str, ...], purpose: frozenset[str]) -> Grammar:
+    """Return the mood of a sentence, its roles, and which role follows which.
 
     A role that is part of the tool's purpose is marked `*`, a verb that is negated `!`.
     """
-    mood = mood_of(words)
-    found = {f"^{mood}", *(f"w:{word}" for word in words if word[0] != "<")}
-    roles = [(at, _marked(role, is_negated, purpose)) for at, role, is_negated in roles_of(tuple(words))]
-    for first, (at, role) in enumerate(roles):
-        found.add(role)
-        found.add(f"{mood}: {role}")
-        for other_at, other in roles[first + 1 :]:
-            if other_at - at > REACH:
+    roles = [(at, _marked(role, is_negated, purpose)) for at, role, is_negated in roles_of(words).found]
+    near: set[tuple[str, str]] = set()
+    close: set[tuple[str, str]] = set()
+    for first, (at, role) in enumerate(roles, start=1):
+        for other_at, other in roles[first:]:
+            if (distance := other_at - at) > REACH:
                 break
-            if other_at > at:
-                found.add(f"{role} .. {other}")
-                if other_at - at <= _CLOSE:
-                    found.add(f"{role} {other}")
-    return found
+            if distance:
+                near.add((role, other))
+                if distance <= _CLOSE:
+                    close.add((role, other))
+    return Grammar(mood_of(words), {role for _, role in roles}, near, close)
 
 
 @lru_cache(maxsize=1 << 12)  # the tools of a server repeat their schemas' texts
-def roles_of(words: tuple[str, ...]) -> tuple[tuple[int, str, bool], ...]:
-    """Return the roles in a sentence: each with its position, and whether it is a verb that is negated."""
+def roles_of(words: tuple[str, ...]) -> SentenceRoles:
+    """Find the roles in a sentence."""
     found: list[tuple[int, str, bool]] = []
     negation = -REACH
-    for at in range(len(words)):
-        roles = roles_at(words, at)
+    for at, roles in enumerate(roles_in(words)):
         if "not" in roles:
             negation = at
-        found += [(at, role, role in ACTS and 0 < at - negation <= _NEGATION_REACH) for role in roles]
-    return tuple(found)
+        is_near = 0 < at - negation <= _NEGATION_REACH
+        found += [(at, role, is_near and role in ACTS) for role in roles]
+    return SentenceRoles(tuple(found), frozenset([role for _, role, _ in found]))
 
 
 def _marked(role: str, is_negated: bool, purpose: frozenset[str]) -> str:

@@ -4,11 +4,20 @@ import pkgutil
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import NamedTuple
 from zlib import decompress
 
-from remit.inspection.hashed_features import SIZE, pair_slot, pairs_of, piece_slots
-from remit.inspection.sentence_features import features, roles_of
+from remit.inspection.hashed_features import (
+    SIZE,
+    PairEnds,
+    pair_ends,
+    pair_slot,
+    pair_slots,
+    pairs_of,
+    piece_slots,
+)
+from remit.inspection.sentence_features import features, grammar, roles_of
 from remit.inspection.sentence_words import ToolHome
 from remit.inspection.word_roles import is_plain
 
@@ -39,9 +48,17 @@ _KINDS = {
     "<quoted>": "a quoted name",
 }
 _MOST_SCORES = 1 << 12  # kept: the tools of a server repeat their schemas' texts
-_MOST_HASHED = 1 << 15  # words, and pairs of words, whose weights are kept
+_MOST_WORDS = 1 << 14  # whose weights are kept
 
 _Key = tuple[tuple[str, ...], frozenset[str]]  # the words of a sentence, and the purpose among its roles
+
+
+class WeighedWord(NamedTuple):
+    """What a word adds to a score."""
+
+    ends: PairEnds  # to the checksums of its pairs
+    of_word: int
+    of_pieces: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +67,11 @@ class SentenceModel:
 
     bias: float
     weights: dict[str, int]
-    pair_weight: Callable[[tuple[str, ...]], int]
-    word_weight: Callable[[str], int]
+    pairs: memoryview
+    word: Callable[[str], WeighedWord]
+    role: Callable[[str, str], int]  # by mood and role
+    near: Callable[[tuple[str, str]], int]
+    close: Callable[[tuple[str, str]], int]
     _scores: dict[_Key, float] = field(default_factory=dict[_Key, float], repr=False)
 
     def score(self, words: Sequence[str], home: ToolHome) -> float:
@@ -59,23 +79,30 @@ class SentenceModel:
         if len(words) < _FEWEST_WORDS or is_plain(words):
             return _NOTHING
         said = tuple(words)
-        purpose = home.purpose.intersection(role for _, role, _ in roles_of(said))
+        purpose = home.purpose & roles_of(said).names
         if (known := self._scores.get((said, purpose))) is not None:
             return known
         if len(self._scores) >= _MOST_SCORES:
             self._scores.clear()
-        weight = self.weights.get
-        listed = sum([weight(each, 0) for each in features(said, purpose)])
-        hashed = sum(map(self.pair_weight, set(pairs_of(said)))) + sum(map(self.word_weight, set(said)))
-        score = self.bias + listed / _SCALE + hashed * FINE
-        self._scores[said, purpose] = score
+        score = self._scores[said, purpose] = self._weigh(said, purpose)
         return score
+
+    def _weigh(self, said: tuple[str, ...], purpose: frozenset[str]) -> float:
+        mood, roles, near, close = grammar(said, purpose)
+        listed = self.weights.get(f"^{mood}", 0) + sum([self.role(mood, role) for role in roles])
+        listed += sum(map(self.near, near)) + sum(map(self.close, close))
+        words = {word: self.word(word) for word in said}
+        hashed = sum(map(self.pairs.__getitem__, pair_slots([words[word].ends for word in said])))
+        for _, of_word, of_pieces in words.values():
+            listed += of_word
+            hashed += of_pieces
+        return self.bias + listed / _SCALE + hashed * FINE
 
     def strongest(self, words: Sequence[str], home: ToolHome) -> list[str]:
         """Return the roles, words and pairs of words that weigh most in a sentence."""
-        found = {word: self.word_weight(word) * FINE for word in words}
+        found = {word: self.word(word).of_pieces * FINE for word in words}
         for pair in pairs_of(words):
-            found.setdefault(" ".join(pair).strip("^_$ "), self.pair_weight(pair) * FINE)
+            found.setdefault(" ".join(pair).strip("^_$ "), self.pairs[pair_slot(pair)] * FINE)
         for each in features(words, home.purpose):
             name = each.removeprefix("w:")
             found[name] = found.get(name, 0.0) + self.weights.get(each, 0) / _SCALE
@@ -96,16 +123,26 @@ def parse_weights(text: str) -> SentenceModel:
     pairs, pieces = _table(found.pop(PAIRS, "")), _table(found.pop(PIECES, ""))
     weights = {feature: int(weight) for feature, weight in found.items()}
 
-    @lru_cache(_MOST_HASHED)
-    def pair_weight(pair: tuple[str, ...]) -> int:
-        return pairs[pair_slot(pair)]
+    @lru_cache(_MOST_WORDS)
+    def word(word: str) -> WeighedWord:
+        of_pieces = sum([pieces[at] for at in piece_slots(word)])
+        return WeighedWord(pair_ends(word), weights.get(f"w:{word}", 0), of_pieces)
 
-    @lru_cache(_MOST_HASHED)
-    def word_weight(word: str) -> int:
-        return sum(pieces[at] for at in piece_slots(word))
+    @cache
+    def role(mood: str, role: str) -> int:
+        return weights.get(role, 0) + weights.get(f"{mood}: {role}", 0)
 
+    @cache
+    def near(pair: tuple[str, str]) -> int:
+        return weights.get(" .. ".join(pair), 0)
+
+    @cache
+    def close(pair: tuple[str, str]) -> int:
+        return weights.get(" ".join(pair), 0)
+
+    bias = weights.pop("", 0) / _SCALE
     return SentenceModel(
-        bias=weights.pop("", 0) / _SCALE, weights=weights, pair_weight=pair_weight, word_weight=word_weight
+        bias=bias, weights=weights, pairs=pairs, word=word, role=role, near=near, close=close
     )
 
 

@@ -66,8 +66,10 @@ class SentenceNetwork:
         three = self._dense(at, f"{name}attention").reshape(length, 3, -1, SIZE)
         query, key, value = three.transpose(1, 2, 0, 3)
         seen = query @ key.transpose(0, 2, 1)  # the fit put the factor for the width into the weights
-        seen = np.exp(seen - seen.max(axis=-1, keepdims=True))
-        mixed = (seen / seen.sum(axis=-1, keepdims=True)) @ value
+        seen -= seen.max(axis=-1, keepdims=True)
+        np.exp(seen, out=seen)
+        seen /= seen.sum(axis=-1, keepdims=True)
+        mixed = seen @ value
         mixed = self._dense(mixed.transpose(1, 0, 2).reshape(length, -1), f"{name}mixed")
         at = self._normed(at + mixed, f"{name}mixed_norm")
         inner = self._dense(gelu(self._dense(at, f"{name}inner")), f"{name}outer")
@@ -83,21 +85,30 @@ class SentenceNetwork:
         return float(self._dense(np.concatenate([told.max(axis=0), told.mean(axis=0)]), "told")[0])
 
     def _dense(self, at: Floats, name: str) -> Floats:
-        return at @ self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"]
+        told = at @ self._weights[f"{name}.weight"]
+        told += self._weights[f"{name}.bias"]
+        return told
 
     def _normed(self, at: Floats, name: str) -> Floats:
-        at = at - at.mean(axis=-1, keepdims=True)
-        scale = np.sqrt((at * at).mean(axis=-1, keepdims=True) + _TINY)
-        return at / scale * self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"]
+        width = np.float32(at.shape[-1])
+        at = at - at.sum(axis=-1, keepdims=True) / width
+        at /= np.sqrt((at * at).sum(axis=-1, keepdims=True) / width + _TINY)
+        at *= self._weights[f"{name}.weight"]
+        at += self._weights[f"{name}.bias"]
+        return at
 
 
 def gelu(at: Floats) -> Floats:
     """Return the smooth step that the layers were trained with, by its usual approximation."""
-    return (
-        np.float32(0.5)
-        * at
-        * (1 + np.tanh(np.float32(0.7978845608) * (at + np.float32(0.044715) * at * at * at)))
-    )
+    step = at * at
+    step *= np.float32(0.7978845608 * 0.044715)
+    step += np.float32(0.7978845608)
+    step *= at
+    np.tanh(step, out=step)
+    step += 1
+    step *= at
+    step *= np.float32(0.5)
+    return step
 
 
 @lru_cache(maxsize=1)

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from remit.inspection.surroundings import Surroundings, own_name, plain_name
 from remit.inspection.tool_mentions import InspectedDefinition, may_be_tool
-from remit.inspection.word_roles import ACTS, THINGS, is_plain, roles_at
+from remit.inspection.word_roles import ACTS, THINGS, is_plain, roles_in
 from remit.text.words import split
 
 MOST_WORDS = 60  # of a sentence
@@ -104,7 +104,7 @@ def home_of(subject: InspectedDefinition) -> ToolHome:
     )
     first = _FIRST.split((definition.description or "").strip(), maxsplit=1)[0]
     said = [*filter(None, name.split("_")), *words_of(first, home)]
-    roles = {role for at in range(len(said)) for role in roles_at(said, at)}
+    roles = {role for found in roles_in(said) for role in found}
     return ToolHome(
         name=name,
         server=home.server,
@@ -151,9 +151,10 @@ def has_plain_words(text: str) -> bool:
 def _split(text: str) -> tuple[tuple[str, ...], tuple[tuple[int, str], ...], tuple[str, ...]]:
     """Split a sentence into words, names with their positions, and words without a possessive `'s`."""
     tokens = [token for chunk in text.split()[:MOST_WORDS] for token in _tokens(chunk)][:MOST_WORDS]
-    words = tuple(word for word, _ in tokens)
-    names = tuple((at, name) for at, (_, name) in enumerate(tokens) if name)
-    return words, names, tuple(word.removesuffix("'s") for word in words)
+    words = tuple([word for word, _ in tokens])
+    names = tuple([(at, name) for at, (_, name) in enumerate(tokens) if name])
+    has_possessive = "'" in text or "’" in text
+    return words, names, tuple([word.removesuffix("'s") for word in words]) if has_possessive else words
 
 
 @lru_cache(maxsize=1 << 14)

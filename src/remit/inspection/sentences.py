@@ -30,7 +30,8 @@ _PRIVATE_FILE = re.compile(
 )
 _UNSPACED = re.compile("[\u0590-\u08ff\u0900-\u0dff\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _OTHER_LETTERS = re.compile("[\u0370-\u1fff\u3040-\ud7af]")
-_SIGNS = re.compile(r"[@~$|]|[/._]\w")  # of addresses, files and names
+_SIGNS = re.compile(r"[@~$|/._](?:(?<=[@~$|])|\w)")  # of addresses, files and names
+_FILE_WORDS = ("kubeconfig", "login")  # of private files whose names have no such signs
 _FOREIGN_ORDERS = (Concept.IGNORE, Concept.READ, Concept.SEND, Concept.CALL, Concept.TELL)
 
 
@@ -47,11 +48,11 @@ class Sentence:
 
     def has(self, *concepts: Concept) -> bool:
         """Return whether all concepts are in the sentence."""
-        return all(concept in self.found for concept in concepts)
+        return self.found.keys() >= {*concepts}
 
     def any(self, *concepts: Concept) -> bool:
         """Return whether one of the concepts is in the sentence."""
-        return any(concept in self.found for concept in concepts)
+        return not self.found.keys().isdisjoint(concepts)
 
     def near(self, one: Concept, other: Concept, within: int = NEAR) -> bool:
         """Return whether two concepts are near each other, in any order."""
@@ -93,7 +94,9 @@ def sentences(text: str, *, describes: bool = True) -> tuple[Sentence, ...]:
 @lru_cache(maxsize=1 << 12)
 def parts(text: str) -> tuple[str, ...]:
     """Split a text where a sentence ends; a long one is cut."""
-    whole = (part for part in _END.split(text) if part and not part.isspace())
+    whole = [part for part in _END.split(text) if part and not part.isspace()]
+    if len(text) <= MAX_LENGTH:
+        return tuple(whole)
     return tuple(part[at : at + MAX_LENGTH] for part in whole for at in range(0, len(part), MAX_LENGTH))
 
 
@@ -103,18 +106,21 @@ def sentence(text: str, *, may_order: bool) -> Sentence:
     has_address = "@" in text or "://" in text
     spoken = _ADDRESS.sub(" ", text) if has_address else text  # the words of an address say nothing
     words = tuple(_WORD.findall(spoken.lower().replace("’", "'")))
-    if text.isascii() and not is_telling(words) and _SIGNS.search(text) is None:
+    has_signs = _SIGNS.search(text) is not None
+    if text.isascii() and not has_signs and not is_telling(words):
         return Sentence(text, words, {})
     found = _concepts(words)
     is_unspaced = not text.isascii() and _UNSPACED.search(text) is not None
     if is_unspaced:
         _add_unspaced(text, found)
-    if (file := _PRIVATE_FILE.search(text)) is not None:
+    may_hold_file = has_signs or not text.isascii() or any(word in text.lower() for word in _FILE_WORDS)
+    if may_hold_file and (file := _PRIVATE_FILE.search(text)) is not None:
         found.setdefault(Concept.PRIVATE_FILE, []).append(len(_WORD.findall(text[: file.start()])))
     is_directive = Concept.MUST in found or (may_order and is_order(text))
     if is_unspaced or sum(map(is_foreign, words)) > 1:
         is_directive = is_directive or any(concept in found for concept in _FOREIGN_ORDERS)
-    return Sentence(" ".join(text.split()), words, found, _places(text), is_unspaced, is_directive)
+    places = _places(text) if has_address or has_signs or "+" in text else ()
+    return Sentence(" ".join(text.split()), words, found, places, is_unspaced, is_directive)
 
 
 @lru_cache(maxsize=1 << 12)

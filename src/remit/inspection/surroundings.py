@@ -26,7 +26,7 @@ def own_name(definition: Definition) -> str:
 @lru_cache(maxsize=1 << 12)
 def plain_name(name: str) -> str:
     """Return a name in lower case, with its words joined by underscores."""
-    return _GLUE.sub("_", _HUMP.sub("_", name).lower())
+    return _GLUE.sub("_", name if name.islower() else _HUMP.sub("_", name).lower())
 
 
 @dataclass(frozen=True, slots=True)

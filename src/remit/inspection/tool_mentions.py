@@ -79,7 +79,9 @@ def mentions(text: str, subject: InspectedDefinition) -> ToolMentions:
 @lru_cache(maxsize=1 << 12)  # the tools of a server repeat their schemas' texts
 def _names_in(text: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return what looks like a name, and what looks like the name of a tool that is called."""
-    called = {*_CALLED.findall(text), *(name for name in _AS_TOOL.findall(text) if "_" in name)}
+    called: set[str] = set()
+    if "_" in text:
+        called = {*_CALLED.findall(text), *(name for name in _AS_TOOL.findall(text) if "_" in name)}
     return frozenset({*_NAME.findall(text), *_QUOTED.findall(text), *called}), frozenset(called)
 
 

@@ -1,6 +1,6 @@
 """What a word can do in a sentence: the roles that the sentence model reads instead of the word."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 _VERBS: dict[str, str] = {  # base forms; the other forms are derived
@@ -324,18 +324,23 @@ def is_plain(words: Iterable[str]) -> bool:
     return _TELLING.isdisjoint(words)
 
 
-def roles_at(words: Sequence[str], at: int) -> tuple[str, ...]:
-    """Return the roles of the word at a position, and of the phrase that starts there."""
-    word = words[at]
-    if word[0] == "<":
-        return (word,)
-    roles = _single(word)
-    if word in _PHRASES:
-        found = (role for more, role in _PHRASES[word] if tuple(words[at + 1 : at + 1 + len(more)]) == more)
-        roles = (*roles, *found)
-    return roles
+def roles_in(words: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the roles of each word, and of the phrase that starts there."""
+    found = [_single(word) for word in words]
+    for at, word in enumerate(words):
+        if word in _PHRASES:
+            found[at] = (*found[at], *_phrases_at(words, at))
+    return found
+
+
+def _phrases_at(words: Sequence[str], at: int) -> Iterator[str]:
+    for more, role in _PHRASES[words[at]]:
+        if tuple(words[at + 1 : at + 1 + len(more)]) == more:
+            yield role
 
 
 @lru_cache(maxsize=1 << 14)
 def _single(word: str) -> tuple[str, ...]:
+    if word[0] == "<":  # a kind, such as `<path>`
+        return (word,)
     return _WORDS.get(word) or _WORDS.get(word.removesuffix("'s"), ())
