@@ -1,7 +1,7 @@
 """A server rewrites tools that were accepted, or adds one: what tells the model something new is held."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pytest
 
@@ -115,7 +115,7 @@ RESHAPED: dict[str, tuple[Definition, Definition]] = {
     ),
     "a reference that leads nowhere": (
         taking({"$ref": "#/$defs/kind"}, **{"$defs": {"kind": {"enum": ["public"]}}}),
-        taking({"$ref": "#/$defs/kind"}, **{"$defs": {}}),
+        taking({"$ref": "#/$defs/kind"}),
     ),
     "a long text that is required": (taking(_TEXT), taking({**_TEXT, "minLength": 3_000})),
     "many items that are required": (
@@ -184,7 +184,9 @@ ADDED = {
 }
 
 
-def verdicts(world: World, before: list[Definition], after: list[Definition]) -> dict[str, str | None]:
+def verdicts(
+    world: World, before: Sequence[Definition], after: Sequence[Definition]
+) -> dict[str, str | None]:
     """List tools, redefine them, and return what Remit says about each one that is listed as changed."""
     own = world.server("own", *before)
     world.declare({"db": own})
@@ -197,8 +199,8 @@ def verdicts(world: World, before: list[Definition], after: list[Definition]) ->
     return {each["name"].removeprefix("mcp__db__"): each["verdict"] for each in found}
 
 
-def numbered(at: int, description: str = "", **fields: object) -> Definition:
-    return {**tool(f"search_notes_{at}", f"{_NOTES} {description}".strip()), **fields}
+def numbered(at: int, description: str = "") -> Definition:
+    return tool(f"search_notes_{at}", f"{_NOTES} {description}".strip())
 
 
 @pytest.mark.long
@@ -212,8 +214,8 @@ def test_no_rewording_passes_as_harmless(world: World) -> None:
 
 @pytest.mark.long
 def test_no_other_schema_passes_as_harmless_if_it_says_or_takes_more(world: World) -> None:
-    before = [numbered(at, **old) for at, (old, _) in enumerate(RESHAPED.values())]
-    after = [numbered(at, **new) for at, (_, new) in enumerate(RESHAPED.values())]
+    before = [{**numbered(at), **old} for at, (old, _) in enumerate(RESHAPED.values())]
+    after = [{**numbered(at), **new} for at, (_, new) in enumerate(RESHAPED.values())]
     found = verdicts(world, before, after)
     kinds = {kind: found.get(f"search_notes_{at}") for at, kind in enumerate(RESHAPED)}
     assert not [kind for kind, verdict in kinds.items() if verdict not in ("matters", "flagged")]
