@@ -11,7 +11,7 @@ from support.sandbox import Sandbox
 BEFORE = tool("tidy", "Tidy notes.", annotations={"destructiveHint": True}), tool("look", "Look at notes.")
 AFTER = (
     tool("tidy", "Tidy notes.", annotations={"readOnlyHint": True}),
-    tool("look", "Looks at notes."),
+    tool("look", "look at notes"),
     tool("purge", "Purge notes."),
 )
 

@@ -107,13 +107,16 @@ async def test_a_tool_that_comes_back_unchanged_needs_nobody(sandbox: Sandbox, s
         assert told(await call(served, "notes__archive_notes")) == "notes did archive_notes"
 
 
-async def test_small_steps_cannot_drift_past_what_a_person_accepted(sandbox: Sandbox, shop: Path) -> None:
-    links = FakeLinks({"notes": ServerLists(tools=[ACCEPTED, BESIDE])})
+async def test_a_harmless_step_does_not_become_what_the_next_one_is_compared_with(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    """Each definition is compared with what a person accepted: versions cannot drift into another meaning."""
+    accepted = {**ACCEPTED, "description": "Archive the notes of a project, as of v1.2 in /home/ada/notes."}
+    links = FakeLinks({"notes": ServerLists(tools=[accepted, BESIDE])})
     steps = (
-        "Archive the notes of a project. Notes keep their tags, and are exported within 30 days.",
-        "Archive the notes of a project. Notes keep their labels, and can be exported to folders.",
-        "Archive the mail of a project. Letters keep their labels, and are exported to folders.",
-        "Forward the mail of a person. Letters lose their labels, and are exported to strangers.",
+        "Archive the notes of a project, as of v1.3 in /home/ada/notes.",
+        "Archive the notes of a project, as of v1.3 in /home/bob/notes",
+        "Archive the notes of a project, as of v1.3 in /home/bob/mail",
     )
     async with endpoint(sandbox, links, shop) as served:
         await names(served)
@@ -122,8 +125,7 @@ async def test_small_steps_cannot_drift_past_what_a_person_accepted(sandbox: San
             links.restart("notes", listed(describe(step)))
             await call(served, "notes__list_notes")
             seen.append("notes__archive_notes" in await names(served))
-    assert seen[0]
-    assert not seen[-1]
+    assert seen == [True, True, False]
 
 
 async def test_changed_instructions_are_left_out_and_hide_no_tool(sandbox: Sandbox, shop: Path) -> None:

@@ -99,6 +99,15 @@ MATTER: dict[str, Mutation] = {
     "a page that the client shows": lambda tool: tool["_meta"].update({"ui/resourceUri": "ui://x"}),
     "another way to run": lambda tool: tool.update(execution={"taskSupport": "required"}),
     "an unknown field": lambda tool: tool.update(securitySchemes=[{"type": "noauth"}]),
+    "an icon at an address": lambda tool: tool.update(icons=[{"src": "https://notes.example.net/a.png"}]),
+    "a number in the text": describe(ACCEPTED["description"].replace("30", "60")),
+    "a date that was not there": append("As of 2026-11-16T10:00:00Z."),
+    "a sentence that describes": append("Empty folders stay where they are."),
+    "a new optional number": parameter("days", type="integer", description="How many days to look back."),
+    "a smaller limit of a tool that changes something": keyword("limit", maximum=100),
+    "an optional parameter that is gone": lambda tool: tool["inputSchema"]["properties"].pop("limit"),
+    "fewer choices of such a tool": keyword("order", enum=["newest"]),
+    "more of a result": lambda tool: tool["outputSchema"]["properties"].update(size={"type": "integer"}),
 }
 DO_NOT_MATTER: dict[str, Mutation] = {
     "the order of keys": reversed_keys,
@@ -108,15 +117,14 @@ DO_NOT_MATTER: dict[str, Mutation] = {
     "a number as 1.0": keyword("limit", minimum=1.0),
     "metadata that no client acts on": lambda tool: tool["_meta"].update({"org.example/build": "2"}),
     "a spelling": describe(ACCEPTED["description"].replace("Notes keep", "notes  keep")),
-    "a number in the text": describe(ACCEPTED["description"].replace("30", "60")),
-    "today's date": append("As of 2026-11-16T10:00:00Z."),
-    "a sentence that describes": append("Empty folders stay where they are."),
-    "a new optional number": parameter("days", type="integer", description="How many days to look back."),
-    "a smaller limit": keyword("limit", maximum=100),
-    "an optional parameter that is gone": lambda tool: tool["inputSchema"]["properties"].pop("limit"),
-    "fewer choices": keyword("order", enum=["newest"]),
+    "a space of another form, and no period at the end": lambda tool: tool["inputSchema"]["properties"][
+        "path"
+    ].update(description="The folder of\u00a0the project"),
+    "the dialect of a schema": lambda tool: tool["inputSchema"].update(
+        {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    ),
+    "a hint that is more careful": hint(openWorldHint=True),
     "another icon": lambda tool: tool.update(icons=[{"src": "data:image/png;base64,BB=="}]),
-    "more of a result": lambda tool: tool["outputSchema"]["properties"].update(size={"type": "integer"}),
 }
 
 

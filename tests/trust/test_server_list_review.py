@@ -24,7 +24,7 @@ def test_each_sight_is_judged_by_its_rule() -> None:
     assert verdict(Sight.FIRST, POISON) is ChangeVerdict.FLAGGED
     assert verdict(Sight.ADDED, FIND) is ChangeVerdict.HARMLESS
     assert verdict(Sight.SAME_PIN, FIND, FIND) is None
-    assert verdict(Sight.CHANGED, tool("find", "Find the notes."), FIND) is ChangeVerdict.HARMLESS
+    assert verdict(Sight.CHANGED, tool("find", "find notes"), FIND) is ChangeVerdict.HARMLESS
 
 
 def test_a_definition_that_is_too_large_is_held_by_every_rule() -> None:
@@ -38,7 +38,7 @@ def test_a_definition_that_is_too_large_is_held_by_every_rule() -> None:
 
 def test_a_change_of_what_was_too_large_and_accepted_anyway_is_judged_by_itself() -> None:
     assert verdict(Sight.CHANGED, POISON, LARGE) is ChangeVerdict.FLAGGED
-    assert verdict(Sight.CHANGED, FIND, LARGE) is ChangeVerdict.HARMLESS
+    assert verdict(Sight.CHANGED, FIND, LARGE) is ChangeVerdict.MATTERS
 
 
 def test_small_definitions_are_judged_first_whatever_their_place_in_the_list() -> None:

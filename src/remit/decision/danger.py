@@ -62,6 +62,12 @@ _DESTROYS = """
     overwrite pay powershell prune purchase purge refund remove reset revoke rm sh shell shred shutdown
     terminal terminate transfer truncate uninstall unlink unpublish wipe withdraw
 """
+# Verbs that a tool's name or description starts with only if it reads: `check_out`, `log_time`, `report_user`
+# and `print_page` do not.
+_PLAINLY_READS = """
+    cat count describe diff display fetch find get has info inspect is list look lookup ls read retrieve
+    return search show stat stats status tree version view whoami
+"""
 _FETCHING = (["describe"], ["fetch"], ["get"], ["retrieve"])  # verbs also after a prefix: `jira_get_…`
 # Words that often mean no change, as in `convert_time`: annotations may lower what they say.
 _AMBIGUOUS = frozenset(
@@ -75,6 +81,7 @@ _TELLING = (
 )
 _VERBS = frozenset(word for _, words in _TELLING for word in words)
 _JOINS = frozenset({"and", "or", "then"})
+READING_VERBS = frozenset(_PLAINLY_READS.split())
 
 _PLAIN = Rating(Danger.LOW, "default", is_vague=True)
 
@@ -153,9 +160,13 @@ def word_danger(word: str) -> Rating | None:
 
 
 def is_reading(name: str) -> bool:
-    """Return whether a name starts with a verb that only reads, and has no other."""
+    """Return whether a name starts with a verb that only reads, and has no other verb that is known.
+
+    A prefix may come before verbs such as `get`. An unknown verb is no evidence of reading.
+    """
     words = split(name).lower().split()
-    return words[:1] != [] and words[0] in _HARMLESS and by_name(name).level <= Danger.LOW
+    reads = words[:1] != [] and (words[0] in READING_VERBS or words[1:2] in _FETCHING)
+    return reads and _JOINS.isdisjoint(words) and by_name(name).level <= Danger.LOW
 
 
 def of_command(name: str) -> Danger:

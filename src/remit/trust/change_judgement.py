@@ -1,15 +1,17 @@
 """Judges definitions that nobody has accepted: changed ones, new ones, and those of a new server.
 
-A change is harmless if it can neither make a model do something else nor make a call carry more, and if the
-tool is no more and no less dangerous than what a person accepted. A long list takes seconds, so whoever
-stores lists judges them first, in a thread in which nobody waits.
+A change is harmless only if it is one of a few kinds: the same texts in another typography, fewer choices for
+a tool that only reads, hints that are more careful, another picture. All other changes matter. A long list
+takes seconds, so whoever stores lists judges them first, in a thread in which nobody waits.
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from typing import cast
 
-from remit.decision.danger import Danger, by_annotations, derive, is_reading
+from remit.decision.danger import Danger, by_annotations, derive
 from remit.decision.definitions.definition_changes import ChangeVerdict, DefinitionChange
 from remit.decision.definitions.described_danger import by_definition
 from remit.decision.kinds import Authority, Kind
@@ -21,18 +23,20 @@ from remit.inspection.passages import passages
 from remit.inspection.scorer import COMBINED
 from remit.inspection.surroundings import Surroundings
 from remit.inspection.tool_mentions import InspectedDefinition
-from remit.text.json_values import as_object
+from remit.text.json_values import as_list, as_object
 from remit.trust.definition_pin import canonical, canonical_text
 from remit.trust.inspections import MAX_LIST, Inspections, text_size
-from remit.trust.schema_change import SchemaChange
+from remit.trust.reading_evidence import lacks_evidence, steering_text
+from remit.trust.schema_change import SchemaChange, is_same
 from remit.trust.server_list_comparison import Sight, Sighting
-from remit.trust.text_change import ChangePoint, commanding_sentence, mentions_secret, text_points
+from remit.trust.text_change import ChangePoint, text_point
 
 _TEXTS = ("title", "description")
 _SCHEMAS = {"inputSchema": "parameter", "outputSchema": "output schema"}
 # Hints that make a client more careful if they are true, or less.
 _CAREFUL, _CARELESS = ("destructiveHint", "openWorldHint"), ("readOnlyHint", "idempotentHint")
-_UNIMPORTANT = ("icons",)
+_PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]*={0,2}")
+_NOTHING = ChangePoint("definition", False, "an empty field came or went")
 _CHANGED = "its definition changed after it was accepted"
 _NEW = "its server added it after the others were accepted"
 _FLAGGED = "its definition looks like an attack on the model, and no one has accepted it"
@@ -56,16 +60,8 @@ def judge_new(definition: Definition, inspections: Inspections) -> DefinitionCha
     found = inspections.of(definition)
     if worst(found) is Suspicion.HIGH:
         return _flagged(found)
-    level, order = danger_of(definition), commanding_sentence(definition.description or "")
-    if worst(found) is Suspicion.MEDIUM:
-        what = _told(found)
-    elif order is not None:
-        what = f"its description gives orders: “{order}”"
-    elif any(mentions_secret(each.text) for each in passages(definition) if is_prose(each)):
-        what = "it mentions secrets"
-    elif level > Danger.LOW:
-        what = f"it is `{level.word}`"
-    else:
+    what = _told(found) if found else lacks_evidence(definition) or steering_text(definition)
+    if what is None:
         return DefinitionChange(ChangeVerdict.HARMLESS, _NEW, f"{_NEW}; it only reads")
     return DefinitionChange(ChangeVerdict.MATTERS, _NEW, f"{_NEW}: {what}")
 
@@ -78,7 +74,7 @@ def judge_change(accepted: Definition, current: Definition, inspections: Inspect
     found = _new_findings(accepted, current, inspections)
     if worst(found) is Suspicion.HIGH:
         return _flagged(found)
-    told = [point for point in points if point.matters] or points
+    told = [point for point in points if point.matters] or points or [_NOTHING]
     reason = f"{_CHANGED} ({', '.join(dict.fromkeys(point.place for point in told))})"
     whats = [*dict.fromkeys(point.what for point in told)]
     if worst(found) is Suspicion.MEDIUM:
@@ -105,43 +101,61 @@ def points_of(accepted: Definition, current: Definition, others: Surroundings) -
     old, new = canonical(accepted), canonical(current)
     values = frozenset(passage.text for passage in passages(current) if not is_prose(passage))
     subject = InspectedDefinition(definition=current, others=others, values=values)
+    only_reads = lacks_evidence(accepted) is None and lacks_evidence(current) is None
     for key in (*old, *(key for key in new if key not in old)):
         before, after = old.get(key), new.get(key)
-        if before == after:
+        if is_same(before, after):
             continue
-        if key in _TEXTS:
-            texts = str(before or ""), str(after or "")
-            yield from text_points(key, f"the {key}", *texts, subject)
+        if key in _TEXTS and isinstance(before or "", str) and isinstance(after or "", str):
+            yield text_point(key, f"the {key}", str(before or ""), str(after or ""), subject)
         elif key in _SCHEMAS:
-            is_input = key == "inputSchema"
-            change = SchemaChange(_SCHEMAS[key], subject, is_input)
+            may_narrow = key == "inputSchema" and only_reads
+            change = SchemaChange(_SCHEMAS[key], subject, may_narrow)
             yield from change.points({} if before is None else before, {} if after is None else after)
-        elif key == "annotations":
-            yield from _annotations(before, after, subject)
+        elif key == "annotations" and isinstance(before or {}, dict) and isinstance(after or {}, dict):
+            yield from _annotations(before, after, subject, only_reads=only_reads)
         else:
-            matters = key not in _UNIMPORTANT
+            matters = key != "icons" or not _are_pictures(after)
             yield ChangePoint(key.partition(".")[0], matters, f"`{key}` changed")
     yield from _danger(accepted, current)
 
 
-def _annotations(before: object, after: object, subject: InspectedDefinition) -> Iterator[ChangePoint]:
+def _annotations(
+    before: object, after: object, subject: InspectedDefinition, *, only_reads: bool
+) -> Iterator[ChangePoint]:
     old, new = as_object(before), as_object(after)
-    titles = str(old.get("title") or ""), str(new.get("title") or "")
-    yield from text_points("annotations", "the title among its annotations", *titles, subject)
-    for hint in (*_CAREFUL, *_CARELESS):
-        if old.get(hint) is not new.get(hint):
-            cautious = hint in _CAREFUL
-            is_less = new.get(hint) is (not cautious) or (old.get(hint) is cautious and new.get(hint) is None)
-            told = json.dumps(new.get(hint)) if hint in new else "gone"
-            # Many servers add annotations later; for a tool whose name says that it reads, that is harmless.
-            matters = is_less and (bool(old) or not is_reading(subject.definition.tool or ""))
-            yield ChangePoint("annotations", matters, f"`{hint}` is {told}")
-    others = {*old, *new} - {"title", *_CAREFUL, *_CARELESS}
-    yield from (
-        ChangePoint("annotations", True, "an unknown annotation changed")
-        for key in sorted(others)
-        if old.get(key) != new.get(key)
-    )
+    for key in sorted({*old, *new}):
+        said, says = old.get(key), new.get(key)
+        if is_same(said, says) and key in old and key in new:
+            continue
+        if key == "title" and isinstance(said or "", str) and isinstance(says or "", str):
+            label = "the title among its annotations"
+            yield text_point("annotations", label, said or "", says or "", subject)
+        elif key in (*_CAREFUL, *_CARELESS):
+            told = json.dumps(says) if key in new else "gone"
+            # Many servers add annotations later; for a tool that clearly reads, that is harmless.
+            is_late = not old and says is (key not in _CAREFUL) and only_reads
+            matters = not (is_late or _is_more_careful(key, said, says))
+            yield ChangePoint("annotations", matters, f"`{key}` is {told}")
+        else:
+            yield ChangePoint("annotations", True, "an unknown annotation changed")
+
+
+def _is_more_careful(hint: str, said: object, says: object) -> bool:
+    """Return whether a hint makes a client more careful than before; only `true`, `false` or none count."""
+    if not all(each is None or isinstance(each, bool) for each in (said, says)):
+        return False
+    return says is True if hint in _CAREFUL else said is True or says is False
+
+
+def _are_pictures(value: object) -> bool:
+    """Return whether icons hold their pictures: addresses would be fetched, and SVG can hold a text."""
+    return isinstance(value, list | None) and all(map(_is_picture, as_list(cast("object", value))))
+
+
+def _is_picture(icon: object) -> bool:
+    fields = as_object(icon)
+    return fields.keys() == {"src"} and _PICTURE.fullmatch(str(fields["src"])) is not None
 
 
 def _danger(accepted: Definition, current: Definition) -> Iterator[ChangePoint]:

@@ -1,42 +1,43 @@
-"""Judges a changed schema: what can be passed that could not be, and which texts changed."""
+"""Judges a changed schema: harmless is the same text, and what leaves a reading tool with fewer choices.
+
+Whatever else changes is held: a new word in any place, a call that carries more or must carry more, a guard,
+and everything below `not`, `if`, `$defs` and other keywords, where less of one thing may allow another.
+"""
 
 import json
-import re
+import math
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import NamedTuple, cast
 
-from remit.decision.danger import Danger, word_danger
 from remit.inspection.tool_mentions import InspectedDefinition
 from remit.text.untrusted_text import one_line
 from remit.text.words import split
-from remit.trust.text_change import ChangePoint, addressing_points, name_points, text_points
+from remit.trust.same_text import same_text
+from remit.trust.text_change import ChangePoint, text_point
 
 Schema = dict[str, object]
 
-_NAMING = ("properties", "$defs", "definitions", "patternProperties")
 _TEXTS = ("description", "title", "$comment")
+_VALUES = ("default", "const", "enum", "examples")  # data, in which every character counts
 _MOST = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
-_LEAST = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
-_FLAGS = ("deprecated", "readOnly", "writeOnly")  # allow nothing and forbid nothing
-_SCHEMA = re.compile(r"https?://json-schema\.org/(?:draft/)?[\w-]+/schema#?")
-_KNOWN_FORMATS = """
-    date-time date time duration email idn-email hostname idn-hostname ipv4 ipv6 uri uri-reference iri
-    iri-reference uri-template uuid json-pointer relative-json-pointer regex int32 int64 float double
-    byte binary
-"""
-_FORMATS = frozenset(_KNOWN_FORMATS.split())
-_LIMITS = frozenset({*_MOST, *_LEAST, *_FLAGS, "multipleOf", "uniqueItems", "format", "$schema"})
-_CLOSED = frozenset(map(json.dumps, ("boolean", "integer", "number", "null")))  # types that carry no text
-_PLAIN = _LIMITS.union(_TEXTS, ("type", "enum", "default"))  # keywords of a schema that is closed
+_DIALECTS = frozenset(
+    {
+        "http://json-schema.org/draft-07/schema",
+        "http://json-schema.org/draft-07/schema#",
+        "https://json-schema.org/draft/2019-09/schema",
+        "https://json-schema.org/draft/2020-12/schema",
+    }
+)
 _GUARDING = """
-    approval approvals approve approved ask backup check checks confirm confirmation confirmed
-    consent dry dryrun interactive preview prompt readonly rehearsal review safe safety sandbox
-    sandboxed simulate simulation undo validate validation verification verify
+    anonymize approval approvals approve approved ask backup check checks confirm confirmation confirmed
+    consent dry dryrun exclude filter hide ignore interactive mask omit preview prompt readonly redact
+    rehearsal review safe safety sandbox sandboxed sanitize simulate simulation skip strict undo validate
+    validation verification verify
 """
 _GUARDS = frozenset(_GUARDING.split())  # words of parameters that make a call safer
-_SHORT = 3  # words of a name
 _LONGEST = 60  # characters of a parameter's name
+_NULL = '"null"'
 
 
 class SchemaChange(NamedTuple):
@@ -44,162 +45,113 @@ class SchemaChange(NamedTuple):
 
     place: str  # `parameter`, or `output schema`
     subject: InspectedDefinition
-    is_input: bool = True  # what is passed matters; of an output, only its texts do
+    may_narrow: bool  # for parameters of a tool that only reads
 
     def points(self, before: object, after: object, label: str = "") -> Iterator[ChangePoint]:
         """List the differences."""
-        if before == after:
+        if is_same(before, after):
             return
         if not (isinstance(before, dict) and isinstance(after, dict)):
-            yield ChangePoint(self.place, self.is_input, f"{label or self.place} has another schema")
+            yield ChangePoint(self.place, True, f"{label or self.place} has another schema")
             return
         old, new = cast("Schema", before), cast("Schema", after)
         for key in (*old, *(key for key in new if key not in old)):
-            if old.get(key) != new.get(key):
+            if key not in old or key not in new or not is_same(old[key], new[key]):
                 yield from self._keyword(key, old, new, label)
 
     def _keyword(self, key: str, old: Schema, new: Schema, label: str) -> Iterator[ChangePoint]:
         before, after, name = old.get(key), new.get(key), label or self.place
-        if key in _NAMING and isinstance(before or {}, dict) and isinstance(after or {}, dict):
-            yield from self._named(cast("Schema", before or {}), cast("Schema", after or {}), new, label)
+        if key == "properties" and isinstance(before or {}, dict) and isinstance(after or {}, dict):
+            yield from self._properties(old, new, label)
         elif key in _TEXTS and isinstance(before or "", str) and isinstance(after or "", str):
             texts = str(before or ""), str(after or "")
-            yield from text_points(self.place, f"the {key} of {name}", *texts, self.subject)
-        elif key == "required":
-            yield from self._required(_listed(before), _listed(after), old, new)
-        elif key == "enum" and before is not None and after is not None:
-            yield from self._enum(_listed(after) - _listed(before), name)
-        elif key == "additionalProperties" and after is False:
-            yield ChangePoint(self.place, False, f"{name} takes no other keys")
-        elif key in _LIMITS:
-            matters = (after is not None and _is_text(key, after)) or (
-                self.is_input and _is_looser(key, before, after)
-            )
-            yield ChangePoint(self.place, matters, f"{name} has another `{key}`")
-        elif key == "type" and _listed(after) and _listed(after) <= _listed(before):
-            yield ChangePoint(self.place, False, f"{name} takes fewer types")
-        elif isinstance(before, dict) and isinstance(after, dict):
-            yield from self.points(cast("Schema", before), cast("Schema", after), name)
+            yield text_point(self.place, f"the {key} of {name}", *texts, self.subject)
+        elif key in old and key in new and _has_same_texts(key, before, after):
+            yield ChangePoint(self.place, False, f"{name} has the same words")
         else:
-            shown = one_line(key, _LONGEST)
-            matters = self.is_input or (key == "$id" and after is not None)
-            yield ChangePoint(self.place, matters, f"{name} has another `{shown}`")
+            is_harmless = _is_dialect(key, new) or (self.may_narrow and _is_narrower(key, before, after))
+            yield ChangePoint(self.place, not is_harmless, f"{name} has another `{one_line(key, _LONGEST)}`")
 
-    def _named(self, old: Schema, new: Schema, parent: Schema, label: str) -> Iterator[ChangePoint]:
-        required = _listed(parent.get("required"))
-        for name, schema in new.items():
+    def _properties(self, old: Schema, new: Schema, label: str) -> Iterator[ChangePoint]:
+        before, after = (cast("Schema", each.get("properties") or {}) for each in (old, new))
+        for name, schema in after.items():
             shown = f"{label}.{one_line(name, _LONGEST)}" if label else f"`{one_line(name, _LONGEST)}`"
-            if name in old:
-                yield from self.points(old[name], schema, shown)
-                continue
-            yield from self._says(f"the name {shown}", name)
-            for value in _choices(schema):
-                yield from self._says(f"a choice of {shown}", value)
-            if not self.is_input:
-                text = " ".join(map(str, _texts_of(schema).values()))
-                yield from addressing_points(self.place, f"the text of {shown}", "", text, self.subject)
-                yield ChangePoint(self.place, False, f"new result {shown}")
-            elif json.dumps(name) in required or not _is_closed(schema) or _is_dangerous(name):
-                yield ChangePoint(
-                    "new parameter", True, f"new parameter {shown} can carry data to the server"
-                )
+            if name in before:
+                own = self._replace(may_narrow=self.may_narrow and not is_guard(name))
+                yield from own.points(before[name], schema, shown)
+            elif self.place == "parameter":
+                what = f"new parameter {shown} can carry data to the server"
+                yield ChangePoint("new parameter", True, what)
             else:
-                for key, text in _texts_of(schema).items():
-                    what = f"the {key} of {shown}"
-                    yield from addressing_points("new parameter", what, "", str(text), self.subject)
-                yield ChangePoint("new parameter", False, f"new optional parameter {shown}")
-        for name in (name for name in old if name not in new):
-            matters = self.is_input and _is_guard(name)
-            yield ChangePoint(self.place, matters, f"parameter `{one_line(name, _LONGEST)}` is gone")
+                yield ChangePoint(self.place, True, f"{self.place} has the new field {shown}")
+        for name in (name for name in before if name not in after):
+            is_harmless = self.may_narrow and _is_dispensable(name, old, new)
+            what = "parameter" if self.place == "parameter" else "field"
+            yield ChangePoint(self.place, not is_harmless, f"{what} `{one_line(name, _LONGEST)}` is gone")
 
-    def _required(self, before: set[str], after: set[str], old: Schema, new: Schema) -> Iterator[ChangePoint]:
-        known = old.get("properties")
-        for name in sorted(after - before):
-            own = json.loads(name)
-            schema = cast("Schema", new.get("properties") or {}).get(str(own))
-            if isinstance(known, dict) and own in known:  # else it is reported as new
-                matters = self.is_input and not _is_closed(schema)
-                yield ChangePoint(
-                    self.place, matters, f"parameter `{one_line(str(own), _LONGEST)}` is required"
-                )
-        if gone := before - after:
-            matters = self.is_input and any(_is_guard(str(json.loads(name))) for name in gone)
-            yield ChangePoint(self.place, matters, "fewer parameters are required")
 
-    def _enum(self, values: set[str], name: str) -> Iterator[ChangePoint]:
-        told = [str(json.loads(value)) for value in sorted(values)]
-        for value in told:
-            yield from self._says(f"a choice of {name}", value)
-        what = f"{name} takes {one_line(', '.join(told), _LONGEST)}" if told else f"{name} takes fewer values"
-        yield ChangePoint(self.place, self.is_input and bool(told), what)
+def is_same(before: object, after: object) -> bool:
+    """Return whether two JSON values are equal; unlike in Python, `true` is not 1."""
+    return _written(before) == _written(after)
 
-    def _says(self, label: str, name: str) -> Iterator[ChangePoint]:
-        """Judge a new name or choice; a short one in a result, such as `next_token`, only names a value."""
-        if self.is_input or split(name).count(" ") >= _SHORT:
-            yield from name_points(self.place, label, name, self.subject)
+
+def is_guard(name: str) -> bool:
+    """Return whether a parameter's name or choice says that it makes a call safer, such as `dryRun`."""
+    words = split(name).lower().split()
+    return not _GUARDS.isdisjoint({*words, *map("".join, pairwise(words))})
+
+
+def _is_narrower(key: str, before: object, after: object) -> bool:
+    """Return whether a keyword allows less than before, and still something; what forces more is not less."""
+    if key in _MOST:
+        limit, most = _number(after), math.inf if before is None else _number(before)
+        return 0 < limit < most
+    if key == "enum":
+        gone = _listed(before) - _listed(after)
+        return set() < _listed(after) < _listed(before) and not any(map(is_guard, gone))
+    if key == "type":
+        return set() < _listed(after) - {_NULL} and _listed(after) < _listed(before)
+    return key == "additionalProperties" and after is False
+
+
+def _is_dispensable(name: str, old: Schema, new: Schema) -> bool:
+    """Return whether a parameter that is gone was optional, no guard, and cannot be passed any more."""
+    is_closed = old.get("additionalProperties") is False and new.get("additionalProperties") is False
+    is_open = "patternProperties" in new or json.dumps(name) in _listed(old.get("required"))
+    return is_closed and not is_open and not is_guard(name)
+
+
+def _is_dialect(key: str, new: Schema) -> bool:
+    """Return whether a schema only names its dialect; dialects differ in what applies beside a `$ref`."""
+    return key == "$schema" and str(new.get(key)) in _DIALECTS and '"$ref"' not in _written(new)
+
+
+def _has_same_texts(key: str, before: object, after: object) -> bool:
+    """Return whether two values differ only in descriptions and titles that say the same."""
+    if key in _VALUES:
+        return is_same(before, after)
+    if key in _TEXTS and isinstance(before, str) and isinstance(after, str):
+        return same_text(before, after)
+    if isinstance(before, dict) and isinstance(after, dict):
+        old, new = cast("Schema", before), cast("Schema", after)
+        return old.keys() == new.keys() and all(_has_same_texts(each, old[each], new[each]) for each in old)
+    if isinstance(before, list) and isinstance(after, list):
+        olds, news = cast("list[object]", before), cast("list[object]", after)
+        return len(olds) == len(news) and all(map(_has_same_texts, repeat(""), olds, news))
+    return is_same(cast("object", before), after)
+
+
+def _number(value: object) -> float:
+    """Return a limit as a number; what is none, such as `true`, compares with nothing."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
 
 
 def _listed(value: object) -> set[str]:
     """Return the values of a list, or of a single value, as JSON."""
     if value is None:
         return set()
-    return {
-        json.dumps(each, sort_keys=True)
-        for each in (cast("list[object]", value) if isinstance(value, list) else [value])
-    }
+    return {_written(each) for each in (cast("list[object]", value) if isinstance(value, list) else [value])}
 
 
-def _is_text(key: str, value: object) -> bool:
-    """Return whether a keyword's value is something else than the keyword is for, such as a text."""
-    if key == "format":
-        return not (isinstance(value, str) and value in _FORMATS)
-    if key == "$schema":
-        return not (isinstance(value, str) and _SCHEMA.fullmatch(value))
-    return not isinstance(value, bool | int | float)
-
-
-def _is_looser(key: str, before: object, after: object) -> bool:
-    """Return whether a keyword allows values that it did not allow before; new limits allow fewer."""
-    if before is None or key in _FLAGS or key == "$schema":
-        return False
-    if isinstance(before, bool) or isinstance(after, bool):
-        return bool(before) and not after
-    if isinstance(before, int | float) and isinstance(after, int | float):
-        return (key not in _LEAST and after > before) or (key not in _MOST and after < before)
-    return True
-
-
-def _is_closed(schema: object) -> bool:
-    """Return whether neither a schema nor its values can carry a text, besides its description."""
-    fields = cast("Schema", schema) if isinstance(schema, dict) else {}
-    if not isinstance(fields.get("default"), bool | int | float | None):
-        return False
-    if not _PLAIN.issuperset(fields) or any(
-        _is_text(key, fields[key]) for key in _LIMITS.intersection(fields)
-    ):
-        return False
-    types = _listed(fields.get("type"))
-    return "enum" in fields or (bool(types) and types <= _CLOSED)
-
-
-def _choices(schema: object) -> list[str]:
-    fields = cast("Schema", schema) if isinstance(schema, dict) else {}
-    return [str(json.loads(value)) for value in sorted(_listed(fields.get("enum")))]
-
-
-def _is_dangerous(name: str) -> bool:
-    """Return whether a name is a verb that changes something, or has a word for destroying something."""
-    rated = map(word_danger, split(name).lower().split())
-    destroys = any(each is not None and each.level >= Danger.DESTRUCTIVE for each in rated)
-    return destroys or word_danger(name.lower()) is not None
-
-
-def _is_guard(name: str) -> bool:
-    """Return whether a parameter's name says that it makes a call safer, such as `dryRun`."""
-    words = split(name).lower().split()
-    return not _GUARDS.isdisjoint({*words, *map("".join, pairwise(words))})
-
-
-def _texts_of(schema: object) -> Schema:
-    fields = cast("Schema", schema) if isinstance(schema, dict) else {}
-    return {key: value for key, value in fields.items() if key in _TEXTS}
+def _written(value: object) -> str:
+    return json.dumps(value, sort_keys=True)

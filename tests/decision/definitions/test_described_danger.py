@@ -97,7 +97,19 @@ def test_remits_own_tools_have_one_source() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "reads"), [("list_notes", True), ("get_and_delete", False), ("tidy", False), ("", False)]
+    ("name", "reads"),
+    [
+        ("list_notes", True),
+        ("jira_get_issue", True),
+        ("get_update_status", True),
+        ("get_and_delete", False),
+        ("find_or_make", False),
+        ("tidy", False),
+        ("wire_money", False),
+        ("check_out", False),
+        ("log_time", False),
+        ("", False),
+    ],
 )
 def test_a_name_reads_if_it_starts_with_a_reading_verb_and_has_no_other(name: str, reads: bool) -> None:
     assert is_reading(name) is reads
