@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from remit.decision.projects import Workspace
     from remit.memory.project_memory import Memory
     from remit.registry import Registry
-    from remit.scanning.change_watcher import Notifier
+    from remit.scanning.ports import Notifier
     from remit.search.binary_vector_index import NumpySignIndex
     from remit.states.state_service import StateService
     from remit.store.postgres.team_store import SqlTeamAdmin, SqlTeams

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from remit.gateway.transports.lifecycle import GatewayOpeners
     from remit.gateway.transports.session_seal import SessionSeal
     from remit.gateway.transports.status_files import StatusFiles
-    from remit.scanning.server_lists import Upstreams
+    from remit.scanning.ports import Upstreams
     from remit.upstream.launch.launch_resources import LaunchResources
     from remit.upstream.oauth.server_login import ServerLogin
     from remit.upstream.ownership import ServerLocks

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import NamedTuple, cast
 
-from remit.clients.codex_plugins import NAME, plugin_layers, read_entry
+from remit.clients.codex_servers import NAME, plugin_layers, read_entry
 from remit.clients.parsing import platform_paths
 from remit.clients.parsing.client_reader import Client, ClientReader, EntryOrigin
 from remit.clients.parsing.entry_fields import EntryError, EntryFields

@@ -22,6 +22,7 @@ from remit.decision.settings_rules import NEVER_ASKS, Effect, SettingsLevel, Set
 from remit.files.bounded_reader import is_only_roots
 from remit.files.formats import parse_commented_json
 
+NAME = "gemini-cli"
 HOME = "GEMINI_CLI_HOME"
 SYSTEM = "GEMINI_CLI_SYSTEM_SETTINGS_PATH"
 DEFAULTS = "GEMINI_CLI_SYSTEM_DEFAULTS_PATH"
@@ -36,7 +37,6 @@ TRUST = "GEMINI_CLI_TRUST_WORKSPACE"
 RESTRICTED = "GEMINI_RESTRICTED_MODE"
 
 _TRUSTING = {"TRUST_FOLDER": True, "TRUST_PARENT": True, "DO_NOT_TRUST": False}
-NAME = "gemini-cli"
 
 
 class _File(NamedTuple):
@@ -57,8 +57,8 @@ def read(reader: ClientReader) -> None:
     if workspace.dir != os.path.realpath(home):
         path = os.path.join(workspace.dir, ".gemini", "settings.json")
         own.append(_read_file(reader, path, Scope.PROJECT, SettingsLevel.PROJECT))
-    is_trusted = read_trust(reader, [file.content for file in (strong, *reversed(weak))], folder)
-    layers = extension_layers(reader, os.path.join(folder, "extensions"))
+    is_trusted = _read_trust(reader, [file.content for file in (strong, *reversed(weak))], folder)
+    layers = _extension_layers(reader, os.path.join(folder, "extensions"))
     layers += [
         FileLayer(origin=file.origin, servers=_servers(reader, file)) for file in (*weak, *own, strong)
     ]
@@ -174,38 +174,28 @@ def _id(server: str) -> str:
     return server.lower().strip()
 
 
-CLIENT = Client(
-    name=NAME,
-    variables=(HOME, SYSTEM, DEFAULTS, TRUSTED_FOLDERS, TRUST, RESTRICTED),
-    read=read,
-    syntaxes=(VariableSyntax.DEFAULTS, VariableSyntax.BARE),
-    behavior=NEVER_ASKS,
-    leaves_servers=has_gateway(NAME),
-)
-
-
-def read_trust(reader: ClientReader, settings: Sequence[EntryFields], folder: str) -> bool:
+def _read_trust(reader: ClientReader, settings: Sequence[EntryFields], folder: str) -> bool:
     """Tell whether the launch directory is trusted, by settings (strongest first) and the user's answers."""
     named = reader.machine.variables.get(TRUSTED_FOLDERS) or os.path.join(folder, "trustedFolders.json")
     path = os.path.join(reader.workspace.dir, named)
-    answer = _answer(reader, path)
-    is_trusted = _by_variable(reader)
+    answer = _trust_answer(reader, path)
+    is_trusted = _trust_by_variable(reader)
     if is_trusted is None:
-        is_trusted = answer or not _is_asked_for(settings)
+        is_trusted = answer or not _asks_for_trust(settings)
     if not is_trusted:
         with reader.part(path) as parsed:
             parsed.rules.append(SettingsRule(source=path, level=SettingsLevel.USER, effect=Effect.WITHHOLDS))
     return is_trusted
 
 
-def _by_variable(reader: ClientReader) -> bool | None:
+def _trust_by_variable(reader: ClientReader) -> bool | None:
     variables = reader.machine.variables
     if variables.get(RESTRICTED) == "true" or variables.get(TRUST) == "false":
         return False
     return True if variables.get(TRUST) == "true" else None
 
 
-def _is_asked_for(settings: Sequence[EntryFields]) -> bool:
+def _asks_for_trust(settings: Sequence[EntryFields]) -> bool:
     for file in settings:
         try:
             is_on = file.fields("security").fields("folderTrust").flag("enabled")
@@ -216,7 +206,7 @@ def _is_asked_for(settings: Sequence[EntryFields]) -> bool:
     return True
 
 
-def _answer(reader: ClientReader, path: str) -> bool:
+def _trust_answer(reader: ClientReader, path: str) -> bool:
     """Read the answer for the longest path at or above the launch directory; one invalid rule voids all."""
     answers = reader.fields(path, parse_commented_json)
     levels = {rule: level for rule, level in answers.items() if isinstance(level, str) and level in _TRUSTING}
@@ -231,15 +221,15 @@ def _top(rule: str, level: str) -> str:
     return os.path.realpath(os.path.dirname(rule) if level == "TRUST_PARENT" else rule)
 
 
-def extension_layers(reader: ClientReader, root: str) -> list[FileLayer]:
+def _extension_layers(reader: ClientReader, root: str) -> list[FileLayer]:
     """Read the user's extensions; of two servers with one name, the first wins."""
     switches = reader.fields(os.path.join(root, "extension-enablement.json"))
-    layers = [_layer(reader, os.path.join(root, name), switches) for name in reader.names_in(root)]
+    layers = [_extension_layer(reader, os.path.join(root, name), switches) for name in reader.names_in(root)]
     return [layer for layer in reversed(layers) if layer is not None]
 
 
-def _layer(reader: ClientReader, folder: str, switches: EntryFields) -> FileLayer | None:
-    path = os.path.join(_place(reader, folder), "gemini-extension.json")
+def _extension_layer(reader: ClientReader, folder: str, switches: EntryFields) -> FileLayer | None:
+    path = os.path.join(_extension_place(reader, folder), "gemini-extension.json")
     manifest = reader.fields(path)
     if "name" not in manifest:
         return None
@@ -247,14 +237,14 @@ def _layer(reader: ClientReader, folder: str, switches: EntryFields) -> FileLaye
     with reader.part(path) as parsed:
         name = manifest.text("name")
         origin = EntryOrigin(client=NAME, source=path, scope=Scope.PLUGIN, place="mcpServers")
-        is_on = _is_on(switches, name, reader.workspace.dir)
+        is_on = _is_extension_on(switches, name, reader.workspace.dir)
         parsed.declarations.append(plugin_row(origin, name, own_status=off_status(not is_on)))
         if is_on:
             layer = FileLayer(origin=origin, servers=dict(manifest.fields("mcpServers").items()))
     return layer
 
 
-def _place(reader: ClientReader, folder: str) -> str:
+def _extension_place(reader: ClientReader, folder: str) -> str:
     """Return the folder of an extension, following a linked one."""
     record = reader.fields(os.path.join(folder, ".gemini-extension-install.json"))
     try:
@@ -263,7 +253,7 @@ def _place(reader: ClientReader, folder: str) -> str:
         return folder
 
 
-def _is_on(switches: EntryFields, name: str, dir: str) -> bool:
+def _is_extension_on(switches: EntryFields, name: str, dir: str) -> bool:
     """Apply the rules of an extension: the last that matches the directory wins; `!` disables."""
     is_on = True
     try:
@@ -272,11 +262,21 @@ def _is_on(switches: EntryFields, name: str, dir: str) -> bool:
         return True
     place = "/" + dir.replace("\\", "/").strip("/") + "/"
     for rule in rules:
-        if _pattern(rule.removeprefix("!")).fullmatch(place):
+        if _path_pattern(rule.removeprefix("!")).fullmatch(place):
             is_on = not rule.startswith("!")
     return is_on
 
 
-def _pattern(glob: str) -> re.Pattern[str]:
+def _path_pattern(glob: str) -> re.Pattern[str]:
     """Compile a path pattern; `*` matches anything, including the slash before it."""
     return re.compile(re.sub(r"(/?)\\\*", r"(\1.*)?", re.escape(glob)), re.DOTALL)
+
+
+CLIENT = Client(
+    name=NAME,
+    variables=(HOME, SYSTEM, DEFAULTS, TRUSTED_FOLDERS, TRUST, RESTRICTED),
+    read=read,
+    syntaxes=(VariableSyntax.DEFAULTS, VariableSyntax.BARE),
+    behavior=NEVER_ASKS,
+    leaves_servers=has_gateway(NAME),
+)

@@ -124,7 +124,7 @@ def _codex(given: InstallInput) -> list[TargetFile]:
     if handed := sorted(set[str]().union(*map(_variables, declared))):
         entry["env_vars"] = handed
     gateway = Edit(("mcp_servers", SERVER), entry)
-    return [TargetFile(path, Format.TOML, [*codex_switches(served()), gateway])]
+    return [TargetFile(path, Format.TOML, [*_codex_switches(served()), gateway])]
 
 
 def _variables(declaration: Declaration) -> list[str]:
@@ -142,15 +142,15 @@ def _gemini_cli(given: InstallInput) -> list[TargetFile]:
     entry = Edit(("mcpServers", SERVER), _entry(command, "gemini-cli", machine))
     # With an allow list, the client loads nothing else.
     allowed = [Edit(_ALLOWED, SERVER, is_item=True)] if _has_list(path, _ALLOWED) else []
-    return [TargetFile(path, Format.JSONC, [entry, *allowed, *gemini_switches(served())])]
+    return [TargetFile(path, Format.JSONC, [entry, *allowed, *_gemini_switches(served())])]
 
 
 def _opencode(given: InstallInput) -> list[TargetFile]:
     command, machine, _, served = given
-    path = opencode_path(machine)
+    path = _opencode_path(machine)
     words = _words(command, "opencode", record_path("opencode", machine))
     entry = Edit(("mcp", SERVER), {"type": "local", "command": words, "enabled": True})
-    return [TargetFile(path, Format.JSONC, [entry, *opencode_switches(served(), path)])]
+    return [TargetFile(path, Format.JSONC, [entry, *_opencode_switches(served(), path)])]
 
 
 def _has_list(path: str, keys: Sequence[str]) -> bool:
@@ -240,7 +240,7 @@ class ClientTargets:
         change_file(path, change)
 
 
-def codex_switches(served: Sequence[Declaration]) -> Iterator[Edit]:
+def _codex_switches(served: Sequence[Declaration]) -> Iterator[Edit]:
     """Switch off the user's servers and those of plugins.
 
     Not a project's: Codex does not start in other projects if an entry has no command there.
@@ -252,21 +252,21 @@ def codex_switches(served: Sequence[Declaration]) -> Iterator[Edit]:
             yield _flag(("mcp_servers",), item)
 
 
-def gemini_switches(served: Sequence[Declaration]) -> Iterator[Edit]:
+def _gemini_switches(served: Sequence[Declaration]) -> Iterator[Edit]:
     """Exclude servers by name; the client compares names without case and outer spaces."""
     for item in _switchable(served):
         if (item.server or "").strip().lower() != SERVER:
             yield Edit(("mcp", "excluded"), item.server, is_item=True, switches=declared_label(item))
 
 
-def opencode_switches(served: Sequence[Declaration], path: str) -> Iterator[Edit]:
+def _opencode_switches(served: Sequence[Declaration], path: str) -> Iterator[Edit]:
     """Switch off servers in one file; an entry elsewhere needs only the switch here."""
     newer = _newer_entries(path)
     for item in _switchable(served):
         yield _flag(("mcp", "servers") if item.server in newer else ("mcp",), item)
 
 
-def opencode_path(machine: Machine) -> str:
+def _opencode_path(machine: Machine) -> str:
     """Return the strongest of the user's files that exists, else the usual one."""
     folder = os.path.join(platform_paths.xdg_config(machine), "opencode")
     found = [path for name in _OPENCODE_NAMES if os.path.exists(path := os.path.join(folder, name))]

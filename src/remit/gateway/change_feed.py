@@ -25,7 +25,7 @@ from remit.gateway.registry_worker import RegistryWorker
 from remit.protocol.broadcast import Broadcaster
 
 if TYPE_CHECKING:
-    from remit.scanning.change_watcher import Notifier
+    from remit.scanning.ports import Notifier
 
 FALLBACK = 10.0  # seconds between two checks while nothing is reported
 _TRIES = 3  # checks in a row, if each finds other directories to watch

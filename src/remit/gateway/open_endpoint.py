@@ -40,7 +40,7 @@ from remit.upstream.ports import UpstreamPool
 
 if TYPE_CHECKING:  # loaded when memory is first called
     from remit.memory.project_memory import Memory
-    from remit.scanning.change_watcher import Notifier
+    from remit.scanning.ports import Notifier
 
 _log = logging.getLogger("remit.gateway")
 

@@ -6,32 +6,20 @@ checking at an interval: a longer one if the store is a server, which announces 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterator
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections.abc import AsyncIterator, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.context import Context
 from remit.scanning.scanner import Scanner
 
 if TYPE_CHECKING:
+    from remit.scanning.ports import Notifier
     from remit.states.state_service import StateService
     from remit.store.sql_store import SqlStore
 
 STEP_SECONDS = 0.1  # between two checks for writes to the store, which take microseconds
 STEPS = 10  # between two full checks
 STEPS_WITH_SERVER = 100  # the same, if each check asks a server
-
-
-class Notifier(Protocol):
-    """Reports changes at paths quickly, on a best-effort basis: it may miss some."""
-
-    @property
-    def is_stopped(self) -> bool: ...
-
-    def watch(self, places: Collection[str]) -> bool: ...  # whether the watched directories changed
-
-    def wait(self, seconds: float) -> Collection[str]: ...  # the paths that changed
-
-    def stop(self) -> None: ...
 
 
 class _Seen(NamedTuple):

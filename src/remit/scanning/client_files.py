@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from remit.clients.known_clients import CLIENTS, is_on_machine, load
 from remit.decision.projects import TEAM
@@ -19,19 +19,12 @@ if TYPE_CHECKING:
     from remit.decision.declarations import ClientReading, Declaration, Key
     from remit.decision.declared_launch import Launch
     from remit.decision.projects import View, Workspace
+    from remit.scanning.ports import Teams
     from remit.trust.server_sandbox import OpenedPaths, Sandbox
     from remit.upstream.launch.start_obstacles import LaunchFacts
 
 
 _LINES_LIMIT = 16 * 2**20  # bytes of a file in which a line is looked for
-
-
-class Teams(Protocol):
-    """The teams in a shared store."""
-
-    def locate(self, name: str) -> Workspace: ...  # of a team's project
-
-    def servers(self, workspace: Workspace) -> Mapping[str, str]: ...  # entries as JSON, by name
 
 
 class ClientFiles:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.context import Context
 from remit.decision.decide import Decision, ToolDecision, decide
@@ -21,17 +21,10 @@ if TYPE_CHECKING:
     from remit.catalog.listing import Listings
     from remit.decision.declarations import Key, Resolved
     from remit.decision.tools import Tool
+    from remit.scanning.ports import Upstreams
     from remit.scanning.scanner import Scanner
     from remit.store.sql_store import SqlStore
     from remit.text.times import Clock
-
-
-class Upstreams(Protocol):
-    """Connections to live servers."""
-
-    def ask(
-        self, upstreams: Sequence[Upstream], on_answer: Callable[[Upstream, Offer], None]
-    ) -> Sequence[Offer]: ...
 
 
 class ServerListing(NamedTuple):

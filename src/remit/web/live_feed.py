@@ -21,7 +21,7 @@ from remit.scanning.change_watcher import STEP_SECONDS, ChangeWatcher
 if TYPE_CHECKING:
     from remit.cli.options import WorkspaceOptions
     from remit.gateway.registry_worker import RegistryWorker
-    from remit.scanning.change_watcher import Notifier
+    from remit.scanning.ports import Notifier
     from remit.web.page_model import PageSources
 
 KEEP_ALIVE_SECONDS = 15.0  # between two events; also how soon a closed page is noticed

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from remit.install.change_journal import ChangeJournal
     from remit.memory.project_memory import Memory
     from remit.registry import Registry
-    from remit.scanning.change_watcher import Notifier
+    from remit.scanning.ports import Notifier
     from remit.store.postgres.team_store import SqlTeams
     from remit.store.store_facts import StoreFacts
     from remit.upstream.oauth.server_login import ServerLogin
