@@ -13,7 +13,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given, settings
@@ -35,7 +35,6 @@ from remit.decision.tools import Definition
 from remit.files import bounded_reader as files
 from remit.files.file_stamps import FileStamps
 from remit.registry import Registry
-from remit.scanning.client_files import ClientFiles
 from remit.search.engine import SearchEngine
 from remit.store.open_store import open_store
 from remit.store.sql_store import SqlStore
@@ -284,8 +283,7 @@ class Machine:
     def __init__(self, store: SqlStore, world: World) -> None:
         self.store, self.world, self.paper, self.time = store, world, Paper(world), 0
         states = open_states(store, files.Machine(home="/nowhere", variables={}, root="/nowhere"), self._tick)
-        paper = cast(ClientFiles, self.paper)  # it answers what the registry asks
-        self.registry = Registry(store, paper, states, SearchEngine({}), self._tick)
+        self.registry = Registry(store, self.paper, states, SearchEngine({}), self._tick)
         self.uses: Counter[str] = Counter()
         self.failures: Counter[str] = Counter()
         self.seen: dict[tuple[Workspace, str], set[str]] = {}

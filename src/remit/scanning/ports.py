@@ -66,7 +66,7 @@ class Notifier(Protocol):
 
     def watch(self, places: Collection[str]) -> bool: ...  # whether the watched directories changed
 
-    def wait(self, seconds: float) -> bool: ...
+    def wait(self, seconds: float) -> Collection[str]: ...  # the paths that changed
 
     def stop(self) -> None: ...
 
