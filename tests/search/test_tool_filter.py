@@ -73,6 +73,14 @@ def test_the_newest_message_weighs_most() -> None:
     assert found.index(SHOT) < found.index(COMMIT)
 
 
+@pytest.mark.parametrize("lines", [3, 40, 300])
+def test_an_instruction_counts_before_and_after_pasted_text(lines: int) -> None:
+    pasted = "".join(f"At {i} a worker of region {i} started and counted its stock.\n" for i in range(lines))
+    asked = "Send this to Anna by email."
+    assert names(filter_tools(TOOLS, f"{asked}\n\n{pasted}", top_k=1)) == ["send_email"]
+    assert names(filter_tools(TOOLS, f"{pasted}\n{asked}", top_k=1)) == ["send_email"]
+
+
 def test_what_is_always_included_comes_first_in_its_own_order_and_counts() -> None:
     found = filter_tools(TOOLS, "take a screenshot", top_k=3, always_include=["git_*"])
     assert found == [COMMIT, PUSH, SHOT]
