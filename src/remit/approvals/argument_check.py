@@ -31,8 +31,7 @@ def argument_mistake(schema: Mapping[str, object], arguments: Mapping[str, objec
 
 def _validator(schema: Any) -> tuple[Any, Any]:
     # Loading takes a tenth of a second, and few calls need approval.
-    import jsonschema.exceptions
-    import jsonschema.validators
+    import jsonschema
     import referencing
 
     untyped: Any = jsonschema
