@@ -21,7 +21,7 @@ from remit.python_tools.recorded_call import RecordedCall
 from remit.python_tools.tool_registry import ListedTool, ToolRegistry
 from remit.python_tools.tool_rules import row
 from remit.search.conversation import weighted_texts
-from remit.search.tool_filter import ToolFilter
+from remit.search.tool_filter import ToolFilter, check_top_k
 from remit.text.spelling import as_question
 
 AnyTool = TypeVar("AnyTool")
@@ -49,6 +49,10 @@ class ToolGuard:
     `names` maps a name in the framework to the name in Remit's rules, where they differ: a tool loaded from
     an MCP server may be `create_issue` in the framework and `mcp__github__create_issue` in Remit. `top_k`
     limits what a model sees to the tools that match the conversation.
+
+    Raises:
+        TypeError: `top_k` is not a whole number.
+        ValueError: `top_k` is not between 1 and 50.
     """
 
     def __init__(
@@ -61,6 +65,8 @@ class ToolGuard:
         min_score: float | None = 0.0,
         always_include: str | Iterable[str] = (),
     ) -> None:
+        if top_k is not None:
+            check_top_k(top_k)
         self.registry = registry
         self.principal = principal
         self._names = names
