@@ -5,23 +5,26 @@ from collections.abc import Sequence
 from typing import Annotated, Any, cast
 
 import mcp_types as types
-from fastmcp.exceptions import NotFoundError, ToolError
-from fastmcp.server.context import Context
-from fastmcp.server.dependencies import get_context
-from fastmcp.server.transforms import GetToolNext, Transform
-from fastmcp.server.transforms.search import BM25SearchTransform
-from fastmcp.tools.base import InputRequiredToolResult, Tool, ToolResult
-from fastmcp.tools.function_tool import FunctionTool
-from fastmcp.utilities.versions import VersionSpec
 from pydantic import PrivateAttr
 
 from remit.integrations.exported_tools import exported_tools
+from remit.integrations.optional_packages import packages_of
 from remit.integrations.tool_guard import GuardedCall, Rename, ToolGuard, framework_tool
 from remit.python_tools.client_question import InputRequiredError, asking
 from remit.python_tools.decorators import DefinedTool
 from remit.python_tools.function_tools import run_defined
 from remit.python_tools.tool_registry import Ask, ToolRegistry
 from remit.search.tool_filter import ToolFilter
+
+with packages_of("fastmcp"):
+    from fastmcp.exceptions import NotFoundError, ToolError
+    from fastmcp.server.context import Context
+    from fastmcp.server.dependencies import get_context
+    from fastmcp.server.transforms import GetToolNext, Transform
+    from fastmcp.server.transforms.search import BM25SearchTransform
+    from fastmcp.tools.base import InputRequiredToolResult, Tool, ToolResult
+    from fastmcp.tools.function_tool import FunctionTool
+    from fastmcp.utilities.versions import VersionSpec
 
 _FRAMEWORK = "fastmcp"
 

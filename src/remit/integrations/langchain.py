@@ -5,26 +5,33 @@ from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any, cast
 
-from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
-from langchain.agents.middleware.human_in_the_loop import ApproveDecision, RejectDecision, ToolApprovalRequest
-from langchain.agents.middleware.types import ToolCallRequest
-from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
-from langchain_core.tools import BaseTool, StructuredTool, ToolException
-from langchain_core.utils.function_calling import convert_to_openai_function
-from langgraph.config import get_config
-from langgraph.constants import CONFIG_KEY_CHECKPOINTER
-from langgraph.errors import GraphBubbleUp
-from langgraph.prebuilt.tool_node import INVALID_TOOL_NAME_ERROR_TEMPLATE
-from langgraph.types import Command, interrupt
 from pydantic import Discriminator
 
 from remit.decision.decide import Verdict
 from remit.integrations.exported_tools import exported_tools
+from remit.integrations.optional_packages import packages_of
 from remit.integrations.tool_guard import GuardedCall, Rename, ToolGuard, framework_tool
 from remit.python_tools.decorators import DefinedTool
 from remit.python_tools.function_tools import error_text, run_defined
 from remit.python_tools.tool_registry import ToolRegistry
 from remit.search.given_tools import read_tool
+
+with packages_of("langchain"):
+    from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
+    from langchain.agents.middleware.human_in_the_loop import (
+        ApproveDecision,
+        RejectDecision,
+        ToolApprovalRequest,
+    )
+    from langchain.agents.middleware.types import ToolCallRequest
+    from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
+    from langchain_core.tools import BaseTool, StructuredTool, ToolException
+    from langchain_core.utils.function_calling import convert_to_openai_function
+    from langgraph.config import get_config
+    from langgraph.constants import CONFIG_KEY_CHECKPOINTER
+    from langgraph.errors import GraphBubbleUp
+    from langgraph.prebuilt.tool_node import INVALID_TOOL_NAME_ERROR_TEMPLATE
+    from langgraph.types import Command, interrupt
 
 _FRAMEWORK = "langchain"
 _ANSWERS = cast("type[Any]", Annotated[ApproveDecision | RejectDecision, Discriminator("type")])

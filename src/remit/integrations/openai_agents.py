@@ -8,32 +8,35 @@ from typing import Any, NamedTuple, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 import mcp_types as types
-from agents import (
-    FunctionTool,
-    RunContextWrapper,
-    Tool,
-    ToolErrorFormatterArgs,
-    ToolGuardrailFunctionOutput,
-    ToolInputGuardrail,
-    ToolInputGuardrailData,
-)
-from agents.agent import AgentBase
-from agents.mcp import MCPServer, ToolFilterContext
-from agents.tool import (
-    maybe_invoke_function_tool_failure_error_function,
-    set_function_tool_failure_error_function,
-)
-from agents.tool_context import ToolContext
 from mcp_types import Tool as McpTool
 
 from remit.decision.decide import Verdict
 from remit.decision.tool_names import tool_name
 from remit.integrations.exported_tools import exported_tools
+from remit.integrations.optional_packages import packages_of
 from remit.integrations.tool_guard import GuardedCall, Rename, ToolGuard, framework_tool
 from remit.python_tools.decorators import DefinedTool
 from remit.python_tools.function_tools import error_text, result_text, run_defined
 from remit.python_tools.tool_registry import ToolRegistry
 from remit.search.fields import type_name
+
+with packages_of("openai-agents"):
+    from agents import (
+        FunctionTool,
+        RunContextWrapper,
+        Tool,
+        ToolErrorFormatterArgs,
+        ToolGuardrailFunctionOutput,
+        ToolInputGuardrail,
+        ToolInputGuardrailData,
+    )
+    from agents.agent import AgentBase
+    from agents.mcp import MCPServer, ToolFilterContext
+    from agents.tool import (
+        maybe_invoke_function_tool_failure_error_function,
+        set_function_tool_failure_error_function,
+    )
+    from agents.tool_context import ToolContext
 
 _FRAMEWORK = "openai-agents"
 AnyServer = TypeVar("AnyServer", bound=MCPServer)

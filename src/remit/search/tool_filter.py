@@ -109,9 +109,9 @@ def _places(tools: Sequence[object]) -> Iterator[_Place]:
 
 
 def _checked(tools: Iterable[AnyTool]) -> Iterable[AnyTool]:
-    given: object = tools
+    given: Any = tools
     if not isinstance(given, Iterable) or isinstance(given, str | Mapping):
-        raise TypeError(f"`tools` must be a list of tools, not `{type_name(given)}`")
+        raise TypeError(f"`tools` must be a list of tools, not `{type_name(tools)}`")
     return tools
 
 
