@@ -50,13 +50,14 @@ def test_a_client_that_says_it_has_no_terminal_waits_for_nobodys_approval(sandbo
     sandbox.write(sandbox.home / ".claude/settings.json", {})
     sandbox.write(project / ".mcp.json", {"mcpServers": {"till": {"command": "till"}}})
 
-    async def ask(entrypoint: str) -> str:
+    async def ask(entrypoint: str, *options: str) -> str:
         sandbox.variables["CLAUDE_CODE_ENTRYPOINT"] = entrypoint
-        async with Client(on_stdio(sandbox, project)) as client:
+        async with Client(on_stdio(sandbox, project, *options)) as client:
             return text_of(await client.call_tool("why_tool", {"name": "till"}))
 
     assert "is hidden: waiting for approval" in anyio.run(ask, "cli")
     assert "is hidden: not trusted" in anyio.run(ask, "sdk-cli")
+    assert "is hidden: not trusted" in anyio.run(ask, "cli", "--headless")
 
 
 @pytest.mark.long

@@ -1,7 +1,7 @@
 import pytest
 
 from remit.decision.decide import ToolDecision, decide
-from remit.decision.kinds import Kind, ToolStatus
+from remit.decision.kinds import ConfigStatus, Kind, ToolStatus
 from remit.decision.tool_lookup import closest_to_being_visible, find, near_names, suggest, with_bare_name
 from remit.decision.tools import Tool
 from support.builders import context, server
@@ -70,6 +70,16 @@ def test_a_name_means_rows_however_it_is_written(name: str, rows: list[str]) -> 
 )
 def test_a_name_that_is_nearly_one_is_answered_with_what_may_be_meant(name: str, names: list[str]) -> None:
     assert suggest(name, LISTED) == names
+
+
+def test_a_hidden_declaration_does_not_answer_for_a_server_that_another_one_makes_available() -> None:
+    visible, waiting = (
+        server("wiki")._replace(listed_at=1),
+        server("wiki", config_status=ConfigStatus.PENDING),
+    )
+    listed = [ToolDecision(tool, decide(tool, context())) for tool in (visible, waiting)]
+    assert find("mcp__wiki__raed", listed) == []
+    assert find("mcp__wiki__raed", listed[1:]) == listed[1:]
 
 
 def test_of_several_rows_the_one_that_can_be_used_comes_first() -> None:

@@ -468,6 +468,42 @@ async def test_a_name_that_its_server_does_not_list_is_unknown_and_near_ones_are
         assert links.asked == []
 
 
+async def test_nobody_is_asked_about_a_call_that_cannot_run(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(shop / "remit.toml", '[tools."git__push"]\napproval = true\n')
+    schema = {"type": "object", "properties": {"force": {"type": "boolean"}}, "required": ["force"]}
+    links = FakeLinks({"git": ServerLists(tools=[offered("push", inputSchema=schema)])})
+    async with endpoint(sandbox, links, shop) as served:
+        await served.tools({})
+        caller = FakeCaller(capabilities={"elicitation": {}}, answer=YES)
+        missing = await call(served, "git__push", {}, caller=caller)
+        assert told(missing) == "`git__push`: the parameter `force` is missing"
+        wrong = await call(
+            served, "call_tool", {"name": "git__push", "arguments": {"force": 3}}, caller=caller
+        )
+        assert told(wrong) == "`git__push`: `force`: 3 is not of type 'boolean'"
+        assert (missing["isError"], wrong["isError"], links.asked) == (True, True, [])
+    with sandbox.registry() as registry:
+        assert registry.approvals.waiting(registry.at(str(shop))) == []
+
+
+@pytest.mark.parametrize("is_removed", [False, True], ids=["unapproved", "no longer configured"])
+async def test_a_hidden_declaration_does_not_answer_for_a_server_that_another_one_serves(
+    sandbox: Sandbox, shop: Path, links: FakeLinks, is_removed: bool
+) -> None:
+    sandbox.write(shop / ".mcp.json", servers("git"))
+    async with endpoint(sandbox, links, shop) as served:
+        await served.tools({})
+    if is_removed:
+        sandbox.write(shop / ".mcp.json", servers())
+    async with endpoint(sandbox, links, shop) as served:
+        assert "git__status" in await names(served)
+        with pytest.raises(JsonRpcError, match=r"^Unknown tool: git__statuss; did you mean `git__status`"):
+            await call(served, "git__statuss")
+        for own in ("call_tool", "why_tool"):
+            answer = await call(served, own, {"name": "git__statuss"})
+            assert told(answer) == "Unknown tool: git__statuss\nhint: did you mean `git__status`?"
+
+
 async def test_a_known_server_is_not_asked_again_until_its_entry_changes(
     sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from remit import ToolRegistry
-from support.shop import RAN, TOOLS, count, pay_till, ship
+from support.shop import RAN, TOOLS, count, pay_till, recorded, ship
 
 pytest.importorskip("fastmcp", reason="FastMCP is not installed; `make test-frameworks` installs it")
 
@@ -118,6 +118,40 @@ async def test_search_finds_by_meaning_and_never_what_is_hidden(shop: ToolRegist
         called = {"name": "weather", "arguments": {"city": "Rome"}}
         assert (await said(client, "call_tool", **called))[1] == "Rome: sunny"
         assert (await said(client, "call_tool", name="delete_shop"))[0]
+    assert RAN == []
+
+
+async def test_a_call_through_search_answers_and_records_like_a_direct_call(shop: ToolRegistry) -> None:
+    mcp = server(*TOOLS)
+    mcp.add_transform(RemitTransform(shop))
+    mcp.add_transform(RemitSearchTransform())
+    async with Client(mcp) as client:
+        assert await said(client, "call_tool", name="weather", arguments={"city": "Rome"}) == (
+            False,
+            "Rome: sunny",
+        )
+        for name in ("delete_shop", "refund"):
+            through = await said(client, "call_tool", name=name)
+            assert through == await said(client, name)
+            assert through[0]
+        assert "Unknown tool" in (await said(client, "call_tool", name="paint"))[1]
+    assert [(tool, outcome) for _, tool, outcome in recorded()] == [
+        ("weather", "done"),
+        *[("delete_shop", "refused")] * 2,
+        *[("refund", "refused")] * 2,
+    ]
+
+
+async def test_nobody_is_asked_about_a_call_that_cannot_run(shop: ToolRegistry) -> None:
+    async def answer(*_: Any) -> ElicitResult[Any]:
+        raise AssertionError("the user was asked")
+
+    shop.register(pay_till)
+    mcp = server(*TOOLS, *as_fastmcp(shop))
+    mcp.add_transform(RemitTransform(shop))
+    async with Client(mcp, elicitation_handler=answer) as client:
+        assert await said(client, "pay") == (True, "the parameter `amount` is missing")
+        assert await said(client, "till__pay", amount="3") == (True, "`amount` must be a whole number")
     assert RAN == []
 
 

@@ -1,14 +1,17 @@
 """The program of each framework's guide, run as it stands with a scripted model."""
 
+import os
 import re
 import subprocess
 import sys
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from support.openai_model import offered, openai_model, turns
+from support.processes import server_command
 from support.sandbox import Sandbox
 from support.scripted_model import Request, ToolCall
 
@@ -60,7 +63,46 @@ def test_the_guides_program_publishes_only_after_a_yes(
     assert ("Published Hello" in str(heard[-1])) is is_published
 
 
-@pytest.mark.parametrize("page", ["fastmcp.md", "langchain.md", "openai-agents.md", "pydantic-ai.md"])
+def test_the_guides_agent_uses_trusted_servers_through_the_gateway(sandbox: Sandbox) -> None:
+    if find_spec("agents") is None:
+        pytest.skip("OpenAI Agents is not installed; `make test-frameworks` installs it")
+    root = sandbox.project("shop")
+    command, *arguments = server_command("by_hand.py")
+    sandbox.write(root / ".mcp.json", {"mcpServers": {"time": {"command": command, "args": arguments}}})
+    program = sandbox.write(root / "program.py", block("gateway.md", "python"))
+    path = f"{Path(sys.executable).parent}{os.pathsep}{sandbox.environment['PATH']}"
+    own = {"HOME": str(sandbox.home), "PATH": path}  # the SDK passes no other variables to a server
+    run = partial(
+        subprocess.run,
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    for prepare in (["trust", "--all", "--yes"], ["scan", "--connect", "--headless"]):
+        prepared = run(["remit", *prepare], env=own)
+        assert prepared.returncode == 0, prepared.stderr
+        assert f"$ remit {' '.join(prepare)}\n" in (GUIDES / "gateway.md").read_text(encoding="utf-8")
+    heard: list[Request] = []
+
+    def script(asked: Request) -> ToolCall | None:
+        heard.append(asked)
+        return ToolCall("time__echo", {"text": "noon"}) if turns(asked) == 0 else None
+
+    with openai_model(script, said="It is noon.") as url:
+        environment = {**own, "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
+        ran = run([sys.executable, program], env=environment)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.rstrip().endswith("It is noon.")
+    assert "time__echo" in offered(heard[0])
+    assert "noon" in str(heard[-1])
+
+
+@pytest.mark.parametrize(
+    "page", ["fastmcp.md", "gateway.md", "langchain.md", "openai-agents.md", "pydantic-ai.md"]
+)
 def test_a_guides_program_is_short(page: str) -> None:
     assert len(block(page, "python").splitlines()) <= 30
 

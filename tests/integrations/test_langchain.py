@@ -73,6 +73,21 @@ def test_a_call_of_a_hidden_tool_does_not_run_and_says_why(shop: ToolRegistry) -
     assert "remit.toml" not in str(shipped.content)
 
 
+def test_an_unknown_name_is_answered_with_available_tools_alone(shop: ToolRegistry) -> None:
+    model = ScriptedModel(script=[calling("nope"), calling("delete_shopp"), AIMessage("done")])
+    unknown, misspelled = run(model, RemitMiddleware(shop))
+    assert str(unknown.content) == "no tool is called `nope`; available tools: `pay`, `weather`"
+    assert "delete_shop" not in str(misspelled.content).replace("delete_shopp", "")
+    assert (unknown.status, unknown.tool_call_id) == ("error", "call-nope")
+    assert [outcome for _, _, outcome in recorded()] == ["unknown", "unknown"]
+
+
+def test_a_refusal_names_the_tool_that_makes_another_available(shop: ToolRegistry) -> None:
+    model = ScriptedModel(script=[calling("refund"), AIMessage("done")])
+    (refused,) = run(model, RemitMiddleware(shop))
+    assert "Next step: set state `paid` by a successful call of `pay`." in str(refused.content)
+
+
 def test_a_state_that_changes_during_a_run_changes_the_next_list(shop: ToolRegistry) -> None:
     def fill_cart() -> str:
         """Fill the cart."""
@@ -115,6 +130,31 @@ def test_an_approval_interrupts_the_graph_and_the_answer_decides(
     assert (RAN, answer.status) == (ran, status)
     assert model.offered[-1] == offered
     assert recorded() == [("langchain", "pay", "done" if word == "approve" else "denied")]
+
+
+def test_nobody_is_asked_about_a_call_that_cannot_run(shop: ToolRegistry) -> None:
+    shop.register(pay_till)
+    script = [calling("pay"), calling("pay", amount="many"), calling("till__pay", amount="3"), AIMessage("x")]
+    model = ScriptedModel(script=script)
+    tools = [*TOOLS, *as_langchain(shop)]
+    agent = create_agent(model, tools, middleware=[RemitMiddleware(shop)], checkpointer=InMemorySaver())
+    ended = agent.invoke({"messages": [("user", "pay")]}, {"configurable": {"thread_id": "1"}})
+    assert "__interrupt__" not in ended
+    missing, wrong, text = (str(each.content) for each in ended["messages"] if isinstance(each, ToolMessage))
+    assert missing == "the parameter `amount` is missing"
+    assert wrong == "`amount`: 'many' is not of type 'integer'"
+    assert text == "`amount` must be a whole number"
+    assert (RAN, [outcome for *_, outcome in recorded()]) == ([], ["refused"] * 3)
+
+
+def test_the_model_reads_why_a_person_said_no(shop: ToolRegistry) -> None:
+    model = ScriptedModel(script=[calling("pay", amount=3), AIMessage("done")])
+    agent = create_agent(model, TOOLS, middleware=[RemitMiddleware(shop)], checkpointer=InMemorySaver())
+    thread: Any = {"configurable": {"thread_id": "1"}}
+    agent.invoke({"messages": [("user", "pay")]}, thread)
+    ended = agent.invoke(Command(resume={"type": "reject", "message": "Too much."}), thread)
+    answer = next(message for message in ended["messages"] if isinstance(message, ToolMessage))
+    assert str(answer.content).endswith("unless the user asks for it.\nThe person's reason: Too much.")
 
 
 def test_an_answer_that_is_not_a_decision_approves_nothing(shop: ToolRegistry) -> None:

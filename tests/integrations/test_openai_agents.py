@@ -12,11 +12,21 @@ from support.openai_model import offered, openai_model, turns
 from support.processes import server_command
 from support.sandbox import Sandbox
 from support.scripted_model import Request, ToolCall
-from support.shop import RAN, TOOLS, count, pay_till, recorded, ship
+from support.shop import RAN, TOOLS, count, pay_till, recorded, ship, weather
 
 pytest.importorskip("agents", reason="OpenAI Agents is not installed; `make test-frameworks` installs it")
 
-from agents import Agent, RunConfig, Runner, function_tool, set_default_openai_client, set_tracing_disabled
+from agents import (
+    Agent,
+    CodeInterpreterTool,
+    RunConfig,
+    Runner,
+    RunState,
+    WebSearchTool,
+    function_tool,
+    set_default_openai_client,
+    set_tracing_disabled,
+)
 from agents.mcp import MCPServerStdio, ToolFilterContext
 from agents.run_context import RunContextWrapper
 from mcp_types import Tool as McpTool
@@ -85,16 +95,18 @@ async def test_a_call_that_is_hidden_by_then_is_rejected_with_the_reason(
 
 
 async def test_a_call_of_a_hidden_tool_is_answered_with_the_reason(shop: ToolRegistry, model: Model) -> None:
-    model.calls = [("delete_shop", {}), ("nothing", {}), ("weather", {"city": "Rome"})]
+    model.calls = [("delete_shop", {}), ("refund", {}), ("nothing", {}), ("weather", {"city": "Rome"})]
     tools = guarded(shop)
     config = RunConfig(tool_not_found_behavior="return_error_to_model", tool_error_formatter=tools.tool_error)
     await Runner.run(Agent(name="shop", tools=tools.tools), "hello", run_config=config)
-    hidden, unknown, sunny = model.answers
+    hidden, locked, unknown, sunny = model.answers
     assert "switched off for AI" in hidden
+    assert "Next step: set state `paid` by a successful call of `pay`." in locked
     assert unknown == "Tool 'nothing' not found."
     assert sunny == "Rome: sunny"
     assert recorded() == [
         ("openai-agents", "delete_shop", "refused"),
+        ("openai-agents", "refund", "refused"),
         ("openai-agents", "weather", "done"),
     ]
 
@@ -130,6 +142,48 @@ async def test_an_approval_interrupts_the_run_and_the_answer_decides(
     assert ended.final_output == "done"
     assert ran == RAN
     assert ("refund" in model.offered[-1]) is approve
+    assert recorded() == [("openai-agents", "pay", "done" if approve else "denied")]
+
+
+async def test_a_call_is_recorded_as_denied_where_the_person_gives_a_reason(
+    shop: ToolRegistry, model: Model
+) -> None:
+    model.calls = [("pay", {"amount": 3}), ("weather", {"city": "Rome"})]
+    agent = Agent(name="shop", tools=guarded(shop).tools)
+    first = await Runner.run(agent, "pay")
+    state = await RunState.from_json(agent, first.to_state().to_json())
+    state.reject(state.get_interruptions()[0], rejection_message="Too much.")
+    await Runner.run(agent, state)
+    assert model.answers[0] == "Too much."
+    assert recorded() == [("openai-agents", "pay", "denied"), ("openai-agents", "weather", "done")]
+
+
+async def test_nobody_is_asked_about_a_call_that_cannot_run(shop: ToolRegistry, model: Model) -> None:
+    model.calls = [("pay", {}), ("pay", {"amount": "many"})]
+    result = await Runner.run(Agent(name="shop", tools=guarded(shop).tools), "pay")
+    assert result.interruptions == []
+    assert model.answers == [
+        "the parameter `amount` is missing",
+        "`amount`: 'many' is not of type 'integer'",
+    ]
+
+
+def test_a_hosted_tool_is_decided_by_its_name_when_the_tools_are_read(
+    shop: ToolRegistry, sandbox: Sandbox
+) -> None:
+    search, run_code = WebSearchTool(), CodeInterpreterTool(tool_config={"type": "code_interpreter"})  # pyright: ignore[reportArgumentType]
+    tools = GuardedTools(shop, [search, function_tool(weather), run_code])
+    assert [each.name for each in tools.tools] == ["web_search", "weather", "code_interpreter"]
+    assert tools.tools[0] is search
+    rules = "[tools.web_search]\nai_enabled = false\n[tools.code_interpreter]\napproval = true\n"
+    sandbox.write(Path.cwd() / "remit.toml", rules)
+    assert [each.name for each in tools.tools] == ["weather"]
+
+
+def test_what_is_not_a_tool_is_named(shop: ToolRegistry) -> None:
+    wrong: Any = [function_tool(weather), weather]
+    with pytest.raises(TypeError, match=r"tools\[1\] is of type `function`, not a tool of the SDK; wrap it"):
+        GuardedTools(shop, wrong)
 
 
 async def test_a_tool_that_fails_changes_no_workflow_state(shop: ToolRegistry, model: Model) -> None:

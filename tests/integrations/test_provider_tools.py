@@ -70,7 +70,7 @@ async def test_anthropic_calls_are_refused_asked_about_and_run(till: ToolRegistr
 
     assert "state `cart` does not hold" in (await said("till__count"))[0]
     assert (await said("till__pays"))[0] == "no tool is called `till__pays`; did you mean `till__pay`?"
-    assert (await said("dance"))[0] == "no tool is called `dance`"
+    assert (await said("dance"))[0] == "no tool is called `dance`; available tools: `till__pay`"
     assert (await said("till__pay", amount=3))[0].startswith("approval_required")
     assert "a person said no" in (await said("till__pay", no, amount=3))[0]
     assert RAN == []

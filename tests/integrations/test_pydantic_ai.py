@@ -112,6 +112,37 @@ async def test_an_approval_defers_the_call_and_the_answer_decides(
     assert recorded() == [("pydantic-ai", "pay", "done" if word else "denied")]
 
 
+async def test_a_hidden_tool_called_beside_one_that_is_deferred_is_answered_with_the_reason(
+    shop: ToolRegistry,
+) -> None:
+    heard: list[list[ModelMessage]] = []
+
+    def speak(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
+        heard.append(messages)
+        if any(isinstance(message, ModelResponse) for message in messages):
+            return ModelResponse(parts=[TextPart("done")])
+        return ModelResponse(parts=[ToolCallPart("delete_shop", {}), ToolCallPart("pay", {"amount": 3})])
+
+    agent = Agent(
+        FunctionModel(speak),
+        tools=TOOLS,
+        capabilities=[RemitTools(shop)],
+        output_type=[str, DeferredToolRequests],
+    )
+    first = await agent.run("pay")
+    assert isinstance(first.output, DeferredToolRequests)
+    (asked,) = first.output.approvals
+    results = DeferredToolResults(approvals={asked.tool_call_id: True})
+    await agent.run(message_history=first.all_messages(), deferred_tool_results=results)
+    told = [part.content for part in heard[-1][-1].parts if isinstance(part, ToolReturnPart)]
+    assert "switched off for AI" in str(told[0])
+    assert told[1:] == ["paid 3"]
+    assert [(tool, outcome) for _, tool, outcome in recorded()] == [
+        ("pay", "done"),
+        ("delete_shop", "refused"),
+    ]
+
+
 async def test_an_agent_that_cannot_defer_tells_the_model_to_ask_a_person(shop: ToolRegistry) -> None:
     model, _ = scripted(("pay", {"amount": 3}))
     agent = Agent(model, tools=TOOLS, capabilities=[RemitTools(shop, defer_approvals=False)])
@@ -156,12 +187,10 @@ async def test_a_registry_is_a_toolset_that_decides_about_its_calls(
     )
     first = await agent.run("pay")
     assert isinstance(first.output, DeferredToolRequests)
-    results = first.output.build_results(approve_all=True)
-    second = await agent.run(message_history=first.all_messages(), deferred_tool_results=results)
-    assert isinstance(second.output, DeferredToolRequests)
+    assert "`amount` must be a whole number" in answers(first)[0]  # nobody was asked
     Path("cart.txt").touch()
-    results = second.output.build_results(approve_all=True)
-    ended = await agent.run(message_history=second.all_messages(), deferred_tool_results=results)
+    results = first.output.build_results(approve_all=True)
+    ended = await agent.run(message_history=first.all_messages(), deferred_tool_results=results)
     assert RAN == ["pay 3"]
     assert "3" in answers(ended)
     assert offered[0] == ["till__pay"]

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,6 +44,22 @@ def test_the_next_step_names_the_tool_that_sets_a_workflow_state(shop: ToolRegis
     refusal = guard.call(given("refund"), {}).refuse()
     assert refusal is not None
     assert "`pay`" in refusal
+
+
+@pytest.mark.parametrize(("top_k", "error"), [(51, ValueError), (0, ValueError), (1.5, TypeError)])
+def test_a_limit_that_is_wrong_is_refused_at_once(
+    shop: ToolRegistry, top_k: Any, error: type[Exception]
+) -> None:
+    with pytest.raises(error, match=r"`top_k` must be .* 1 (to|and) 50, not"):
+        ToolGuard(shop, principal="test", top_k=top_k)
+
+
+def test_an_unknown_name_is_answered_with_available_tools_alone(shop: ToolRegistry) -> None:
+    guard = ToolGuard(shop, principal="test")
+    assert guard.unknown("nope") == "no tool is called `nope`"
+    guard.know([framework_tool(name, None, {}, "test") for name in ("weather", "delete_shop")])
+    assert guard.unknown("wether") == "no tool is called `wether`; did you mean `weather`?"
+    assert guard.unknown("delete_shops") == "no tool is called `delete_shops`; available tools: `weather`"
 
 
 def test_without_words_to_choose_by_every_tool_stays(shop: ToolRegistry) -> None:

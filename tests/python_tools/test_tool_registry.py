@@ -18,6 +18,7 @@ from remit.errors import (
     HiddenToolError,
     NotApprovedError,
     StateError,
+    StoreUnavailableError,
     ToolError,
     UnknownStateError,
 )
@@ -245,6 +246,41 @@ when = "git.repository"
         # What a file says of a danger is a person's word, and counts before the tool's own.
         assert names(registry.tools_for_states([])) == ["till.pay", "till.refund", "door.shut"]
         assert registry.why("till.refund").decision.verdict is Verdict.VISIBLE
+
+
+def test_a_projects_invalid_file_hides_every_tool_and_is_named_to_author_and_model(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    shop = sandbox.project("shop")
+    for name, value in sandbox.environment.items():
+        monkeypatch.setenv(name, value)
+    file = sandbox.write(shop / "remit.toml", "block = 7\n")
+    with ToolRegistry(project=str(shop)) as registry:
+        registry.register(delete_user)
+        assert registry.tools() == []
+        reason = "a configuration file is invalid, so all tools are hidden until it is fixed: `remit.toml`"
+        with pytest.raises(HiddenToolError, match=reason) as raised:
+            asyncio.run(registry.call("user.delete", {"name": "Anna"}))
+        assert raised.value.hint is not None
+        (logged,) = caplog.messages  # once
+        assert logged.startswith(f"{file}: ")
+        assert "block: expected a list of texts, found a number; all tools are hidden" in logged
+        sandbox.write(file, "allow = 7\n")
+        assert registry.tools() == []
+        assert "allow: expected a list of texts" in caplog.messages[-1]
+        sandbox.write(file, "")
+        assert registry.why("user.delete").decision.gate is Gate.POLICY  # by its own label alone
+        assert len(caplog.messages) == 2
+
+
+def test_a_registry_that_is_closed_says_so(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    shop = sandbox.project("shop")
+    for name, value in sandbox.environment.items():
+        monkeypatch.setenv(name, value)
+    with ToolRegistry(project=str(shop)) as registry:
+        registry.register(delete_user)
+    with pytest.raises(StoreUnavailableError, match=r"^this registry is closed$"):
+        registry.tools()
 
 
 def test_a_registry_that_is_bound_to_a_project_has_its_states_and_rules(

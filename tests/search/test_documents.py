@@ -6,6 +6,7 @@ from remit.decision.tools import Definition
 from remit.search.documents import (
     Document,
     QueryTerms,
+    both_ends,
     build_document,
     definition_document,
     indexed_columns,
@@ -118,8 +119,26 @@ def test_a_query_for_several_things_falls_into_parts(query: str, parts: list[str
     assert query_parts(query) == parts
 
 
-def test_of_the_parts_of_a_long_query_the_first_ones_count() -> None:
-    assert len(query_parts("take a look, then do it now. " * 300)) == 24
+def test_of_the_words_of_a_long_query_the_first_and_the_last_count() -> None:
+    pasted = " ".join(f"word{i}" for i in range(10_000))
+    found = query_words(f"summarize {pasted} word30 translate")
+    assert found[:2] == ["summarize", "word0"]
+    assert found[-2:] == ["word30", "translate"]  # where it was said last
+    assert len(set(found)) == 48
+
+
+def test_of_the_parts_of_a_long_query_the_first_and_the_last_count() -> None:
+    pasted = "".join(f"line {i} was written. " for i in range(300))
+    found = query_parts(f"Please sum this up: {pasted}Now read it aloud.")
+    assert len(found) == 24
+    assert found[0] == "Please sum this up: line 0 was written"
+    assert found[-1] == " Now read it aloud"
+    assert len(query_parts("take a look, then do it now. " * 300)) == 3  # each once
+
+
+def test_a_long_text_is_shortened_in_the_middle() -> None:
+    assert both_ends("1234567", 7) == "1234567"
+    assert both_ends("12345678", 6) == "123\n678"
 
 
 def test_what_is_said_of_parameters_is_cut_where_search_stops_reading() -> None:

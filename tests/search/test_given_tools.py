@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from remit.search.documents import Document
-from remit.search.given_tools import GivenTool, as_listed, read_tool
+from remit.search.given_tools import GivenTool, as_listed, declared_tools, read_tool
 
 SCHEMA = {"type": "object", "properties": {"repoPath": {"type": "string"}, "message": {}}}
 WANTED = GivenTool(
@@ -123,8 +123,23 @@ def test_a_tool_that_says_little_is_read_by_its_name() -> None:
         {"name": "search", "description": 7, "input_schema": {"properties": ["x"]}},
         {"type": "search"},
         {"type": "mcp", "server_label": "search"},
+        SimpleNamespace(kind="search"),
     ]
-    assert [read_tool(tool) for tool in bare] == [GivenTool("search", None, Document("search"))] * 5
+    assert [read_tool(tool) for tool in bare] == [GivenTool("search", None, Document("search"))] * 6
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        {"google_search": {}},
+        {"googleSearch": {}},
+        {"function_declarations": [], "google_search": {}},
+        SimpleNamespace(function_declarations=None, google_search=SimpleNamespace(), code_execution=None),
+    ],
+)
+def test_a_tool_that_google_runs_is_read_by_its_field(tool: object) -> None:
+    assert declared_tools(tool) is None
+    assert read_tool(tool) == GivenTool("google_search", None, Document("google search"))
 
 
 def test_the_title_of_a_tool_is_read() -> None:
@@ -151,7 +166,24 @@ def test_a_canonical_name_is_that_of_a_server_and_its_tool() -> None:
     ],
 )
 def test_an_unknown_format_is_an_error_that_names_the_type(tool: object, named: str) -> None:
-    with pytest.raises(TypeError, match=f"cannot read a tool of type `{named}`; pass a function, or"):
+    with pytest.raises(TypeError, match=f"cannot read a tool of type `{named}`.*; pass a function, or"):
+        read_tool(tool)
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        {"type": "function"},
+        {"type": "function", "function": {"description": "x"}},
+        {"type": "function", "function": {"name": "", "description": "x"}},
+        {"type": "function", "name": "", "parameters": {}},
+        {"type": "custom"},
+        {"type": "object", "properties": {}},
+    ],
+)
+def test_a_function_needs_a_name(tool: dict[str, object]) -> None:
+    keys = ", ".join(f"`{key}`" for key in tool)
+    with pytest.raises(TypeError, match=f"of type `dict` with the keys {keys}, but no name; pass"):
         read_tool(tool)
 
 

@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -70,6 +71,14 @@ def test_the_newest_message_weighs_most() -> None:
     found = filter_tools(TOOLS, messages, top_k=7)
     assert found[0] is MAIL
     assert found.index(SHOT) < found.index(COMMIT)
+
+
+@pytest.mark.parametrize("lines", [3, 40, 300])
+def test_an_instruction_counts_before_and_after_pasted_text(lines: int) -> None:
+    pasted = "".join(f"At {i} a worker of region {i} started and counted its stock.\n" for i in range(lines))
+    asked = "Send this to Anna by email."
+    assert names(filter_tools(TOOLS, f"{asked}\n\n{pasted}", top_k=1)) == ["send_email"]
+    assert names(filter_tools(TOOLS, f"{pasted}\n{asked}", top_k=1)) == ["send_email"]
 
 
 def test_what_is_always_included_comes_first_in_its_own_order_and_counts() -> None:
@@ -166,9 +175,33 @@ def test_a_limit_out_of_bounds_is_refused(top_k: int) -> None:
         filter_tools(TOOLS, "x", top_k=top_k)
 
 
-def test_a_value_that_is_not_a_tool_is_refused() -> None:
-    with pytest.raises(TypeError, match="a tool of type `int`"):
-        filter_tools([7], "x")
+@pytest.mark.parametrize("top_k", [1.5, "3", None, True])
+def test_a_limit_that_is_not_a_whole_number_is_refused(top_k: Any) -> None:
+    with pytest.raises(TypeError, match="`top_k` must be a whole number from 1 to 50, not"):
+        filter_tools(TOOLS, "x", top_k=top_k)
+
+
+@pytest.mark.parametrize("tools", [None, 7, "read_file", {"read_file": READ}])
+def test_tools_that_are_not_a_list_are_refused(tools: Any) -> None:
+    with pytest.raises(TypeError, match="`tools` must be a list of tools, not"):
+        ToolFilter(tools)
+
+
+def test_a_value_that_is_not_a_tool_is_refused_with_its_place() -> None:
+    wrong: list[Any] = [READ, 7]
+    with pytest.raises(TypeError, match=r"tools\[1\]: cannot read a tool of type `int`"):
+        filter_tools(wrong, "x")
+    wrong = [READ, {"type": "function", "function": {"description": "x"}}]
+    with pytest.raises(TypeError, match=r"tools\[1\]: .* with the keys `type`, `function`, but no name"):
+        filter_tools(wrong, "x")
+
+
+def test_a_tool_that_google_runs_is_chosen_by_its_field() -> None:
+    search: Any = {"google_search": {}}
+    held: Any = SimpleNamespace(function_declarations=None, code_execution=SimpleNamespace())
+    given = [search, held, MAIL]
+    assert filter_tools(given, "search the web with Google", top_k=1) == [search]
+    assert filter_tools(given, "execute this code", top_k=1) == [held]
 
 
 class Counting:

@@ -71,6 +71,11 @@ _LAST_PORT = 65535
 @click.option(
     "--client", metavar="NAME", default=DEFAULT_CLIENT, show_default=True, help="The client to serve as."
 )
+@click.option(
+    "--headless",
+    is_flag=True,
+    help="For a program without a terminal: a project's servers need your trust, not the client's approval.",
+)
 @click.option("--agent", metavar="NAME", help="The agent to serve; default: the main session.")
 @click.option(
     "--parent",
@@ -121,6 +126,7 @@ def serve(
     project: str,
     http: str | None,
     client: str,
+    headless: bool,
     agent: str | None,
     parents: tuple[str, ...],
     room: str | None,
@@ -136,7 +142,8 @@ def serve(
 ) -> None:
     """Serve the available tools as one MCP server.
 
-    On stdio it serves one client, which starts it: `claude mcp add remit -- remit serve`. With --http it
+    On stdio it serves one client, which starts it: `claude mcp add remit -- remit serve`. A program
+    without a client of its own starts `remit serve --headless`: then trust alone decides. With --http it
     serves many, each endpoint at its own URL: /mcp, /p/PROJECT/mcp, /p/PROJECT/a/AGENT/mcp,
     /a/PARENT/a/AGENT/mcp, /rooms/ROOM/mcp. Other machines can reach it only with a token: see `remit
     token`.
@@ -166,7 +173,7 @@ def serve(
     if installed is None:  # a repository may choose the variables of an installed gateway
         start_tracing(os.environ, render.program_note)
     # On HTTP, these variables belong to no client.
-    is_headless = address is None and runs_headless(os.environ)
+    is_headless = headless or (address is None and runs_headless(os.environ))
     directory = _directory(project, waits_for_store=address is not None)
     is_installed = installed is not None and address is None
     spec = EndpointSpec(directory, client, agent, room, strategy, mode, is_headless, parents, is_installed)

@@ -369,7 +369,7 @@ def _voices(context: Context) -> tuple[_Place, _Place]:
 
 
 def _rule(location: ConfigLocation) -> str:
-    return f"rule `{location.key}`" if location.key else "the configuration"
+    return f"rule `{location.key}`" if location.key else f"`{location.path.rpartition('/')[2]}`"
 
 
 def _place(context: Context) -> _Place:

@@ -12,7 +12,7 @@ from remit.decision.danger import Danger, Rating, derive
 from remit.decision.definitions.definition_changes import ChangePolicy
 from remit.decision.definitions.project_lock import ProjectLock
 from remit.decision.globs import Glob, GlobIndex
-from remit.decision.kinds import Kind
+from remit.decision.kinds import Authority, Kind
 from remit.decision.policy_rules import (
     AnnotationTrust,
     ConfigLocation,
@@ -87,7 +87,7 @@ class Policy:
 
     def refusal(self, tool: Tool, agents: Sequence[str]) -> Refusal | None:
         """Return why a tool is refused to an agent and its parents; None if it is not."""
-        if self._unread is not None and tool.kind is not Kind.BUILTIN:  # built-ins are needed to fix it
+        if self._unread is not None and not _is_clients_own(tool):  # which is needed to fix the file
             return Refusal(
                 "a configuration file is invalid, so all tools are hidden until it is fixed",
                 self._unread,
@@ -252,6 +252,11 @@ def _combine(covering: Sequence[SafetyRule]) -> _CombinedRules:
         is_managed,
         trusted is not None,
     )
+
+
+def _is_clients_own(tool: Tool) -> bool:
+    """Tell whether a client brings a tool along, unlike a tool that an application declares."""
+    return tool.kind is Kind.BUILTIN and tool.authority is not Authority.CONFIG
 
 
 def _rating_of(covering: Sequence[SafetyRule], strength: RuleStrength) -> _SourcedRating | None:

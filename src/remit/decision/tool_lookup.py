@@ -60,11 +60,18 @@ def _covering(forms: Iterable[str], servers: Sequence[ToolDecision]) -> list[Too
         item
         for item in servers
         if item.tool.status is not ToolStatus.STALE
-        and (item.tool.listed_at is None or item.tool.is_outdated)
         and any(is_covered(form, item.tool.name) for form in forms)
     ]
-    longest = max((len(item.tool.name) for item in covering), default=0)
-    return [item for item in covering if len(item.tool.name) == longest]
+    served = {item.tool.name for item in covering if item.decision.is_available}
+    unlisted = [
+        item
+        for item in covering
+        if (item.tool.listed_at is None or item.tool.is_outdated)
+        # a hidden declaration does not answer for a server that another one makes available
+        and (item.decision.is_available or item.tool.name not in served)
+    ]
+    longest = max((len(item.tool.name) for item in unlisted), default=0)
+    return [item for item in unlisted if len(item.tool.name) == longest]
 
 
 def _plugin(item: ToolDecision) -> str | None:

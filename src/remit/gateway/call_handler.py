@@ -1,11 +1,15 @@
 """Handles tool calls: decides, asks for approval, forwards, records."""
 
+import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
+import anyio
+
 from remit.approvals.approval_service import Permit, caller_of
+from remit.approvals.argument_check import argument_mistake
 from remit.audit.audit_log import AuditOutcome
 from remit.decision.decide import UNKNOWN, Decision, Verdict
 from remit.decision.gates import Gate, NextStep
@@ -204,11 +208,19 @@ class CallHandler:
             unlisted = replace(decision, next_step=NextStep("list the tools, then call it again"))
             return self._refusal(target, unlisted), AuditOutcome.REFUSED
         if decision.verdict is Verdict.ASK:
+            if (mistake := await anyio.to_thread.run_sync(self._mistake, target, asked)) is not None:
+                return refusals.failure(f"`{target.served}`: {mistake}"), AuditOutcome.REFUSED
             try:
                 return await self._unapproved(target, asked, caller)
             except StoreUnavailableError:
                 return refusals.failure(_NO_APPROVALS.format(target.served)), AuditOutcome.REFUSED
         return None
+
+    def _mistake(self, target: CallTarget, asked: Params) -> str | None:
+        """Return what is wrong with the arguments of a call, before a person is asked about it."""
+        definition = self._lists.last.catalog.definitions.get(target.tool.key)
+        schema = None if definition is None else definition.input_schema
+        return schema and argument_mistake(json.loads(schema), as_object(asked.get("arguments")))
 
     def _refusal(self, target: CallTarget, decision: Decision) -> Answer:
         visible = self._lists.last.visible

@@ -122,14 +122,19 @@ class EndpointCatalog:
         return bool(self.context.requirements.of(tool.name))
 
     def _unlisted(self, name: str, take: Take) -> Iterator[CallTarget]:
-        """Decide about an unlisted tool by the row of the server that its name falls under."""
+        """Decide about an unlisted tool by the row of the server that its name falls under.
+
+        A hidden declaration does not answer for a server that another declaration makes available.
+        """
         found = [
             (server, rest)
             for server in self.servers.values()
             if server.client == self.context.client and (rest := _rest(name, server, self.plan)) is not None
         ]
         shortest = min((len(rest) for _, rest in found), default=0)
-        targets = (self._under(server, rest, take) for server, rest in found if len(rest) == shortest)
+        nearest = [(server, rest) for server, rest in found if len(rest) == shortest]
+        served = [each for each in nearest if decide(each[0], self._at(each[0], take)).is_available]
+        targets = (self._under(server, rest, take) for server, rest in served or nearest)
         return (target for target in targets if target is not None)
 
     def _under(self, server: Tool, rest: str, take: Take) -> CallTarget | None:

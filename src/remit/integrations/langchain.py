@@ -5,25 +5,33 @@ from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any, cast
 
-from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
-from langchain.agents.middleware.human_in_the_loop import ApproveDecision, RejectDecision, ToolApprovalRequest
-from langchain.agents.middleware.types import ToolCallRequest
-from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
-from langchain_core.tools import BaseTool, StructuredTool, ToolException
-from langchain_core.utils.function_calling import convert_to_openai_function
-from langgraph.config import get_config
-from langgraph.constants import CONFIG_KEY_CHECKPOINTER
-from langgraph.errors import GraphBubbleUp
-from langgraph.types import Command, interrupt
 from pydantic import Discriminator
 
 from remit.decision.decide import Verdict
 from remit.integrations.exported_tools import exported_tools
+from remit.integrations.optional_packages import packages_of
 from remit.integrations.tool_guard import GuardedCall, Rename, ToolGuard, framework_tool
 from remit.python_tools.decorators import DefinedTool
 from remit.python_tools.function_tools import error_text, run_defined
 from remit.python_tools.tool_registry import ToolRegistry
 from remit.search.given_tools import read_tool
+
+with packages_of("langchain"):
+    from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
+    from langchain.agents.middleware.human_in_the_loop import (
+        ApproveDecision,
+        RejectDecision,
+        ToolApprovalRequest,
+    )
+    from langchain.agents.middleware.types import ToolCallRequest
+    from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
+    from langchain_core.tools import BaseTool, StructuredTool, ToolException
+    from langchain_core.utils.function_calling import convert_to_openai_function
+    from langgraph.config import get_config
+    from langgraph.constants import CONFIG_KEY_CHECKPOINTER
+    from langgraph.errors import GraphBubbleUp
+    from langgraph.prebuilt.tool_node import INVALID_TOOL_NAME_ERROR_TEMPLATE
+    from langgraph.types import Command, interrupt
 
 _FRAMEWORK = "langchain"
 _ANSWERS = cast("type[Any]", Annotated[ApproveDecision | RejectDecision, Discriminator("type")])
@@ -35,8 +43,8 @@ class RemitMiddleware(AgentMiddleware[Any, Any, Any]):
     """Shows a model only the tools that a registry allows, and decides again about each call.
 
     A call that needs approval interrupts the graph, like LangChain's own `HumanInTheLoopMiddleware` with
-    `interrupt_mode="per_call"`: resume with `{"type": "approve"}` or `{"type": "reject"}`. Without a
-    checkpointer, the model reads that a person must approve the call first.
+    `interrupt_mode="per_call"`: resume with `{"type": "approve"}` or `{"type": "reject", "message": "…"}`.
+    Without a checkpointer, the model reads that a person must approve the call first.
     """
 
     def __init__(
@@ -83,7 +91,7 @@ class RemitMiddleware(AgentMiddleware[Any, Any, Any]):
             return _refused(request, refusal)
         with _recorded_failure(call):
             result = handler(request)
-        return _finished(call, result)
+        return _finished(call, request, result)
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Handled]]
@@ -96,7 +104,7 @@ class RemitMiddleware(AgentMiddleware[Any, Any, Any]):
             return _refused(request, refusal)
         with _recorded_failure(call):
             result = await handler(request)
-        return await asyncio.to_thread(_finished, call, result)
+        return await asyncio.to_thread(_finished, call, request, result)
 
     def _choose(self, request: ModelRequest[Any]) -> list[BaseTool | dict[str, Any]]:
         decisions = self._guard.decide([_described(tool) for tool in request.tools])
@@ -187,7 +195,7 @@ def _settled(call: GuardedCall, called: ToolCall) -> GuardedCall:
         description=call.pending.reason,
     )
     answer = interrupt(value, response_schema=_ANSWERS)
-    call.settle(approve=answer["type"] == "approve")
+    call.settle(approve=answer["type"] == "approve", message=answer.get("message"))
     return call
 
 
@@ -204,13 +212,21 @@ def _refused(request: ToolCallRequest, text: str) -> ToolMessage:
     return ToolMessage(text, name=called["name"], tool_call_id=called["id"] or "", status="error")
 
 
-def _finished(call: GuardedCall, result: Handled) -> Handled:
+def _finished(call: GuardedCall, request: ToolCallRequest, result: Handled) -> Handled:
+    if isinstance(result, ToolMessage) and request.tool is None and _names_all_tools(result):
+        return _refused(request, call.unknown())
     text = str(result.content) if isinstance(result, ToolMessage) else None
     if isinstance(result, ToolMessage) and result.status == "error":
         call.failed(text)
     else:
         call.succeeded(text)
     return result
+
+
+def _names_all_tools(result: ToolMessage) -> bool:
+    """Tell whether LangGraph answered for an unknown name, with the names of all tools, hidden ones too."""
+    told = INVALID_TOOL_NAME_ERROR_TEMPLATE.format(requested_tool=result.name, available_tools="\0")
+    return str(result.content).startswith(told.partition("\0")[0])
 
 
 @contextmanager

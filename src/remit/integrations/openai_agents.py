@@ -8,30 +8,35 @@ from typing import Any, NamedTuple, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 import mcp_types as types
-from agents import (
-    FunctionTool,
-    RunContextWrapper,
-    ToolErrorFormatterArgs,
-    ToolGuardrailFunctionOutput,
-    ToolInputGuardrail,
-    ToolInputGuardrailData,
-)
-from agents.agent import AgentBase
-from agents.mcp import MCPServer, ToolFilterContext
-from agents.tool import (
-    maybe_invoke_function_tool_failure_error_function,
-    set_function_tool_failure_error_function,
-)
-from agents.tool_context import ToolContext
 from mcp_types import Tool as McpTool
 
 from remit.decision.decide import Verdict
 from remit.decision.tool_names import tool_name
 from remit.integrations.exported_tools import exported_tools
+from remit.integrations.optional_packages import packages_of
 from remit.integrations.tool_guard import GuardedCall, Rename, ToolGuard, framework_tool
 from remit.python_tools.decorators import DefinedTool
 from remit.python_tools.function_tools import error_text, result_text, run_defined
 from remit.python_tools.tool_registry import ToolRegistry
+from remit.search.fields import type_name
+
+with packages_of("openai-agents"):
+    from agents import (
+        FunctionTool,
+        RunContextWrapper,
+        Tool,
+        ToolErrorFormatterArgs,
+        ToolGuardrailFunctionOutput,
+        ToolInputGuardrail,
+        ToolInputGuardrailData,
+    )
+    from agents.agent import AgentBase
+    from agents.mcp import MCPServer, ToolFilterContext
+    from agents.tool import (
+        maybe_invoke_function_tool_failure_error_function,
+        set_function_tool_failure_error_function,
+    )
+    from agents.tool_context import ToolContext
 
 _FRAMEWORK = "openai-agents"
 AnyServer = TypeVar("AnyServer", bound=MCPServer)
@@ -48,13 +53,17 @@ class GuardedTools:
     """Copies of function tools that follow a registry's decisions, in the list and at each call.
 
     A hidden tool is disabled, and a guardrail rejects its calls with the reason. A call that needs approval
-    interrupts the run: answer with `state.approve(...)` or `state.reject(...)`.
+    interrupts the run: answer with `state.approve(...)` or `state.reject(...)`. A hosted tool runs elsewhere,
+    so only `tools` decides about it.
+
+    Raises:
+        TypeError: an object is not a tool of the SDK.
     """
 
     def __init__(
         self,
         registry: ToolRegistry,
-        tools: Sequence[FunctionTool],
+        tools: Sequence[Tool],
         *,
         names: Rename | None = None,
         top_k: int | None = None,
@@ -70,14 +79,25 @@ class GuardedTools:
             always_include=always_include,
         )
         self._running: dict[str, GuardedCall] = {}  # by the ids of calls
-        self.tools = [self._guarded(tool) for tool in tools]
+        self._asked: dict[str, tuple[DefinedTool, dict[str, Any]]] = {}  # calls that wait for a person
+        self._given = [self._read(at, tool) for at, tool in enumerate(tools)]
+        self._functions = [tool for tool in self._given if isinstance(tool, FunctionTool)]
+        self._guard.know([_described(tool) for tool in self._functions])
+
+    @property
+    def tools(self) -> list[Tool]:
+        """The tools for an agent, in their order: hidden function tools are disabled.
+
+        Hosted tools are decided by name now: one that is hidden or needs approval is left out.
+        """
+        return [tool for tool in self._given if isinstance(tool, FunctionTool) or self._is_visible(tool)]
 
     async def tool_error(self, asked: ToolErrorFormatterArgs[Any]) -> str | None:
         """Say why a tool is hidden, as `RunConfig.tool_error_formatter`; None for other errors.
 
         It needs `tool_not_found_behavior="return_error_to_model"`, without which the SDK ends the run.
         """
-        tool = next((each for each in self.tools if each.name == asked.tool_name), None)
+        tool = next((each for each in self._functions if each.name == asked.tool_name), None)
         if asked.kind != "tool_not_found" or tool is None:
             return None
         return await asyncio.to_thread(self._guard.hidden_reason, _described(tool))
@@ -85,8 +105,28 @@ class GuardedTools:
     def choose(self, messages: str | Iterable[object]) -> ToolChoice:
         """Choose the tools that match a request or a conversation, for the context of its run."""
         said = [messages] if isinstance(messages, str) else messages
-        available = self._guard.available(self.tools, _described)
+        available = self._guard.available(self._functions, _described)
         return ToolChoice(remit_tools=frozenset(tool.name for tool in self._guard.relevant(available, said)))
+
+    def _read(self, at: int, tool: Tool) -> Tool:
+        if isinstance(tool, FunctionTool):
+            return self._guarded(tool)
+        if not isinstance(getattr(tool, "name", None), str):
+            hint = "; wrap it in `function_tool`" if callable(tool) else ""
+            raise TypeError(f"tools[{at}] is of type `{type_name(tool)}`, not a tool of the SDK{hint}")
+        return tool
+
+    def _is_visible(self, tool: Tool) -> bool:
+        """Decide about a hosted tool: nobody can be asked about its calls."""
+        hosted = framework_tool(tool.name, None, {}, _FRAMEWORK)
+        return self._guard.decision(hosted).verdict is Verdict.VISIBLE
+
+    async def _record_denials(self, context: RunContextWrapper[Any]) -> None:
+        """Record calls that a person rejected: the SDK does not run them, so nothing else sees them."""
+        for id, (tool, arguments) in list(self._asked.items()):
+            if context.is_tool_approved(tool.name, id) is False and self._asked.pop(id, None):
+                call = await asyncio.to_thread(self._guard.call, tool, arguments)
+                await asyncio.to_thread(call.deny)
 
     def _guarded(self, tool: FunctionTool) -> FunctionTool:
         described = _described(tool)
@@ -94,9 +134,10 @@ class GuardedTools:
         raising = set_function_tool_failure_error_function(replace(tool), None)
 
         async def verdict() -> Verdict:
-            return (await asyncio.to_thread(self._guard.decide, [described]))[0].verdict
+            return (await asyncio.to_thread(self._guard.decision, described)).verdict
 
         async def is_enabled(context: RunContextWrapper[Any], agent: AgentBase) -> bool:
+            await self._record_denials(context)
             chosen = getattr(context.context, "remit_tools", None)
             if chosen is not None and tool.name not in chosen:
                 return False
@@ -111,7 +152,10 @@ class GuardedTools:
             return enabled
 
         async def needs_approval(context: RunContextWrapper[Any], given: dict[str, Any], call: str) -> bool:
-            return await verdict() is Verdict.ASK or await _needs_approval(tool, context, given, call)
+            if await asyncio.to_thread(self._guard.needs_approval, described, given):
+                self._asked[call] = described, given
+                return True
+            return await _needs_approval(tool, context, given, call)
 
         async def invoke(context: ToolContext[Any], given: str) -> Any:
             call = self._running.pop(context.tool_call_id, None)
@@ -147,6 +191,7 @@ class GuardedTools:
                 arguments = None
             if not isinstance(arguments, dict):
                 return ToolGuardrailFunctionOutput.reject_content("the arguments must be a JSON object")
+            self._asked.pop(context.tool_call_id, None)
             call = await asyncio.to_thread(self._guard.call, tool, cast("dict[str, object]", arguments))
             if call.pending is not None and context.is_tool_approved(tool.name, context.tool_call_id):
                 await asyncio.to_thread(call.settle, approve=True)
@@ -182,7 +227,7 @@ def tool_filter(
             return False
         ruled = tool.name if names is not None else tool_name(context.server_name, tool.name)
         described = framework_tool(ruled, tool.description, tool.input_schema, _FRAMEWORK)
-        return (await asyncio.to_thread(guard.decide, [described]))[0].verdict is Verdict.VISIBLE
+        return (await asyncio.to_thread(guard.decision, described)).verdict is Verdict.VISIBLE
 
     return keep
 
@@ -241,7 +286,7 @@ def _is_chosen(name: str, context: RunContextWrapper[Any] | None) -> bool:
 def as_openai_agents(registry: ToolRegistry) -> list[FunctionTool]:
     """Return the tools of a registry as function tools, each held to the registry's decisions."""
     exported = exported_tools(registry).items()
-    return GuardedTools(registry, [_function_tool(name, tool) for name, tool in exported]).tools
+    return GuardedTools(registry, [_function_tool(name, tool) for name, tool in exported])._functions
 
 
 def _function_tool(name: str, tool: DefinedTool) -> FunctionTool:

@@ -8,7 +8,6 @@ from asyncio import to_thread
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from remit.decision.tool_lookup import near_names
 from remit.errors import ArgumentsError
 from remit.integrations.exported_tools import exported_tools
 from remit.integrations.tool_guard import ToolGuard, framework_tool
@@ -73,9 +72,7 @@ class ProviderTools:
     async def _answer(self, called: ProviderCall, ask: Ask | None) -> ProviderAnswer:
         tool = exported_tools(self._guard.registry).get(called.name)
         if tool is None:
-            near = near_names(called.name, self._available())
-            hint = f"; did you mean {' or '.join(f'`{name}`' for name in near)}?" if near else ""
-            return ProviderAnswer(f"no tool is called `{called.name}`{hint}", True)
+            return ProviderAnswer(await to_thread(self._guard.unknown, called.name), True)
         try:
             return await self._run(tool, called, ask)
         except Exception as error:  # a failing tool must not end the conversation

@@ -2,26 +2,37 @@
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 from typing import Any
 
-from pydantic_ai import ModelRetry, RunContext
-from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.capabilities.abstract import WrapToolExecuteHandler
-from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ToolFailed
-from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart, ToolReturnPart
-from pydantic_ai.models import ModelRequestContext
-from pydantic_ai.tools import ToolDefinition
-from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
 from remit.errors import ArgumentsError
 from remit.integrations.exported_tools import exported_tools
+from remit.integrations.optional_packages import packages_of
 from remit.integrations.tool_guard import GuardedCall, Rename, ToolGuard, framework_tool
 from remit.python_tools.decorators import DefinedTool
 from remit.python_tools.function_tools import error_text, run_defined
 from remit.python_tools.tool_registry import ToolRegistry
 from remit.search.tool_filter import filter_tools
 from remit.settings import MAX_LIMIT
+
+with packages_of("pydantic-ai"):
+    from pydantic_ai import ModelRetry, RunContext
+    from pydantic_ai.capabilities import AbstractCapability
+    from pydantic_ai.capabilities.abstract import WrapToolExecuteHandler
+    from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ToolFailed
+    from pydantic_ai.messages import (
+        ModelMessage,
+        ModelRequest,
+        ModelRequestPart,
+        ModelResponse,
+        ToolCallPart,
+        ToolReturnPart,
+    )
+    from pydantic_ai.models import ModelRequestContext
+    from pydantic_ai.tools import ToolDefinition
+    from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 
 _FRAMEWORK = "pydantic-ai"
 _EXPORTED = "remit"  # key in the metadata of an exported tool, which decides about its own calls
@@ -75,7 +86,7 @@ class RemitTools(AbstractCapability[Any]):
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         """Say why a tool is hidden to a model that called it nonetheless, and record denied calls."""
-        for part in (part for message in ctx.messages[-1:] for part in message.parts):
+        for part in _unanswered(ctx.messages):
             # What was not offered is answered with a plain part, never with one of a special kind.
             if type(part) is ToolReturnPart and part.retry is not None and part.retry.cause == "unknown_tool":
                 known = self._known.get(part.tool_name)
@@ -182,6 +193,7 @@ async def _permitted(
 
     Raises:
         ApprovalRequired: a person must approve the call first.
+        ModelRetry: the arguments are wrong.
         ToolFailed: the call may not run.
     """
     call = await asyncio.to_thread(guard.call, tool, arguments)
@@ -191,7 +203,7 @@ async def _permitted(
         raise ApprovalRequired({"reason": call.pending.reason, "approval": call.pending.id})
     refusal = await asyncio.to_thread(call.refuse)
     if refusal is not None:
-        raise ToolFailed(refusal)
+        raise ModelRetry(refusal) if call.mistake is not None else ToolFailed(refusal)
     return call
 
 
@@ -206,6 +218,12 @@ def _definition(name: str, tool: DefinedTool) -> ToolDefinition:
         parameters_json_schema=tool.input_schema,
         metadata={_EXPORTED: _MARK},
     )
+
+
+def _unanswered(messages: Sequence[ModelMessage]) -> list[ModelRequestPart]:
+    """Return what the model reads next: with deferred results, there are several requests in a row."""
+    requests = takewhile(lambda message: isinstance(message, ModelRequest), reversed(messages))
+    return [part for request in requests if isinstance(request, ModelRequest) for part in request.parts]
 
 
 def _calls(messages: Sequence[ModelMessage]) -> Iterator[ToolCallPart]:

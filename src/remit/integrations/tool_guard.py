@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -10,19 +10,23 @@ from remit.approvals.approval_service import Permit
 from remit.approvals.approvals import Approval
 from remit.audit.audit_log import AuditOutcome
 from remit.decision.decide import Decision, Verdict
-from remit.errors import RemitError
-from remit.integrations.exported_tools import exported_names
+from remit.decision.tool_lookup import near_names
+from remit.errors import ArgumentsError, RemitError
+from remit.integrations.exported_tools import exported_names, exported_tools
 from remit.presentation import refusals
 from remit.presentation.listing_strategies import VisibleTool
 from remit.python_tools.decorators import DefinedTool
+from remit.python_tools.function_tools import check_arguments, error_text
 from remit.python_tools.recorded_call import RecordedCall
-from remit.python_tools.tool_registry import ToolRegistry
+from remit.python_tools.tool_registry import ListedTool, ToolRegistry
 from remit.python_tools.tool_rules import row
 from remit.search.conversation import weighted_texts
-from remit.search.tool_filter import ToolFilter
+from remit.search.tool_filter import ToolFilter, check_top_k
+from remit.text.spelling import as_question
 
 AnyTool = TypeVar("AnyTool")
 Rename = Callable[[str], str | None]  # None: the name stays
+_MOST_NAMED = 20  # available tools in the answer to an unknown name
 _log = logging.getLogger("remit.integrations")
 
 
@@ -45,6 +49,10 @@ class ToolGuard:
     `names` maps a name in the framework to the name in Remit's rules, where they differ: a tool loaded from
     an MCP server may be `create_issue` in the framework and `mcp__github__create_issue` in Remit. `top_k`
     limits what a model sees to the tools that match the conversation.
+
+    Raises:
+        TypeError: `top_k` is not a whole number.
+        ValueError: `top_k` is not between 1 and 50.
     """
 
     def __init__(
@@ -57,21 +65,28 @@ class ToolGuard:
         min_score: float | None = 0.0,
         always_include: str | Iterable[str] = (),
     ) -> None:
+        if top_k is not None:
+            check_top_k(top_k)
         self.registry = registry
         self.principal = principal
         self._names = names
         self._top_k = top_k
         self._min_score = min_score
         self._always_include = (always_include,) if isinstance(always_include, str) else tuple(always_include)
-        self._available: Sequence[tuple[str, DefinedTool]] = ()  # of the last list, for the next step
+        self._agents_tools: Sequence[DefinedTool] | None = None  # None: all tools of the registry
+
+    def know(self, tools: Sequence[DefinedTool]) -> None:
+        """Take tools under the framework's names as all that the agent has, hidden ones too."""
+        self._agents_tools = tools
 
     def decide(self, tools: Sequence[DefinedTool]) -> list[Decision]:
-        """Decide about tools under the framework's names, in their order."""
-        decided = self.registry.decided([self._renamed(tool) for tool in tools])
-        self._available = [
-            (tool.name, item.tool) for tool, item in zip(tools, decided, strict=True) if item.is_there
-        ]
-        return [item.decision for item in decided]
+        """Decide about all tools of the agent under the framework's names, in their order."""
+        self.know(tools)
+        return [item.decision for item in self._decided(tools)]
+
+    def decision(self, tool: DefinedTool) -> Decision:
+        """Decide about one tool under the framework's name."""
+        return self._decided([tool])[0].decision
 
     def available(
         self, tools: Sequence[AnyTool], describe: Callable[[AnyTool], DefinedTool]
@@ -110,10 +125,28 @@ class ToolGuard:
 
         return GuardedCall(self, tool, arguments, permit)
 
+    def needs_approval(self, tool: DefinedTool, arguments: Mapping[str, object]) -> bool:
+        """Tell whether a person must approve a call; one that cannot run is answered with its mistake."""
+        (item,) = self._decided([tool])
+        if item.decision.verdict is not Verdict.ASK:
+            return False
+        try:
+            check_arguments(item.tool, arguments)
+        except ArgumentsError:
+            return False
+        return True
+
     def hidden_reason(self, tool: DefinedTool) -> str | None:
         """Word the answer for a call of a tool that its framework does not offer, if a decision hides it."""
-        (item,) = self.registry.decided([self._renamed(tool)])
-        return self.call(tool, {}).refuse() if item.decision.verdict is Verdict.HIDDEN else None
+        return self.call(tool, {}).refuse() if self.decision(tool).verdict is Verdict.HIDDEN else None
+
+    def unknown(self, name: str) -> str:
+        """Word the answer for a call of a name that no tool has; it names available tools only."""
+        usable = [each.name for each in self._visible()]
+        if near := near_names(name, usable):
+            return f"no tool is called `{name}`; {as_question(near)}"
+        listed = ", ".join(f"`{each}`" for each in usable[:_MOST_NAMED])
+        return f"no tool is called `{name}`" + (f"; available tools: {listed}" if listed else "")
 
     def succeeded(self, tool: DefinedTool) -> None:
         """Update the project's workflow states after a call of a tool succeeded."""
@@ -133,8 +166,19 @@ class ToolGuard:
             return _text(refusals.denied(name, decision))
         if permit.approval is not None:
             return _text(refusals.approval_required(name, decision, permit.approval.id))
-        visible = [VisibleTool(row(tool), {"name": shown}) for shown, tool in self._available]
-        return _text(refusals.refusal(name, decision, visible))
+        return _text(refusals.refusal(name, decision, self._visible()))
+
+    def _visible(self) -> Iterator[VisibleTool]:
+        """Yield the agent's tools that are available now, under the framework's names."""
+        tools = self._agents_tools
+        if tools is None:
+            tools = [replace(tool, name=name) for name, tool in exported_tools(self.registry).items()]
+        for tool, item in zip(tools, self._decided(tools), strict=True):
+            if item.is_there:
+                yield VisibleTool(row(item.tool), {"name": tool.name})
+
+    def _decided(self, tools: Sequence[DefinedTool]) -> list[ListedTool]:
+        return self.registry.decided([self._renamed(tool) for tool in tools])
 
     def _renamed(self, tool: DefinedTool) -> DefinedTool:
         given = None if self._names is None else self._names(tool.name)
@@ -159,23 +203,40 @@ class GuardedCall:
         self._arguments = arguments
         self._permit_again = permit
         self._called_at, self._began = time.time(), time.perf_counter()
-        self._permit = permit()
+        self.mistake: str | None = None  # in the arguments of a call that needs approval
+        self._message: str | None = None  # of the person who said no
+        try:
+            self._permit = permit()
+        except ArgumentsError as error:
+            self._permit, self.mistake = Permit(False, guard.decision(tool)), error_text(error)
 
     @property
     def pending(self) -> Approval | None:
         """The approval that the call waits for, if any."""
         return self._permit.approval if self._permit.is_pending else None
 
-    def settle(self, *, approve: bool | None) -> None:
-        """Record what a person answered; without an answer (None), one given in a terminal counts."""
+    def settle(self, *, approve: bool | None, message: str | None = None) -> None:
+        """Record what a person answered; without an answer (None), one given in a terminal counts.
+
+        The model reads the message of a person who says no.
+        """
         self._permit = self._guard.registry.settle(self._permit, self._permit_again, approve=approve)
+        self._message = message
 
     def refuse(self) -> str | None:
         """Return the answer to the model if the call may not run now, and record that; None if it may."""
         if self._permit.is_allowed:
             return None
-        text = self._guard.refusal(self._tool.name, self._permit)
+        text = self.mistake or self._guard.refusal(self._tool.name, self._permit)
+        if self._permit.is_denied and self._message:
+            text = f"{text}\nThe person's reason: {self._message}"
         self._record(self._refusal, text)
+        return text
+
+    def unknown(self) -> str:
+        """Return the answer to a model that called a name which no tool has, and record that."""
+        text = self._guard.unknown(self._tool.name)
+        self._record(AuditOutcome.UNKNOWN, text)
         return text
 
     def deny(self) -> None:

@@ -45,6 +45,7 @@ class DefinedTool:
     ai_enabled: bool | None = None
     labelled_in: str | None = None  # where the labels are declared; None: in its source
     is_async: bool = False
+    check: Callable[[Mapping[str, object]], object] | None = None  # raises ArgumentsError; None: by schema
 
 
 @overload

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from inspect import getdoc, isawaitable, iscoroutinefunction
 
-from remit.errors import RemitError, ToolError
+from remit.approvals.argument_check import argument_mistake
+from remit.errors import ArgumentsError, RemitError, ToolError
 from remit.python_tools.decorators import DefinedTool, ToolOptions
 from remit.python_tools.function_parameters import FunctionParameters
 
@@ -40,7 +41,20 @@ def define(function: Callable[..., object], marks: ToolOptions) -> DefinedTool:
         approval=marks.approval,
         ai_enabled=marks.ai_enabled,
         is_async=_is_async(function),
+        check=parameters.read,
     )
+
+
+def check_arguments(tool: DefinedTool, arguments: Mapping[str, object]) -> None:
+    """Check the arguments of a call before a person is asked about it.
+
+    Raises:
+        ArgumentsError: the call cannot run with these arguments.
+    """
+    if tool.check is not None:
+        tool.check(arguments)
+    elif (mistake := argument_mistake(tool.input_schema, arguments)) is not None:
+        raise ArgumentsError(mistake)
 
 
 async def run_defined(tool: DefinedTool, arguments: Mapping[str, object]) -> object:

@@ -1,7 +1,9 @@
 """The context for decisions about Python tools: detected states and the states of a project."""
 
+import logging
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from threading import RLock
 
@@ -15,20 +17,24 @@ from remit.configuration.condition_rules import ENTITIES, VARIABLES
 from remit.decision.context import Context
 from remit.decision.decide import UNKNOWN, Decision, decide
 from remit.decision.kinds import Kind
+from remit.decision.policy import Policy
 from remit.decision.projects import Workspace, identify
 from remit.decision.state_snapshot import Implications, Snapshot, StateValue
 from remit.decision.tool_lookup import closest_to_being_visible, find
 from remit.decision.tool_names import MCP
 from remit.decision.tools import Tool
-from remit.errors import UnknownStateError
+from remit.errors import StoreUnavailableError, UnknownStateError
 from remit.python_tools.recorded_call import RecordedCall
 from remit.python_tools.state_registry import DetectedState, StateAwareRegistry
 from remit.registry import Registry
 from remit.states.location import check_location
 from remit.text.spelling import did_you_mean
+from remit.text.untrusted_text import one_line
 
 Location = Mapping[str, object]
+_log = logging.getLogger("remit.python_tools")
 
+_LONGEST_PROBLEM = 1_000  # characters
 _BY_ITS_DETECTOR = "its detector, a function of this program, must return true"
 _NOWHERE = Workspace(dir="", checkout="", project=identify(""))
 # Maps, as their keys depend on the project's files.
@@ -48,25 +54,41 @@ class ToolContextSource:
         self._detected = detected
         self._implications = _implications(detected.states)
         self._lock = RLock()  # only one thread may use the store at a time
+        self._is_closed = False
         self._registry = None if project is None else open_registry()
+        self._logged: set[str] = set()  # problems of the project's files
+        self._read_policy: Policy | None = None
         self._approving = self._registry  # without a project, opened for the first call that needs approval
         self._context = (
             Context(workspace=_NOWHERE, client=None)
             if self._registry is None or project is None
             else self._registry.at(project, ALL_CLIENTS)
         )
+        if self._registry is not None:
+            self._log_problems(self._registry)
 
     def close(self) -> None:
         """Close the store."""
+        self._is_closed = True
         if self._approving is not None:
             self._approving.close()
+
+    @contextmanager
+    def _opened(self) -> Generator[None]:
+        """Hold the lock of a store that is open."""
+        with self._lock:
+            if self._is_closed:
+                raise StoreUnavailableError(
+                    "this registry is closed", hint="use it inside its `with` block, before `close`"
+                )
+            yield
 
     @property
     def vocabulary(self) -> Vocabulary:
         """The states and variables that conditions may use."""
         if self._registry is None:
             return Vocabulary(states=self._implications.names, variables={"location": LOCATION})
-        with self._lock:
+        with self._opened():
             known = [each.name for each in self._registry.states.reports(self._context)]
         return Vocabulary(states={*self._implications.names, *known}, variables=_OF_A_PROJECT)
 
@@ -79,7 +101,7 @@ class ToolContextSource:
         }
         if self._registry is None:
             return told
-        with self._lock:
+        with self._opened():
             return {**self._registry.states.unlocks(self._context), **told}
 
     def now(self, location: Location | None = None) -> Context:
@@ -97,8 +119,20 @@ class ToolContextSource:
         """Return the current rules and states of the project; without a project, an empty context."""
         if self._registry is None:
             return self._context
-        with self._lock:
-            return self._registry.states.with_snapshot(self._context)
+        with self._opened():
+            context = self._registry.states.with_snapshot(self._context)
+            if context.policy is not self._read_policy:
+                self._read_policy = context.policy
+                self._log_problems(self._registry)
+            return context
+
+    def _log_problems(self, registry: Registry) -> None:
+        """Log each mistake in the project's files once: an author sees no other sign of it."""
+        for problem in registry.configuration.problems(self._context.workspace):
+            text = one_line(": ".join(filter(None, problem)), _LONGEST_PROBLEM)
+            if text not in self._logged:
+                self._logged.add(text)
+                _log.warning("%s", text)
 
     def declared(self, name: str, context: Context) -> Decision | None:
         """Decide about a tool of an MCP server that the project knows; None without a project.
@@ -107,7 +141,7 @@ class ToolContextSource:
         """
         if self._registry is None:
             return None
-        with self._lock:
+        with self._opened():
             listed = self._registry.tools(self._context)
         nearest = min(find(name, listed), key=closest_to_being_visible, default=None)
         if nearest is None:
@@ -119,14 +153,14 @@ class ToolContextSource:
     def succeeded(self, tool: str) -> None:
         """Update the project's workflow states after a tool succeeded."""
         if self._registry is not None:
-            with self._lock:
+            with self._opened():
                 self._registry.states.advance(tool, self._context)
 
     def record(self, name: str, decision: Decision, call: RecordedCall) -> None:
         """Record a call in the project's audit, and count it if the project knows the tool."""
         if self._registry is None:
             return
-        with self._lock:
+        with self._opened():
             known = self._served(name) if call.ran else None
             batch = call.batch(name, decision, known, self._context.workspace)
             self._registry.usage.record_calls(batch, self._context)
@@ -147,7 +181,7 @@ class ToolContextSource:
             ApprovalError: the call cannot be approved.
             StoreError: the database cannot be used.
         """
-        with self._lock:
+        with self._opened():
             registry, context = self._approvals()
             return registry.approvals.permit_bound(binding, decision, arguments, context)
 
@@ -158,13 +192,13 @@ class ToolContextSource:
             ApprovalError: the call cannot be approved.
             StoreError: the database cannot be used.
         """
-        with self._lock:
+        with self._opened():
             registry, context = self._approvals()
             return registry.approvals.settle(asked, context, approve=approve, permit_again=permit_again)
 
     def notifies(self) -> bool:
         """Check whether the desktop shows that a call waits for approval."""
-        with self._lock:
+        with self._opened():
             registry, context = self._approvals()
             return registry.states.plan(context).notifies
 

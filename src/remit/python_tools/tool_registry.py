@@ -26,7 +26,7 @@ from remit.decision.tool_lookup import suggest
 from remit.decision.tool_names import MCP
 from remit.errors import HiddenToolError, NotApprovedError, ToolError
 from remit.python_tools.decorators import DefinedTool, options_of
-from remit.python_tools.function_tools import define, run_defined
+from remit.python_tools.function_tools import check_arguments, define, run_defined
 from remit.python_tools.recorded_call import RecordedCall
 from remit.python_tools.state_registry import TIMEOUT, Detect, DetectedState, StateAwareRegistry
 from remit.python_tools.tool_context import Location, ToolContextSource, require_state
@@ -297,11 +297,13 @@ class ToolRegistry:
 
         Raises:
             ApprovalError: the call cannot be approved.
+            ArgumentsError: it needs approval, and cannot run with these arguments.
             StoreError: the database cannot be used.
         """
         found, decision = self.decided([tool], location)[0]
         if decision.verdict is not Verdict.ASK:
             return Permit(decision.is_available, decision)
+        check_arguments(found, arguments)  # before a person is asked about a call that cannot run
         binding = bind(principal, found.name, definition(found), arguments)
         return self._context_source.permit(binding, decision, arguments)
 

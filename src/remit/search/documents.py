@@ -128,9 +128,9 @@ def parse_query(text: str) -> QueryTerms:
 
 def query_words(text: str) -> list[str]:
     """List the distinct words of a query, without stop words unless it has no others."""
-    words = list(dict.fromkeys(_words(text)))
+    words = _words(text)
     telling = [word for word in words if word not in STOP_WORDS]
-    return (telling or words)[:MOST_QUERY_WORDS]
+    return _first_and_last(telling or words, MOST_QUERY_WORDS)
 
 
 def _words(text: str) -> list[str]:
@@ -144,4 +144,19 @@ def _is_telling(pair: tuple[str, str]) -> bool:
 def query_parts(text: str) -> list[str]:
     """List the parts of a query that asks for several things; empty if it asks for one."""
     parts = [part for part in _PART_END.split(text) if len(_WORD.findall(part)) >= _SHORTEST_PART]
-    return parts[:_MOST_PARTS] if len(parts) > 1 else []
+    return _first_and_last(parts, _MOST_PARTS) if len(parts) > 1 else []
+
+
+def _first_and_last(texts: Sequence[str], most: int) -> list[str]:
+    """List distinct texts; of too many, the first and the last, because pasted text is in the middle."""
+    distinct = list(dict.fromkeys(texts))
+    if len(distinct) <= most:
+        return distinct
+    first = distinct[: most // 2]
+    last = dict.fromkeys(text for text in reversed(texts) if text not in first)
+    return [*first, *reversed(list(last)[: most - len(first)])]
+
+
+def both_ends(text: str, most: int) -> str:
+    """Shorten a text to its start and its end, where the instruction is if the rest is pasted."""
+    return text if len(text) <= most else f"{text[: most // 2]}\n{text[len(text) - most // 2 :]}"

@@ -27,8 +27,24 @@ _SCHEMAS = (
     "fn_schema",  # LlamaIndex
     "json_schema",
 )
-_NAMES = ("name", "server_label", "type")  # a provider's hosted tool has only a type
+_NAMES = ("name", "server_label", "type", "kind")  # a provider's hosted tool has only a type, or a kind
+_NOT_NAMES = frozenset({"function", "custom", "object"})  # types of what must have a name of its own
+_HOSTED = (  # Google: the field says which tool it is
+    "google_search",
+    "google_search_retrieval",
+    "code_execution",
+    "url_context",
+    "google_maps",
+    "enterprise_web_search",
+    "computer_use",
+    "file_search",
+    "retrieval",
+    "mcp_servers",
+    "parallel_ai_search",
+    "exa_ai_search",
+)
 _HOLDERS = ("function", "metadata", "function_schema")  # OpenAI chat, LlamaIndex, Pydantic AI
+_MOST_KEYS = 8  # in an error
 _DECLARATIONS = ("function_declarations", "functionDeclarations")  # Google: several tools in one object
 
 
@@ -50,7 +66,7 @@ def declared_tools(tool: object) -> Sequence[object] | None:
     for field in _DECLARATIONS:
         found = field_of(tool, field)
         if isinstance(found, Sequence) and not isinstance(found, str):
-            return cast("Sequence[object]", found)
+            return cast(Sequence[object], found) if found or _hosted(tool) is None else None
     return None
 
 
@@ -70,14 +86,14 @@ def read_tool(tool: object) -> GivenTool:
     if inspect.isroutine(tool):
         return _function(tool)
     parts = [tool, *(part for holder in _HOLDERS if (part := field_of(tool, holder)) is not None)]
-    found = _first(parts, "name") or _first(parts, *_NAMES)
+    found = _first(parts, "name") or _provided_name(parts) or _hosted(tool)
     if found is not None:
         params = next((params for part in parts if (params := _params(part))), dict[str, str]())
         return given_tool(found, _first(parts, "description"), params, _first(parts, "title"))
     if callable(tool):
         return _function(tool)
     raise TypeError(
-        f"cannot read a tool of type `{type_name(tool)}`; "
+        f"cannot read a tool of type `{type_name(tool)}`{_keys(tool)}; "
         "pass a function, or a mapping or object with a name, a description and a schema"
     )
 
@@ -134,6 +150,32 @@ def _described(parameter: object) -> Iterator[tuple[str, str]]:
 
 def _first(parts: Sequence[object], *fields: str) -> str | None:
     return next((text for field in fields for part in parts if (text := text_of(part, field))), None)
+
+
+def _provided_name(parts: Sequence[object]) -> str | None:
+    """Return the name of a tool that its provider runs."""
+    found = _first(parts, *_NAMES)
+    return None if found in _NOT_NAMES else found
+
+
+def _hosted(tool: object) -> str | None:
+    """Return the name of a tool that Google runs."""
+    spelled = {field: (field, _camel(field)) for field in _HOSTED}
+    has = (field for field, forms in spelled.items() if any(field_of(tool, it) is not None for it in forms))
+    return next(has, None)
+
+
+def _camel(field: str) -> str:
+    first, *others = field.split("_")
+    return first + "".join(map(str.title, others))
+
+
+def _keys(tool: object) -> str:
+    """Write the keys of a mapping without a name, for errors."""
+    if not is_mapping(tool):
+        return ""
+    listed = ", ".join(f"`{key}`" for key in list(tool)[:_MOST_KEYS])
+    return f" with the keys {listed}, but no name" if listed else ""
 
 
 def _tool(tool: GivenTool, at: int) -> Tool:

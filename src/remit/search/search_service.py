@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from remit.decision.scopes import Scope
 from remit.errors import EmbeddingError
 from remit.search.cancellation import Cancellation
-from remit.search.documents import parse_query, query_parts
+from remit.search.documents import both_ends, parse_query, query_parts
 from remit.search.name_matches import NameMatches
 from remit.search.ranking import Fusion, Hit, RankedTool, RankFusion, SearchResults, rank, worth_showing
 from remit.settings import DEFAULT_LIMIT, MAX_LIMIT
@@ -33,7 +33,7 @@ NO_VECTORS = f"{BY_WORDS_ALONE}: no tool here has a vector of this model yet"
 WORDS_ALONE = Fusion(expected=0.48, steepness=3.1, midpoint=0.83, confidence=0.0, noise=0.0)
 _DEPTH = 2  # multiple of the limit that the index returns for ranking
 _NEAREST = 3
-_LONGEST_QUERY = 10_000  # characters; the rest is ignored
+_LONGEST_QUERY = 10_000  # characters; the middle of a longer one is ignored
 
 OnProgress = Callable[[int, int], None]  # how many are done, of how many
 
@@ -68,7 +68,7 @@ class Searcher:
         """
         if not 1 <= limit <= MAX_LIMIT:
             raise ValueError(f"the limit must be a number from 1 to {MAX_LIMIT}")
-        asked = query[:_LONGEST_QUERY]
+        asked = both_ends(query, _LONGEST_QUERY)
         selected = self._select(scope, include_hidden)
         vectors, note, is_failure = self._embedded(asked)
         hits = self.index.hits(parse_query(asked), vectors, selected.among, _DEPTH * limit)

@@ -1,7 +1,7 @@
 """Indexes given tools, and filters them by a query or a conversation."""
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from threading import Lock
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -10,7 +10,14 @@ from remit.decision.decide import ToolDecision
 from remit.search.conversation import WeightedText, weighted_texts
 from remit.search.documents import Document, indexed_columns
 from remit.search.engine import SearchEngine, open_engine
-from remit.search.given_tools import GivenTool, as_listed, declared_tools, read_tool, with_declared
+from remit.search.given_tools import (
+    GivenTool,
+    as_listed,
+    declared_tools,
+    read_tool,
+    type_name,
+    with_declared,
+)
 from remit.search.ports import Embedder, Index, IndexEntry, Vector
 from remit.search.search_service import WORDS_ALONE, Searcher
 from remit.settings import DEFAULT_LIMIT, MAX_LIMIT
@@ -99,10 +106,24 @@ def filter_tools(
 
     Raises:
         EmbeddingError: embedding failed.
-        TypeError: the format of a tool or message is not supported.
+        TypeError: the format of a tool or message is not supported, or `top_k` is not a whole number.
         ValueError: `top_k` is not between 1 and 50, or there is no text to choose by.
     """
+    check_top_k(top_k)
     return ToolFilter(tools)(query_or_messages, top_k, min_score, always_include, exclude)
+
+
+def check_top_k(top_k: object) -> None:
+    """Check how many tools to return.
+
+    Raises:
+        TypeError: it is not a whole number.
+        ValueError: it is not between 1 and 50.
+    """
+    if not isinstance(top_k, int) or isinstance(top_k, bool):
+        raise TypeError(f"`top_k` must be a whole number from 1 to {MAX_LIMIT}, not `{type_name(top_k)}`")
+    if not 1 <= top_k <= MAX_LIMIT:
+        raise ValueError(f"`top_k` must be between 1 and {MAX_LIMIT}, not {top_k}")
 
 
 class ToolFilter(Generic[AnyTool]):
@@ -115,9 +136,9 @@ class ToolFilter(Generic[AnyTool]):
             EmbeddingError: embedding failed.
             TypeError: the format of a tool is not supported.
         """
-        self._tools = list(tools)
+        self._tools = list(_checked(tools))
         self._places = list(_places(self._tools))
-        self._filtered = _CACHE.filtered([read_tool(place.tool) for place in self._places])
+        self._filtered = _CACHE.filtered([_read(place) for place in self._places])
 
     def __call__(
         self,
@@ -155,6 +176,20 @@ def _places(tools: Sequence[object]) -> Iterator[_Place]:
             yield _Place(at, inner)
 
 
+def _checked(tools: Iterable[AnyTool]) -> Iterable[AnyTool]:
+    given: Any = tools
+    if not isinstance(given, Iterable) or isinstance(given, str | Mapping):
+        raise TypeError(f"`tools` must be a list of tools, not `{type_name(tools)}`")
+    return tools
+
+
+def _read(place: _Place) -> GivenTool:
+    try:
+        return read_tool(place.tool)
+    except TypeError as error:
+        raise TypeError(f"tools[{place.at}]: {error}") from None
+
+
 class _Choice(NamedTuple):
     """The tools of a list that remain after applying the patterns."""
 
@@ -181,8 +216,7 @@ class _FilteredTools:
         exclude: Patterns,
     ) -> list[int]:
         """Return the positions of the chosen tools."""
-        if not 1 <= top_k <= MAX_LIMIT:
-            raise ValueError(f"`top_k` must be between 1 and {MAX_LIMIT}")
+        check_top_k(top_k)
         always, others = self._choice(always_include, exclude)
         texts = weighted_texts(query_or_messages)
         if self._names and not texts and not always:

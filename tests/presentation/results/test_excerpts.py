@@ -67,6 +67,7 @@ def test_a_search_gives_the_lines_with_their_numbers_and_where_to_go_on() -> Non
     assert read(LOG, search="PAGE/19", line=following)[1].startswith(f"{following}: ")
     assert read(LOG, search="page/19", limit=1)[1] == "19: 19 GET /page/19"
     assert read(LOG, search="nothing") == ("0 matching lines of 2,000.", "")
+    assert read(LOG, search="page/1999")[0] == "1 matching line of 2,000."
 
 
 def test_a_match_in_a_long_line_comes_with_what_is_around_it() -> None:

@@ -74,8 +74,9 @@ def test_a_long_tool_keeps_some_of_each_field() -> None:
     assert marks.count(PARAMS) + sum(i == 1010 for i in ids) == 32
 
 
-def test_a_query_is_cut_where_a_model_stops_reading() -> None:
-    assert query_ids("copy " * 2000, WORDS) == WORDS("copy") * 62
+def test_a_model_reads_the_start_and_the_end_of_a_long_query() -> None:
+    assert query_ids("copy " * 2000 + "read " * 2000, WORDS) == WORDS("copy") * 31 + WORDS("read") * 31
+    assert query_ids("copy " * 61 + "read", WORDS) == WORDS("copy") * 61 + WORDS("read")
 
 
 @given(st.text(), st.text(), st.text(), st.lists(st.text(), max_size=25))

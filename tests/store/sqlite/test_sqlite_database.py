@@ -26,6 +26,13 @@ def test_a_large_statement_needs_no_file_outside_of_the_store(tmp_path: Path) ->
     database.close()
 
 
+def test_a_store_that_is_closed_says_so(tmp_path: Path) -> None:
+    database = SqliteDatabase(str(tmp_path / "remit.db"))
+    database.close()
+    with pytest.raises(StoreUnavailableError, match=r"remit.db` is closed$"):
+        database.catalog_revision()
+
+
 def test_migrations_are_numbered_without_gaps_up_to_the_schema_version() -> None:
     numbers = sorted(int(file.name[:4]) for file in MIGRATIONS.glob("[0-9]*.sql"))
     assert numbers == list(range(1, SCHEMA_VERSION + 1))

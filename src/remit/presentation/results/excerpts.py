@@ -165,7 +165,7 @@ def _matches(text: str, asked: ReadRequest, limit: ResultLimit, found: Iterable[
         line = line[: left.longest(line)]
         left = left.without(f"{line}\n")
         shown.append(line)
-    note = f"{len(all_found):,} matching lines of {len(lines):,}."
+    note = f"{len(all_found):,} matching {'line' if len(all_found) == 1 else 'lines'} of {len(lines):,}."
     if len(shown) < len(wanted):
         following = wanted[len(shown)].line + 1
         note += f" Shown: {len(shown):,}. Continue with `line` = {following} and the same search."

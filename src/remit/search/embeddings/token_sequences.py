@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from remit.search.documents import Document
+from remit.search.documents import Document, both_ends
 from remit.text.wordpiece import WordPiece
 
 START, END = 101, 102
@@ -19,7 +19,7 @@ OPEN, CLOSE, COMMA, COLON, BAR = 1006, 1007, 1010, 1024, 1064
 NAME, SERVER, FIRST, REST, PARAMS, MARK = range(6)  # fields of ids; MARK: brackets, commas, ends
 
 QUERY_LENGTH, TOOL_LENGTH = 64, 128  # ids, including start and end
-_MOST_QUERY = 4000  # characters; the rest would exceed the number of ids
+_MOST_QUERY = 4000  # characters; each half has more ids than are used
 _LIMITS = (20, 10, 56, TOOL_LENGTH, 32)  # ids per field; the rest of a description fills the remaining space
 _SENTENCE_END = re.compile(r"(?<=[.!?]) ")
 
@@ -35,8 +35,9 @@ class TokenSequence(NamedTuple):
 
 
 def query_ids(text: str, pieces: WordPiece) -> list[int]:
-    """Return the ids of a query, without start and end."""
-    return pieces(text[:_MOST_QUERY])[: QUERY_LENGTH - 2]
+    """Return the ids of a query, without start and end; of a long one, those of its start and its end."""
+    ids, half = pieces(both_ends(text, _MOST_QUERY)), QUERY_LENGTH // 2 - 1
+    return ids if len(ids) <= 2 * half else [*ids[:half], *ids[-half:]]
 
 
 def tool_ids(document: Document, pieces: WordPiece) -> TokenSequence:

@@ -220,6 +220,10 @@ class SqliteDatabase:
             ) from error
         except apsw.InterruptError as error:
             raise StoreTimeoutError(f"`{self.place}` took too long to answer") from error
+        except apsw.ConnectionClosedError as error:
+            raise StoreUnavailableError(
+                f"`{self.place}` is closed", hint="use a registry inside its `with` block, before `close`"
+            ) from error
         except apsw.ConstraintError:
             raise  # a bug, not an environment failure
         except (apsw.Error, OSError) as error:
