@@ -18,7 +18,7 @@ from remit.integrations.tool_guard import GuardedCall, Rename, ToolGuard, framew
 from remit.python_tools.decorators import DefinedTool
 from remit.python_tools.function_tools import error_text, result_text, run_defined
 from remit.python_tools.tool_registry import ToolRegistry
-from remit.search.fields import type_name
+from remit.search.given_tools import type_name
 
 with packages_of("openai-agents"):
     from agents import (
