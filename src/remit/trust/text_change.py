@@ -17,7 +17,7 @@ from remit.trust.secret_words import mentions_secret
 
 _ADDRESS = re.compile(
     r"(?i)\b(?:https?|wss?|ftp|data|file)://|\bwww\.|\b[0-9]{1,3}(?:\.[0-9]{1,3}){3}\b|\w@\w+\.\w"
-    r"|\b[a-z0-9-]+\.(?:com|net|org|io|dev|app|ai|co|example|test|local|internal)\b"
+    r"|\b[a-z0-9-]{1,63}\.(?:com|net|org|io|dev|app|ai|co|example|test|local|internal)\b"
 )
 _EXCERPT = 120
 

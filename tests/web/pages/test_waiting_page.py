@@ -174,7 +174,7 @@ def test_a_change_that_the_policy_accepts_does_not_wait(
     sandbox.write_state("notes")
     with sandbox.registry() as registry:
         list_tools(registry, shop, tool("look", "Look at notes."))
-        list_tools(registry, shop, tool("look", "Looks at notes."))
+        list_tools(registry, shop, tool("look", "look at notes"))
     assert "Nothing waits for you" in browser.get("/waiting").text
     sandbox.write(sandbox.home / ".config/remit/remit.toml", f'{RULES}[trust]\nchanges = "hold"\n')
     assert "mcp__notes__look" in browser.get("/waiting").text
