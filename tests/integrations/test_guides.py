@@ -63,7 +63,7 @@ def test_the_guides_program_publishes_only_after_a_yes(
     assert ("Published Hello" in str(heard[-1])) is is_published
 
 
-def test_the_guides_agent_uses_trusted_servers_through_the_gateway(sandbox: Sandbox) -> None:
+def test_the_openai_agents_program_uses_trusted_servers_through_the_gateway(sandbox: Sandbox) -> None:
     if find_spec("agents") is None:
         pytest.skip("OpenAI Agents is not installed; `make test-frameworks` installs it")
     root = sandbox.project("shop")

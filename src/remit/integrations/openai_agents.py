@@ -286,7 +286,8 @@ def _is_chosen(name: str, context: RunContextWrapper[Any] | None) -> bool:
 def as_openai_agents(registry: ToolRegistry) -> list[FunctionTool]:
     """Return the tools of a registry as function tools, each held to the registry's decisions."""
     exported = exported_tools(registry).items()
-    return GuardedTools(registry, [_function_tool(name, tool) for name, tool in exported])._functions
+    guarded = GuardedTools(registry, [_function_tool(name, tool) for name, tool in exported])
+    return [tool for tool in guarded.tools if isinstance(tool, FunctionTool)]
 
 
 def _function_tool(name: str, tool: DefinedTool) -> FunctionTool:
