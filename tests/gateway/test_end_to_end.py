@@ -209,7 +209,7 @@ def test_a_change_of_an_upstream_reaches_the_client(place: ServedProject, front:
         await client.call_tool("test_trigger_resource_update", {})
 
     async def has_changed(client: Client) -> bool:
-        return "test_passing_tool" in {tool.name for tool in (await client.list_tools()).tools}
+        return "get_passing_tool" in {tool.name for tool in (await client.list_tools()).tools}
 
     async def listen(client: Client) -> None:
         async with client.listen(tools_list_changed=True, resource_subscriptions=[WATCHED]) as events:

@@ -18,7 +18,7 @@ from remit.upstream.ports import ServerLists
 from remit.upstream.upstream_model import Sharing
 from support.builders import servers
 from support.databases import run_sql
-from support.gateway_fakes import YES, FakeCaller, FakeLinks, call, endpoint, names, offered, told
+from support.gateway_fakes import YES, FakeCaller, FakeLinks, added, call, endpoint, names, offered, told
 from support.sandbox import Sandbox
 
 pytestmark = pytest.mark.anyio
@@ -577,13 +577,13 @@ async def test_what_a_known_server_offers_is_looked_at_again_when_it_runs(
 ) -> None:
     async with endpoint(sandbox, links, shop) as served:
         await served.tools({})
-    links.stocks["git"] = ServerLists(tools=[offered("status"), offered("new")])
+    links.stocks["git"] = ServerLists(tools=[offered("status"), added("get_new")])
     async with endpoint(sandbox, links, shop) as served:
-        assert "git__new" not in await names(served)
+        assert "git__get_new" not in await names(served)
         async with served.changes() as changes:
             await call(served, "git__status")
             assert await anext(changes) == ("tools", None)
-        assert await names(served) == ["git__new", "git__status"]
+        assert await names(served) == ["git__get_new", "git__status"]
         await call(served, "git__status")
     assert links.stocked == ["git", "git"]
 
@@ -719,7 +719,7 @@ async def test_a_tool_that_cannot_be_used_is_left_out_and_named_in_the_log_once(
     async with endpoint(sandbox, links, shop) as served:
         assert await names(served) == ["git__do_it"]
         assert told(await call(served, "git__do_it")) == "git did do.it"
-        links.stocks["git"] = ServerLists(tools=[*tools, offered("new")])
+        links.stocks["git"] = ServerLists(tools=[*tools, added("get_new")])
         async with served.changes() as changes:
             links.tell("git", "notifications/tools/list_changed")
             assert await anext(changes) == ("tools", None)

@@ -11,7 +11,7 @@ from remit.gateway.ports import SessionView
 from remit.gateway.session_offers import SessionOffers
 from remit.protocol.json_rpc import JsonRpcError
 from remit.upstream.ports import ServerLists, canonical_capabilities
-from support.gateway_fakes import FakeCaller, FakeLinks, call, endpoint, names, offered, told
+from support.gateway_fakes import FakeCaller, FakeLinks, added, call, endpoint, names, told
 from support.listed_tools import list_tools
 from support.sandbox import Sandbox
 
@@ -20,7 +20,7 @@ KEY = ("key",)
 
 
 def listed(*tools: str, to: Mapping[str, Any] | None = None) -> ServerLists:
-    return ServerLists(tools=[offered(name) for name in tools], offered_to=canonical_capabilities(to or {}))
+    return ServerLists(tools=[added(name) for name in tools], offered_to=canonical_capabilities(to or {}))
 
 
 def partial(*tools: str) -> ServerLists:
@@ -125,16 +125,16 @@ async def test_a_call_of_one_client_does_not_change_what_others_are_shown(sandbo
     able, plain = FakeCaller("able", capabilities=SAMPLING), FakeCaller("plain")
     async with endpoint(sandbox, links, sandbox.project("shop")) as served:
         assert await names(served) == ["git__status"]
-        links.restart("git", listed("status", "summarize", to=SAMPLING))
+        links.restart("git", listed("status", "get_summary", to=SAMPLING))
         await call(served, "git__status", caller=able)
-        assert await names(served) == ["git__status", "git__summarize"]
+        assert await names(served) == ["git__status", "git__get_summary"]
         links.restart("git", listed("status"))
         await call(served, "git__status", caller=plain)
-        assert await names(served) == ["git__status", "git__summarize"]
-        assert told(await call(served, "git__summarize", caller=able)) == "git did summarize"
-        with pytest.raises(JsonRpcError, match="Unknown tool: git__summarize"):
-            await call(served, "git__summarize", caller=plain)
+        assert await names(served) == ["git__status", "git__get_summary"]
+        assert told(await call(served, "git__get_summary", caller=able)) == "git did get_summary"
+        with pytest.raises(JsonRpcError, match="Unknown tool: git__get_summary"):
+            await call(served, "git__get_summary", caller=plain)
         view = SessionView(withheld=served.withheld({}))
         assert (await served.tools({}, view)).items[0]["name"] == "git__status"
-        assert "git__summarize" not in str((await served.tools({}, view)).items)
+        assert "git__get_summary" not in str((await served.tools({}, view)).items)
         assert served.withheld(SAMPLING) == frozenset()

@@ -29,6 +29,11 @@ def offered(name: str, **more: object) -> dict[str, Any]:
     return {"name": name, "description": f"does {name}", "inputSchema": SCHEMA, **more}
 
 
+def added(name: str) -> dict[str, Any]:
+    """A tool that is accepted without a word when a known server adds it: it only reads."""
+    return offered(name, description="Gets something.")
+
+
 @dataclass
 class Asked:
     """A request that reached a server."""

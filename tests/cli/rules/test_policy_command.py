@@ -57,7 +57,10 @@ def test_policy_check_lists_the_mistakes_of_every_kind_at_once(sandbox: Sandbox,
         "filters.files",
     ]
     assert "mode: a project cannot set a mode" in told[1]
-    assert [line.endswith("; it has no effect") for line in told] == [True, *[False] * 5]
+    assert [line.endswith("; all tools are hidden until it is fixed") for line in told] == [
+        True,
+        *[False] * 5,
+    ]
 
 
 @pytest.mark.parametrize(

@@ -109,11 +109,11 @@ async def json_schema_2020_12_tool(call: Call) -> Result:
 @tool()
 async def trigger_tool_change(call: Call) -> Result:
     """Let a tool come or go."""
-    await change(call.request, "test_passing_tool")
+    await change(call.request, "get_passing_tool")
     return says(text("changed"))
 
 
-@tool()
-async def passing_tool(_: Call) -> Result:
-    """Come and go."""
+@tool(prefix="")
+async def get_passing_tool(_: Call) -> Result:
+    """Get a word from a tool that comes and goes."""
     return says(text("here"))

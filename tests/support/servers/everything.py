@@ -26,7 +26,7 @@ def everything() -> Server[Any]:
     server = build("everything")
     documents.offer(server)
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, set_level)
-    world.away.update(("test_passing_tool", "test_passing_prompt"))
+    world.away.update(("get_passing_tool", "test_passing_prompt"))
     return server
 
 
