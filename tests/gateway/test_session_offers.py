@@ -127,10 +127,10 @@ async def test_a_call_of_one_client_does_not_change_what_others_are_shown(sandbo
         assert await names(served) == ["git__status"]
         links.restart("git", listed("status", "get_summary", to=SAMPLING))
         await call(served, "git__status", caller=able)
-        assert await names(served) == ["git__status", "git__get_summary"]
+        assert await names(served) == ["git__get_summary", "git__status"]
         links.restart("git", listed("status"))
         await call(served, "git__status", caller=plain)
-        assert await names(served) == ["git__status", "git__get_summary"]
+        assert await names(served) == ["git__get_summary", "git__status"]
         assert told(await call(served, "git__get_summary", caller=able)) == "git did get_summary"
         with pytest.raises(JsonRpcError, match="Unknown tool: git__get_summary"):
             await call(served, "git__get_summary", caller=plain)
