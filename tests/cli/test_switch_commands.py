@@ -44,7 +44,7 @@ def test_a_server_is_disabled_here_and_enabled_again(sandbox: Sandbox, shop: Pat
         "warning: Remit is not installed in Claude Code, which still offers `scale`\n"
         "hint: run `remit install claude-code`\n"
         "hint: `remit undo` takes this back; so does `remit enable scale`\n"
-        "hint: `remit.local.toml` is yours alone; add it to `.gitignore`, so nobody commits it\n"
+        "hint: `remit.local.toml` is yours alone; add it to `.gitignore` to keep it out of commits\n"
     )
     mine = shop / "remit.local.toml"
     assert mine.read_text() == '[tools."mcp__scale__*"]\nai_enabled = false\n'
@@ -114,7 +114,7 @@ def test_an_unknown_name_is_not_called_hidden(sandbox: Sandbox, shop: Path) -> N
 
 
 def test_a_new_file_of_the_users_own_is_not_to_be_committed(sandbox: Sandbox, shop: Path) -> None:
-    hint = "hint: `remit.local.toml` is yours alone; add it to `.gitignore`, so nobody commits it\n"
+    hint = "hint: `remit.local.toml` is yours alone; add it to `.gitignore` to keep it out of commits\n"
     assert hint in sandbox.remit("disable", "till", cwd=shop).stderr
     assert hint not in sandbox.remit("disable", "scale", cwd=shop).stderr
     (shop / "remit.local.toml").unlink()

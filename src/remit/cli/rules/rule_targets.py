@@ -129,7 +129,7 @@ def hint_undo(opposite: str, file: EditableFile, layer: ConfigurationLayer) -> N
     render.note(f"hint: `remit undo` takes this back; so does `{opposite}`")
     if file.was_created and layer is ConfigurationLayer.LOCAL and not _is_ignored(file.path):
         name = os.path.basename(file.path)
-        render.note(f"hint: `{name}` is yours alone; add it to `.gitignore`, so nobody commits it")
+        render.note(f"hint: `{name}` is yours alone; add it to `.gitignore` to keep it out of commits")
 
 
 def _is_ignored(path: str) -> bool:
