@@ -31,3 +31,11 @@ def test_a_client_that_searches_by_itself_pays_for_names() -> None:
     assert RequestCost(900, 690, 9, names=100).direct == 100
     assert (RequestCost(900, 690, 9).saved, RequestCost(900, 690, 9, names=100).saved) == (210, -590)
     assert 0 == name_tokens([]) < name_tokens(["mcp__git__log"]) < name_tokens(["mcp__git__log"] * 2)
+
+
+def test_remit_costs_more_for_definitions_only_if_the_rest_costs_no_more_than_the_names() -> None:
+    cost = RequestCost(definitions=900, served=600, tools=9, names=300, listed_tokens=400)
+    assert cost.is_for_definitions
+    assert not cost._replace(listed_tokens=200).is_for_definitions
+    assert not cost._replace(served=250).is_for_definitions
+    assert not cost._replace(names=None).is_for_definitions
