@@ -52,6 +52,9 @@ def test_hints_that_are_missing_count_as_the_worst_where_any_is_given(
         ("mcp__delete__look", Danger.LOW),  # what its server is called says nothing
         ("mcp__delete", Danger.DESTRUCTIVE),
         ("user.delete", Danger.DESTRUCTIVE),
+        ("cancel-calendar-event", Danger.MODERATE),
+        ("unprotect_branch", Danger.MODERATE),
+        ("hdel", Danger.DESTRUCTIVE),
         ("Bash", Danger.DESTRUCTIVE),
         ("Read", Danger.LOW),
         ("undeleted", Danger.LOW),

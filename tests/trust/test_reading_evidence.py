@@ -30,7 +30,8 @@ def test_a_tool_reads_if_its_name_and_its_description_start_with_a_verb_of_readi
     ("definition", "why"),
     [
         (tool("wire_money"), "its name does not say"),
-        (tool("rollback"), "its name does not say"),
+        (tool("rollback"), "it is `moderate`"),
+        (tool("squash_history"), "its name does not say"),
         (tool("money"), "its name does not say"),
         (tool("report_user"), "its name does not say"),
         (tool("get_or_make"), "its name does not say"),

@@ -50,17 +50,20 @@ _TELLS = """
     status tree version which whoami why
 """
 _CHANGES = """
-    accept add append apply approve archive assign attach build change clear click close comment commit
-    configure connect convert copy create deploy disable edit enable fill fork format generate import init
-    insert install invite invoke lock mark merge migrate modify move mute open patch pin post press publish
-    push put rebase register reject rename replace reply reopen resolve restart restore resume rotate run save
-    schedule send set share sign start stop submit subscribe switch sync tag toggle trigger type unlock
-    unset update upgrade upload upsert write
+    accept add append apply approve archive assign attach build cancel change checkout clear click clone
+    close comment commit configure connect convert copy create customize decline decrement deploy disable
+    dismiss drag edit enable expire fill fork format generate grant hset import increment init insert
+    install invite invoke lock login logout lpop lpush mark merge migrate modify move mute notify open
+    patch pause pin post press promote protect provision psubscribe publish push put rebase reboot
+    register reject rename reopen replace reply resolve restart restore resume revert rollback rotate rpop
+    rpush run sadd save schedule send set share sign start stop submit subscribe suspend switch sync tag
+    toggle trigger type unarchive unassign unblock unfollow unlike unlock unmute unpin unprotect unset
+    unshare unstar unsubscribe untag update upgrade upload upsert write xadd zadd
 """
 _DESTROYS = """
-    bash charge cmd destroy delete drop empty erase eval evaluate exec execute flush force kill nuke
-    overwrite pay powershell prune purchase purge refund remove reset revoke rm sh shell shred shutdown
-    terminal terminate transfer truncate uninstall unlink unpublish wipe withdraw
+    bash charge cmd del delete destroy drop empty erase eval evaluate exec execute flush force hdel kill
+    lrem nuke overwrite pay powershell prune purchase purge refund remove reset revoke rm sh shell shred
+    shutdown srem terminal terminate transfer truncate uninstall unlink unpublish wipe withdraw xdel zrem
 """
 # Verbs that a tool's name or description starts with only if it reads: `check_out`, `log_time`, `report_user`
 # and `print_page` do not.
@@ -71,7 +74,10 @@ _PLAINLY_READS = """
 _FETCHING = (["describe"], ["fetch"], ["get"], ["retrieve"])  # verbs also after a prefix: `jira_get_…`
 # Words that often mean no change, as in `convert_time`: annotations may lower what they say.
 _AMBIGUOUS = frozenset(
-    ["build", "click", "comment", "connect", "convert", "format", "generate", "open", "resolve", "type"]
+    [
+        *("build", "checkout", "click", "clone", "comment", "connect", "convert", "format", "generate"),
+        *("login", "open", "resolve", "type"),
+    ]
 )
 _READING = frozenset(_READS.split())
 _HARMLESS = _READING.union(_TELLS.split())
