@@ -45,10 +45,10 @@ class Plan(NamedTuple):
 
 
 TEACHER = Plan(epochs=3, batch=64, rate=1e-4, smooth=0.02)
-STUDENT = Plan(epochs=4, batch=256, rate=3e-4, smooth=0.0)
+STUDENT = Plan(epochs=6, batch=256, rate=3e-4, smooth=0.0)
 
 
-STUDENT_SHAPE = (3, 6, 512)  # layers, heads and inner units
+STUDENT_SHAPE = (2, 4, 256)  # layers, heads and inner units
 
 
 def chosen(rows: Rows, fold: int | None, *, is_wide: bool) -> np.ndarray:

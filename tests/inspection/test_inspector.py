@@ -111,7 +111,7 @@ def test_each_rule_finds_its_idea(rule: str, text: str) -> None:
         "Scans a repository for leaked secrets such as API keys and private keys (id_rsa).",
         "Do not include sensitive data such as API keys or passwords.",
         "If the user does not mention a project, ask for one.",
-        "The user agent should follow the usual form.",
+        "A custom user agent can be given.",
         "You must call resolve_library first.",
         "Ignores entries older than a week.",
     ],

@@ -1,4 +1,4 @@
-"""A small network that reads a sentence in its context, with numpy: three narrow layers of MiniLM and a head.
+"""A small network that reads a sentence in its context, with numpy: two narrow layers of MiniLM and a head.
 
 `training/inspection_network.py` fits it. It reads only what the linear model finds worth a second look.
 """
