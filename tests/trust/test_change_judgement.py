@@ -235,7 +235,7 @@ def test_what_seems_to_only_describe_is_held_because_nobody_accepted_it(before: 
     ("before", "after"),
     [
         (noting(a={"maxLength": 10}), noting(a={"maxLength": 5})),
-        (telling("By Ada\u2019s team."), telling("by Ada's team")),
+        (telling("From Ada\u2019s team."), telling("from Ada's team")),
         (telling("Version 1.2.3."), telling("Version 1.3.0.")),
     ],
 )

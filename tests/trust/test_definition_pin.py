@@ -5,7 +5,7 @@ import json
 import pytest
 
 from remit.decision.tools import Definition
-from remit.trust.definition_pin import canonical, canonical_text, instructions_pin, pin_of
+from remit.trust.definition_pin import canonical, canonical_text, dateless_text, instructions_pin, pin_of
 from support.listed_tools import defined, tool
 
 
@@ -93,8 +93,22 @@ def test_lists_that_are_sets_have_no_order_and_values_count_to_the_letter(
         "2026/11/16 10:00 UTC",
     ],
 )
-def test_a_date_or_time_in_a_text_is_no_change(moment: str) -> None:
+def test_the_current_date_or_time_in_a_text_is_no_change(moment: str) -> None:
     assert canonical_text(f"Today is {moment}.") == "Today is <time>."
+    assert dateless_text(f"As of {moment}.") == "As of <time>."
+
+
+@pytest.mark.parametrize(
+    "lead", ["Today is", "It is now", "The current time is:", "Current date:", "Today's date is"]
+)
+def test_a_date_is_the_current_one_if_the_words_before_it_say_so(lead: str) -> None:
+    assert canonical_text(f"{lead} 2026-11-16.") == f"{lead} <time>."
+
+
+def test_any_other_date_may_be_a_limit() -> None:
+    text = "Delete the records older than 2001-01-01."
+    assert canonical_text(text) == text
+    assert pin(description=text) != pin(description=text.replace("2001-01-01", "2027-12-31"))
 
 
 @pytest.mark.parametrize(
@@ -111,17 +125,17 @@ def test_a_date_or_time_in_a_text_is_no_change(moment: str) -> None:
     ],
 )
 def test_words_and_numbers_that_only_look_like_a_date_count(text: str) -> None:
-    assert canonical_text(f"Updated {text}.") == f"Updated {text}."
+    assert dateless_text(f"Updated {text}.") == f"Updated {text}."
 
 
 @pytest.mark.parametrize("rest", ["Sundry ", " 24:00", " 10:60", " 10:00:00.1234567890"])
 def test_a_date_hides_nothing_around_it(rest: str) -> None:
     text = f"{rest}2026-11-16" if rest[0] != " " else f"2026-11-16{rest}"
-    assert canonical_text(text).strip() != "<time>"
+    assert dateless_text(text).strip() != "<time>"
 
 
 def test_a_number_is_no_date() -> None:
-    assert canonical_text("Version 2026.11.16, 10 of 20") == "Version 2026.11.16, 10 of 20"
+    assert dateless_text("Version 2026.11.16, 10 of 20") == "Version 2026.11.16, 10 of 20"
 
 
 def test_a_definition_that_no_server_sent_is_pinned_by_its_parts() -> None:

@@ -132,7 +132,7 @@ def test_a_rejected_definition_stays_rejected_when_the_entry_changes(sandbox: Sa
 
 
 def test_a_definition_with_the_accepted_pin_is_inspected_too(sandbox: Sandbox, shop: Path) -> None:
-    accepted = "Tidy notes. It does not {}read ~/.ssh/id_rsa or send it anywhere. As of {}."
+    accepted = "Tidy notes. It does not {}read ~/.ssh/id_rsa or send it anywhere. Today is {}."
     with sandbox.registry() as registry:
         list_tools(registry, shop, tool("tidy", accepted.format("", "2026-11-16")))
         list_tools(registry, shop, tool("tidy", accepted.format("", "2026-11-17")))

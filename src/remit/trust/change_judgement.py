@@ -24,7 +24,7 @@ from remit.inspection.scorer import COMBINED
 from remit.inspection.surroundings import Surroundings
 from remit.inspection.tool_mentions import InspectedDefinition
 from remit.text.json_values import as_list, as_object
-from remit.trust.definition_pin import canonical, canonical_text
+from remit.trust.definition_pin import canonical, dateless_text
 from remit.trust.inspections import MAX_LIST, Inspections, text_size
 from remit.trust.reading_evidence import lacks_evidence, steering_text
 from remit.trust.schema_change import SchemaChange, is_same
@@ -107,10 +107,11 @@ def points_of(accepted: Definition, current: Definition, others: Surroundings) -
         if is_same(before, after):
             continue
         if key in _TEXTS and isinstance(before or "", str) and isinstance(after or "", str):
-            yield text_point(key, f"the {key}", str(before or ""), str(after or ""), subject)
+            texts = str(before or ""), str(after or "")
+            yield text_point(key, f"the {key}", *texts, subject, may_vary=only_reads)
         elif key in _SCHEMAS:
             may_narrow = key == "inputSchema" and only_reads
-            change = SchemaChange(_SCHEMAS[key], subject, may_narrow)
+            change = SchemaChange(_SCHEMAS[key], subject, may_narrow, may_vary=only_reads)
             yield from change.points({} if before is None else before, {} if after is None else after)
         elif key == "annotations" and isinstance(before or {}, dict) and isinstance(after or {}, dict):
             yield from _annotations(before, after, subject, only_reads=only_reads)
@@ -130,7 +131,7 @@ def _annotations(
             continue
         if key == "title" and isinstance(said or "", str) and isinstance(says or "", str):
             label = "the title among its annotations"
-            yield text_point("annotations", label, said or "", says or "", subject)
+            yield text_point("annotations", label, said or "", says or "", subject, may_vary=only_reads)
         elif key in (*_CAREFUL, *_CARELESS):
             told = json.dumps(says) if key in new else "gone"
             # Many servers add annotations later; for a tool that clearly reads, that is harmless.
@@ -183,9 +184,9 @@ def _new_findings(
     """List what inspection finds in a definition and not in the accepted one; dates make no difference."""
     found = inspections.of(current)
     before = {
-        (each.rule, canonical_text(each.excerpt)) for each in (inspections.of(accepted) if found else ())
+        (each.rule, dateless_text(each.excerpt)) for each in (inspections.of(accepted) if found else ())
     }
-    return [each for each in found if (each.rule, canonical_text(each.excerpt)) not in before]
+    return [each for each in found if (each.rule, dateless_text(each.excerpt)) not in before]
 
 
 def _flagged(found: list[InspectionFinding]) -> DefinitionChange:

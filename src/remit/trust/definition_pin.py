@@ -1,7 +1,7 @@
 """The pin of a definition: a digest of all that a model sees, and all that a client acts on.
 
-The order of keys, whitespace, and the date and time in a text are no changes. Neither is the order of lists
-that stand for sets. Everything else is, except `_meta` keys that no client acts on.
+The order of keys, whitespace, and the current date and time in a text are no changes. Neither is the order of
+lists that stand for sets. Everything else is, except `_meta` keys that no client acts on.
 """
 
 import json
@@ -29,12 +29,18 @@ _MONTH = (
 )
 _WEEKDAY = "(?:(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|Mon|Tues?|Wed|Thu(?:rs)?|Fri|Sat|Sun),? )?"
 _YEAR, _DAY = "(?:19|20)[0-9]{2}", "(?:0?[1-9]|[12][0-9]|3[01])"
-_NUMBERS = rf"{_YEAR}([-/])(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12][0-9]|3[01])"
+_NUMBERS = rf"{_YEAR}(?P<dash>[-/])(?:0[1-9]|1[0-2])(?P=dash)(?:0[1-9]|[12][0-9]|3[01])"
 _HOUR, _SIXTY = "(?:[01][0-9]|2[0-3])", "[0-5][0-9]"
-_MOMENT = re.compile(  # a date, with or without a time
+_DATE = (  # with or without a time
     rf"\b(?:{_NUMBERS}|{_WEEKDAY}{_MONTH} {_DAY},? {_YEAR}|{_WEEKDAY}{_DAY} {_MONTH} {_YEAR})"
     rf"(?:(?:T|,? ){_HOUR}:{_SIXTY}(?::{_SIXTY}(?:\.[0-9]{{1,9}})?)?"
     rf"(?: ?(?:Z|UTC|GMT|[+-]{_HOUR}:?{_SIXTY}))?)?(?!\w)"
+)
+_MOMENT = re.compile(_DATE)
+# Any other date may be a limit: `Deletes what is older than 2001-01-01`.
+_NOW = re.compile(
+    r"(?P<lead>(?i:\b(?:it is now|(?:today|today's date|current (?:date|time|date and time|datetime))"
+    rf"(?: is| is:|:)) )){_DATE}"
 )
 
 
@@ -64,7 +70,12 @@ def canonical(definition: Definition) -> Content:
 
 
 def canonical_text(text: str) -> str:
-    """Return a text with single spaces, and without the date and time."""
+    """Return a text with single spaces, and without the current date and time."""
+    return _NOW.sub(r"\g<lead><time>", _SPACE.sub(" ", text).strip())
+
+
+def dateless_text(text: str) -> str:
+    """Return a text with single spaces, and without any date and time."""
     return _MOMENT.sub("<time>", _SPACE.sub(" ", text).strip())
 
 

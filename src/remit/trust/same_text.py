@@ -1,14 +1,16 @@
 """Compares texts by their words, numbers and symbols, apart from what varies from start to start.
 
 Only typography may differ: spaces, the capital that starts a word, the form of quotes and dashes, and the
-period at the end. A date may be another date, a user's name in a home directory another name, a name in a
-temporary directory another one of the same length, and a version number another version number.
+period at the end. For a tool that only reads, a date may be another date, a version another version, a user's
+name in a home directory another word, and a random name in a temporary directory another one.
 """
 
 import re
+from collections.abc import Callable
+from os.path import commonprefix
 from unicodedata import normalize
 
-from remit.trust.definition_pin import canonical_text
+from remit.trust.definition_pin import canonical_text, dateless_text
 from remit.trust.secret_words import mentions_secret
 
 # Quotes, dashes, spaces and the ellipsis.
@@ -22,24 +24,34 @@ _TYPOGRAPHY = str.maketrans(
     }
 )
 _FINAL_PERIOD = re.compile(r"(?<=[a-z])\.$")
-_CAPITALIZED = re.compile(r"^([^\w\s]*)([^\W\d_])((?:[^\W\d_]|['-](?=[^\W\d_]))*)([^\w\s]*)$")
+# A symbol before it, or one letter or two, may be an option, a path, a pattern or a unit: `-D`, `/Data`, `Mg`.
+_CAPITALIZED = re.compile(r"^([^\W\d_])((?:['-]?[^\W\d_]){2,})([^\w\s]*)$")
 _START = r"(?<![\w/.:@~-])"  # neither in an address nor in another path
 _NAME = r"[A-Za-z](?:[\w.-]{0,30}\w)?"
 _NUMBER = "[0-9]{1,4}"
 _VARYING = re.compile(
     rf"(?P<user>{_START}(?:/home/|/Users/|[A-Z]:\\Users\\)){_NAME}(?![\w-])"
     rf"|(?P<temporary>{_START}(?:/private)?(?:/tmp/|/var/tmp/|/var/folders/\w\w/\w+/T/)){_NAME}(?![\w-])"
-    rf"|(?P<version>{_START}(?:v?{_NUMBER}\.{_NUMBER}\.{_NUMBER}|(?:v|(?<=version )){_NUMBER}\.{_NUMBER}))"
+    rf"|(?P<version>{_START}(?:v|(?<=version )){_NUMBER}\.{_NUMBER}(?:\.{_NUMBER})?)"
     r"(?![\w:/@-]|\.\w)"  # neither an IP address nor a package with its version
 )
 _MOST_VARYING = 2  # different values of one text: more could spell something
+_LAST = re.compile(r"[/\\]")
+_USER = re.compile(r"[A-Za-z][a-z]*[0-9]{0,4}")
+_LONGER = 4  # letters that the name of another user may have more
+_RANDOM = re.compile(r"[A-Za-z0-9]{0,12}_?[A-Za-z0-9]{0,12}")
+_MOST_RANDOM = 12  # characters
 
 
-def same_text(before: str, after: str) -> bool:
-    """Return whether two texts say the same."""
-    old, new = _folded(before), _folded(after)
-    if old == new:
-        return True
+def same_text(before: str, after: str, *, may_vary: bool) -> bool:
+    """Return whether two texts say the same; in those of a tool that only reads, some values may vary."""
+    old, new = _folded(canonical_text, before), _folded(canonical_text, after)
+    return old == new or (may_vary and _varies(before, after))
+
+
+def _varies(before: str, after: str) -> bool:
+    """Return whether two texts differ only in a date, and in few other values that vary."""
+    old, new = _folded(dateless_text, before), _folded(dateless_text, after)
     values = [*_VARYING.finditer(old)], [*_VARYING.finditer(new)]
     if _masked(old) != _masked(new) or len(values[0]) != len(values[1]):
         return False
@@ -48,17 +60,15 @@ def same_text(before: str, after: str) -> bool:
     return len(changes) <= _MOST_VARYING and all(_is_plausible(*change) for change in changes)
 
 
-def _folded(text: str) -> str:
+def _folded(form: Callable[[str], str], text: str) -> str:
     """Return a text in one typography; a word in capitals stays, because it is stressed."""
-    plain = canonical_text(normalize("NFC", text).translate(_TYPOGRAPHY))
+    plain = form(normalize("NFC", text).translate(_TYPOGRAPHY))
     return " ".join(map(_uncapitalized, _FINAL_PERIOD.sub("", plain).split(" ")))
 
 
 def _uncapitalized(word: str) -> str:
     found = _CAPITALIZED.match(word)
-    if found is None or not (found[3] == "" or found[3].islower()):
-        return word
-    return f"{found[1]}{found[2].lower()}{found[3]}{found[4]}"
+    return word if found is None or not found[2].islower() else word[0].lower() + word[1:]
 
 
 def _masked(text: str) -> str:
@@ -68,4 +78,10 @@ def _masked(text: str) -> str:
 def _is_plausible(kind: str, before: str, after: str) -> bool:
     if kind == "version":
         return True
-    return not mentions_secret(after) and (kind == "user" or len(before) == len(after))
+    if mentions_secret(after):
+        return False
+    if kind == "user":
+        name = _LAST.split(after)[-1]
+        return _USER.fullmatch(name) is not None and len(after) <= len(before) + _LONGER
+    rest = after[len(commonprefix((before, after))) :]
+    return len(before) == len(after) and len(rest) <= _MOST_RANDOM and _RANDOM.fullmatch(rest) is not None

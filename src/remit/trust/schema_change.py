@@ -46,6 +46,7 @@ class SchemaChange(NamedTuple):
     place: str  # `parameter`, or `output schema`
     subject: InspectedDefinition
     may_narrow: bool  # for parameters of a tool that only reads
+    may_vary: bool  # for texts of a tool that only reads
 
     def points(self, before: object, after: object, label: str = "") -> Iterator[ChangePoint]:
         """List the differences."""
@@ -65,11 +66,12 @@ class SchemaChange(NamedTuple):
             yield from self._properties(old, new, label)
         elif key in _TEXTS and isinstance(before or "", str) and isinstance(after or "", str):
             texts = str(before or ""), str(after or "")
-            yield text_point(self.place, f"the {key} of {name}", *texts, self.subject)
-        elif key in old and key in new and _has_same_texts(key, before, after):
+            what = f"the {key} of {name}"
+            yield text_point(self.place, what, *texts, self.subject, may_vary=self.may_vary)
+        elif key in old and key in new and self._has_same_texts(key, before, after):
             yield ChangePoint(self.place, False, f"{name} has the same words")
         else:
-            is_harmless = _is_dialect(key, new) or (self.may_narrow and _is_narrower(key, before, after))
+            is_harmless = _is_dialect(key, new) or (self.may_narrow and _is_narrower(key, old, new))
             yield ChangePoint(self.place, not is_harmless, f"{name} has another `{one_line(key, _LONGEST)}`")
 
     def _properties(self, old: Schema, new: Schema, label: str) -> Iterator[ChangePoint]:
@@ -84,10 +86,24 @@ class SchemaChange(NamedTuple):
                 yield ChangePoint("new parameter", True, what)
             else:
                 yield ChangePoint(self.place, True, f"{self.place} has the new field {shown}")
-        for name in (name for name in before if name not in after):
-            is_harmless = self.may_narrow and _is_dispensable(name, old, new)
+        for name in (name for name in before if name not in after):  # it may have limited a call
             what = "parameter" if self.place == "parameter" else "field"
-            yield ChangePoint(self.place, not is_harmless, f"{what} `{one_line(name, _LONGEST)}` is gone")
+            yield ChangePoint(self.place, True, f"{what} `{one_line(name, _LONGEST)}` is gone")
+
+    def _has_same_texts(self, key: str, before: object, after: object) -> bool:
+        """Return whether two values differ only in descriptions and titles that say the same."""
+        if key in _VALUES:
+            return is_same(before, after)
+        if key in _TEXTS and isinstance(before, str) and isinstance(after, str):
+            return same_text(before, after, may_vary=self.may_vary)
+        if isinstance(before, dict) and isinstance(after, dict):
+            old, new = cast("Schema", before), cast("Schema", after)
+            same = (self._has_same_texts(each, old[each], new.get(each)) for each in old)
+            return old.keys() == new.keys() and all(same)
+        if isinstance(before, list) and isinstance(after, list):
+            olds, news = cast("list[object]", before), cast("list[object]", after)
+            return len(olds) == len(news) and all(map(self._has_same_texts, repeat(""), olds, news))
+        return is_same(cast("object", before), after)
 
 
 def is_same(before: object, after: object) -> bool:
@@ -101,44 +117,24 @@ def is_guard(name: str) -> bool:
     return not _GUARDS.isdisjoint({*words, *map("".join, pairwise(words))})
 
 
-def _is_narrower(key: str, before: object, after: object) -> bool:
+def _is_narrower(key: str, old: Schema, new: Schema) -> bool:
     """Return whether a keyword allows less than before, and still something; what forces more is not less."""
+    before, after = old.get(key), new.get(key)
     if key in _MOST:
         limit, most = _number(after), math.inf if before is None else _number(before)
         return 0 < limit < most
     if key == "enum":
-        gone = _listed(before) - _listed(after)
-        return set() < _listed(after) < _listed(before) and not any(map(is_guard, gone))
+        gone, stays = _listed(before) - _listed(after), _listed(old.get("default")) & _listed(after)
+        # Without a default, the choice that is gone may be the one that people relied on.
+        return stays != set() and _listed(after) < _listed(before) and not any(map(is_guard, gone))
     if key == "type":
         return set() < _listed(after) - {_NULL} and _listed(after) < _listed(before)
     return key == "additionalProperties" and after is False
 
 
-def _is_dispensable(name: str, old: Schema, new: Schema) -> bool:
-    """Return whether a parameter that is gone was optional, no guard, and cannot be passed any more."""
-    is_closed = old.get("additionalProperties") is False and new.get("additionalProperties") is False
-    is_open = "patternProperties" in new or json.dumps(name) in _listed(old.get("required"))
-    return is_closed and not is_open and not is_guard(name)
-
-
 def _is_dialect(key: str, new: Schema) -> bool:
     """Return whether a schema only names its dialect; dialects differ in what applies beside a `$ref`."""
     return key == "$schema" and str(new.get(key)) in _DIALECTS and '"$ref"' not in _written(new)
-
-
-def _has_same_texts(key: str, before: object, after: object) -> bool:
-    """Return whether two values differ only in descriptions and titles that say the same."""
-    if key in _VALUES:
-        return is_same(before, after)
-    if key in _TEXTS and isinstance(before, str) and isinstance(after, str):
-        return same_text(before, after)
-    if isinstance(before, dict) and isinstance(after, dict):
-        old, new = cast("Schema", before), cast("Schema", after)
-        return old.keys() == new.keys() and all(_has_same_texts(each, old[each], new[each]) for each in old)
-    if isinstance(before, list) and isinstance(after, list):
-        olds, news = cast("list[object]", before), cast("list[object]", after)
-        return len(olds) == len(news) and all(map(_has_same_texts, repeat(""), olds, news))
-    return is_same(cast("object", before), after)
 
 
 def _number(value: object) -> float:

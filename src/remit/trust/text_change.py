@@ -30,9 +30,11 @@ class ChangePoint(NamedTuple):
     what: str  # for people
 
 
-def text_point(place: str, label: str, before: str, after: str, subject: InspectedDefinition) -> ChangePoint:
+def text_point(
+    place: str, label: str, before: str, after: str, subject: InspectedDefinition, *, may_vary: bool
+) -> ChangePoint:
     """Judge a text that changed; `label` names it to people."""
-    if same_text(before, after):
+    if same_text(before, after, may_vary=may_vary):
         return ChangePoint(place, False, f"{label} has the same words")
     return ChangePoint(place, True, f"{label} {_difference(place, before, after, subject)}")
 
