@@ -58,6 +58,12 @@ def test_hints_that_are_missing_count_as_the_worst_where_any_is_given(
         ("Bash", Danger.DESTRUCTIVE),
         ("Read", Danger.LOW),
         ("undeleted", Danger.LOW),
+        ("user_removal", Danger.DESTRUCTIVE),
+        ("ban_user", Danger.MODERATE),
+        ("buy_stock", Danger.DESTRUCTIVE),
+        ("order_pizza", Danger.MODERATE),
+        ("pizza_order", Danger.LOW),
+        ("order", Danger.LOW),
         ("", Danger.LOW),
     ],
 )

@@ -50,20 +50,32 @@ _TELLS = """
     status tree version which whoami why
 """
 _CHANGES = """
-    accept add append apply approve archive assign attach build cancel change checkout clear click clone
-    close comment commit configure connect convert copy create customize decline decrement deploy disable
-    dismiss drag edit enable expire fill fork format generate grant hset import increment init insert
-    install invite invoke lock login logout lpop lpush mark merge migrate modify move mute notify open
-    patch pause pin post press promote protect provision psubscribe publish push put rebase reboot
-    register reject rename reopen replace reply resolve restart restore resume revert rollback rotate rpop
-    rpush run sadd save schedule send set share sign start stop submit subscribe suspend switch sync tag
-    toggle trigger type unarchive unassign unblock unfollow unlike unlock unmute unpin unprotect unset
-    unshare unstar unsubscribe untag update upgrade upload upsert write xadd zadd
+    accept activate add alter append apply approve archive assign attach ban blacklist build cancel change
+    checkout cleanup clear click clone close comment commit configure connect convert copy cp create
+    customize deactivate decline decrement demote deploy deregister detach disable dismiss downgrade drag
+    edit enable encrypt evict expel expire fill fork format generate grant hset impersonate import
+    increment init inject insert install invite invoke kick lock login logout lpop lpush mark merge
+    migrate mkdir modify mount move mute mv notify open patch pause pin post press promote protect
+    provision psubscribe publish push put reassign reauthorize rebase reboot rebuild reconfigure recreate
+    recycle redeem redeploy register reject rename renew reopen reorder replace reply reschedule resize
+    resolve restart restore resume revert rewrite rollback rotate rpop rpush run sadd save schedule send
+    set share sign snooze squash start stop submit subscribe suspend switch sync tag toggle trigger tweet
+    type unarchive unassign unban unblock uncomplete undelete undeploy unfollow unlike unlock unmerge
+    unmount unmute unpin unprotect unregister unset unshare unstar unsubscribe untag update upgrade upload
+    upsert write xadd zadd
 """
 _DESTROYS = """
-    bash charge cmd del delete destroy drop empty erase eval evaluate exec execute flush force hdel kill
-    lrem nuke overwrite pay powershell prune purchase purge refund remove reset revoke rm sh shell shred
-    shutdown srem terminal terminate transfer truncate uninstall unlink unpublish wipe withdraw xdel zrem
+    bash buy charge cmd dd decommission del delete delist deprovision destroy disburse discard donate drop
+    empty erase eval evaluate exec execute expunge flush force hdel kill liquidate lrem mkfs nuke
+    obliterate overwrite pay powershell prune purchase purge refund remove reset revoke rm rmdir rmtree
+    scrub sell sh shell shred shutdown srem teardown terminal terminate transfer trash truncate uninstall
+    unlink unpublish wipe withdraw xdel zap zrem
+"""
+# Nouns that name what a tool does, and verbs that are nouns elsewhere: `order_pizza`, not `get_order`.
+_DESTRUCTIONS = "deletes deletion deletions removal removes"
+_STARTING = """
+    block book boot burn clean complete duplicate email fire forward launch mint order pledge release reserve
+    scale ship stake swap void wire
 """
 # Verbs that a tool's name or description starts with only if it reads: `check_out`, `log_time`, `report_user`
 # and `print_page` do not.
@@ -85,7 +97,9 @@ _TELLING = (
     (Danger.DESTRUCTIVE, frozenset(_DESTROYS.split())),
     (Danger.MODERATE, frozenset(_CHANGES.split())),
 )
+_NAMING = ((Danger.DESTRUCTIVE, _TELLING[0][1].union(_DESTRUCTIONS.split())), _TELLING[1])
 _VERBS = frozenset(word for _, words in _TELLING for word in words)
+STARTING_VERBS = frozenset(_STARTING.split())  # vague: annotations may lower what they say
 _JOINS = frozenset({"and", "or", "then"})
 READING_VERBS = frozenset(_PLAINLY_READS.split())
 
@@ -153,14 +167,18 @@ def by_name(name: str) -> Rating:
     reads = words[:1] and (words[0] in _READING or (words[0] not in _VERBS and words[1:2] in _FETCHING))
     if reads and _JOINS.isdisjoint(words):
         return _PLAIN
-    for level, telling in _TELLING:
+    for level, telling in _NAMING:
         if found := [word for word in words if word in telling]:
             return Rating(level, f"its name says `{found[0]}`", _AMBIGUOUS.issuperset(found))
+    if words[1:] and words[0] in STARTING_VERBS:
+        return Rating(Danger.MODERATE, f"its name says `{words[0]}`", is_vague=True)
     return _PLAIN
 
 
 def word_danger(word: str) -> Rating | None:
     """Rate a verb; None if it says nothing about danger."""
+    if word in STARTING_VERBS:
+        return Rating(Danger.MODERATE, f"`{word}`", is_vague=True)
     levels = (level for level, telling in _TELLING if word in telling)
     return next((Rating(level, f"`{word}`", word in _AMBIGUOUS) for level in levels), None)
 

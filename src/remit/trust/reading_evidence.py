@@ -7,7 +7,7 @@ nobody has seen before, its texts also must not steer the model, as far as Remit
 import re
 from collections.abc import Iterator
 
-from remit.decision.danger import READING_VERBS, Danger, by_annotations, by_name, is_reading, word_danger
+from remit.decision.danger import READING_VERBS, Danger, by_annotations, by_name, is_reading
 from remit.decision.definitions.described_danger import by_definition
 from remit.decision.tools import Definition
 from remit.inspection.concepts import Concept
@@ -17,15 +17,19 @@ from remit.inspection.passages import Passage, passages
 from remit.inspection.sentences import parts, sentence
 from remit.text.untrusted_text import one_line
 from remit.text.words import split
+from remit.trust.reading_words import may_act, stem
 from remit.trust.secret_words import mentions_secret
 from remit.trust.text_change import names_address
 
 _WORD = re.compile(r"[A-Za-z]+")
 _LEAD = "this the a tool to used use can will it lets you"
 _BEFORE_THE_VERB = frozenset(_LEAD.split())
-# Words after which a verb may come: `Gets the page and deletes it`.
-_JOINS = "also and automatically by can it may optionally or that then to tool which while will"
-_BEFORE_A_VERB = frozenset(_JOINS.split())
+# Verbs that do not only read in a name: `return_order`, `retrieve_funds`, `show_banner`.
+_WEAK = frozenset({"display", "retrieve", "return", "show"})
+_OFFERING = frozenset({"display", "list", "show"})  # before `a`: `List a property on the market`
+# Words that give a verb another meaning: `get_rid_of_user`, `view_as_admin`.
+_IDIOMS_WORDS = "access as away back down even hold off onto out paid ready rid sale up"
+_IDIOMS = frozenset(_IDIOMS_WORDS.split())
 _OPENING = 200  # characters before the verb at most
 # All but Western letters, digits and the usual punctuation: the rules cannot read it.
 _UNREADABLE = re.compile(r"[^\x20-\x7e\t\r\n\u00a0À-ÖØ-öø-ÿ\u2013\u2014\u2018-\u201d\u2022\u2026\u2192]")
@@ -52,11 +56,11 @@ def lacks_evidence(definition: Definition) -> str | None:
     ]
     if max(rated) > Danger.LOW:
         return f"it is `{max(rated).word}`"
-    if not is_reading(name):
+    if not _name_reads(name, has_text=text != ""):
         return "its name does not say that it only reads"
-    if text and _first_verb(text) not in READING_VERBS:
+    if text and not _starts_reading(text):
         return "its description does not say that it only reads"
-    if (verb := _acting_verb(text)) is not None:
+    if (verb := may_act(text)) is not None:
         return f"its description says `{verb}`"
     return None
 
@@ -66,28 +70,22 @@ def steering_text(definition: Definition) -> str | None:
     return next((why for passage in passages(definition) for why in _steers(passage)), None)
 
 
-def _first_verb(text: str) -> str:
-    words = (word.lower() for word in _WORD.findall(text[:_OPENING]))
-    return _stem(next((word for word in words if word not in _BEFORE_THE_VERB), ""))
+def _name_reads(name: str, *, has_text: bool) -> bool:
+    """Return whether a name says that a tool reads; `list` needs a plural, or a description."""
+    words = split(name).lower().split()
+    is_clear = _WEAK.isdisjoint(words[:2]) and (_IDIOMS.isdisjoint(words) or words[:2] == ["look", "up"])
+    is_plural = words[:1] != ["list"] or words[-1].endswith("s")
+    return is_reading(name) and is_clear and (has_text or is_plural)
 
 
-def _acting_verb(text: str) -> str | None:
-    """Find a verb that changes something, where a sentence starts or where a verb may follow."""
-    for part in parts(text):
-        before = "and"
-        for word in _WORD.findall(part.lower()):
-            if before in _BEFORE_A_VERB and word_danger(_stem(word)) is not None:
-                return word
-            before = word
-    return None
-
-
-def _stem(word: str) -> str:
-    """Return a verb without the ending of its third person or its gerund, if that is a known verb."""
-    bare = word.removesuffix("ing")
-    third = word.removesuffix("s"), word.removesuffix("es"), f"{word.removesuffix('ies')}y"
-    endings = word, *third, bare, f"{bare}e", bare[:-1]  # `running`
-    return next((each for each in endings if each in READING_VERBS or word_danger(each) is not None), word)
+def _starts_reading(text: str) -> bool:
+    """Return whether the first verb of a description reads."""
+    words = [word.lower() for word in _WORD.findall(text[:_OPENING])]
+    at = next((at for at, word in enumerate(words) if word not in _BEFORE_THE_VERB), len(words))
+    verb, after = next(iter(words[at:]), ""), next(iter(words[at + 1 :]), "")
+    if stem(verb).isdisjoint(READING_VERBS) or (verb not in ("look", "looks") and after in _IDIOMS):
+        return False
+    return after not in ("a", "an") or (verb != "return" and stem(verb).isdisjoint(_OFFERING))
 
 
 def _steers(passage: Passage) -> Iterator[str]:
@@ -108,7 +106,7 @@ def _steering_sentence(part: str) -> Iterator[str]:
     if sentence(part, may_order=True).any(*_CARRYING):
         yield f"it asks for private data: “{one_line(part, _EXCERPT)}”"
     first = _WORD.search(part)
-    is_description = first is not None and _stem(first[0].lower()) in READING_VERBS
+    is_description = first is not None and not stem(first[0].lower()).isdisjoint(READING_VERBS)
     if is_order(f"It {part}" if is_description else part):  # `Gets notes, then send them` is an order, too
         yield f"its texts give orders: “{one_line(part, _EXCERPT)}”"
 

@@ -7,7 +7,6 @@ name in a home directory another word, and a random name in a temporary director
 
 import re
 from collections.abc import Callable
-from os.path import commonprefix
 from unicodedata import normalize
 
 from remit.trust.definition_pin import canonical_text, dateless_text
@@ -24,7 +23,7 @@ _TYPOGRAPHY = str.maketrans(
     }
 )
 _FINAL_PERIOD = re.compile(r"(?<=[a-z])\.$")
-# A symbol before it, or one letter or two, may be an option, a path, a pattern or a unit: `-D`, `/Data`, `Mg`.
+# A symbol before it, or one letter or two, may be an option, a path or a unit: `-D`, `/Data`, `Mg`.
 _CAPITALIZED = re.compile(r"^([^\W\d_])((?:['-]?[^\W\d_]){2,})([^\w\s]*)$")
 _START = r"(?<![\w/.:@~-])"  # neither in an address nor in another path
 _NAME = r"[A-Za-z](?:[\w.-]{0,30}\w)?"
@@ -83,5 +82,6 @@ def _is_plausible(kind: str, before: str, after: str) -> bool:
     if kind == "user":
         name = _LAST.split(after)[-1]
         return _USER.fullmatch(name) is not None and len(after) <= len(before) + _LONGER
-    rest = after[len(commonprefix((before, after))) :]
-    return len(before) == len(after) and len(rest) <= _MOST_RANDOM and _RANDOM.fullmatch(rest) is not None
+    at = next(at for at, (one, other) in enumerate(zip(before, after, strict=False)) if one != other)
+    is_short = len(before) == len(after) <= at + _MOST_RANDOM
+    return is_short and _RANDOM.fullmatch(after[at:]) is not None

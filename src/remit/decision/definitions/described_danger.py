@@ -1,26 +1,23 @@
 """Rates the danger of a tool by its description and its parameters.
 
-Only clear words count: the verb that a description starts with, a warning, and parameters that run commands,
-overwrite or rehearse. What a server writes here can raise a danger, and never lower it.
+What a server writes here can raise a danger, and never lower it. Words with many meanings are vague: its
+annotations may lower what they say.
 """
 
-import json
 import re
-from functools import lru_cache
+from collections.abc import Iterator
 
-from remit.decision.danger import Danger, Rating, word_danger
+from remit.decision.danger import STARTING_VERBS, Danger, Rating, is_reading, word_danger
+from remit.decision.definitions.acting_verbs import ActingVerb, acting_verbs
+from remit.decision.definitions.parameter_danger import by_parameters, runs_code
 from remit.decision.tools import Definition
-from remit.text.json_values import as_object
+from remit.text.words import split
 
-_BEFORE_THE_VERB = """
-    this the tool a an to used use it can will lets allows you permanently safely immediately irreversibly
-    completely quickly easily bulk batch asynchronously
-"""
-_LEAD = frozenset(_BEFORE_THE_VERB.split())
-_WORD = re.compile(r"[A-Za-z]+")
 _WARNING = re.compile(
     r"(?i)\b(?:irreversibl[ey]|cannot be undone|can't be undone|destructive (?:action|operation|command)"
-    r"|permanently (?:delet|remov|eras|destroy))"
+    r"|permanently (?:delet|remov|eras|destroy)|(?:deletion|removal|erasure|destruction) of "
+    r"|(?:is|are|gets?) (?:then|also|afterwards|automatically|immediately|permanently)"
+    r" (?:deleted|destroyed|discarded|erased|overwritten|purged|removed|wiped)\b)"
 )
 # Verbs that start harmless descriptions, too: `Run a search`, `Execute a SELECT query`, `Start here`.
 _OF_MANY_MEANINGS = """
@@ -28,50 +25,45 @@ _OF_MANY_MEANINGS = """
     schedule sign start stop switch tag terminal transfer trigger
 """
 _UNCLEAR = frozenset(_OF_MANY_MEANINGS.split())
-_RUNNING = frozenset({"cmd", "shell_command", "shellcommand", "bash_command", "command_line"})
-_OVERWRITING = frozenset({"overwrite", "overwrite_existing", "force_overwrite", "force_delete"})
-_REHEARSING = frozenset({"dry_run", "dryrun"})
-_OPENING = 200  # characters before the verb at most
+# Verbs that say something else in the middle of a text: `It accepts a name`, `This applies to drafts`.
+_OF_MANY_USES = frozenset({"accept", "add", "apply", "change", "empty", "grant", "set", "unlock"})
+_RUNNING = frozenset({"evaluate", "eval", "exec", "execute", "run"})
+_PROGRAMS_WORDS = """
+    bash code command commands javascript powershell program programs python script scripts shell
+"""
+_PROGRAMS = frozenset(_PROGRAMS_WORDS.split())
+_NEAR = 5  # words between a verb and what it runs
 _LONGEST = 2_000  # characters to look at: a description starts with what a tool does
 
 
 def by_definition(definition: Definition) -> Rating | None:
     """Rate a tool by its description and its parameters; None if they say nothing."""
-    found = [*_by_text(definition.description or ""), *_by_parameters(definition.input_schema)]
+    name = definition.tool or definition.name
+    found = [
+        *_by_text(definition),
+        *by_parameters(definition.input_schema, reads=is_reading(name)),
+    ]
     return max(found, key=lambda each: (each.level, not each.is_vague), default=None)
 
 
-def _by_text(text: str) -> list[Rating]:
-    found: list[Rating] = []
-    text = text[:_LONGEST]
-    words = (word.lower() for word in _WORD.findall(text[:_OPENING]))
-    verb = next((_stem(word) for word in words if word not in _LEAD), "")
-    rated = None if verb in _UNCLEAR else word_danger(verb)
-    if rated is not None and not rated.is_vague:
-        found.append(Rating(rated.level, f"its description says `{verb}`"))
+def _by_text(definition: Definition) -> Iterator[Rating]:
+    text, runs = (definition.description or "")[:_LONGEST], runs_code(definition.input_schema)
+    named = split(definition.tool or definition.name).lower().split()
+    for found in acting_verbs(text):
+        yield from _by_verb(found, runs=runs, is_named=found.verb in named)
     if warning := _WARNING.search(text):
-        found.append(Rating(Danger.DESTRUCTIVE, f"its description says `{warning[0].lower()}`"))
-    return found
+        yield Rating(Danger.DESTRUCTIVE, f"its description says `{warning[0].lower().strip()}`")
 
 
-def _by_parameters(schema: str | None) -> list[Rating]:
-    read: object = json.loads(schema) if schema else {}
-    names = as_object(as_object(read).get("properties"))
-    return [rating for name in names for rating in _by_parameter(name)]
-
-
-def _by_parameter(name: str) -> list[Rating]:
-    plain = name.replace("-", "_").lower()
-    said = f"its parameter `{plain}` says so"
-    if plain in _RUNNING:
-        return [Rating(Danger.DESTRUCTIVE, said, is_vague=True)]
-    if plain in _OVERWRITING:
-        return [Rating(Danger.DESTRUCTIVE, said)]
-    return [Rating(Danger.MODERATE, said)] if plain in _REHEARSING else []
-
-
-@lru_cache(maxsize=4_096)
-def _stem(word: str) -> str:
-    """Return a verb without the ending of its third person, if that is a verb of danger."""
-    endings = (word, word.removesuffix("s"), word.removesuffix("es"), f"{word.removesuffix('ies')}y")
-    return next((each for each in endings if word_danger(each) is not None), word)
+def _by_verb(found: ActingVerb, *, runs: bool, is_named: bool) -> Iterator[Rating]:
+    rated, said = word_danger(found.verb), f"its description says `{found.verb}`"
+    if rated is None or (rated.is_vague and found.verb not in STARTING_VERBS):
+        return
+    if rated.is_vague:
+        yield from [Rating(rated.level, said, is_vague=not is_named)] if found.is_first else []
+    elif found.verb not in _UNCLEAR and (found.is_first or found.verb not in _OF_MANY_USES):
+        yield Rating(rated.level, said, is_vague=found.is_wish)
+    elif found.verb in _RUNNING and (runs or not _PROGRAMS.isdisjoint(found.rest[1:_NEAR])):
+        yield Rating(Danger.DESTRUCTIVE, said)
+    elif found.is_first:
+        yield Rating(rated.level, said, is_vague=True)
