@@ -110,13 +110,13 @@ async def test_a_tool_that_comes_back_unchanged_needs_nobody(sandbox: Sandbox, s
 async def test_a_harmless_step_does_not_become_what_the_next_one_is_compared_with(
     sandbox: Sandbox, shop: Path
 ) -> None:
-    """Each definition is compared with what a person accepted: versions cannot drift into another meaning."""
-    accepted = {**ACCEPTED, "description": "Archive the notes of a project, as of v1.2 in /home/ada/notes."}
+    """Each definition is compared with what a person accepted: small steps do not add up."""
+    accepted = {**ACCEPTED, "description": "Archive the notes of a project, by Ada\u2019s team."}
     links = FakeLinks({"notes": ServerLists(tools=[accepted, BESIDE])})
     steps = (
-        "Archive the notes of a project, as of v1.3 in /home/ada/notes.",
-        "Archive the notes of a project, as of v1.3 in /home/bob/notes",
-        "Archive the notes of a project, as of v1.3 in /home/bob/mail",
+        "Archive the notes of a project, by Ada's team.",
+        "Archive the notes of a project, by Ada's Team",
+        "Archive the notes of a project, by Bob's Team",
     )
     async with endpoint(sandbox, links, shop) as served:
         await names(served)
