@@ -26,9 +26,9 @@ from remit.upstream.launch.start_obstacles import LaunchFacts, started_servers
 
 if TYPE_CHECKING:
     from remit.catalog.listing import Listings
+    from remit.scanning.catalog_source import CatalogSource
     from remit.scanning.scanner import Scanner
     from remit.trust.server_sandbox import OpenedPaths
-    from remit.upstream.upstream_model import ServerExtras
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,13 +87,14 @@ class ClientSetup:
 
 
 def read_setups(
-    scanner: Scanner, listings: Listings, context: Context, at: int, extras: Mapping[Key, ServerExtras]
+    scanner: Scanner, listings: Listings, context: Context, at: int, catalog: CatalogSource
 ) -> list[ClientSetup]:
     """Read the files of each client of a context again, with the facts of the machine about each launch."""
     found = scanner.readings(context)
     judged, listed = listings.list(context)
     tools = [item.tool for item in listed]
     sandboxes = scanner.sandboxes(context)
+    withheld = {key: offered.withheld for key, offered in catalog.extras(context).items()}
     return [
         ClientSetup(
             context=context,
@@ -110,7 +111,7 @@ def read_setups(
             at=at,
             changes=judged.policy.changes,
             lock=judged.policy.lock,
-            withheld={key: offered.withheld for key, offered in extras.items()},
+            withheld=withheld,
         )
         for client, (reading, resolved) in found.items()
     ]
