@@ -12,7 +12,7 @@ import pytest
 
 from remit.configuration.config_model import SandboxOptions
 from remit.errors import UpstreamError
-from support.sandboxed_servers import SandboxMachine, obstacle
+from support.sandboxed_servers import SandboxMachine, inside, obstacle
 
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(obstacle() is not None, reason=str(obstacle()))]
 
@@ -168,3 +168,15 @@ def running(sign: str) -> list[str]:
         except OSError:
             continue
     return found
+
+
+def test_a_program_in_a_hidden_entry_runs_where_the_home_is_readable(machine: SandboxMachine) -> None:
+    target, link = machine.home / ".local/share/x/run", machine.home / ".local/bin/run"
+    for each in (target, link):
+        each.parent.mkdir(parents=True)
+    target.write_text("#!/bin/sh\nls -A ~ ~/.local/share\n")
+    target.chmod(0o755)
+    link.symlink_to("../share/x/run")
+    done = inside(machine, str(link), read=(str(machine.home),))
+    home = f"{machine.home}:\n.local\ncode\nnotes.txt\n"
+    assert done.stdout == f"{home}\n{machine.home}/.local/share:\nx\n"
