@@ -213,7 +213,7 @@ class Registry:
         """Read everything again for a diagnosis, with facts about this machine, by client."""
         from remit.doctor.findings import read_setups
 
-        return read_setups(self._scanner, self._listings, context, self._clock())
+        return read_setups(self._scanner, self._listings, context, self._clock(), self.catalog)
 
     def decide_call(self, call: ClientCall, context: Context) -> tuple[Decision, StateWatch | None]:
         """Decide about a call that a client makes itself, and return the states that the decision depends on.

@@ -40,7 +40,8 @@ def test_a_secret_that_a_client_replaces_or_makes_stays_hidden(machine: SandboxM
     names = (".claude.json", ".netrc", ".kube/config", ".config/gh/hosts.yml", ".cargo/credentials.toml")
     (machine.home / ".config/nvim").mkdir(parents=True)
     (machine.home / ".cargo").mkdir()
-    with started(machine, "sh", "-c", READER, read=(str(machine.home),)) as server:
+    home = str(machine.home)
+    with started(machine, "sh", "-c", READER, read=(home, f"{home}/.config", f"{home}/.cargo")) as server:
         assert ask(server, "notes.txt") == "notes"
         assert [ask(server, name) for name in names] == ["refused"] * len(names)
         for name in names:
@@ -56,8 +57,10 @@ def test_a_secret_is_hidden_where_its_link_leads_to(machine: SandboxMachine) -> 
     (machine.home / ".pgpass").symlink_to("dotfiles/pgpass")
     (machine.home / ".gitconfig").symlink_to("dotfiles/gitconfig")
     home = str(machine.home)
-    done = inside(machine, "sh", "-c", "cat ~/.pgpass ~/dotfiles/*; cat ~/.gitconfig", read=(home,))
-    assert done.stdout == "plain\nplain\n"
+    read = "cat ~/.pgpass ~/dotfiles/*; cat ~/.gitconfig"
+    assert inside(machine, "sh", "-c", read, read=(home,)).stdout == "plain\n"
+    named = (home, f"{home}/.gitconfig")
+    assert inside(machine, "sh", "-c", read, read=named).stdout == "plain\nplain\n"
 
 
 def test_a_project_in_a_readable_home_is_still_writable(machine: SandboxMachine) -> None:

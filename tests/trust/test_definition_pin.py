@@ -41,6 +41,7 @@ def test_whitespace_and_metadata_that_no_client_acts_on_are_no_changes(more: dic
         {"outputSchema": {"type": "object"}},
         {"annotations": {"readOnlyHint": True}},
         {"_meta": {"anthropic/alwaysLoad": True}},
+        {"_meta": {"securitySchemes": [{"type": "noauth"}]}},
         {"_meta": {"ui": {"resourceUri": "ui://x"}}},
         {"_meta": {"dev.mcp/x": 1}},
         {"_meta": {"Anthropic/AlwaysLoad": True}},

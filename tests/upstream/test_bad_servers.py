@@ -9,8 +9,10 @@ import pytest
 
 from remit.decision.declared_launch import Launch, VariableSyntax
 from remit.errors import UpstreamError
+from remit.protocol.json_rpc import JsonRpcError
 from remit.settings import NESTED
 from remit.upstream.ports import Health
+from remit.upstream.tool_reader import read_offer
 from remit.upstream.upstream_model import Upstream
 from remit.upstream.upstream_pool import LiveUpstreamPool
 from support.upstream_pools import RecordingCaller, open_pool, text_of, tool, two_era_launch, upstream
@@ -235,3 +237,68 @@ async def test_an_error_instead_of_a_list_is_reported_without_secrets() -> None:
         with pytest.raises(UpstreamError, match="cannot list with") as caught:
             await made.list_all(upstream(launch))
         assert "s3cr3t" not in str(caught.value)
+
+
+_LEAKY_CALLS = """
+import json, os, sys
+token, pin = os.environ["API_KEY"], os.environ["PIN"]
+for line in sys.stdin:
+    asked = json.loads(line)
+    method, params = asked.get("method"), asked.get("params", {})
+    if method == "initialize":
+        said = {"result": {"protocolVersion": "2024-11-05", "capabilities": {"tools": {}}, "serverInfo": {}}}
+    elif method == "tools/list":
+        said = {"result": {"tools": [{"name": "bad " + token, "inputSchema": {"type": "array"}}]}}
+    elif params.get("name") == "ask":
+        url = {"mode": "url", "url": "https://example.com/" + pin, "message": "Sign in", "elicitationId": "1"}
+        data = {"elicitations": [url]}
+        said = {"error": {"code": -32042, "message": "sign in with " + token, "data": data}}
+    elif params.get("name") == "deep":
+        data = []
+        for _ in range(200):
+            data = [data]
+        said = {"error": {"code": 1, "message": "deep", "data": data}}
+    elif params.get("name") == "result":
+        said = {"result": {"isError": True, "content": [{"type": "text", "text": "failed with " + token}]}}
+    else:
+        data = {"seen": [token.encode().hex(), 7], pin: None}
+        said = {"error": {"code": 1, "message": f"failed with {token} and {pin}", "data": data}}
+    if "id" in asked:
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **said}), flush=True)
+"""
+_SECRETS = {"API_KEY": "s3cr3t-v4lue-0f-mine", "PIN": "837261"}
+
+
+async def call_error(made: LiveUpstreamPool, server: Upstream, name: str) -> JsonRpcError:
+    with pytest.raises(JsonRpcError) as caught:
+        await made.request(server, "tools/call", tool(name), RecordingCaller())
+    return caught.value
+
+
+async def test_the_error_of_a_call_has_no_secrets_of_the_servers_entry() -> None:
+    server = upstream(Launch(command=sys.executable, args=("-c", _LEAKY_CALLS), env=_SECRETS))
+    async with open_pool() as made:
+        error = await call_error(made, server, "fail")
+        assert error.as_object() == {
+            "code": 1,
+            "message": "failed with *** and ***",
+            "data": {"seen": ["***", 7], "***": None},
+        }
+        assert (await call_error(made, server, "deep")).as_object() == {"code": 1, "message": "deep"}
+
+
+async def test_the_address_that_a_user_is_asked_to_open_and_the_result_of_a_tool_stay_unchanged() -> None:
+    server = upstream(Launch(command=sys.executable, args=("-c", _LEAKY_CALLS), env=_SECRETS))
+    async with open_pool() as made:
+        error = await call_error(made, server, "ask")
+        result = await made.request(server, "tools/call", tool("result"), RecordingCaller())
+    assert str(error) == "sign in with ***"
+    assert "https://example.com/837261" in str(error.data)
+    assert text_of(result) == "failed with s3cr3t-v4lue-0f-mine"
+
+
+async def test_an_unusable_tool_is_reported_without_secrets() -> None:
+    server = upstream(Launch(command=sys.executable, args=("-c", _LEAKY_CALLS), env=_SECRETS))
+    async with open_pool() as made:
+        offer = read_offer(await made.list_all(server), server)
+    assert [each.tool for each in offer.quarantined] == ["bad ***"]

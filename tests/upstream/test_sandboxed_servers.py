@@ -12,7 +12,7 @@ import pytest
 
 from remit.configuration.config_model import SandboxOptions
 from remit.errors import UpstreamError
-from support.sandboxed_servers import SandboxMachine, obstacle
+from support.sandboxed_servers import SandboxMachine, inside, obstacle
 
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(obstacle() is not None, reason=str(obstacle()))]
 
@@ -69,8 +69,17 @@ async def test_a_server_that_may_read_the_home_still_gets_no_secrets(machine: Sa
         assert await probe.run("cat ~/notes.txt") == (True, "hunter22")
         for secret in (".ssh/id_ed25519", ".aws/credentials", ".local/share/remit/remit.db", ".npmrc"):
             assert not (await probe.run(f"cat ~/{secret}"))[0], secret
+        assert (await probe.run("ls -A ~"))[1].split() == ["code", "notes.txt"]  # nothing hidden at all
     async with machine.opened(SandboxOptions(read=("~", "~/.aws"))) as probe:  # the user names it
         assert await probe.run("cat ~/.aws/credentials") == (True, "hunter22")
+
+
+async def test_a_link_to_a_hidden_entry_of_the_home_is_refused(machine: SandboxMachine) -> None:
+    (machine.home / ".vivaldi").mkdir()
+    (machine.home / "profile").symlink_to(machine.home / ".vivaldi")
+    async with machine.opened(SandboxOptions(read=("~/profile",))) as probe:
+        with pytest.raises(UpstreamError, match="profile` leads to a place that may hold secrets"):
+            await probe.run("true")
 
 
 CONNECT = (
@@ -159,3 +168,15 @@ def running(sign: str) -> list[str]:
         except OSError:
             continue
     return found
+
+
+def test_a_program_in_a_hidden_entry_runs_where_the_home_is_readable(machine: SandboxMachine) -> None:
+    target, link = machine.home / ".local/share/x/run", machine.home / ".local/bin/run"
+    for each in (target, link):
+        each.parent.mkdir(parents=True)
+    target.write_text("#!/bin/sh\nls -A ~ ~/.local/share\n")
+    target.chmod(0o755)
+    link.symlink_to("../share/x/run")
+    done = inside(machine, str(link), read=(str(machine.home),))
+    home = f"{machine.home}:\n.local\ncode\nnotes.txt\n"
+    assert done.stdout == f"{home}\n{machine.home}/.local/share:\nx\n"

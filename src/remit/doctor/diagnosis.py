@@ -15,7 +15,11 @@ from remit.doctor.checks.cannot_start import (
     unavailable_sandboxes,
     unset_variables,
 )
-from remit.doctor.checks.changed_definitions import changed_definitions, differing_from_lock
+from remit.doctor.checks.changed_definitions import (
+    changed_definitions,
+    differing_from_lock,
+    withheld_items,
+)
 from remit.doctor.checks.exposed_secrets import exposed_secrets
 from remit.doctor.checks.ignored_servers import ignored_servers
 from remit.doctor.checks.install_health import (
@@ -44,6 +48,7 @@ CHECKS: tuple[Check, ...] = (
     loaded_twice,
     unavailable_servers,
     changed_definitions,
+    withheld_items,
     differing_from_lock,
     project_code,
     exposed_secrets,

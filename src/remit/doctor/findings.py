@@ -5,7 +5,7 @@ A setup holds launches, which may contain secrets: it stays in memory, and no fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -21,10 +21,12 @@ from remit.decision.settings_rules import ExecutedSetting, SettingsRule
 from remit.decision.tools import Tool
 from remit.memory.memory_server import is_own
 from remit.scanning.declaration_lines import LineOf
+from remit.trust.held_definitions import WithheldItem
 from remit.upstream.launch.start_obstacles import LaunchFacts, started_servers
 
 if TYPE_CHECKING:
     from remit.catalog.listing import Listings
+    from remit.scanning.catalog_source import CatalogSource
     from remit.scanning.scanner import Scanner
     from remit.trust.server_sandbox import OpenedPaths
 
@@ -55,6 +57,7 @@ class ClientSetup:
     at: int = 0
     changes: ChangePolicy = ChangePolicy.HARMLESS
     lock: ProjectLock | None = None  # None: the project has none
+    withheld: Mapping[Key, Sequence[WithheldItem]] = field(default_factory=dict[Key, Sequence[WithheldItem]])
     rules: Sequence[SettingsRule] = ()
     own_rules: Sequence[SettingsRule] = ()  # written by Remit, which apply to the client only
     executed: Sequence[ExecutedSetting] = ()
@@ -83,12 +86,15 @@ class ClientSetup:
         return [(item, item.launch) for item in self.in_force if item.launch is not None]
 
 
-def read_setups(scanner: Scanner, listings: Listings, context: Context, at: int) -> list[ClientSetup]:
+def read_setups(
+    scanner: Scanner, listings: Listings, context: Context, at: int, catalog: CatalogSource
+) -> list[ClientSetup]:
     """Read the files of each client of a context again, with the facts of the machine about each launch."""
     found = scanner.readings(context)
     judged, listed = listings.list(context)
     tools = [item.tool for item in listed]
     sandboxes = scanner.sandboxes(context)
+    withheld = {key: offered.withheld for key, offered in catalog.extras(context).items()}
     return [
         ClientSetup(
             context=context,
@@ -105,6 +111,7 @@ def read_setups(scanner: Scanner, listings: Listings, context: Context, at: int)
             at=at,
             changes=judged.policy.changes,
             lock=judged.policy.lock,
+            withheld=withheld,
         )
         for client, (reading, resolved) in found.items()
     ]

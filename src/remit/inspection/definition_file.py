@@ -88,8 +88,15 @@ def _definition(item: object, place: str, server: str | None) -> FileDefinition:
         description=_text(fields, "description"),
         input_schema=_schema(schema),
         output_schema=_schema(fields.get("outputSchema")),
+        annotations=_schema(fields.get("annotations")),
+        raw=json.dumps({key: value for key, value in fields.items() if _is_servers(key, fields)}),
     )
     return FileDefinition(str(fields.get("id", found.name)), found)
+
+
+def _is_servers(key: str, fields: dict[str, object]) -> bool:
+    """Return whether a field is the server's; what else a line with an `id` has is the author's."""
+    return key == "_meta" if "id" in fields else key not in ("name", "server")
 
 
 def _schema(value: object) -> str | None:

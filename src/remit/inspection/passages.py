@@ -1,6 +1,7 @@
 """Takes a definition apart into the texts that a model reads."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,7 +13,9 @@ from remit.text.json_values import as_object
 
 _LABELED = ("title", "default", "const", "examples", "enum", "$comment")  # named in the place of a text
 _NAMING = ("properties", "$defs", "definitions", "patternProperties")  # their keys are names
-_STRUCTURE = ("$ref", "$schema", "$id", "type", "format")  # their values are no text
+_STRUCTURE = ("$ref", "$schema", "$id", "type", "format")  # their values are no text, unless they have spaces
+_READ = ("title", "description", "inputSchema", "outputSchema", "annotations")  # fields that are read apart
+_PICTURE = re.compile(r"data:image/[\w.+-]+;base64,[A-Za-z0-9+/=]*")
 
 
 class Passage(NamedTuple):
@@ -39,7 +42,8 @@ def passages(definition: Definition) -> list[Passage]:
     )
     found: dict[str, str] = {}
     schemas = (definition.input_schema, definition.output_schema, definition.annotations)
-    for place, text in chain(own, *map(_schema_texts, schemas)):
+    read = (_texts("schema", _loaded(schema)) for schema in schemas)
+    for place, text in chain(own, *read, _texts("other fields", _other_fields(definition))):
         if text and not text.isspace():
             found.setdefault(text, place)
     return [Passage(place, text) for text, place in found.items()]
@@ -56,9 +60,14 @@ def _described(value: object) -> str:
     return text if isinstance(text, str) else ""
 
 
-def _schema_texts(schema: str | None) -> Iterator[tuple[str, str]]:
+def _other_fields(definition: Definition) -> dict[str, object]:
+    """Return `_meta` and the fields that Remit does not know: a client may show them to a model."""
+    return {key: value for key, value in as_object(_loaded(definition.raw)).items() if key not in _READ}
+
+
+def _texts(place: str, root: object) -> Iterator[tuple[str, str]]:
     """List every text of a schema after its place, wherever it is: a model reads unknown keywords, too."""
-    pending: list[tuple[str, object]] = [("schema", _loaded(schema))]
+    pending: list[tuple[str, object]] = [(place, root)]
     while pending:
         place, node = pending.pop()
         if isinstance(node, str):
@@ -76,14 +85,20 @@ def _parts(place: str, node: dict[str, object]) -> list[tuple[str, object]]:
         if is_object and key in _NAMING:
             for name, each in cast("dict[str, object]", value).items():
                 found += (("parameter name", name), (f"parameter `{name}`", each))
-        elif is_object or key not in _STRUCTURE:  # a property may be called `type`
+        elif is_object or _may_be_text(key, value):  # a property may be called `type`
             if " " in key:
                 found.append((f"keyword of {place}", key))
             found.append((f"{key} of {place}" if key in _LABELED else place, cast("object", value)))
     return found
 
 
-@lru_cache(maxsize=4)  # an inspection reads a schema for its texts and for its parameters
+def _may_be_text(key: str, value: object) -> bool:
+    if key == "src" and isinstance(value, str):
+        return _PICTURE.fullmatch(value) is None
+    return key not in _STRUCTURE or any(" " in text for _, text in _texts("", value))
+
+
+@lru_cache(maxsize=8)  # an inspection reads a schema for its texts and for its parameters
 def _loaded(schema: str | None) -> object:
     try:
         return json.loads(schema) if schema else None

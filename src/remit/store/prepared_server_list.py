@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from remit.decision.declarations import Declaration
     from remit.decision.definitions.definition_changes import DefinitionChange
     from remit.trust.change_judgement import ServerListReview
+    from remit.trust.held_definitions import Item
     from remit.trust.server_list_comparison import Pin
     from remit.upstream.upstream_model import Offer
 
@@ -32,7 +33,6 @@ class PreparedServerList:
         self.offer = offer
         self.tools = [PreparedDefinition(definition) for definition in offer.tools]
         self.instructions = self._instructions()
-        self.extras = self._extras()
         self._pins: Mapping[str, Pin] = {}
         self._accepted: Mapping[int, Definition] = {}
         self._stored: Mapping[str, StoredDefinition] = {}
@@ -69,6 +69,7 @@ class PreparedServerList:
         if self.is_pinned:
             comparison = ServerListComparison(self._pins, self.declaration, self._accepted.get)
             self.review.judge_all(comparison.sightings(map(self._listed, self.definitions)))
+        self.extras  # noqa: B018 - inspected once, and not while others wait
 
     def judgement(self, sighting: Sighting) -> DefinitionChange | None:
         """Return the judgement about a definition; one that the store did not know of is made now."""
@@ -94,15 +95,23 @@ class PreparedServerList:
         said = Definition(name=declaration.name, server=declaration.server, description=text)
         return PreparedDefinition(said)
 
-    def _extras(self) -> Mapping[str, str | None] | None:
-        """Serialize what the server offers besides tools."""
+    @cached_property
+    def extras(self) -> Mapping[str, str | None] | None:
+        """What the server offers besides tools, serialized, with the reason why an item is withheld."""
         extras = self.offer.extras
         if extras is None:
             return None
+        lists: Mapping[str, Sequence[Item]] = {
+            "resources": extras.resources,
+            "templates": extras.templates,
+            "prompts": extras.prompts,
+        }
+        if self.is_pinned and any(lists.values()):
+            from remit.trust.item_review import with_reasons  # not needed without items
+
+            lists = with_reasons(lists, self.declaration.server, self.offer.tools)
         return {
-            "resources": json.dumps(extras.resources),
-            "templates": json.dumps(extras.templates),
-            "prompts": json.dumps(extras.prompts),
+            **{part: json.dumps(items) for part, items in lists.items()},
             "capabilities": json.dumps(extras.capabilities),
             "instructions": None if extras.instructions is None else storable(extras.instructions),
         }

@@ -20,12 +20,14 @@ from remit.store.definition_rows import (
 from remit.store.pin_store import SqlPins, definitions_of, pin_listing, read_pins
 from remit.store.prepared_server_list import PreparedServerList
 from remit.store.tool_rows import Placement, place_tool, undeclared_names
+from remit.trust.held_definitions import separated
 from remit.trust.server_list_comparison import ListedDefinition
 from remit.upstream.upstream_model import Offer, ServerExtras
 
 if TYPE_CHECKING:
     from remit.decision.tools import Definition
 
+_NAMED = (("resource", "uri"), ("resource template", "uriTemplate"), ("prompt", "name"))
 _MANY = 500  # tools
 
 
@@ -195,11 +197,14 @@ def _row_of(database: Database, declaration: Declaration, workspace: Workspace) 
 
 def _extras(row: Row) -> ServerExtras:
     """Read the columns of `server_extras`."""
-    resources, templates, prompts, capabilities, instructions = row
+    *lists, capabilities, instructions = row
+    read = [separated(json.loads(items), *named) for items, named in zip(lists, _NAMED, strict=True)]
+    (resources, _), (templates, _), (prompts, _) = read
     return ServerExtras(
-        resources=json.loads(resources),
-        templates=json.loads(templates),
-        prompts=json.loads(prompts),
+        resources=resources,
+        templates=templates,
+        prompts=prompts,
         capabilities=json.loads(capabilities),
         instructions=instructions,
+        withheld=tuple(item for _, withheld in read for item in withheld),
     )

@@ -3,7 +3,7 @@
 import json
 import re
 from base64 import b64encode, urlsafe_b64encode
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from urllib.parse import quote, quote_plus
 
 from remit.text.secrets import is_credential, is_secret, may_be_secret, names_a_secret, secrets_in
@@ -25,17 +25,31 @@ _PARAMETER = r"([?&#;])([^=&#;\s]+)(?:=([^&#;\s]*))?"
 
 def redact(text: str, values: Iterable[str]) -> str:
     """Hide values in a text, whole or line by line, longest first."""
-    parts = {part for value in values for part in (value, *value.splitlines()) if len(part) >= _SHORTEST}
-    for part in sorted(parts, key=len, reverse=True):
-        text = text.replace(part, HIDDEN)
-    return text
+    return _redactor(values)(text)
 
 
 def redact_output(text: str, values: Iterable[str]) -> str:
     """Hide values in what a program printed, also encoded as programs print them, or in another case."""
+    return output_redactor(values)(text)
+
+
+def output_redactor(values: Iterable[str]) -> Callable[[str], str]:
+    """Return what hides values in many texts that a program printed."""
     parts = {part for value in values for part in (value, *value.splitlines())}
     forms = {form for part in parts if len(part) >= _SHORTEST_SECRET for form in _forms(part)}
-    return redact(text, parts | forms)
+    return _redactor(parts | forms)
+
+
+def _redactor(values: Iterable[str]) -> Callable[[str], str]:
+    parts = {part for value in values for part in (value, *value.splitlines()) if len(part) >= _SHORTEST}
+    ordered = sorted(parts, key=len, reverse=True)
+
+    def redacted(text: str) -> str:
+        for part in ordered:
+            text = text.replace(part, HIDDEN)
+        return text
+
+    return redacted
 
 
 def _forms(value: str) -> Iterator[str]:

@@ -15,7 +15,10 @@ from remit.decision.tools import Definition
 Content = dict[str, object]
 
 # Namespaces of `_meta` keys on which clients act: how a tool is loaded, confirmed, shown and signed in to.
-_ACTED_ON = ("anthropic/", "claude", "openai/", "ui", "mcpui", "vscode", "cursor", "io.modelcontextprotocol/")
+_ACTED_ON = (
+    *("anthropic/", "claude", "openai/", "securityschemes", "ui", "mcpui", "vscode", "cursor"),
+    "io.modelcontextprotocol/",
+)
 _RESERVED = re.compile(r"(?:^|\.)(?:modelcontextprotocol|mcp)(?:\.[\w-]+)*/")  # by the specification
 _SETS = ("required", "enum", "type", "anyOf", "oneOf", "allOf", "examples")  # lists without an order
 _TEXTS = ("description", "title", "$comment")

@@ -1,10 +1,11 @@
-"""Definitions that differ from the accepted ones, as `remit trust` shows them."""
+"""Definitions that `remit trust` shows because they differ from the accepted ones, and withheld items."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from remit.decision.definitions.definition_changes import (
     ChangePolicy,
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from remit.decision.tools import Definition
 
 
+Item = Mapping[str, Any]  # a resource, resource template or prompt
+
+WITHHELD = "remit/withheld"  # the key under which a stored item has the reason
 _BY_NAME_ONLY = (ChangeVerdict.REJECTED, ChangeVerdict.FLAGGED, ChangeVerdict.UNINSPECTED)
 
 
@@ -92,3 +96,23 @@ class HeldDefinition:
     def is_named(self, name: str) -> bool:
         """Return whether a name means this and nothing else."""
         return self.name in spellings(name)
+
+
+class WithheldItem(NamedTuple):
+    """A resource, resource template or prompt that is not served: nobody can accept it."""
+
+    kind: str
+    name: str
+    reason: str
+
+
+def separated(items: Iterable[Item], kind: str, key: str) -> tuple[list[Item], list[WithheldItem]]:
+    """Separate items that are served from those that are withheld; `key` is what names them."""
+    served: list[Item] = []
+    withheld: list[WithheldItem] = []
+    for item in items:
+        if WITHHELD in item:
+            withheld.append(WithheldItem(kind, item[key], item[WITHHELD]))
+        else:
+            served.append(item)
+    return served, withheld

@@ -6,12 +6,13 @@ from typing import cast
 from urllib.parse import urlsplit
 
 from remit.decision.declared_launch import Launch, Transport
-from remit.protocol.json_rpc import JsonRpcError
-from remit.text.redaction import redact_output
+from remit.protocol.json_rpc import ErrorCode, JsonRpcError
+from remit.text.redaction import output_redactor, redact_output
 from remit.text.secrets import may_be_secret, secrets_in, words_of
 from remit.text.untrusted_text import one_line
 from remit.upstream.launch.variable_expansion import Expanded
 from remit.upstream.messaging.messages import LostError, ProtocolError, RefusedError, UnreachableError
+from remit.upstream.tool_reader import is_too_deep
 from remit.upstream.transports.process import ProcessRecord
 from remit.upstream.upstream_model import IN_ITS_SANDBOX, Failure, Upstream
 
@@ -39,6 +40,30 @@ def last_output(record: ProcessRecord, hidden: Iterable[str]) -> list[str]:
     """Return the last lines that a process wrote to stderr, without secrets."""
     text = "" if record.process is None else redact_output(record.process.tail.text, hidden)
     return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def redacted_error(error: JsonRpcError, hidden: Iterable[str]) -> JsonRpcError:
+    """Return a server's error without secrets.
+
+    The data of a required URL elicitation stays: it is a question to the user, and its address must work.
+    """
+    redact = output_redactor(hidden)
+
+    def redacted(value: object) -> object:
+        match value:
+            case str():
+                return redact(value)
+            case list():
+                return [redacted(each) for each in cast("list[object]", value)]
+            case dict():
+                fields = cast("dict[str, object]", value)
+                return {redact(key): redacted(each) for key, each in fields.items()}
+            case _:
+                return value
+
+    data = None if is_too_deep(error.data) else error.data
+    is_question = error.code == ErrorCode.URL_ELICITATION_REQUIRED
+    return JsonRpcError(error.code, redact(str(error)), data if is_question else redacted(data))
 
 
 def missing(names: Sequence[str], upstream: Upstream) -> Failure:

@@ -16,7 +16,7 @@ from remit.upstream.connect import HandshakeRequest, connect, silence_http_logge
 from remit.upstream.connection import Connection
 from remit.upstream.failures import explain
 from remit.upstream.launch.launch_resources import LaunchResources
-from remit.upstream.launch.ready_server import NotReadyError
+from remit.upstream.launch.ready_server import NotReadyError, ReadyServer
 from remit.upstream.ownership import owned
 from remit.upstream.ports import RELAYED
 from remit.upstream.tool_reader import MAX_NAME, read_tools
@@ -91,7 +91,7 @@ class LiveServers:
             with anyio.fail_after(upstream.deadline):
                 transport = self._resources.open_transport(ready, record)
                 async with connect(transport, self._handshake(upstream)) as connection:
-                    offer = await _offer(connection, upstream, began)
+                    offer = await _offer(connection, ready, began)
         except Exception as error:  # one server must not take down the others
             if offer is None:
                 failure = explain(error, record, upstream, ready.secrets())
@@ -105,14 +105,14 @@ class LiveServers:
         return HandshakeRequest(self._resources.client, {} if is_single else dict(RELAYED))
 
 
-async def _offer(connection: Connection, upstream: Upstream, began: float) -> Offer:
+async def _offer(connection: Connection, ready: ReadyServer, began: float) -> Offer:
     try:
         listed = await connection.pages("tools/list", "tools")
     except JsonRpcError as error:
         if error.code != ErrorCode.METHOD_NOT_FOUND:
             raise
         listed = []  # it has only resources or prompts
-    tools, quarantined = read_tools(listed, upstream)
+    tools, quarantined = read_tools(listed, ready.upstream, ready.secrets)
     version = connection.handshake.server.get("version")
     return Offer(
         tools=tools,

@@ -128,6 +128,7 @@ class ServerLists(NamedTuple):
     offered_to: str = "{}"  # the capabilities of the client in the session that was asked
     is_partial: bool = False  # clients with other capabilities may be offered more
     note_kept: Callable[[], None] = lambda: None  # call it once the tools are stored
+    secrets: Callable[[], frozenset[str]] = frozenset  # values that must never be shown
 
 
 # What an endpoint can relay to its clients, and declares where it asks for no client in particular.

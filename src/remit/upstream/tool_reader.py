@@ -1,12 +1,13 @@
 """Reads the lists of a server item by item, and quarantines bad tools with a reason."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
 from remit.decision.tool_names import storable
 from remit.decision.tools import Definition
 from remit.protocol import header_parameters
+from remit.text.redaction import output_redactor
 from remit.upstream.ports import ServerLists
 from remit.upstream.upstream_model import Offer, Quarantined, ServerExtras, Upstream
 
@@ -27,8 +28,10 @@ class ReadTools(NamedTuple):
     quarantined: list[Quarantined]
 
 
-def read_tools(items: Iterable[object], upstream: Upstream) -> ReadTools:
-    """Read a raw list of tools."""
+def read_tools(
+    items: Iterable[object], upstream: Upstream, secrets: Callable[[], frozenset[str]] = frozenset
+) -> ReadTools:
+    """Read a raw list of tools; those that cannot be used are reported without secrets."""
     found = ReadTools([], [])
     holders: dict[str, str] = {}  # canonical name to original name
     for at, item in enumerate(items, start=1):
@@ -46,8 +49,18 @@ def read_tools(items: Iterable[object], upstream: Upstream) -> ReadTools:
             holders[definition.name] = label
             found.tools.append(definition)
         except ToolDefinitionError as error:
-            found.quarantined.append(Quarantined(tool=storable(label), reason=storable(str(error))))
-    return found
+            found.quarantined.append(Quarantined(tool=label, reason=str(error)))
+    return found._replace(quarantined=_reportable(found.quarantined, secrets))
+
+
+def _reportable(quarantined: list[Quarantined], secrets: Callable[[], frozenset[str]]) -> list[Quarantined]:
+    if not quarantined:
+        return []
+    redact = output_redactor(secrets())
+    return [
+        Quarantined(tool=storable(redact(each.tool)), reason=storable(redact(each.reason)))
+        for each in quarantined
+    ]
 
 
 def is_too_deep(value: object) -> bool:
@@ -140,7 +153,7 @@ def _serialize(value: dict[str, object], *, sort_keys: bool) -> str:
 
 def read_offer(lists: ServerLists, upstream: Upstream) -> Offer:
     """Read all lists of a server."""
-    tools = read_tools(lists.tools, upstream)
+    tools = read_tools(lists.tools, upstream, lists.secrets)
     return Offer(
         tools=tools.tools,
         quarantined=tools.quarantined,

@@ -12,6 +12,7 @@ from remit.decision.declared_launch import Launch
 from remit.decision.tool_names import tool_name
 from remit.decision.tools import Definition
 from remit.settings import DEADLINE
+from remit.trust.held_definitions import WithheldItem
 from remit.trust.start_permit import StartPermit
 
 PATIENCE = 600.0  # seconds; a tool may run for long
@@ -118,6 +119,7 @@ class ServerExtras:
     prompts: Sequence[Any] = ()
     capabilities: Mapping[str, Any] = field(default_factory=dict[str, Any])
     instructions: str | None = None
+    withheld: Sequence[WithheldItem] = ()  # by inspection, from the lists above
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -207,9 +207,9 @@ class LiveUpstreamPool:
                 answer = await work(session)
                 supervisor.succeeded()
                 return answer
-            except JsonRpcError:
+            except JsonRpcError as error:
                 supervisor.succeeded()
-                raise
+                raise session.redacted(error) from None
             except SessionExpiredError as error:
                 session.dismiss()
                 if is_last:
@@ -244,6 +244,7 @@ async def _listed(supervisor: Supervisor, session: UpstreamSession, parts: froze
         offered_to=capabilities,
         is_partial=not supervisor.lists_everything(session),
         note_kept=lambda: session.note_kept(announced),
+        secrets=session.secrets,
     )
 
 

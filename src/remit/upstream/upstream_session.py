@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import anyio
 
-from remit.protocol.json_rpc import Params
+from remit.protocol.json_rpc import JsonRpcError, Params
 from remit.upstream.connect import HandshakeRequest, connect
 from remit.upstream.connection import Connection
-from remit.upstream.failures import explain, last_output
+from remit.upstream.failures import explain, last_output, redacted_error
 from remit.upstream.launch.launch_resources import LaunchResources
 from remit.upstream.launch.ready_server import NotReadyError
 from remit.upstream.messaging.change_streams import ChangeStreams
@@ -105,6 +105,14 @@ class UpstreamSession:
     def explain(self, error: BaseException) -> Failure:
         """Explain an error, without secrets."""
         return explain(error, self._record, self._upstream, self._secrets())
+
+    def redacted(self, error: JsonRpcError) -> JsonRpcError:
+        """Return an error that its server answered with, without secrets."""
+        return redacted_error(error, self._secrets())
+
+    def secrets(self) -> frozenset[str]:
+        """Return the values that must never be shown."""
+        return self._secrets()
 
     def output(self) -> list[str]:
         """Return the last lines that its process wrote to stderr, without secrets."""

@@ -8,8 +8,9 @@ from remit.decision.kinds import Kind
 from remit.decision.problems import Severity
 from remit.decision.scopes import Scope
 from remit.decision.tools import Tool
-from remit.doctor.checks.changed_definitions import changed_definitions, differing_from_lock
+from remit.doctor.checks.changed_definitions import changed_definitions, differing_from_lock, withheld_items
 from remit.doctor.findings import ClientSetup, Finding
+from remit.trust.held_definitions import WithheldItem
 from support.builders import context, server
 
 MATTERS = DefinitionChange(ChangeVerdict.MATTERS, "it changed", "it changed: danger falls")
@@ -24,6 +25,16 @@ def test_a_held_tool_and_held_instructions_are_warnings_with_their_fix() -> None
         (Severity.WARNING, "its instructions: it changed: danger falls"),
     ]
     assert "remit trust mcp__notes__tidy" in found[0].fix
+
+
+def test_a_withheld_prompt_is_a_warning_of_its_server() -> None:
+    item = WithheldItem("prompt", "tidy\n", "inspection flags it: an order")
+    setup = ClientSetup(
+        context=context(), tools=[TOOL, server("notes")], withheld={server("notes").key: [item]}
+    )
+    (found,) = withheld_items(setup)
+    assert (found.severity, found.subject) == (Severity.WARNING, "notes")
+    assert found.reason == "the prompt `tidy` is withheld: inspection flags it: an order"
 
 
 def test_what_passes_or_is_listed_no_more_is_no_problem() -> None:

@@ -8,7 +8,9 @@ from remit.decision.kinds import COULD_RUN, Kind
 from remit.decision.problems import Severity
 from remit.decision.tools import Tool
 from remit.doctor.findings import ClientSetup, Finding
+from remit.text.untrusted_text import one_line
 
+_LONGEST_NAME = 100
 _MOST_NAMED = 5  # tools of a server that differ from the lock
 
 
@@ -30,6 +32,21 @@ def changed_definitions(setup: ClientSetup) -> Iterator[Finding]:
             reason=f"{subject}: {change.detail}",
             fix=f"{steps_to_settle(change, tool.name)}{then}",
         )
+
+
+def withheld_items(setup: ClientSetup) -> Iterator[Finding]:
+    """Find resources, resource templates and prompts that are not served because of their texts."""
+    for tool in setup.tools:
+        for kind, name, reason in setup.withheld.get(tool.key, ()):
+            yield Finding(
+                severity=Severity.WARNING,
+                check="definition",
+                source=tool.source,
+                subject=tool.server,
+                scope=tool.scope,
+                reason=f"the {kind} `{one_line(name, _LONGEST_NAME)}` is withheld: {reason}",
+                fix="if it is an attack, remove the server; if not, ask its author for another description",
+            )
 
 
 def differing_from_lock(setup: ClientSetup) -> Iterator[Finding]:

@@ -22,7 +22,9 @@ from remit.trust.server_sandbox import SandboxError
 from remit.upstream.launch.npx_packages import find_installed, npx_cache, npx_command
 from remit.upstream.launch.private_places import (
     entries_without,
+    hidden_entry,
     is_secret,
+    is_shown,
     secret_places,
     secret_within,
 )
@@ -108,7 +110,7 @@ class SandboxBuilder(NamedTuple):
         for path, target in runtime.found.items():
             if target is None:
                 mounts.bind(path, path)
-            elif not any(is_at_or_below(path, each) for each in self.sandbox.read):  # else it is there
+            elif not is_shown(path, self.sandbox.read, self.home):  # else it is there
                 mounts.add(path, "--symlink", target)
         self._grant(mounts)
         if place not in mounts and not any(is_at_or_below(place, each) for each in self.sandbox.write):
@@ -131,11 +133,12 @@ class SandboxBuilder(NamedTuple):
             SandboxError: the program cannot run in it.
         """
         _, runtime = self._runtime(words, place, variables, users)
-        named = (*self.sandbox.read, *self.sandbox.write, *SYSTEM)
+        named = (*self.sandbox.write, *SYSTEM)
         shown = [path for path, target in runtime.found.items() if target is None and os.path.exists(path)]
         found: list[str] = []
         for path in sorted(shown):  # a directory before what is in it
-            if not any(is_at_or_below(path, each) for each in (*named, *found)):
+            is_named = is_shown(path, self.sandbox.read, self.home)
+            if not is_named and not any(is_at_or_below(path, each) for each in (*named, *found)):
                 found.append(path)
         return found
 
@@ -181,13 +184,18 @@ class SandboxBuilder(NamedTuple):
         return words, runtime
 
     def _check_path(self, path: str) -> None:
-        """Refuse links inside the project, which a repository could point anywhere, and links to secrets."""
+        """Refuse links inside the project, which a repository could point anywhere, and links to secrets.
+
+        Any hidden entry of the home directory may hold secrets.
+        """
         root = self.sandbox.root
         hint = "name the directory that it points to"
         if is_at_or_below(path, root) and os.path.realpath(path) != path:
             short = os.path.relpath(path, root)
             raise SandboxError(f"`{short}` is or contains a link", hint)
-        if is_secret(os.path.realpath(path), self._secrets) and not is_secret(path, self._secrets):
+        real = os.path.realpath(path)
+        is_hidden = hidden_entry(real, self.home) is not None and hidden_entry(path, self.home) is None
+        if is_hidden or (is_secret(real, self._secrets) and not is_secret(path, self._secrets)):
             raise SandboxError(f"`{path}` leads to a place that may hold secrets", hint)
 
     def _check_writable(self, path: str) -> None:
@@ -209,11 +217,11 @@ class SandboxBuilder(NamedTuple):
         """Show a path that the server may read, without the secrets in it."""
         named = (*self.sandbox.read, *self.sandbox.write)
         secrets = [each for each in self._secrets if each not in named and not is_at_or_below(path, each)]
-        if secret_within(path, secrets) is None:
+        if secret_within(path, secrets) is None and not is_at_or_below(self.home, path):
             mounts.bind(path, path)
             return
         # What is shown already stays as it is: `/proc`, and in `/home` the empty home directory.
-        for entry in entries_without(path, secrets, mounts):
+        for entry in entries_without(path, secrets, mounts, self.home):
             if entry.is_link and entry.source is not None:
                 mounts.add(entry.path, "--symlink", entry.source)
             elif entry.source is not None:

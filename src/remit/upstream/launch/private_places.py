@@ -1,4 +1,4 @@
-"""Places that no sandbox opens by accident: credentials and clients' own files.
+"""Places that no sandbox opens by accident: hidden entries of the home directory, and known secrets.
 
 Only the user's own file opens one, by name. A directory that may contain one is shown entry by entry, without
 it. A mask would come off when a program replaces the file, and could not cover a file that is made later.
@@ -18,25 +18,40 @@ from remit.trust.server_sandbox import SandboxError
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
 
+# A home directory shows no hidden entries anyway. These matter where such an entry is named (`~/.config`),
+# links to another place, or contains a program.
 _HOME = (
     # keys and logins
     *(".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".pgpass", ".my.cnf", ".vault-token"),
-    *(".git-credentials", ".npmrc", ".yarnrc.yml", ".pypirc", ".cargo/credentials.toml", ".gem/credentials"),
-    *(".m2/settings.xml", ".terraform.d", ".password-store", ".local/share/keyrings", ".config/gcloud"),
-    *(".config/gh", ".config/hub", ".config/rclone", ".config/pip", ".config/uv"),
-    *(".config/git/credentials", ".Xauthority", ".ICEauthority", ".1password", ".config/1Password"),
-    *(".config/op", ".config/Bitwarden", ".config/sops", ".config/glab-cli", ".config/containers"),
-    # browsers and mail
-    *(".mozilla", ".thunderbird", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware"),
+    *(
+        ".git-credentials",
+        ".npmrc",
+        ".yarnrc.yml",
+        ".pypirc",
+        ".cargo/credentials.toml",
+        ".cargo/credentials",
+    ),
+    *(".gem/credentials", ".m2/settings.xml", ".gradle/gradle.properties", ".nuget/NuGet", ".terraform.d"),
+    *(".password-store", ".local/share/keyrings", ".local/share/kwalletd", ".config/gcloud", ".config/gh"),
+    *(".config/hub", ".config/glab-cli", ".config/git/credentials", ".config/rclone", ".config/pip"),
+    *(".config/uv", ".config/pypoetry", ".config/composer", ".config/containers", ".config/doctl"),
+    *(".config/hcloud", ".config/heroku", ".config/stripe", ".config/netlify", ".config/.wrangler"),
+    *(".config/anthropic", ".config/openai", ".config/wandb", ".cache/huggingface/token"),
+    *(".local/share/com.vercel.cli", ".config/nix", ".config/1Password", ".config/op", ".config/Bitwarden"),
+    *(".config/sops", ".config/age", ".config/solana"),
+    # browsers and messengers
+    *(".config/google-chrome", ".config/chromium", ".config/BraveSoftware", ".config/microsoft-edge"),
+    *(".config/vivaldi", ".config/opera", ".config/Slack", ".config/discord", ".config/Signal"),
     # clients of MCP
     *(".claude", ".claude.json", ".klaude", ".codex", ".cursor", ".gemini", ".copilot", ".codeium"),
     *(".vscode", ".opencode", ".continue", ".cline", ".roo", ".kiro", ".config/Claude", ".config/Cursor"),
-    *(".config/Code", ".config/Windsurf", ".config/Kiro", ".config/Zed", ".config/zed", ".config/opencode"),
-    *(".config/goose", ".config/Block/goose", ".config/crush", ".config/amp", ".config/github-copilot"),
-    *(".local/share/crush", ".local/share/goose", ".local/share/opencode", ".local/share/amp"),
+    *(".config/Code", ".config/VSCodium", ".config/Windsurf", ".config/Kiro", ".config/Zed", ".config/zed"),
+    *(".config/opencode", ".config/goose", ".config/Block/goose", ".config/crush", ".config/amp"),
+    *(".config/github-copilot", ".local/share/crush", ".local/share/goose"),
+    *(".local/share/opencode", ".local/share/amp"),
     *(".qwen", ".factory", ".junie", ".kilocode", ".trae", ".windsurf", ".augment", ".aider.conf.yml"),
     # what was typed
-    *(".bash_history", ".zsh_history", ".python_history", ".node_repl_history", ".psql_history"),
+    *(".local/share/fish", ".config/fish/fish_variables", ".local/state/python_history"),
 )
 
 
@@ -75,10 +90,34 @@ def secret_within(path: str, secrets: Iterable[str]) -> str | None:
     )
 
 
-def entries_without(path: str, secrets: Sequence[str], shown: Container[str]) -> list[Entry]:
+def hidden_entry(path: str, home: str) -> str | None:
+    """Return the entry of a home directory that a path is in, if only its name opens it; else None.
+
+    Any program may keep keys, logins, cookies and histories in such an entry.
+    """
+    for top in (home, os.path.realpath(home)):
+        if path != top and is_at_or_below(path, top):
+            name = os.path.relpath(path, top).split(os.sep)[0]
+            return os.path.join(top, name) if _is_hidden(name) else None
+    return None
+
+
+def is_shown(path: str, granted: Iterable[str], home: str) -> bool:
+    """Check whether a path is in one of the granted ones, and its entry of the home directory is named."""
+    entry = hidden_entry(path, home)
+    return any(
+        is_at_or_below(path, each) and (entry is None or is_at_or_below(each, entry)) for each in granted
+    )
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith(".") or name == "snap"
+
+
+def entries_without(path: str, secrets: Sequence[str], shown: Container[str], home: str) -> list[Entry]:
     """List what to show of a directory that may contain secret places, besides what is shown already.
 
-    Sockets and devices are left out, as is everything that is made later.
+    Hidden entries of the home directory are left out, as are sockets, devices and what is made later.
 
     Raises:
         SandboxError: there is too much to show.
@@ -88,6 +127,7 @@ def entries_without(path: str, secrets: Sequence[str], shown: Container[str]) ->
     above = {each for secret in secrets for each in ancestors(secret)}
     budget = WalkBudget(_MOST_LISTED, _MOST_SECONDS)
     waiting = [(path, os.path.realpath(path))]
+    homes = {home, os.path.realpath(home)}
     try:
         while waiting:
             at, real = waiting.pop()
@@ -95,6 +135,8 @@ def entries_without(path: str, secrets: Sequence[str], shown: Container[str]) ->
             for entry in entries(real, budget, within=ANYWHERE):
                 each = os.path.join(at, entry.name)
                 names = {each, entry.path}
+                if real in homes and _is_hidden(entry.name):
+                    continue
                 if each in shown or not hidden.isdisjoint(names):
                     continue
                 mode = _mode(entry)

@@ -21,7 +21,7 @@ from remit.decision.scopes import ancestors, is_at_or_below
 from remit.files.bounded_reader import ANYWHERE, FileError, read_head
 from remit.files.bounded_walk import WalkBudget, WalkLimitError, entries
 from remit.trust.server_sandbox import SandboxError
-from remit.upstream.launch.private_places import is_secret
+from remit.upstream.launch.private_places import is_secret, is_shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -118,7 +118,7 @@ class RuntimePaths:
         parts = toolchain_parts(path, around.home)
         if parts:
             self.found.update(dict.fromkeys(parts))
-        elif not any(is_at_or_below(path, each) for each in (*SYSTEM, *around.readable)):
+        elif not self._is_readable(path):
             if not os.path.islink(path):
                 raise _named_outside(path)
             self.found.setdefault(path, os.readlink(path))  # it opens nothing: its target counts
@@ -146,7 +146,7 @@ class RuntimePaths:
         if not os.path.isfile(path):
             return
         if self._around.is_projects and not self.is_foreign(path):
-            if not any(is_at_or_below(path, each) for each in (*SYSTEM, *self._around.readable)):
+            if not self._is_readable(path):
                 raise _named_outside(path)
             return
         self.add_program(path)
@@ -157,6 +157,13 @@ class RuntimePaths:
                 self._add_file(manifest)
                 self.add_directory(os.path.join(directory, "node_modules"))
                 return
+
+    def _is_readable(self, path: str) -> bool:
+        """Check whether the sandbox shows a path anyway."""
+        around = self._around
+        return any(is_at_or_below(path, each) for each in SYSTEM) or is_shown(
+            path, around.readable, around.home
+        )
 
     def _add_libraries(self, base: str) -> None:
         """Add the interpreter of a virtual environment, and the directories that its `.pth` files name."""
