@@ -329,15 +329,13 @@ class ConfigurationService:
         return Requirements(
             (
                 Requirement(
-                    compile_policy.entry.pattern,
-                    RuleCondition(
-                        compile_policy.entry, () if compile_policy.file.layer in OF_A_PROJECT else own
-                    ),
-                    compile_policy.file.path,
-                    compile_policy.line,
+                    rule.entry.pattern,
+                    RuleCondition(rule.entry, () if rule.file.layer in OF_A_PROJECT else own),
+                    rule.file.path,
+                    rule.line,
                 )
-                for compile_policy in configuration.rules
-                if compile_policy.entry.has_condition
+                for rule in configuration.rules
+                if rule.entry.has_condition
             ),
             {name: way for name, state in configuration.states.items() if (way := state_unlock(state))},
             {name: step for name, state in configuration.states.items() if (step := model_step(state.entry))},
