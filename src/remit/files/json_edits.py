@@ -19,7 +19,7 @@ def put(document: JsonText, path: Path, value: object) -> list[Splice]:
     """Set a member, creating missing parent objects.
 
     Raises:
-        JsonTextError: a parent on the path is not an object.
+        TextEditError: a parent on the path is not an object.
     """
     found = document.find(path)
     if found is not None:
@@ -42,7 +42,7 @@ def add(document: JsonText, path: Path, item: object) -> list[Splice]:
     """Append an item to a list, creating a missing list.
 
     Raises:
-        JsonTextError: a parent on the path is not an object, or the value is not a list.
+        TextEditError: a parent on the path is not an object, or the value is not a list.
     """
     found = document.find(path)
     if found is None:
