@@ -29,6 +29,11 @@ class SpliceError(ValueError):
     """A splice does not fit the text."""
 
 
+def newline_of(text: str) -> str:
+    """Return the line ending of a text."""
+    return "\r\n" if "\r\n" in text else "\n"
+
+
 def apply(text: str, step: Step) -> str:
     """Apply one step.
 

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from remit.files.formats import without_content
 from remit.files.json_positions import Path
-from remit.files.splices import Splice, TextEditError, apply
+from remit.files.splices import Splice, TextEditError, apply, newline_of
 
 _BOM = "\ufeff"
 _HEADER = re.compile(r"""[ \t]*\[\[?((?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\[\]#"'])+)\]\]?[ \t]*(?:#.*)?""")
@@ -49,8 +49,8 @@ def put_table(text: str, path: Path, values: Mapping[str, object]) -> list[Splic
     Raises:
         TextEditError: the text is not TOML, or a table cannot be added at this path.
     """
-    newline = "\r\n" if "\r\n" in text else "\n"
-    written = (f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items())
+    newline = newline_of(text)
+    written = (f"{key} = {toml_value(value)}" for key, value in values.items())
     lines = newline.join((f"[{'.'.join(map(_quoted, path))}]", *written, ""))
     is_blank = not text.removeprefix(_BOM).strip()
     gap = "" if is_blank else newline if text.endswith("\n") else newline * 2
@@ -135,7 +135,12 @@ def headers(text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _quoted(key: str) -> str:
-    return key if _BARE.fullmatch(key) else json.dumps(key, ensure_ascii=False)
+    return key if _BARE.fullmatch(key) else toml_value(key)
+
+
+def toml_value(value: object) -> str:
+    """Write a string, a boolean or a list of strings in TOML."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML does not allow it bare
 
 
 def _plain(part: str) -> str:
@@ -198,7 +203,7 @@ def _replacements(text: str, key: str, word: str) -> Iterator[Splice]:
 
 
 def _insertions(text: str, path: Path, word: str, comment: str) -> Iterator[Splice]:
-    newline = "\r\n" if "\r\n" in text else "\n"
+    newline = newline_of(text)
     server, key = re.escape(path[-2]), path[-1]
     tail = f"  # {comment}" if comment else ""
     for at, name in headers(text):

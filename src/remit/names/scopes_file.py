@@ -1,6 +1,5 @@
 """Reads scopes files, and adds new commands without changing existing content."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 
@@ -14,6 +13,7 @@ from remit.errors import BadFileError
 from remit.files.bounded_reader import FileError, read_bytes
 from remit.files.checkout import enclosing_roots
 from remit.files.formats import parse_toml
+from remit.files.toml_edits import toml_value
 from remit.names.name_tree import Command, Label, Names
 from remit.text.untrusted_text import one_line
 
@@ -167,7 +167,7 @@ def _labelled(data: bytes, path: str) -> set[str]:
 
 
 def _section(command: Command) -> str:
-    return "\n".join(("", f"[tools.{_quoted(command.name)}]", *_lines(command), ""))
+    return "\n".join(("", f"[tools.{toml_value(command.name)}]", *_lines(command), ""))
 
 
 def _lines(command: Command) -> Iterator[str]:
@@ -178,24 +178,16 @@ def _lines(command: Command) -> Iterator[str]:
     if command.description:
         yield f"# {one_line(command.description, 100)}"
     yield f"ai_enabled = {str(enabled).lower()}"
-    yield f"danger = {_quoted(danger)}"
+    yield f"danger = {toml_value(danger)}"
     if said.approval is not None:
         yield f"approval = {str(said.approval).lower()}"
     if said.states:
-        yield f"states = {_list(said.states)}"
+        yield f"states = {toml_value(said.states)}"
     if said.when is not None:
-        yield f"when = {_quoted(said.when)}"
+        yield f"when = {toml_value(said.when)}"
     places = {name: getattr(said, name) for name in ("pages", "routes", "components", "elements")}
-    if given := [f"{name} = {_list(each)}" for name, each in places.items() if each is not None]:
+    if given := [f"{name} = {toml_value(each)}" for name, each in places.items() if each is not None]:
         yield f"location = {{ {', '.join(given)} }}"
-
-
-def _list(words: Sequence[str]) -> str:
-    return f"[{', '.join(map(_quoted, words))}]"
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def tables_of(name: str, scopes: Scopes) -> list[Mapping[str, object]]:
