@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 
+from remit.configuration.checks.file_problems import place_of
 from remit.configuration.condition_rules import mistakes_in
-from remit.configuration.config_model import KEY_SEPARATOR, ConfigurationMistake, ToolEntry
+from remit.configuration.config_model import ToolEntry
 from remit.configuration.file_parser import DANGERS, read
 from remit.configuration.toml_positions import positions
 from remit.decision.danger import of_command
@@ -52,7 +53,10 @@ def read_scopes(data: bytes, path: str) -> Scopes:
     content, mistakes = read(document)
     mistakes = mistakes or mistakes_in(content)
     if mistakes:
-        raise _bad(mistakes[0], places, path)
+        place = place_of(mistakes[0], places)
+        raise BadFileError(
+            f"{path}: {place + ': ' if place else ''}{mistakes[0].message}", hint=mistakes[0].hint
+        )
     tables = cast("dict[str, dict[str, object]]", document.get("tools", {}))
     return Scopes(tables, _server(server, path))
 
@@ -90,20 +94,6 @@ def _parsed(data: bytes, path: str) -> tuple[dict[str, object], dict[str, list[i
     except FileError as error:
         place = f"{error.place}: " if error.place else ""
         raise BadFileError(f"{path}: {place}{error.reason}") from None
-
-
-def _bad(mistake: ConfigurationMistake, places: dict[str, list[int]], path: str) -> BadFileError:
-    keys = mistake.path
-    while keys and KEY_SEPARATOR.join(keys) not in places:
-        keys = keys[:-1]
-    place = ""
-    if keys:
-        line, column, inner_line, inner_column = places[KEY_SEPARATOR.join(keys)]
-        if mistake.line and keys == mistake.path:
-            column = mistake.column if mistake.line > 1 else inner_column + mistake.column - 1
-            line = inner_line + mistake.line - 1
-        place = f"line {line} column {column}: "
-    return BadFileError(f"{path}: {place}{mistake.message}", hint=mistake.hint)
 
 
 def _server(said: object, path: str) -> Server:
