@@ -29,7 +29,7 @@ class Leftover(NamedTuple):
 
 def leftovers(projects: Iterable[str], machine: Machine) -> Iterator[Leftover]:
     """Yield what stays of Remit on this machine: its data, your rules, and those of projects."""
-    data = data_directory(machine.variables, machine.platform, machine.home)
+    data = data_directory(machine)
     found = [
         Leftover(data, "history, trust, memory, and what `remit undo` restores"),
         Leftover(machine_path(machine), "your rules for all projects"),
