@@ -186,7 +186,7 @@ def _answer_with_timer(work: Work, first: bytes, start: float) -> None:
 
 def _fail(note: bytes, why: str) -> None:
     """Write the closed answer to a note, and log the failure."""
-    from remit.hooks.closed_answer import closed_answer
+    from remit.hooks.fail_closed import closed_answer
     from remit.hooks.hook_log import log_failure
 
     _write(1, closed_answer(note, why).encode())

@@ -44,7 +44,7 @@ from remit.sessions.suggestions import (
     write,
 )
 from remit.states.state_service import StateService
-from remit.text.limits import Section, assemble
+from remit.text.sections import Section, assemble
 from remit.text.token_estimate import estimate, name_tokens
 from remit.usage.familiarity import familiarities
 
