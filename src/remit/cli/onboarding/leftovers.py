@@ -1,4 +1,4 @@
-"""What of Remit's stays on the disk after it is uninstalled or a project is forgotten."""
+"""The files of Remit that stay on the disk after it is uninstalled or a project is forgotten."""
 
 import os
 import shlex
