@@ -4,17 +4,16 @@
 """
 
 import os
-import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from remit import settings
 from remit.configuration.store_place import StorePlace, admin_place, is_address, store_place
 from remit.errors import TeamError
 from remit.files.bounded_reader import Machine, this_machine
 from remit.search.engine import SearchEngine
+from remit.settings import data_directory
 
 if TYPE_CHECKING:
     from remit.configuration.config_model import ConfigurationLayer
@@ -233,11 +232,6 @@ def open_notifier() -> "Notifier":
     from remit.files.directory_watcher import DirectoryNotifier
 
     return DirectoryNotifier()
-
-
-def data_directory(machine: Machine) -> str:
-    """Return the directory of Remit's data."""
-    return settings.data_directory(machine.variables, sys.platform, machine.home)
 
 
 def _open_codes(width: int) -> "NumpySignIndex":

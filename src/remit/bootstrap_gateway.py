@@ -7,9 +7,10 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from remit import settings
-from remit.bootstrap import data_directory, now, open_memory, open_notifier, open_registry
+from remit.bootstrap import now, open_memory, open_notifier, open_registry
 from remit.configuration.store_place import admin_place, is_address, key_file, store_place
 from remit.files.bounded_reader import this_machine
+from remit.settings import data_directory
 
 if TYPE_CHECKING:
     from remit.configuration.machine_files import MachineFiles

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from remit.bootstrap import data_directory, now, open_registry, open_states
+from remit.bootstrap import now, open_registry, open_states
 from remit.configuration.store_place import is_address, store_place
 from remit.files.bounded_reader import Machine, this_machine
+from remit.settings import data_directory
 
 if TYPE_CHECKING:
     from remit.decision.declarations import Declaration

@@ -6,9 +6,12 @@ The platform's directories are computed here: importing a library for them takes
 import os
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit.errors import BadVariableError
+
+if TYPE_CHECKING:
+    from remit.files.bounded_reader import Machine
 
 DEPTH = "REMIT_DEPTH"  # set for all that Remit starts, so a nested `remit serve` refuses to start
 NESTED = f"1-{os.urandom(8).hex()}"  # its value, unless an install record gives another one
@@ -58,8 +61,9 @@ class Embeddings(NamedTuple):
         return f"Embeddings({self.provider if self.provider in PROVIDERS else self.model!r})"
 
 
-def data_directory(variables: Mapping[str, str], platform: str, home: str) -> str:
+def data_directory(machine: "Machine") -> str:
     """Return Remit's data directory: `REMIT_HOME`, else the platform's directory for user data."""
+    home, variables, platform, _ = machine
     if given := variables.get("REMIT_HOME"):
         return given
     if platform == "win32":

@@ -37,7 +37,6 @@ OWN = {
     "gateway/transports/stdio_server.py": "replaces streams",
     "gateway/access/token_file.py": "Remit's data",
     "hooks/guarded_answer.py": "/dev/null and /proc",
-    "hooks/hook_process.py": "/dev/null",
     "hooks/hook_log.py": "Remit's data",
     "install/change_journal.py": "Remit's data",
     "install/recorded_environment.py": "the install record",

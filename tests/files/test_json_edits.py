@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remit.files.json_edits import add, put, put_source, take, take_item
-from remit.files.json_positions import JsonText, JsonTextError, without_comments, without_trailing_commas
-from remit.files.splices import Splice, apply, undo
+from remit.files.json_positions import JsonText, without_comments, without_trailing_commas
+from remit.files.splices import Splice, TextEditError, apply, undo
 
 ENTRY = {"command": "/opt/remit", "args": ["serve"]}
 OWN = "remit"
@@ -126,7 +126,7 @@ def test_a_member_is_put_below_objects_that_are_made_where_they_are_missing(
     document = open_text(example)
     inner = top.get("mcpServers", {})
     if not isinstance(inner, dict):
-        with pytest.raises(JsonTextError, match="`mcpServers`: expected an object"):
+        with pytest.raises(TextEditError, match="`mcpServers`: expected an object"):
             put(document, ("mcpServers", OWN), ENTRY)
         return
     after = edited(document, put(document, ("mcpServers", OWN), ENTRY))
@@ -160,7 +160,7 @@ def test_an_item_is_put_at_the_end_of_a_list_and_taken_out_again(
     document = open_text(example)
     found = top.get("hooks", [])
     if not isinstance(found, list):
-        with pytest.raises(JsonTextError, match="`hooks`: expected a list"):
+        with pytest.raises(TextEditError, match="`hooks`: expected a list"):
             add(document, ("hooks",), ENTRY)
         return
     after = edited(document, add(document, ("hooks",), ENTRY))
@@ -230,9 +230,9 @@ def test_an_item_that_is_alone_leaves_the_comment_beside_it() -> None:
 
 def test_a_member_goes_into_no_other_thing_than_an_object() -> None:
     document = JsonText('{\n "a": 1\n}')
-    with pytest.raises(JsonTextError) as refused:
+    with pytest.raises(TextEditError) as refused:
         put(document, ("a", "b"), 1)
-    assert (refused.value.reason, refused.value.line) == ("`a`: expected an object", 2)
+    assert (refused.value.reason, refused.value.place) == ("`a`: expected an object", "line 2 column 7")
 
 
 def test_of_duplicate_keys_the_last_is_the_one_that_counts() -> None:
@@ -277,7 +277,7 @@ def test_nothing_is_put_behind_a_comment_in_its_line() -> None:
     ],
 )
 def test_what_is_no_json_is_refused_with_its_place(text: str, reason: str, line: int, column: int) -> None:
-    with pytest.raises(JsonTextError) as refused:
+    with pytest.raises(TextEditError) as refused:
         JsonText(text)
     assert reason in refused.value.reason
-    assert (refused.value.line, refused.value.column) == (line, column)
+    assert refused.value.place == f"line {line} column {column}"

@@ -4,8 +4,8 @@ import tomllib
 
 import pytest
 
-from remit.files.splices import apply, undo
-from remit.files.toml_edits import TomlTextError, put_flag, put_table, table, take_flag, take_table
+from remit.files.splices import TextEditError, apply, undo
+from remit.files.toml_edits import put_flag, put_table, table, take_flag, take_table
 
 PATH = ("mcp_servers", "remit")
 ENTRY = {"command": "/opt/remit", "args": ["serve", "--client", "codex"]}
@@ -81,13 +81,13 @@ def test_nothing_is_taken_where_nothing_is() -> None:
     ],
 )
 def test_a_text_without_room_for_a_table_is_left_alone(text: str, reason: str) -> None:
-    with pytest.raises(TomlTextError) as refused:
+    with pytest.raises(TextEditError) as refused:
         put_table(text, PATH, ENTRY)
     assert reason in refused.value.reason
 
 
 def test_the_place_of_a_mistake_is_told() -> None:
-    with pytest.raises(TomlTextError) as refused:
+    with pytest.raises(TextEditError) as refused:
         table("a = 1\nb = secret\n", PATH)
     assert refused.value.place == "line 2 column 5"
     assert "secret" not in refused.value.reason
@@ -102,7 +102,7 @@ def test_the_place_of_a_mistake_is_told() -> None:
     ],
 )
 def test_a_table_in_another_form_is_not_taken_out(text: str) -> None:
-    with pytest.raises(TomlTextError, match="cannot be edited in place"):
+    with pytest.raises(TextEditError, match="cannot be edited in place"):
         take_table(text, PATH)
 
 
@@ -152,7 +152,7 @@ def test_a_missing_flag_needs_no_removal() -> None:
 
 def test_a_form_that_cannot_be_edited_is_refused_with_the_one_that_can() -> None:
     text = '[mcp_servers]\n"pr\\u0065ss" = { command = "p" }\n'
-    with pytest.raises(TomlTextError) as told:
+    with pytest.raises(TextEditError) as told:
         put_flag(text, FLAG, value=False)
     assert told.value.reason == "`mcp_servers.press` is written in a form that cannot be edited in place"
     assert told.value.hint == "write it as a table, `[mcp_servers.press]`, and run this again"

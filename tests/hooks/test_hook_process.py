@@ -476,7 +476,7 @@ def test_a_kind_that_comes_after_a_long_text_counts(sandbox: Sandbox, shop: Path
 
 def test_a_hook_that_cannot_even_answer_blocks_the_call(sandbox: Sandbox, shop: Path) -> None:
     script = (
-        "import sys; sys.modules['remit.hooks.closed_answer'] = None\n"
+        "import sys; sys.modules['remit.hooks.fail_closed'] = None\n"
         "from remit.hooks.hook_process import main; main()"
     )
     for event, code in (("PreToolUse", 2), ("SessionStart", 0)):

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remit.decision.declared_launch import Launch, Transport
-from remit.files.splices import Splice
-from remit.install.file_edits import EditableText, UneditableError, apply_edits, is_in_place, remove_edits
+from remit.files.splices import Splice, TextEditError
+from remit.install.file_edits import EditableText, apply_edits, is_in_place, remove_edits
 from remit.install.install_record import (
     Edit,
     Format,
@@ -215,7 +215,7 @@ def test_an_earlier_table_of_the_same_name_comes_back() -> None:
 def test_a_broken_file_is_refused_with_the_place_of_its_mistake(
     text: str, format: Format, place: str
 ) -> None:
-    with pytest.raises(UneditableError) as refused:
+    with pytest.raises(TextEditError) as refused:
         apply_edits(text, "/f", format, [SERVER])
     assert refused.value.place == place
 

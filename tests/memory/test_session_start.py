@@ -2,7 +2,7 @@
 
 from remit.memory.artifacts import DAY, ArtifactKind, Content, StoredArtifact
 from remit.memory.session_start import RECENT, memory_sections, since
-from remit.text.limits import assemble
+from remit.text.sections import assemble
 
 
 def kept(kind: ArtifactKind, content: Content) -> StoredArtifact:

@@ -16,7 +16,7 @@ from remit.sessions.session_context import (
     told_apart,
     tools_section,
 )
-from remit.text.limits import Section, assemble
+from remit.text.sections import Section, assemble
 from remit.text.token_estimate import estimate
 from remit.usage.familiarity import HourlyUse, familiarities, place_of
 from support.builders import CLIENT, server

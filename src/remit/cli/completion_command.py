@@ -2,7 +2,6 @@
 
 import os
 import shlex
-import sys
 from collections.abc import Callable
 
 import click
@@ -10,6 +9,7 @@ from click.shell_completion import get_completion_class
 
 from remit.cli import render
 from remit.cli.options import COMPLETES, name_change
+from remit.files.bounded_reader import this_machine
 from remit.files.safe_changes import change_file, read_exactly
 from remit.settings import data_directory
 
@@ -52,7 +52,7 @@ def _install(shell: str, source: str) -> list[str]:
     if shell == "fish":
         config = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
         return _written(os.path.join(config, "fish", "completions", "remit.fish"), source)
-    script = os.path.join(data_directory(os.environ, sys.platform, home), "completion", f"remit.{shell}")
+    script = os.path.join(data_directory(this_machine()), "completion", f"remit.{shell}")
     base = os.environ.get("ZDOTDIR") or home if shell == "zsh" else home
     return [*_written(script, source), *_loaded(os.path.join(base, f".{shell}rc"), script, shell)]
 

@@ -69,7 +69,8 @@ def session_context(*, options: WorkspaceOptions, budget: int | None, as_json: b
     """Print what an agent gets at session start."""
     with open_registry() as registry:
         context = options.context(registry)
-        budget = registry.configuration.told(context.workspace).characters if budget is None else budget
+        if budget is None:
+            budget = registry.configuration.session_settings(context.workspace).characters
         text = registry.session_context(context, budget=budget)
         problems, notices = registry.problems(context), registry.protection.notices(context)
     render.problems(problems, context)

@@ -200,14 +200,6 @@ class ClientTargets:
         """Return the display name of a client."""
         return client_title(client)
 
-    def takes_over(self, client: str) -> bool:
-        """Tell whether the client stops loading what Remit serves."""
-        return PLACES[client].takes_over
-
-    def steps(self, client: str) -> str:
-        """Say how a client's user switches off servers, where Remit cannot."""
-        return PLACES[client].steps
-
     def targets(
         self, client: str, declared: Declared, blocks: Sequence[str], served: Callable[[], Declared] = tuple
     ) -> Sequence[TargetFile]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from remit.clients.claude.installed_hooks import claude_hooks
 from remit.clients.claude_code import MANAGED_SERVERS, MANAGED_SETTINGS, managed_directory
-from remit.clients.install_targets import PLACES, Declared, claude_entry
+from remit.clients.install_targets import Declared, claude_entry
 from remit.decision.permissions.client_consents import client_title
 from remit.files.bounded_reader import Machine
 from remit.files.safe_changes import change_file
@@ -28,14 +28,6 @@ class ManagedTargets:
     def title(self, client: str) -> str:
         """Return the display name of a client."""
         return f"{client_title(client)} for every user of this machine"
-
-    def takes_over(self, client: str) -> bool:
-        """Tell whether the client stops loading what Remit serves."""
-        return PLACES[client].takes_over
-
-    def steps(self, client: str) -> str:
-        """Say how a client's user switches off servers, where Remit cannot."""
-        return PLACES[client].steps
 
     def targets(
         self,

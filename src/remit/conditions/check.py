@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from remit.conditions.condition import Condition
-from remit.conditions.lexer import position
 from remit.conditions.printer import write
 from remit.conditions.satisfiability import contradiction
 from remit.conditions.syntax import NOWHERE, CelType, Node
 from remit.conditions.type_check import Schema, type_complaints
 from remit.errors import ConditionError
+from remit.files.json_positions import position
 
 LOCATION: Schema = {
     "page": CelType.STRING,

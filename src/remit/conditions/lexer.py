@@ -6,6 +6,7 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 from remit.errors import ConditionError
+from remit.files.json_positions import position
 
 MAX_LENGTH = 4096
 
@@ -67,11 +68,6 @@ _HINTS = {
     "{": "compare members one by one",
     **dict.fromkeys("+*/%", "conditions compare; they do not calculate"),
 }
-
-
-def position(text: str, at: int) -> tuple[int, int]:
-    """Return the line and column of a position in a text, counted from 1."""
-    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
 
 
 def error(text: str, at: int, message: str, hint: str | None = None) -> ConditionError:

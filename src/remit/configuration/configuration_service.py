@@ -28,8 +28,7 @@ from remit.configuration.layers import Trusted, combine, meant_here
 from remit.configuration.machine_files import merged_retention
 from remit.configuration.merged_configuration import Configuration, TrustRequest, model_step, state_unlock
 from remit.configuration.policy_compiler import CompiledPolicy, compile_policy
-from remit.configuration.session_settings import SessionSettings
-from remit.configuration.session_settings import session_settings as tell
+from remit.configuration.session_settings import SessionSettings, session_settings
 from remit.decision.context import FilterFiles
 from remit.decision.problems import Problem, Severity
 from remit.decision.requirements import NO_REQUIREMENTS, Requirement, Requirements
@@ -129,10 +128,14 @@ class ConfigurationService:
             loaded = [self._loaded(file, remembered[file.path], workspace) for file in known]
         else:
             loaded = self._read(files, inputs, trusted, workspace)
+        return self._with_filters(self._compiled(inputs, trusted, loaded), workspace)
+
+    def _compiled(
+        self, inputs: Mapping[str, str], trusted: Trusted, loaded: Sequence[LoadedFile]
+    ) -> CurrentConfiguration:
         configuration = combine(loaded, trusted)
         needed, compiled = self._needed(configuration), compile_policy(loaded, trusted)
-        current = CurrentConfiguration(inputs, trusted, configuration, needed, compiled, loaded)
-        return self._with_filters(current, workspace)
+        return CurrentConfiguration(inputs, trusted, configuration, needed, compiled, loaded)
 
     def _with_filters(self, current: CurrentConfiguration, workspace: Workspace) -> CurrentConfiguration:
         """Add the digests of the filter files, which may change at any time."""
@@ -140,9 +143,9 @@ class ConfigurationService:
         self._current[workspace.dir] = current = current._replace(filters=found)
         return current
 
-    def told(self, workspace: Workspace) -> SessionSettings:
+    def session_settings(self, workspace: Workspace) -> SessionSettings:
         """Return the session settings."""
-        return tell(self.current(workspace).loaded)
+        return session_settings(self.current(workspace).loaded)
 
     def problems(self, workspace: Workspace) -> list[Problem]:
         """List the errors in the files."""
@@ -201,17 +204,8 @@ class ConfigurationService:
         if rows:
             return DraftConfiguration(file, None, [Problem(*row) for row in rows])
         merged = [loaded[each.path] for each in files if each.path in loaded]
-        configuration = combine(merged, current.trusted)
-        drafted = CurrentConfiguration(
-            current.inputs,
-            current.trusted,
-            configuration,
-            self._needed(configuration),
-            compile_policy(merged, current.trusted),
-            merged,
-            current.filters,
-        )
-        found = self._problems(configuration, merged, current.trusted, broken=())
+        drafted = self._compiled(current.inputs, current.trusted, merged)._replace(filters=current.filters)
+        found = self._problems(drafted.configuration, merged, current.trusted, broken=())
         return DraftConfiguration(file, drafted, [Problem(*row) for row in found if row[0] == file.path])
 
     def trust_requests(self, workspace: Workspace, names: Collection[str] = ()) -> list[TrustRequest]:
@@ -256,7 +250,7 @@ class ConfigurationService:
                 inputs=inputs,
                 problems=self._problems(configuration, loaded, trusted, _broken(read_now.values())),
                 transitions=list(configuration.transitions),
-                observes=tell(loaded).observes,
+                observes=session_settings(loaded).observes,
                 retention=merged_retention(loaded),
             ),
             workspace,
@@ -329,15 +323,13 @@ class ConfigurationService:
         return Requirements(
             (
                 Requirement(
-                    compile_policy.entry.pattern,
-                    RuleCondition(
-                        compile_policy.entry, () if compile_policy.file.layer in OF_A_PROJECT else own
-                    ),
-                    compile_policy.file.path,
-                    compile_policy.line,
+                    rule.entry.pattern,
+                    RuleCondition(rule.entry, () if rule.file.layer in OF_A_PROJECT else own),
+                    rule.file.path,
+                    rule.line,
                 )
-                for compile_policy in configuration.rules
-                if compile_policy.entry.has_condition
+                for rule in configuration.rules
+                if rule.entry.has_condition
             ),
             {name: way for name, state in configuration.states.items() if (way := state_unlock(state))},
             {name: step for name, state in configuration.states.items() if (step := model_step(state.entry))},

@@ -57,18 +57,18 @@ def combine(loaded: Sequence[LoadedFile], trusted: Trusted) -> Configuration:
         conflicts=tuple(layered.conflicts),
         foreign=frozenset(foreign),
         env=tuple(layered.env),
-        strategy=_last(
+        strategy=last_of(
             each.content.strategy for each in loaded if may_present(each.content.strategy, each.file)
         ),
-        token_budget=_last(each.content.token_budget for each in loaded),
-        result_budget=_last(each.content.result_budget for each in loaded),
-        promote=_last(each.content.promote for each in loaded),
+        token_budget=last_of(each.content.token_budget for each in loaded),
+        result_budget=last_of(each.content.result_budget for each in loaded),
+        promote=last_of(each.content.promote for each in loaded),
         pinned=tuple(dict.fromkeys(pattern for each in loaded for pattern in each.content.pinned)),
-        own_tools=_last(each.content.own_tools for each in loaded),
-        memory=_last(each.content.memory for each in loaded),
-        notifies=_last(each.content.notifications for each in loaded if each.file.layer not in OF_A_PROJECT)
+        own_tools=last_of(each.content.own_tools for each in loaded),
+        memory=last_of(each.content.memory for each in loaded),
+        notifies=last_of(each.content.notifications for each in loaded if each.file.layer not in OF_A_PROJECT)
         is not False,
-        memory_projects=_last(
+        memory_projects=last_of(
             each.content.memory_projects for each in loaded if each.file.layer not in OF_A_PROJECT
         )
         or (),
@@ -77,7 +77,7 @@ def combine(loaded: Sequence[LoadedFile], trusted: Trusted) -> Configuration:
         rooms=tuple((each.file, entry) for each in loaded for entry in each.content.rooms),
         namespaces=tuple(entry for each in loaded for entry in each.content.namespaces),
         filters=_filters(loaded),
-        identity=_last(each.content.identity for each in loaded if each.file.layer not in OF_A_PROJECT),
+        identity=last_of(each.content.identity for each in loaded if each.file.layer not in OF_A_PROJECT),
         access=tuple(
             rule for each in loaded if each.file.layer not in OF_A_PROJECT for rule in each.content.access
         ),
@@ -235,7 +235,7 @@ def _filters(loaded: Iterable[LoadedFile]) -> tuple[str, ...]:
 def _limits(loaded: Iterable[LoadedFile]) -> CallLimits:
     """Merge the limits key by key; the administrator's win."""
     own = [each.content.limits for each in loaded if each.file.layer not in OF_A_PROJECT]
-    return CallLimits(*(_last(getattr(each, key) for each in own) for key in CallLimits._fields))
+    return CallLimits(*(last_of(getattr(each, key) for each in own) for key in CallLimits._fields))
 
 
 def may_present(strategy: str | None, file: ConfigurationFile) -> bool:
@@ -250,7 +250,8 @@ def owner(file: ConfigurationFile) -> str:
     )
 
 
-def _last(given: Iterable[Value | None]) -> Value | None:
+def last_of(given: Iterable[Value | None]) -> Value | None:
+    """Return the last value that is not None."""
     found = None
     for each in given:
         found = each if each is not None else found

@@ -55,7 +55,7 @@ def edits_of(path: str) -> list[str]:
 
 
 def _directories(machine: Machine) -> tuple[str, str]:
-    return managed_directory(machine), data_directory(machine.variables, machine.platform, machine.home)
+    return managed_directory(machine), data_directory(machine)
 
 
 def _filter_files(machine: Machine) -> Iterator[str]:

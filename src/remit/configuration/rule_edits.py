@@ -1,6 +1,5 @@
 """Writes and removes rules for tools in the text of a configuration file; everything else in it stays."""
 
-import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
@@ -8,6 +7,8 @@ from itertools import pairwise
 from typing import Any, NamedTuple, cast
 
 from remit.errors import PolicyError
+from remit.files.splices import newline_of
+from remit.files.toml_edits import toml_value
 from remit.text.json_values import as_object
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
@@ -83,14 +84,14 @@ class _Table(NamedTuple):
 
 
 def _with(text: str, pattern: str, setting: RuleSetting) -> str:
-    content, newline = _parsed(text), _newline(text)
+    content, newline = _parsed(text), newline_of(text)
     rule = as_object(as_object(content.setdefault("tools", {})).setdefault(pattern, {}))
     if rule.get(setting.key) is setting.value:
         return text
     line = f"{setting.line}{newline}"
     if not rule:
         gap = "" if not text else newline if text.endswith("\n") else newline * 2
-        made = f"{text}{gap}[tools.{_quoted(pattern)}]{newline}{line}"
+        made = f"{text}{gap}[tools.{toml_value(pattern)}]{newline}{line}"
     elif (table := _table(text, pattern)) is None:
         raise _uneditable(pattern)
     elif (found := _setting(text, table, setting)) is not None:
@@ -123,7 +124,7 @@ def _without(text: str, pattern: str, setting: RuleSetting) -> str:
 def _joined(head: str, tail: str) -> str:
     """Join what was before and after a removed table, without the empty line between them."""
     if not tail.strip():
-        return f"{head.rstrip()}{_newline(head)}" if head.strip() else ""
+        return f"{head.rstrip()}{newline_of(head)}" if head.strip() else ""
     return head + (tail.lstrip("\r\n") if not head or head.endswith(("\n\n", "\r\n\r\n")) else tail)
 
 
@@ -179,7 +180,7 @@ def _checked(made: str, expected: dict[str, Any], pattern: str) -> str:
 def _uneditable(pattern: str) -> PolicyError:
     return PolicyError(
         f"the rule for `{pattern}` cannot be edited in place",
-        hint=f"write it as a table, `[tools.{_quoted(pattern)}]`, and run the command again",
+        hint=f"write it as a table, `[tools.{toml_value(pattern)}]`, and run the command again",
     )
 
 
@@ -188,11 +189,3 @@ def _parsed(text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise PolicyError(f"the file is not valid TOML: {error}", hint="run `remit policy check`") from None
-
-
-def _newline(text: str) -> str:
-    return "\r\n" if "\r\n" in text else "\n"
-
-
-def _quoted(name: str) -> str:
-    return json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")

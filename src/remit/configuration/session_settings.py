@@ -3,11 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from remit.configuration.config_model import (
-    OF_A_PROJECT,
-    ConfigurationLayer,
-    LoadedFile,
-)
+from remit.configuration.config_model import OF_A_PROJECT, ConfigurationLayer, LoadedFile
 
 MAX_CHARACTERS = 6_000
 MAX_TOOLS_CHARACTERS = 500
@@ -27,7 +23,7 @@ class SessionSettings(NamedTuple):
 
 def session_settings(loaded: Sequence[LoadedFile]) -> SessionSettings:
     """Merge the files: the machine's, reductions by the project, and the administrator's."""
-    told = SessionSettings()
+    found = SessionSettings()
     for each in (
         *_of(loaded, ConfigurationLayer.MACHINE, ConfigurationLayer.TEAM),
         *_of(loaded, *OF_A_PROJECT),
@@ -35,9 +31,9 @@ def session_settings(loaded: Sequence[LoadedFile]) -> SessionSettings:
     ):
         wanted = {key: value for key, value in each.content.session._asdict().items() if value is not None}
         if each.file.layer in OF_A_PROJECT:
-            wanted = {key: min(value, getattr(told, key)) for key, value in wanted.items()}
-        told = told._replace(**wanted)
-    return told
+            wanted = {key: min(value, getattr(found, key)) for key, value in wanted.items()}
+        found = found._replace(**wanted)
+    return found
 
 
 def _of(loaded: Sequence[LoadedFile], *layers: ConfigurationLayer) -> Iterator[LoadedFile]:

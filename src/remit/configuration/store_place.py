@@ -53,7 +53,7 @@ def store_place(machine: Machine) -> StorePlace:
     found = _address(KEY, machine)
     if found is not None:
         return found
-    folder = data_directory(machine.variables, machine.platform, machine.home)
+    folder = data_directory(machine)
     return StorePlace(os.path.join(folder, DATABASE))
 
 

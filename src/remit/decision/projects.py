@@ -38,7 +38,7 @@ class Project(NamedTuple):
 
 
 def may_name_project(name: str) -> bool:
-    """Tell whether a text can name a team's project: by its path, or as a name that is no path."""
+    """Tell whether a text can name a team's project: by its path, or by a name that is not a path."""
     return name.startswith(TEAM) or (name[:1].isalnum() and not {"/", "\\"} & {*name})
 
 

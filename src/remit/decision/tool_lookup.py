@@ -14,7 +14,7 @@ from remit.text.words import split
 _INVOKED = (Kind.SKILL, Kind.SLASH_COMMAND)  # both are invoked as `/name`
 _SHORTEST = 4  # letters of a name or a word that can be meant without the rest of its tool's name
 _SAYS_NOTHING = frozenset({"tool", "tools"})  # words that any name may have
-_LONGEST = 200  # characters; what a client sends beyond them is no name
+_LONGEST = 200  # characters; the rest of a longer text is ignored
 _PUNCTUATION = re.compile(r"[\W_]+")
 _Rank = tuple[int, int]  # the kind of likeness, then how far apart the names are
 

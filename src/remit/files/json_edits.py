@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from remit.files.json_positions import JsonContainer, JsonItem, JsonText, Path, without_comments
-from remit.files.splices import Splice
+from remit.files.splices import Splice, newline_of
 
 _USUAL_INDENT = "  "
 _SPACE = " \t\r\n"
@@ -19,7 +19,7 @@ def put(document: JsonText, path: Path, value: object) -> list[Splice]:
     """Set a member, creating missing parent objects.
 
     Raises:
-        JsonTextError: a parent on the path is not an object.
+        TextEditError: a parent on the path is not an object.
     """
     found = document.find(path)
     if found is not None:
@@ -42,7 +42,7 @@ def add(document: JsonText, path: Path, item: object) -> list[Splice]:
     """Append an item to a list, creating a missing list.
 
     Raises:
-        JsonTextError: a parent on the path is not an object, or the value is not a list.
+        TextEditError: a parent on the path is not an object, or the value is not a list.
     """
     found = document.find(path)
     if found is None:
@@ -76,7 +76,7 @@ class _Hand:
     def __init__(self, document: JsonText) -> None:
         self._document = document
         self._text = document.text
-        self.newline = "\r\n" if "\r\n" in self._text else "\n"
+        self.newline = newline_of(self._text)
         top = document.container(document.start)
         first = self._text[top.start : top.items[0].start if top.items else top.end]
         self._is_spread = "\n" in first or not top.items

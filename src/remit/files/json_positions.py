@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, cast
 
+from remit.files.splices import TextEditError
+
 Path = Sequence[str]
 
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -15,16 +17,6 @@ _STRINGS = re.compile(f"({_STRING})", re.DOTALL)
 _COMMENT = re.compile(rf'((?:[^"/]++|{_STRING}|/(?![/*]))*+)(//[^\n]*|/\*.*?(?:\*/|\Z))?', re.DOTALL)
 _VISIBLE = re.compile(r"[^\r\n]+")
 _TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
-
-
-class JsonTextError(ValueError):
-    """A text is not editable JSON; line and column count from 1."""
-
-    def __init__(self, reason: str, line: int = 1, column: int = 1) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.line = line
-        self.column = column
 
 
 class JsonItem(NamedTuple):
@@ -52,7 +44,7 @@ class JsonText:
         """Parse a text.
 
         Raises:
-            JsonTextError: the text is not JSON, or not an object.
+            TextEditError: the text is not JSON, or not an object.
         """
         self.text = text
         self.is_lenient = lenient
@@ -62,7 +54,7 @@ class JsonText:
         self._containers: dict[int, JsonContainer] = {}
         self.start = self._skip(0)
         if self.start == len(self._plain):
-            raise JsonTextError("the file is empty")
+            raise self.error("the file is empty", 0)
         self._top, end = self._decode(self.start)
         if self._skip(end) != len(self._plain):
             raise self.error("not valid JSON: Extra data", self._skip(end))
@@ -110,9 +102,10 @@ class JsonText:
         """Return the end of a member's key."""
         return self._decode(item.start)[1]
 
-    def error(self, reason: str, at: int) -> JsonTextError:
+    def error(self, reason: str, at: int) -> TextEditError:
         """Make an error at a position."""
-        return JsonTextError(reason, *position(self.text, at))
+        line, column = position(self.text, at)
+        return TextEditError(reason, f"line {line} column {column}")
 
     def _items(self, start: int) -> Iterator[JsonItem]:
         at = self._skip(start + 1)

@@ -15,8 +15,23 @@ class Splice(NamedTuple):
 Step = Sequence[Splice]  # of one change: disjoint and in order
 
 
+class TextEditError(ValueError):
+    """A text is invalid, or in a form that cannot be edited."""
+
+    def __init__(self, reason: str, place: str = "", hint: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.place = place
+        self.hint = hint  # what to do if the file itself is valid
+
+
 class SpliceError(ValueError):
     """A splice does not fit the text."""
+
+
+def newline_of(text: str) -> str:
+    """Return the line ending of a text."""
+    return "\r\n" if "\r\n" in text else "\n"
 
 
 def apply(text: str, step: Step) -> str:

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from remit.files.formats import without_content
 from remit.files.json_positions import Path
-from remit.files.splices import Splice, apply
+from remit.files.splices import Splice, TextEditError, apply, newline_of
 
 _BOM = "\ufeff"
 _HEADER = re.compile(r"""[ \t]*\[\[?((?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\[\]#"'])+)\]\]?[ \t]*(?:#.*)?""")
@@ -29,21 +29,11 @@ _LITERAL = r"(?:true|false)"
 _LINE = re.compile(r"^[^\n]*$", re.MULTILINE)
 
 
-class TomlTextError(ValueError):
-    """A text is invalid TOML, or in a form that cannot be edited."""
-
-    def __init__(self, reason: str, place: str = "", hint: str | None = None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.place = place
-        self.hint = hint  # what to do if the file itself is valid
-
-
 def table(text: str, path: Path) -> tuple[object] | None:
     """Return the value at a path in a tuple; None if there is none.
 
     Raises:
-        TomlTextError: the text is not TOML.
+        TextEditError: the text is not TOML.
     """
     found: object = parse_content(text)
     for key in path:
@@ -57,10 +47,10 @@ def put_table(text: str, path: Path, values: Mapping[str, object]) -> list[Splic
     """Append a table of strings, booleans and lists of strings.
 
     Raises:
-        TomlTextError: the text is not TOML, or a table cannot be added at this path.
+        TextEditError: the text is not TOML, or a table cannot be added at this path.
     """
-    newline = "\r\n" if "\r\n" in text else "\n"
-    written = (f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items())
+    newline = newline_of(text)
+    written = (f"{key} = {toml_value(value)}" for key, value in values.items())
     lines = newline.join((f"[{'.'.join(map(_quoted, path))}]", *written, ""))
     is_blank = not text.removeprefix(_BOM).strip()
     gap = "" if is_blank else newline if text.endswith("\n") else newline * 2
@@ -69,7 +59,7 @@ def put_table(text: str, path: Path, values: Mapping[str, object]) -> list[Splic
     for key in path[:-1]:
         inner: object = holder.setdefault(key, {})
         if not isinstance(inner, dict):
-            raise TomlTextError(f"`{key}` is not a table")
+            raise TextEditError(f"`{key}` is not a table")
         holder = cast("dict[str, Any]", inner)
     holder[path[-1]] = dict(values)
     return _checked(text, [Splice(len(text), "", gap + lines)], expected, path)
@@ -79,7 +69,7 @@ def take_table(text: str, path: Path) -> list[Splice]:
     """Remove a table and its subtables, if it exists.
 
     Raises:
-        TomlTextError: the text is not TOML, or the table is not written under its own headers.
+        TextEditError: the text is not TOML, or the table is not written under its own headers.
     """
     if table(text, path) is None:
         return []
@@ -99,10 +89,10 @@ def _without(content: dict[str, Any], path: Path, named: Sequence[Path]) -> dict
 def _checked(text: str, step: list[Splice], expected: dict[str, Any], path: Path) -> list[Splice]:
     try:
         is_right = parse_content(apply(text, step)) == expected
-    except TomlTextError:
+    except TextEditError:
         is_right = False
     if not is_right:
-        raise TomlTextError(
+        raise TextEditError(
             f"`{path[0]}` is written in a form that cannot be edited in place",
             hint=f"write each of its entries as a table, `[{path[0]}.NAME]`, and run this again",
         )
@@ -145,7 +135,12 @@ def headers(text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _quoted(key: str) -> str:
-    return key if _BARE.fullmatch(key) else json.dumps(key, ensure_ascii=False)
+    return key if _BARE.fullmatch(key) else toml_value(key)
+
+
+def toml_value(value: object) -> str:
+    """Write a string, a boolean or a list of strings in TOML."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML does not allow it bare
 
 
 def _plain(part: str) -> str:
@@ -157,17 +152,17 @@ def parse_content(text: str) -> dict[str, Any]:
     """Parse a text.
 
     Raises:
-        TomlTextError: the text is not TOML.
+        TextEditError: the text is not TOML.
     """
     try:
         return tomllib.loads(text.removeprefix(_BOM))
     except tomllib.TOMLDecodeError as error:
         reason, _, place = str(error).rpartition(" (at ")
-        raise TomlTextError(
+        raise TextEditError(
             f"not valid TOML: {without_content(reason)}", place.removesuffix(")").replace(",", "")
         ) from None
     except (RecursionError, ValueError):
-        raise TomlTextError(
+        raise TextEditError(
             "not usable TOML: nested too deeply, or a number has thousands of digits"
         ) from None
 
@@ -176,7 +171,7 @@ def put_flag(text: str, path: Path, value: bool, comment: str = "") -> list[Spli
     """Set a boolean of a table, with a comment if it gets a line of its own; create a missing table.
 
     Raises:
-        TomlTextError: the text is not TOML, or the table has a form that cannot be edited.
+        TextEditError: the text is not TOML, or the table has a form that cannot be edited.
     """
     if table(text, path) is None and table(text, path[:-1]) is None:
         return put_table(text, path[:-1], {path[-1]: value})
@@ -193,7 +188,7 @@ def take_flag(text: str, path: Path) -> list[Splice]:
     """Remove a boolean of a table, if it exists, with its line and the comment on it.
 
     Raises:
-        TomlTextError: the text is not TOML, or the table has a form that cannot be edited.
+        TextEditError: the text is not TOML, or the table has a form that cannot be edited.
     """
     if table(text, path) is None:
         return []
@@ -208,7 +203,7 @@ def _replacements(text: str, key: str, word: str) -> Iterator[Splice]:
 
 
 def _insertions(text: str, path: Path, word: str, comment: str) -> Iterator[Splice]:
-    newline = "\r\n" if "\r\n" in text else "\n"
+    newline = newline_of(text)
     server, key = re.escape(path[-2]), path[-1]
     tail = f"  # {comment}" if comment else ""
     for at, name in headers(text):
@@ -248,9 +243,9 @@ def _first(text: str, candidates: Iterable[Splice], expected: dict[str, Any], pa
         try:
             if parse_content(apply(text, [splice])) == expected:
                 return [splice]
-        except TomlTextError:
+        except TextEditError:
             continue
-    raise TomlTextError(
+    raise TextEditError(
         f"`{'.'.join(path[:-1])}` is written in a form that cannot be edited in place",
         hint=f"write it as a table, `[{'.'.join(path[:-1])}]`, and run this again",
     )

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, Protocol, cast
 
 from remit.decision.tool_names import full_label
+from remit.gateway.requests.request_contexts import ForwardedContext
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params
 from remit.text.json_values import as_object
 from remit.text.untrusted_text import attribute, clean, clean_form, clean_values, one_line
@@ -59,59 +60,13 @@ def _server_name(label: str, plugin: str | None) -> str:
     return one_line(full_label(label, plugin), _LONGEST_NAME)
 
 
-class AttributedCaller:
+class AttributedCaller(ForwardedContext):
     """A request context that names the server in each question to the client."""
 
-    __slots__ = ("_caller", "_server")
-
     def __init__(self, caller: RequestContext, server: str) -> None:
+        super().__init__(caller)
         self._caller = caller
         self._server = server
-
-    @property
-    def session(self) -> str:
-        """The caller's session."""
-        return self._caller.session
-
-    @property
-    def principal(self) -> str | None:
-        """The caller's principal."""
-        return self._caller.principal
-
-    @property
-    def bound_projects(self) -> frozenset[str] | None:
-        """The caller's bound projects."""
-        return self._caller.bound_projects
-
-    @property
-    def may_call(self) -> bool:
-        """Whether the caller's role allows calls."""
-        return self._caller.may_call
-
-    @property
-    def may_approve(self) -> bool:
-        """Whether the caller's person may approve calls."""
-        return self._caller.may_approve
-
-    @property
-    def can_move(self) -> bool:
-        """Whether a load balancer repeats the caller's request."""
-        return self._caller.can_move
-
-    @property
-    def capabilities(self) -> Mapping[str, Any]:
-        """The caller's capabilities."""
-        return self._caller.capabilities
-
-    @property
-    def takes_input_required(self) -> bool:
-        """Whether the caller takes `input_required` answers."""
-        return self._caller.takes_input_required
-
-    @property
-    def log_level(self) -> str | None:
-        """The caller's log level."""
-        return self._caller.log_level
 
     async def send_request(self, method: str, params: Params) -> Answer:
         """Send the client a request that names the server."""

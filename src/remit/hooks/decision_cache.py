@@ -39,7 +39,6 @@ def decide_call(
     *,
     is_headless: bool = False,
     environment: HookEnvironment = SYSTEM,
-    client: str = CLIENT,
 ) -> CallDecision:
     """Decide about a call, using the cache if nothing has changed.
 
@@ -49,13 +48,13 @@ def decide_call(
         StoreError: the database cannot be used.
     """
     flags = LaunchFlags(is_headless=is_headless)
-    with open_context(directory, environment, client) as context:
+    with open_context(directory, environment) as context:
         known = _load(call, _inputs_digest(call, context, flags), context, flags)
         before = None if known is None else _states_digest(known.watch, context)
         if known is not None and before in known.answers:
             return known.answers[before]
         with environment.open_registry() as registry:
-            place = registry.at(directory, client, is_headless=is_headless)
+            place = registry.at(directory, CLIENT, is_headless=is_headless)
             registry.refresh(place)
             digest = _inputs_digest(call, context, flags)
             decision, watch = registry.decide_call(call, place)

@@ -6,8 +6,8 @@ from importlib import import_module
 
 from remit.errors import InstallRecordError, StoreError
 from remit.files.bounded_reader import this_machine
-from remit.hooks.closed_answer import BEFORE_CALLS, cause, closed_answer, note_of_machine, note_of_project
 from remit.hooks.event import Answer, Event, permission_decision, read_event
+from remit.hooks.fail_closed import BEFORE_CALLS, cause, closed_answer, note_of_machine, note_of_project
 from remit.hooks.guarded_answer import ASK, DENY, OTHER, SESSION, Note
 from remit.hooks.hook_context import SYSTEM, HookEnvironment
 from remit.hooks.hook_log import log_failure

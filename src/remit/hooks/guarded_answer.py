@@ -87,7 +87,7 @@ def _start_child(work: Work, record: Record, first: bytes) -> tuple[int, int]:
         os.close(reader)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_REAL, SESSION_SECONDS + _AFTER)
-        _leave_streams()
+        leave_streams()
         told = [first]  # the notes that the parent got
         _tell(writer, first)
         answer = work(lambda note: told.append(note) if _tell(writer, note) else None)
@@ -107,13 +107,14 @@ def _afterwards(act: Callable[[], None]) -> None:
     try:
         os.setsid()
         signal.setitimer(signal.ITIMER_REAL, _RECORD_SECONDS)
-        _leave_streams()
+        leave_streams()
         act()
     finally:
         os._exit(0)
 
 
-def _leave_streams() -> None:
+def leave_streams() -> None:
+    """Connect the standard streams to nothing."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):  # the client waits until no process has these open
         os.dup2(nowhere, stream)
@@ -185,7 +186,7 @@ def _answer_with_timer(work: Work, first: bytes, start: float) -> None:
 
 def _fail(note: bytes, why: str) -> None:
     """Write the closed answer to a note, and log the failure."""
-    from remit.hooks.closed_answer import closed_answer
+    from remit.hooks.fail_closed import closed_answer
     from remit.hooks.hook_log import log_failure
 
     _write(1, closed_answer(note, why).encode())

@@ -16,7 +16,7 @@ def log_failure(event: str, error: BaseException, *, max_bytes: int = MAX_BYTES)
     """Log a failure; if logging fails, ignore it."""
     try:
         machine = this_machine()
-        folder = data_directory(machine.variables, machine.platform, machine.home)
+        folder = data_directory(machine)
         os.makedirs(folder, mode=0o700, exist_ok=True)
         path = os.path.join(folder, FILE)
         _shorten(path, max_bytes)

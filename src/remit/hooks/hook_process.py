@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 
-from remit.hooks.guarded_answer import DENY, OTHER, Note, answer_in_time, process_start
+from remit.hooks.guarded_answer import DENY, OTHER, Note, answer_in_time, leave_streams, process_start
 
 _LIMIT = 64 * 1024 * 1024 + 1  # bytes; events of this length or more are not read
 _HEAD = 10_000  # bytes that contain the name of most events
@@ -105,9 +105,7 @@ def _detach() -> None:
     if os.fork():
         os._exit(0)
     os.setsid()
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(nowhere, stream)
+    leave_streams()
 
 
 def _limit_time() -> None:

@@ -65,16 +65,11 @@ def before_call(event: Event, environment: HookEnvironment) -> Answer:
             return permission_decision(permission, f"Remit: {one_line(decided.full_reason, _MAX_REASON)}.")
     _audit(call, decided, event, environment)
     name = one_line(event.subject or event.tool, _MAX_NAME)
-    if permission == "ask":  # the client refuses it, and its model reads the reason
-        reason = one_line(decided.reason, _MAX_REASON)
-        return permission_decision(
-            permission, f"Remit: `{name}` needs the user's permission: {reason}. {ASK_THE_USER}"
-        )
     gate = f" (gate `{decided.gate}`)" if decided.gate else ""
+    # Unattended, the client refuses a call it should ask about, and its model reads the reason.
+    cause = "needs the user's permission" if permission == "ask" else f"is not available here{gate}"
     reason = one_line(decided.reason, _MAX_REASON)
-    return permission_decision(
-        permission, f"Remit: `{name}` is not available here{gate}: {reason}. {ASK_THE_USER}"
-    )
+    return permission_decision(permission, f"Remit: `{name}` {cause}: {reason}. {ASK_THE_USER}")
 
 
 def _parents(event: Event) -> tuple[str, ...] | None:

@@ -1,4 +1,4 @@
-"""Splits a sentence into words, and tells whose each name is."""
+"""Splits a sentence into words, and finds the owner of each name."""
 
 import re
 from dataclasses import dataclass

@@ -2,28 +2,15 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeVar, cast
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, cast
 
 from remit.files import json_edits, toml_edits
-from remit.files.json_positions import JsonText, JsonTextError
-from remit.files.splices import Splice, SpliceError, Step, apply, undo
-from remit.files.toml_edits import TomlTextError
+from remit.files.json_positions import JsonText
+from remit.files.splices import Splice, SpliceError, Step, TextEditError, apply, undo
 from remit.install.install_record import SERVED, Edit, EditedFile, Format, WrittenKey, digest
 
-T = TypeVar("T")
-
 _EMPTY = {Format.JSON: "{}\n", Format.JSONC: "{}\n", Format.TOML: ""}
-
-
-class UneditableError(ValueError):
-    """A text cannot be edited."""
-
-    def __init__(self, reason: str, place: str = "", hint: str | None = None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.place = place
-        self.hint = hint  # what to do if the file itself is valid
 
 
 class RemovedEdits(NamedTuple):
@@ -42,16 +29,16 @@ class EditableText:
         self._read: JsonText | None = None
         self.steps: list[Step] = []
         if is_blank(text) and format is not Format.TOML:  # a client may create an empty file
-            self._make(lambda: [Splice(0, text, _EMPTY[format])])
+            self._make([Splice(0, text, _EMPTY[format])])
 
     def value(self, path: Sequence[str]) -> tuple[Any] | None:
         """Return the value at a path in a tuple; None if there is none.
 
         Raises:
-            UneditableError: the text is invalid; the other methods raise it too.
+            TextEditError: the text is invalid; the other methods raise it too.
         """
         if self._format is Format.TOML:
-            return self._try(lambda: toml_edits.table(self.text, path))
+            return toml_edits.table(self.text, path)
         return self._json().value(path)
 
     def source(self, path: Sequence[str]) -> str | None:
@@ -59,46 +46,46 @@ class EditableText:
         if self._is_flag(path):
             return json.dumps(self.value(path)).strip("[]")
         if self._format is Format.TOML:
-            step = self._try(lambda: toml_edits.take_table(self.text, path))
+            step = toml_edits.take_table(self.text, path)
             return "".join(splice.removed for splice in step) or None
         return self._json().source(path)
 
     def put(self, path: Sequence[str], value: Any) -> None:
         """Set the value at a path."""
         if self._format is Format.TOML and isinstance(value, bool):
-            self._make(lambda: toml_edits.put_flag(self.text, path, value, SERVED))
+            self._make(toml_edits.put_flag(self.text, path, value, SERVED))
         elif self._format is Format.TOML:
             self.take(path)
-            self._make(lambda: toml_edits.put_table(self.text, path, value))
+            self._make(toml_edits.put_table(self.text, path, value))
         else:
-            self._make(lambda: json_edits.put(self._json(), path, value))
+            self._make(json_edits.put(self._json(), path, value))
 
     def put_source(self, path: Sequence[str], source: str) -> None:
         """Set the source text at a path."""
         if self._is_flag(path):
-            self._make(lambda: toml_edits.put_flag(self.text, path, json.loads(source)))
+            self._make(toml_edits.put_flag(self.text, path, json.loads(source)))
         elif self._format is Format.TOML:
             self.take(path)
-            self._make(lambda: [Splice(len(self.text), "", source)])
+            self._make([Splice(len(self.text), "", source)])
         else:
-            self._make(lambda: json_edits.put_source(self._json(), path, source))
+            self._make(json_edits.put_source(self._json(), path, source))
 
     def add(self, path: Sequence[str], item: Any) -> None:
         """Append an item to a list."""
-        self._make(lambda: json_edits.add(self._json(), path, item))
+        self._make(json_edits.add(self._json(), path, item))
 
     def take(self, path: Sequence[str]) -> None:
         """Remove the value at a path."""
         if self._is_flag(path):
-            self._make(lambda: toml_edits.take_flag(self.text, path))
+            self._make(toml_edits.take_flag(self.text, path))
         elif self._format is Format.TOML:
-            self._make(lambda: toml_edits.take_table(self.text, path))
+            self._make(toml_edits.take_table(self.text, path))
         else:
-            self._make(lambda: json_edits.take(self._json(), path))
+            self._make(json_edits.take(self._json(), path))
 
     def take_item(self, path: Sequence[str], item: Any) -> None:
         """Remove an item from a list."""
-        self._make(lambda: json_edits.take_item(self._json(), path, lambda found: found == item))
+        self._make(json_edits.take_item(self._json(), path, lambda found: found == item))
 
     def _is_flag(self, path: Sequence[str]) -> bool:
         found = self.value(path) if self._format is Format.TOML else None
@@ -106,22 +93,13 @@ class EditableText:
 
     def _json(self) -> JsonText:
         if self._read is None or self._read.text is not self.text:
-            self._read = self._try(lambda: JsonText(self.text, lenient=self._format is Format.JSONC))
+            self._read = JsonText(self.text, lenient=self._format is Format.JSONC)
         return self._read
 
-    def _make(self, edit: Callable[[], list[Splice]]) -> None:
-        step = self._try(edit)
+    def _make(self, step: list[Splice]) -> None:
         if step:
             self.text = apply(self.text, step)
             self.steps.append(step)
-
-    def _try(self, read: Callable[[], T]) -> T:
-        try:
-            return read()
-        except JsonTextError as error:
-            raise UneditableError(error.reason, f"line {error.line} column {error.column}") from None
-        except TomlTextError as error:
-            raise UneditableError(error.reason, error.place, error.hint) from None
 
 
 def is_blank(text: str) -> bool:
@@ -135,7 +113,7 @@ def is_in_place(
     """Tell whether a text contains all edits, and no item or switch of earlier ones that is no longer wanted.
 
     Raises:
-        UneditableError: the text is invalid.
+        TextEditError: the text is invalid.
     """
     if text is None:
         return not changes
@@ -161,7 +139,7 @@ def apply_edits(
     """Apply edits to a text, or to a new file, and record how to undo them.
 
     Raises:
-        UneditableError: the text is invalid, or an edit does not fit.
+        TextEditError: the text is invalid, or an edit does not fit.
     """
     before = _EMPTY[format] if text is None else text
     document = EditableText(before, format)
@@ -200,7 +178,7 @@ def remove_edits(text: str, file: EditedFile) -> RemovedEdits:
     """Remove edits: restore every byte if nothing else changed, else remove key by key.
 
     Raises:
-        UneditableError: the text is invalid.
+        TextEditError: the text is invalid.
     """
     if digest(text) == file.before:
         return RemovedEdits(text)
@@ -212,7 +190,7 @@ def remove_edits(text: str, file: EditedFile) -> RemovedEdits:
     try:  # first the inserted texts that are still as they were, to the last byte
         literal = _taken(_without_insertions(text, file.steps), file)
         is_same = _content(literal.text, file.format) == _content(removed.text, file.format)
-    except UneditableError:
+    except TextEditError:
         return removed
     return RemovedEdits(literal.text, left=removed.left) if is_same else removed
 

@@ -3,15 +3,14 @@
 import os
 from collections.abc import Iterable
 
-from remit import settings
 from remit.configuration.file_paths import managed_directory
 from remit.files.bounded_reader import Machine
+from remit.settings import data_directory
 
 
 def record_path(client: str, machine: Machine) -> str:
     """Return the path of a client's record."""
-    data = settings.data_directory(machine.variables, machine.platform, machine.home)
-    return os.path.join(data, "installs", f"{client}.json")
+    return os.path.join(data_directory(machine), "installs", f"{client}.json")
 
 
 def managed_record_path(client: str, machine: Machine) -> str:

@@ -118,14 +118,6 @@ class Installer:
         """List the directories in which a client was used, if it records them."""
         return self._places.projects(client)
 
-    def takes_over(self, client: str) -> bool:
-        """Tell whether the client stops loading what Remit serves."""
-        return self._places.takes_over(client)
-
-    def steps(self, client: str) -> str:
-        """Say how the client's user switches off servers, where Remit cannot."""
-        return self._places.steps(client)
-
     def switched(self, client: str) -> list[str]:
         """List the servers that an install switches off in the client, because Remit serves them."""
         edits = (edit for target in self._targets(client) for edit in target.changes)

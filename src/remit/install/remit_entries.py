@@ -7,7 +7,8 @@ from typing import Any, cast
 from remit.decision.declared_launch import program
 from remit.decision.tool_names import SERVER
 from remit.errors import FileChangeError
-from remit.install.file_edits import EditableText, RemovedEdits, UneditableError
+from remit.files.splices import TextEditError
+from remit.install.file_edits import EditableText, RemovedEdits
 from remit.install.install_record import DENIED, Edit, EditedFile, Format, TargetFile, WrittenKey, entry_words
 from remit.install.recorded_environment import OPTION
 from remit.text.json_values import as_list, as_object
@@ -46,7 +47,7 @@ class named:  # noqa: N801 - reads as a word of the `with`
         pass
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        if isinstance(error, UneditableError):
+        if isinstance(error, TextEditError):
             place = f", {error.place}" if error.place else ""
             raise FileChangeError(
                 f"{self._path}{place}: {error.reason}; nothing was written",

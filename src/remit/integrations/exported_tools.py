@@ -1,12 +1,10 @@
 """The tools of a registry under names that every model provider accepts."""
 
-from hashlib import sha256
-
+from remit.presentation.served_names import hashed
 from remit.python_tools.decorators import DefinedTool
 from remit.python_tools.tool_registry import ToolRegistry
 
 LONGEST_NAME = 64  # OpenAI, Anthropic
-_DIGITS = 8  # of the hash in a shortened name
 
 
 def exported_tools(registry: ToolRegistry) -> dict[str, DefinedTool]:
@@ -17,15 +15,12 @@ def exported_tools(registry: ToolRegistry) -> dict[str, DefinedTool]:
     found: dict[str, DefinedTool] = {}
     for item in registry.definitions():
         name = item.name.replace(".", "__")
-        found[_hashed(name, item.name) if len(name) > LONGEST_NAME or name in found else name] = item
+        if len(name) > LONGEST_NAME or name in found:
+            name = hashed(name, item.name, LONGEST_NAME)
+        found[name] = item
     return found
 
 
 def exported_names(registry: ToolRegistry) -> dict[str, str]:
     """Return the registry's name of each exported name."""
     return {name: tool.name for name, tool in exported_tools(registry).items()}
-
-
-def _hashed(name: str, identity: str) -> str:
-    mark = sha256(identity.encode()).hexdigest()[:_DIGITS]
-    return f"{name[: LONGEST_NAME - _DIGITS - 1]}_{mark}"

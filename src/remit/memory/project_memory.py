@@ -53,9 +53,9 @@ from remit.memory.writer import (
     combined,
     find_place,
 )
-from remit.text.limits import Section
 from remit.text.redaction import redact
 from remit.text.secrets import secrets_in
+from remit.text.sections import Section
 
 if TYPE_CHECKING:
     from remit.memory.transfer import ImportResult

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from remit.memory.artifacts import DAY, ArtifactKind, Home, ObservationType, StoredArtifact, body_of, name_of
 from remit.memory.traces import StoredTrace
-from remit.text.limits import Section
+from remit.text.sections import Section
 from remit.text.untrusted_text import one_line
 
 if TYPE_CHECKING:

@@ -1,11 +1,11 @@
 """Reads scopes files, and adds new commands without changing existing content."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 
+from remit.configuration.checks.file_problems import place_of
 from remit.configuration.condition_rules import mistakes_in
-from remit.configuration.config_model import KEY_SEPARATOR, ConfigurationMistake, ToolEntry
+from remit.configuration.config_model import ToolEntry
 from remit.configuration.file_parser import DANGERS, read
 from remit.configuration.toml_positions import positions
 from remit.decision.danger import of_command
@@ -14,6 +14,7 @@ from remit.errors import BadFileError
 from remit.files.bounded_reader import FileError, read_bytes
 from remit.files.checkout import enclosing_roots
 from remit.files.formats import parse_toml
+from remit.files.toml_edits import toml_value
 from remit.names.name_tree import Command, Label, Names
 from remit.text.untrusted_text import one_line
 
@@ -52,7 +53,10 @@ def read_scopes(data: bytes, path: str) -> Scopes:
     content, mistakes = read(document)
     mistakes = mistakes or mistakes_in(content)
     if mistakes:
-        raise _bad(mistakes[0], places, path)
+        place = place_of(mistakes[0], places)
+        raise BadFileError(
+            f"{path}: {place + ': ' if place else ''}{mistakes[0].message}", hint=mistakes[0].hint
+        )
     tables = cast("dict[str, dict[str, object]]", document.get("tools", {}))
     return Scopes(tables, _server(server, path))
 
@@ -90,20 +94,6 @@ def _parsed(data: bytes, path: str) -> tuple[dict[str, object], dict[str, list[i
     except FileError as error:
         place = f"{error.place}: " if error.place else ""
         raise BadFileError(f"{path}: {place}{error.reason}") from None
-
-
-def _bad(mistake: ConfigurationMistake, places: dict[str, list[int]], path: str) -> BadFileError:
-    keys = mistake.path
-    while keys and KEY_SEPARATOR.join(keys) not in places:
-        keys = keys[:-1]
-    place = ""
-    if keys:
-        line, column, inner_line, inner_column = places[KEY_SEPARATOR.join(keys)]
-        if mistake.line and keys == mistake.path:
-            column = mistake.column if mistake.line > 1 else inner_column + mistake.column - 1
-            line = inner_line + mistake.line - 1
-        place = f"line {line} column {column}: "
-    return BadFileError(f"{path}: {place}{mistake.message}", hint=mistake.hint)
 
 
 def _server(said: object, path: str) -> Server:
@@ -167,7 +157,7 @@ def _labelled(data: bytes, path: str) -> set[str]:
 
 
 def _section(command: Command) -> str:
-    return "\n".join(("", f"[tools.{_quoted(command.name)}]", *_lines(command), ""))
+    return "\n".join(("", f"[tools.{toml_value(command.name)}]", *_lines(command), ""))
 
 
 def _lines(command: Command) -> Iterator[str]:
@@ -178,24 +168,16 @@ def _lines(command: Command) -> Iterator[str]:
     if command.description:
         yield f"# {one_line(command.description, 100)}"
     yield f"ai_enabled = {str(enabled).lower()}"
-    yield f"danger = {_quoted(danger)}"
+    yield f"danger = {toml_value(danger)}"
     if said.approval is not None:
         yield f"approval = {str(said.approval).lower()}"
     if said.states:
-        yield f"states = {_list(said.states)}"
+        yield f"states = {toml_value(said.states)}"
     if said.when is not None:
-        yield f"when = {_quoted(said.when)}"
+        yield f"when = {toml_value(said.when)}"
     places = {name: getattr(said, name) for name in ("pages", "routes", "components", "elements")}
-    if given := [f"{name} = {_list(each)}" for name, each in places.items() if each is not None]:
+    if given := [f"{name} = {toml_value(each)}" for name, each in places.items() if each is not None]:
         yield f"location = {{ {', '.join(given)} }}"
-
-
-def _list(words: Sequence[str]) -> str:
-    return f"[{', '.join(map(_quoted, words))}]"
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def tables_of(name: str, scopes: Scopes) -> list[Mapping[str, object]]:

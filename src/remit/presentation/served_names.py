@@ -148,7 +148,7 @@ class ServedNames(Generic[Named]):
 
     def _distinct(self, name: str, claim: NameClaim[Named]) -> str:
         identity = _identity(claim)
-        while not self._is_free(found := _hashed(name, identity), claim):
+        while not self._is_free(found := hashed(name, identity), claim):
             identity += "\0"
         return found
 
@@ -178,7 +178,7 @@ def rest_of(name: str, server: str, plugin: str | None, *, is_prefixed: bool) ->
 def group_name(name: str, taken: Collection[str] = ()) -> str:
     """Return a group name that follows the rules for tool names and is not taken."""
     fitting = _fitting(normalise(name), name)
-    return _hashed(fitting, name) if fitting in taken else fitting
+    return hashed(fitting, name) if fitting in taken else fitting
 
 
 def _identity(claim: NameClaim[Named]) -> str:
@@ -192,10 +192,11 @@ def _slot(name: str) -> str:
 
 def _fitting(name: str, identity: str) -> str:
     if name.startswith(MCP) and SEPARATOR in name.removeprefix(MCP):  # the canonical name of another tool
-        name = _hashed(name.replace(SEPARATOR, "_", 1), identity)
-    return name if len(name) <= LONGEST else _hashed(name, identity)
+        name = hashed(name.replace(SEPARATOR, "_", 1), identity)
+    return name if len(name) <= LONGEST else hashed(name, identity)
 
 
-def _hashed(name: str, identity: str) -> str:
+def hashed(name: str, identity: str, longest: int = LONGEST) -> str:
+    """Shorten a name, and make it unique with a hash of what it names."""
     mark = sha256(identity.encode("utf-8", "replace")).hexdigest()[:_DIGITS]
-    return f"{name[: LONGEST - _DIGITS - 1]}_{mark}"
+    return f"{name[: longest - _DIGITS - 1]}_{mark}"

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from remit.configuration.config_model import OF_A_PROJECT, ConfigurationFile, Room
 from remit.configuration.file_parser import LISTED, PROMOTE_ON_REOPEN
-from remit.configuration.layers import may_present
+from remit.configuration.layers import last_of, may_present
 from remit.configuration.merged_configuration import Configuration
 from remit.configuration.serving_options import PRINCIPAL, PresentationOptions, ServerOptions, Strategy
 from remit.decision.context import Context
@@ -30,7 +30,6 @@ TOKEN_BUDGET = 6_000
 LONGEST = 300  # characters of a description
 _DECLARED = "anthropic/maxResultSizeChars"  # in the `_meta` of a tool
 
-Value = TypeVar("Value")
 Globs = tuple[Glob, ...]
 
 
@@ -91,7 +90,7 @@ class ServingPlan(NamedTuple):
         labels = (server, full_label(server, plugin))
         rules = [rule for rule in self.running if any(map(rule.server.matches, labels))]
         said = [rule.of_projects if is_projects else rule.options for rule in rules]
-        return ServerOptions(*(_last(getattr(each, key) for each in said) for key in ServerOptions._fields))
+        return ServerOptions(*(last_of(getattr(each, key) for each in said) for key in ServerOptions._fields))
 
     def result_limit(self, tool: Tool, item: Mapping[str, Any]) -> ResultLimit:
         """Return how large a result of a tool may be: as configured for it, its server, itself or everyone.
@@ -127,9 +126,9 @@ class ServingPlan(NamedTuple):
 def make_plan(configuration: Configuration, chosen: EndpointChoice) -> ServingPlan:
     """Create the plan of an endpoint; the options of its room outrank those of its agent."""
     presented = list(_options(configuration, chosen))
-    budget = _last(each.token_budget for each in presented)
+    budget = last_of(each.token_budget for each in presented)
     own_tools = tuple(_own_tools(configuration))
-    strategy = Strategy(_last(each.strategy for each in presented) or Strategy.AUTO)
+    strategy = Strategy(last_of(each.strategy for each in presented) or Strategy.AUTO)
     is_room = chosen.room is not None
     return ServingPlan(
         # Inside a room, there are no other rooms to list.
@@ -230,10 +229,3 @@ def _by_tool(configuration: Configuration, key: str) -> Iterator[tuple[Any, Glob
 
 def _globs(patterns: Iterable[str]) -> Globs:
     return tuple(form for pattern in patterns for form in tool_globs(pattern))
-
-
-def _last(given: Iterable[Value | None]) -> Value | None:
-    found = None
-    for each in given:
-        found = found if each is None else each
-    return found

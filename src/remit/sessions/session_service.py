@@ -44,7 +44,7 @@ from remit.sessions.suggestions import (
     write,
 )
 from remit.states.state_service import StateService
-from remit.text.limits import Section, assemble
+from remit.text.sections import Section, assemble
 from remit.text.token_estimate import estimate, name_tokens
 from remit.usage.familiarity import familiarities
 
@@ -112,10 +112,11 @@ class SessionService:
         context, listed = self._list_tools(context)
         changes, news = context.policy.changes, self._find_news(context)
         notices = [*self._find_notices(context), *held_notices(news, changes)]
-        obstacles, told = self._find_obstacles(context), self._states.configuration.told(context.workspace)
-        budget = told.characters if budget is None else budget
+        obstacles = self._find_obstacles(context)
+        settings = self._states.configuration.session_settings(context.workspace)
+        budget = settings.characters if budget is None else budget
         visible, idle = told_apart([item.tool for item in listed if item.decision.is_available], obstacles)
-        left = self._store.sessions.news(context.workspace) if told.observes else ()
+        left = self._store.sessions.news(context.workspace) if settings.observes else ()
         view = self._gateway_view(listed, context)
         sections = [
             *memory.sections(self._store.memory, memory_id(context.workspace.project), self._clock(), left),
@@ -125,7 +126,7 @@ class SessionService:
             Section(
                 text=tools_section(
                     visible,
-                    budget=min(told.tools, budget),
+                    budget=min(settings.tools, budget),
                     familiar=familiarities(self._store.sessions.tallies(context.workspace)),
                     called=view.name_of,
                     more=_MORE if view.can_discover else "available",
@@ -133,17 +134,17 @@ class SessionService:
                 keep=KEEP_TOOLS,
             ),
         ]
-        text = assemble(sections, budget=budget, tokens=told.tokens if tokens is None else tokens)
+        text = assemble(sections, budget=budget, tokens=settings.tokens if tokens is None else tokens)
         return SessionStart(text, _holding(context), [*notices, *accepted_notices(news, changes)])
 
     def suggestions(self, context: Context, *, session_id: str, prompt: str | None = None) -> Suggestions:
         """Choose the tools to suggest now, with the reasons for withholding others."""
         context, listed = self._list_tools(context)
         client, workspace = context.client or DEFAULT_CLIENT, context.workspace
-        told, sessions = self._states.configuration.told(workspace), self._store.sessions
+        settings, sessions = self._states.configuration.session_settings(workspace), self._store.sessions
         calls = sessions.calls_of(session_id, workspace, client)
         candidates = by_sequence(learn(sessions.calls(workspace, client)), calls)
-        if told.shared_patterns:
+        if settings.shared_patterns:
             shared = learn(sessions.calls_everywhere(workspace, client))
             candidates += by_sequence(shared, calls, where="in your projects")
         candidates += self._by_state(listed, context, sessions.states_at_start(session_id, workspace, client))
@@ -155,7 +156,7 @@ class SessionService:
             SessionCalls(session_id, calls),
             sessions.suggested(workspace, client),
             suggestable=tools,
-            is_heard=told.hints,
+            is_heard=settings.hints,
         )
         view = self._gateway_view(listed, context)
 

@@ -32,7 +32,7 @@ from remit.search.ranking import Hit
 from remit.store.approval_store import use_up
 from remit.store.database import Database, Row
 from remit.store.sqlite.binary_vector_search import OpenSignIndex
-from remit.store.sqlite.sqlite_memory_index import MANY, SqliteMemoryIndex
+from remit.store.sqlite.sqlite_memory_index import MANY, SqliteMemoryIndex, home_ids
 
 if TYPE_CHECKING:
     from remit.store.postgres.postgres_memory_index import PostgresMemoryIndex
@@ -147,7 +147,7 @@ class SqlMemory:
     def on_subject(self, subject: str, homes: Sequence[Home]) -> list[tuple[str, str]]:
         """List the decisions on a subject in a project's homes, with their titles."""
         found = self._database.rows(
-            "memory_on_subject", subject=subject, project=homes[0].project_id, homes=_ids(homes)
+            "memory_on_subject", subject=subject, project=homes[0].project_id, homes=home_ids(homes)
         )
         return [(key, name) for key, name in found]
 
@@ -204,7 +204,7 @@ class SqlMemory:
         found = self._database.rows(
             "memory_artifacts",
             project=homes[0].project_id,
-            homes=_ids(homes),
+            homes=home_ids(homes),
             everything=int(everything),
             most=limit,
         )
@@ -272,7 +272,7 @@ class SqlMemory:
         """List the artifacts that hygiene checks."""
         if not homes:
             return []
-        found = self._database.rows("memory_checked", project=homes[0].project_id, homes=_ids(homes))
+        found = self._database.rows("memory_checked", project=homes[0].project_id, homes=home_ids(homes))
         return [
             HygieneNode(
                 key, None if kind is None else ArtifactKind(kind), home, ArtifactStatus(status), *others
@@ -394,7 +394,3 @@ def _said(artifact: Artifact) -> dict[str, str]:
         "fingerprint": fingerprint(artifact),
         "content": content_json(artifact.content),
     }
-
-
-def _ids(homes: Sequence[Home]) -> str:
-    return json.dumps([home.id for home in homes])

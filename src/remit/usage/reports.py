@@ -85,7 +85,7 @@ def usage(
         _use(item.tool, by_place) for item in items if item.decision.is_available and _is_weighed(item.tool)
     ]
     used_servers = {owner_of(each.tool) for each in uses if each.uses and each.tool.kind is Kind.MCP_TOOL}
-    # Uses of which nobody told the declaration: any tool of that name may have been the one.
+    # Uses that name no declaration: any tool of that name may have been called.
     unassigned = {_name_of(each.tool) for each in uses if each.uses and _is_reported(each.tool)}
     idle = [
         each

@@ -6,8 +6,10 @@ from typing import Any, cast
 import anyio
 import pytest
 
+from remit.gateway.requests.client_request import ClientRequest
 from remit.gateway.requests.pending_elicitations import PendingElicitations
 from remit.gateway.requests.request_contexts import Channel, StatelessRequestContext
+from remit.protocol.era import Era
 from remit.protocol.json_rpc import Answer, JsonRpcError
 from remit.upstream.ports import RequestContext
 
@@ -32,15 +34,9 @@ class Told:
 
 def caller(principal: str | None = "ada", told: Told | None = None) -> StatelessRequestContext:
     can: dict[str, object] = {"elicitation": {}, "sampling": {}, "roots": {}}
-    return StatelessRequestContext(
-        cast(Channel, told or Told()),
-        session="s",
-        principal=principal,
-        capabilities=can,
-        log_level=None,
-        bound_projects=None,
-        roots=HERE,
-    )
+    channel = cast(Channel, told or Told())
+    request = ClientRequest(1, "tools/call", {}, channel, Era.STATELESS, principal=principal)
+    return StatelessRequestContext(request, session="s", capabilities=can, log_level=None, roots=HERE)
 
 
 class Work:

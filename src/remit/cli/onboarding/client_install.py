@@ -14,6 +14,7 @@ from remit.cli import render
 from remit.cli.options import agrees, name_change
 from remit.cli.output import server_output
 from remit.cli.render import note
+from remit.clients.install_targets import PLACES
 from remit.decision.context import Context
 from remit.decision.decide import ToolDecision
 from remit.decision.kinds import COULD_RUN, ConfigStatus
@@ -53,7 +54,7 @@ def install_in(installer: Installer, client: str, *, yes: bool, asks_trust: bool
         installer.install(client)  # restores a lost record
         render.out(f"Already installed in {title}; nothing was changed.")
     is_more = asks_trust and offer_trust(installer, client, yes=yes, is_asked=True)
-    if is_more and installer.takes_over(client):
+    if is_more and PLACES[client].takes_over:
         installer.install(client)  # Remit serves more now
     _after(installer, client)
     return True
@@ -70,15 +71,15 @@ def explain_takeover(installer: Installer, client: str) -> None:
         note(f"Remit serves {render.quoted(switched)}, so {title} stops loading {them} itself.")
         entries = "Its entry stays: it is" if len(switched) == 1 else "Their entries stay: they are"
         note(f"{entries} only switched off, and `remit uninstall {client}` restores every byte.")
-    elif not installer.takes_over(client):
+    elif not PLACES[client].takes_over:
         note(f"{title} has no setting in its files that Remit could use to switch off your servers, so it")
-        note(f"keeps loading them next to Remit. After the install, {installer.steps(client)}.")
+        note(f"keeps loading them next to Remit. After the install, {PLACES[client].steps}.")
 
 
 def summarize_install(changes: Sequence[FileChange], installer: Installer, client: str) -> None:
     """Say in a few lines what was changed, what was not, and how to undo it."""
     title, switched = installer.title(client), installer.switched(client)
-    others = "Remit serves them" if installer.takes_over(client) else f"{title} still loads them, too"
+    others = "Remit serves them" if PLACES[client].takes_over else f"{title} still loads them, too"
     render.out(f"Installed in {title}.")
     render.out(f"  changed    {paths(changes)}")
     if switched:
@@ -198,10 +199,10 @@ def _after(installer: Installer, client: str) -> None:
     if client != NARROWED:
         if not is_loaded:
             note(f"warning: {title} does not load it here: `remit why remit --client {client}` says why")
-        for server, why in kept if installer.takes_over(client) else ():
+        for server, why in kept if PLACES[client].takes_over else ():
             note(f"`{server.server}` stays with {title}: {why}")
-        if not installer.takes_over(client):
-            note(f"hint: {title} still loads its own servers: {installer.steps(client)}")
+        if not PLACES[client].takes_over:
+            note(f"hint: {title} still loads its own servers: {PLACES[client].steps}")
         return
     for label in installer.kept(client):
         note(f"{label} stays with the client: Remit does not serve it")

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import click
 
-from remit.bootstrap import data_directory, open_registry
+from remit.bootstrap import open_registry
 from remit.bootstrap_install import open_installer
 from remit.cli import render
 from remit.cli.onboarding.dashboard import print_dashboard
@@ -20,6 +20,7 @@ from remit.cli.onboarding.overview import read_overview
 from remit.demo.demo_story import LineKind, StoryLine, tell
 from remit.demo.demo_world import build_world
 from remit.files.bounded_reader import this_machine
+from remit.settings import data_directory
 
 _INTRODUCTION = """\
 One agent, two projects and four small MCP servers, in a temporary directory.

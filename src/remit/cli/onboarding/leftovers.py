@@ -1,4 +1,4 @@
-"""What of Remit's stays on the disk after it is uninstalled or a project is forgotten."""
+"""The files of Remit that stay on the disk after it is uninstalled or a project is forgotten."""
 
 import os
 import shlex
@@ -29,7 +29,7 @@ class Leftover(NamedTuple):
 
 def leftovers(projects: Iterable[str], machine: Machine) -> Iterator[Leftover]:
     """Yield what stays of Remit on this machine: its data, your rules, and those of projects."""
-    data = data_directory(machine.variables, machine.platform, machine.home)
+    data = data_directory(machine)
     found = [
         Leftover(data, "history, trust, memory, and what `remit undo` restores"),
         Leftover(machine_path(machine), "your rules for all projects"),

@@ -55,23 +55,28 @@ def problem_row(
     file: ConfigurationFile, places: Mapping[str, Sequence[int]], mistake: ConfigurationMistake
 ) -> tuple[str, str, str]:
     """Format a mistake as a problem with position, keys, message and hint."""
+    keys = key_path(mistake.path)
+    hint = f" ({mistake.hint})" if mistake.hint else ""
+    reason = f"{keys}: {mistake.message}{hint}" if keys else f"{mistake.message}{hint}"
+    return file.path, place_of(mistake, places), reason
+
+
+def place_of(mistake: ConfigurationMistake, places: Mapping[str, Sequence[int]]) -> str:
+    """Return the line and column of a mistake, as far as they are known."""
     path = mistake.path
     while path and KEY_SEPARATOR.join(path) not in places:
         path = path[:-1]
-    place = ""
     if path:
         line, column, inner_line, inner_column = places[KEY_SEPARATOR.join(path)]
         if mistake.line and path == mistake.path:
             column = mistake.column if mistake.line > 1 else inner_column + mistake.column - 1
             line = inner_line + mistake.line - 1
-        place = f"line {line} column {column}"
-    elif mistake.path:  # a table without a header of its own, such as `tool` of `[tool.x]`
+        return f"line {line} column {column}"
+    if mistake.path:  # a table without a header of its own, such as `tool` of `[tool.x]`
         inside = f"{mistake.path[0]}{KEY_SEPARATOR}"
         first = next((at for key, at in places.items() if key.startswith(inside)), None)
-        place = f"line {first[0]} column {first[1]}" if first else ""
-    keys = key_path(mistake.path)
-    hint = f" ({mistake.hint})" if mistake.hint else ""
-    return file.path, place, f"{keys}: {mistake.message}{hint}" if keys else f"{mistake.message}{hint}"
+        return f"line {first[0]} column {first[1]}" if first else ""
+    return ""
 
 
 def file_parser(

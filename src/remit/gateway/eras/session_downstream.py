@@ -1,6 +1,5 @@
 """Serves clients up to 2025-11-25, which open a session with `initialize` and answer server requests."""
 
-from remit.decision.roles import Role
 from remit.gateway.eras.downstream_era import EndpointContext
 from remit.gateway.requests.client_request import ClientRequest
 from remit.gateway.requests.pending_elicitations import Work
@@ -30,18 +29,7 @@ class SessionDownstream:
         """Create the context from the client's session."""
         session = request.session
         assert session is not None  # noqa: S101 - every request of this era has one
-        return SessionRequestContext(
-            request.channel,
-            session.notify_later,
-            session=session.name,
-            principal=request.principal,
-            capabilities=session.capabilities,
-            log_level=session.log_level,
-            bound_projects=request.bound_projects,
-            may_call=request.role.includes(Role.USER),
-            may_approve=request.may_approve,
-            can_move=request.can_move,
-        )
+        return SessionRequestContext(request, session)
 
     async def run(
         self,

@@ -1,6 +1,5 @@
 """Serves clients of 2026-07-28: each request is self-contained, and answers may ask for input."""
 
-from remit.decision.roles import Role
 from remit.gateway.eras.downstream_era import SERVER_INFO, EndpointContext
 from remit.gateway.requests.client_request import ClientRequest
 from remit.gateway.requests.pending_elicitations import Work
@@ -37,15 +36,10 @@ class StatelessDownstream:
         meta = as_object(request.params.get("_meta"))
         level = meta.get(LOG_LEVEL_KEY)
         return StatelessRequestContext(
-            request.channel,
+            request,
             session=f"{request.place} at {endpoint.place}",
-            principal=request.principal,
             capabilities=as_object(meta.get(CAPABILITIES_KEY)),
             log_level=level if isinstance(level, str) else None,
-            bound_projects=request.bound_projects,
-            may_call=request.role.includes(Role.USER),
-            may_approve=request.may_approve,
-            can_move=request.can_move,
             roots=endpoint.roots,
         )
 

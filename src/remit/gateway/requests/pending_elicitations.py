@@ -11,7 +11,12 @@ from collections.abc import Awaitable, Callable, Mapping
 import anyio
 from anyio.abc import TaskGroup
 
-from remit.gateway.requests.request_contexts import ROOTS, StatelessRequestContext, require_capability
+from remit.gateway.requests.request_contexts import (
+    ROOTS,
+    ForwardedContext,
+    StatelessRequestContext,
+    require_capability,
+)
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params
 from remit.text.json_values import as_object
 from remit.upstream.ports import RequestContext
@@ -86,20 +91,11 @@ class _Question:
         self.answer: Answer = {}
 
 
-class _PausedCall:
+class _PausedCall(ForwardedContext):
     """One call, and the client's current request if there is one."""
 
-    takes_input_required = True
-
     def __init__(self, caller: StatelessRequestContext, essence: object) -> None:
-        self.session = caller.session
-        self.principal = caller.principal
-        self.bound_projects = caller.bound_projects
-        self.may_call = caller.may_call
-        self.may_approve = caller.may_approve
-        self.can_move = caller.can_move  # until a question makes it the call of this gateway
-        self.capabilities = caller.capabilities
-        self.log_level = caller.log_level
+        super().__init__(caller)
         self._roots = caller.roots
         self.essence = essence
         self._caller: StatelessRequestContext | None = caller
@@ -187,7 +183,7 @@ class _PausedCall:
         if method == ROOTS:
             return self._roots
         self._question_count += 1
-        self.can_move = False
+        self.can_move = False  # a question makes it the call of this gateway
         key = f"{method.split('/')[0]}-{self._question_count}"
         self._questions[key] = question = _Question(method, params)
         self._progressed.set()

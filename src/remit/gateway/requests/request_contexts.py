@@ -2,10 +2,15 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from remit.decision.roles import Role
 from remit.protocol.constants import ELICITATION_COMPLETE, is_at_least
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params
+from remit.upstream.ports import RequestContext
+
+if TYPE_CHECKING:
+    from remit.gateway.requests.client_request import ClientRequest, ClientSession
 
 Notify = Callable[[str, Params], Awaitable[None]]
 
@@ -33,35 +38,53 @@ class Channel(Protocol):
     async def notify(self, method: str, params: Params) -> None: ...
 
 
-class SessionRequestContext:
+class ForwardedContext:
+    """What is known about the client of another context, for one that reaches the client in its own way."""
+
+    def __init__(self, caller: RequestContext) -> None:
+        self.session = caller.session
+        self.principal = caller.principal
+        self.capabilities = caller.capabilities
+        self.log_level = caller.log_level
+        self.bound_projects = caller.bound_projects
+        self.may_call = caller.may_call
+        self.may_approve = caller.may_approve
+        self.can_move = caller.can_move
+        self.takes_input_required = caller.takes_input_required
+
+
+class _ClientContext:
+    """What is known about a client from its request."""
+
+    def __init__(
+        self,
+        request: "ClientRequest",
+        *,
+        session: str,
+        capabilities: Mapping[str, Any],
+        log_level: str | None,
+    ) -> None:
+        self._channel = request.channel
+        self.session = session
+        self.principal = request.principal
+        self.capabilities = capabilities
+        self.log_level = log_level
+        self.bound_projects = request.bound_projects
+        self.may_call = request.role.includes(Role.USER)
+        self.may_approve = request.may_approve
+        self.can_move = request.can_move
+
+
+class SessionRequestContext(_ClientContext):
     """The context of a request from a client with a session, which can be asked on the request's stream."""
 
     takes_input_required = False
 
-    def __init__(
-        self,
-        channel: Channel,
-        notify_later: Notify,  # on the session's stream
-        *,
-        session: str,
-        principal: str | None,
-        capabilities: Mapping[str, Any],
-        log_level: str | None,
-        bound_projects: frozenset[str] | None,
-        may_call: bool = True,
-        may_approve: bool = True,
-        can_move: bool = False,
-    ) -> None:
-        self._channel = channel
-        self._notify_later = notify_later
-        self.bound_projects = bound_projects
-        self.may_call = may_call
-        self.may_approve = may_approve
-        self.can_move = can_move
-        self.session = session
-        self.principal = principal
-        self.capabilities = capabilities
-        self.log_level = log_level
+    def __init__(self, request: "ClientRequest", session: "ClientSession") -> None:
+        super().__init__(
+            request, session=session.name, capabilities=session.capabilities, log_level=session.log_level
+        )
+        self._notify_later = session.notify_later  # on the session's stream
         self.is_answered = False
 
     async def send_request(self, method: str, params: Params) -> Answer:
@@ -82,7 +105,7 @@ class SessionRequestContext:
             await self._channel.notify(method, params)
 
 
-class StatelessRequestContext:
+class StatelessRequestContext(_ClientContext):
     """The context of a request from a client without a session, which cannot be asked directly.
 
     Its roots are the endpoint's directory, which saves a round trip. Clients without the roots capability get
@@ -93,28 +116,15 @@ class StatelessRequestContext:
 
     def __init__(
         self,
-        channel: Channel,
+        request: "ClientRequest",
         *,
         session: str,
-        principal: str | None,
         capabilities: Mapping[str, Any],
         log_level: str | None,
-        bound_projects: frozenset[str] | None,
-        may_call: bool = True,
-        may_approve: bool = True,
-        can_move: bool = False,
         roots: Answer,
     ) -> None:
-        self._channel = channel
-        self.bound_projects = bound_projects
-        self.may_call = may_call
-        self.may_approve = may_approve
-        self.can_move = can_move
+        super().__init__(request, session=session, capabilities=capabilities, log_level=log_level)
         self.can_answer = "elicitation" in capabilities or "sampling" in capabilities
-        self.session = session
-        self.principal = principal
-        self.capabilities = capabilities
-        self.log_level = log_level
         self.roots = roots
 
     async def send_request(self, method: str, params: Params) -> Answer:

@@ -38,7 +38,7 @@ def old_records(place: str, kept: Retention, at: int) -> list[OldRecords]:
 
 
 def prune_store(place: str, kept: Retention, at: int) -> None:
-    """Delete it.
+    """Delete what is older than the configuration keeps.
 
     Raises:
         StoreError: the store cannot be used, or its user may not delete the audit log.

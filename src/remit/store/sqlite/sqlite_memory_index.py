@@ -104,7 +104,9 @@ class SqliteMemoryIndex:
         """Return the artifacts that belong to the given homes and kinds."""
         inside = set(self._codes.among(nodes, homes, kinds))
         others = json.dumps([id for id in nodes if id not in inside])
-        found = self._database.rows("memory_among", nodes=others, homes=_ids(homes), kinds=json.dumps(kinds))
+        found = self._database.rows(
+            "memory_among", nodes=others, homes=home_ids(homes), kinds=json.dumps(kinds)
+        )
         return inside.union(id for (id,) in found)
 
     def _rarest(self, words: Sequence[str]) -> list[str]:
@@ -140,7 +142,7 @@ class SqliteMemoryIndex:
         return dict(self._database.rows("memory_meanings", vector=vector, nodes=json.dumps(list(nodes))))
 
     def _size(self, homes: Sequence[Home]) -> int:
-        return self._database.rows("memory_size", homes=_ids(homes), most=self._many + 1)[0][0]
+        return self._database.rows("memory_size", homes=home_ids(homes), most=self._many + 1)[0][0]
 
 
 def rarest(words: Sequence[str], counts: Mapping[str, int]) -> list[str]:
@@ -169,5 +171,6 @@ def _places(homes: Sequence[Home], kinds: Sequence[ArtifactKind]) -> list[str]:
     return [f'"h{home.id}{kind}"' for home in homes for kind in kinds]
 
 
-def _ids(homes: Sequence[Home]) -> str:
+def home_ids(homes: Sequence[Home]) -> str:
+    """Write the ids of homes as JSON."""
     return json.dumps([home.id for home in homes])

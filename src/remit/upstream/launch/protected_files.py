@@ -3,8 +3,8 @@
 Each of them becomes a mount, which nobody in the sandbox can rename, remove or replace, and so does every
 directory above it. A whole `.git` is protected, not only its hooks and settings: `.git/commondir` moves both.
 
-Nothing can be mounted on a link. For most names its target is protected: to replace the link is as much as to
-create a file that was missing. What runs code must not be a link.
+Nothing can be mounted on a link, so for most names its target is protected: replacing the link gains no more
+than creating a missing file. A file that runs code must not be a link.
 """
 
 from __future__ import annotations

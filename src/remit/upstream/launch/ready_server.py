@@ -167,7 +167,7 @@ def opened_paths(
     words = helper_words(ready.headers_helper or "") if ready.is_remote else (ready.command, *ready.args)
     place = os.path.normpath(os.path.join(workspace.dir, ready.cwd or ""))
     users = users_variables(machine.variables)
-    own = (data_directory(machine.variables, sys.platform, machine.home), machine_path(machine))
+    own = (data_directory(machine), machine_path(machine))
     builder = SandboxBuilder(sandbox, machine.home, own, is_projects)
     try:
         found = builder.opened(words, place, {**users, **ready.variables, **ready.env}, users)
