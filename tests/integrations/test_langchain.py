@@ -7,7 +7,7 @@ import pytest
 
 from remit import ToolRegistry
 from support.sandbox import Sandbox
-from support.shop import RAN, TOOLS, count, pay_till, recorded, ship
+from support.shop import RAN, TOOLS, count, pay_till, recorded, ship, weather
 
 pytest.importorskip("langchain", reason="LangChain is not installed; `make test-frameworks` installs it")
 
@@ -145,6 +145,25 @@ def test_nobody_is_asked_about_a_call_that_cannot_run(shop: ToolRegistry) -> Non
     assert wrong == "`amount`: 'many' is not of type 'integer'"
     assert text == "`amount` must be a whole number"
     assert (RAN, [outcome for *_, outcome in recorded()]) == ([], ["refused"] * 3)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("is_async", [True, False])
+async def test_a_model_reads_what_is_wrong_with_the_arguments_of_an_exported_tool(
+    shop: ToolRegistry, is_async: bool
+) -> None:
+    async def sell(what: str) -> str:
+        return what
+
+    shop.register(sell if is_async else weather, name="sell")
+    model = ScriptedModel(script=[calling("sell", wat="tea"), AIMessage("done")])
+    agent = create_agent(model, as_langchain(shop), middleware=[RemitMiddleware(shop)])
+    given: Any = {"messages": [("user", "sell")]}
+    ended = await agent.ainvoke(given) if is_async else agent.invoke(given)
+    answer = next(message for message in ended["messages"] if isinstance(message, ToolMessage))
+    assert answer.status == "error"
+    assert str(answer.content).startswith("there is no parameter `wat`\nhint: ")
+    assert recorded() == [("langchain", "sell", "failed")]
 
 
 def test_the_model_reads_why_a_person_said_no(shop: ToolRegistry) -> None:

@@ -42,7 +42,7 @@ class Model:
     """A model that makes calls one after the other, and remembers its requests."""
 
     def __init__(self) -> None:
-        self.calls: list[tuple[str, dict[str, Any]]] = []
+        self.calls: list[tuple[str, dict[str, Any] | str]] = []
         self.heard: list[Request] = []
         self.before: Callable[[], None] = lambda: None
 
@@ -207,6 +207,28 @@ async def test_the_choice_of_a_run_is_in_its_context(shop: ToolRegistry, model: 
     request = "Will it rain in Rome?"
     await Runner.run(Agent(name="shop", tools=tools.tools), request, context=tools.choose(request))
     assert model.offered == [["weather"]]
+
+
+async def test_a_chosen_tool_becomes_available_during_the_run(shop: ToolRegistry, model: Model) -> None:
+    def fill_cart() -> str:
+        """Fill the cart that ships to a city."""
+        Path("cart.txt").touch()
+        return "filled"
+
+    model.calls = [("fill_cart", {})]
+    tools = guarded(shop, fill_cart, top_k=2)
+    choice = tools.choose("Fill the cart, then ship it to Rome")
+    await Runner.run(Agent(name="shop", tools=tools.tools), "Ship", context=choice)
+    assert model.offered == [["fill_cart"], ["ship", "fill_cart"]]
+
+
+async def test_arguments_that_are_not_json_interrupt_only_where_a_person_must_approve(
+    shop: ToolRegistry, model: Model
+) -> None:
+    model.calls = [("weather", '{"city": '), ("pay", '{"amount": ')]
+    result = await Runner.run(Agent(name="shop", tools=guarded(shop).tools), "hello")
+    assert model.answers == ["the arguments must be a JSON object"]
+    assert [asked.tool_name for asked in result.interruptions] == ["pay"]
 
 
 async def test_a_filter_keeps_the_tools_of_a_declared_server(shop: ToolRegistry, sandbox: Sandbox) -> None:

@@ -64,10 +64,11 @@ def test_an_unknown_name_is_answered_with_available_tools_alone(shop: ToolRegist
 
 def test_without_words_to_choose_by_every_tool_stays(shop: ToolRegistry) -> None:
     guard = ToolGuard(shop, principal="test", top_k=1)
-    tools = [given("mail", "Send mail."), given("rain", "Tell the weather.")]
-    assert guard.relevant(tools, []) == tools
-    assert guard.relevant(tools, ["will it rain?"]) == tools[1:]
-    assert guard.relevant(tools, ["will it rain?"], used={"mail"}) == tools
+    described = {"mail": given("mail", "Send mail."), "rain": given("rain", "Tell the weather.")}
+    tools, describe = list(described), described.__getitem__
+    assert guard.relevant(tools, describe, []) == tools
+    assert guard.relevant(tools, describe, ["will it rain?"]) == ["rain"]
+    assert guard.relevant(tools, describe, ["will it rain?"], used={"mail"}) == tools
 
 
 def test_calls_are_recorded_with_their_outcomes_and_known_tools_are_counted(
