@@ -12,7 +12,7 @@ from support.openai_model import offered, openai_model, turns
 from support.processes import server_command
 from support.sandbox import Sandbox
 from support.scripted_model import Request, ToolCall
-from support.shop import RAN, TOOLS, count, pay_till, recorded, ship, weather
+from support.shop import RAN, TOOLS, count, pay_till, recorded, ship, trust_servers, weather
 
 pytest.importorskip("agents", reason="OpenAI Agents is not installed; `make test-frameworks` installs it")
 
@@ -234,6 +234,7 @@ async def test_arguments_that_are_not_json_interrupt_only_where_a_person_must_ap
 async def test_a_filter_keeps_the_tools_of_a_declared_server(shop: ToolRegistry, sandbox: Sandbox) -> None:
     root = Path.cwd()
     sandbox.write(root / ".mcp.json", {"mcpServers": {"github": {"command": "npx", "args": ["github"]}}})
+    trust_servers()
     rules = '[tools."mcp__github__close_*"]\nai_enabled = false\n[tools.mcp__github__pay]\napproval = true\n'
     sandbox.write(root / "remit.toml", rules)
     keep = tool_filter(shop)
@@ -257,6 +258,7 @@ async def test_a_guarded_server_is_decided_in_its_list_and_at_each_call(
 ) -> None:
     command, *arguments = server_command("by_hand.py")
     sandbox.write(Path.cwd() / ".mcp.json", {"mcpServers": {"desk": {"command": command, "args": arguments}}})
+    trust_servers()
     rules = (
         "[states.open]\nfile = 'open.txt'\n[tools.mcp__desk__echo]\nstates = ['open']\n"
         "[tools.mcp__desk__fail]\nai_enabled = false\n[tools.mcp__desk__where]\napproval = true\n"
