@@ -43,7 +43,7 @@ _HOSTED = (  # Google: the field says which tool it is
     "parallel_ai_search",
     "exa_ai_search",
 )
-_HOLDERS = ("function", "metadata", "function_schema")  # OpenAI chat, LlamaIndex, Pydantic AI
+_HOLDERS = ("function", "custom", "metadata", "function_schema")  # OpenAI chat, LlamaIndex, Pydantic AI
 _MOST_KEYS = 8  # in an error
 _DECLARATIONS = ("function_declarations", "functionDeclarations")  # Google: several tools in one object
 
