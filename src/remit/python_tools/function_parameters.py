@@ -183,7 +183,7 @@ def _checked(parameter: inspect.Parameter, hint: Any, function: str) -> inspect.
 
 def _framework_context(hint: Any) -> str | None:
     """Return the name of the class in a type hint by which a framework passes its own context."""
-    kind = hint if inspect.isclass(hint) else type(hint)
+    kind = cast("type[Any]", hint if inspect.isclass(hint) else type(hint))
     if kind.__name__ in _CONTEXTS and kind.__module__.partition(".")[0] in _FRAMEWORKS:
         return kind.__name__
     parts = (typing.get_origin(hint), *typing.get_args(hint))

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from inspect import isasyncgen, isasyncgenfunction, isawaitable, iscoroutinefunction, isgenerator
 
 from pydantic_core import PydanticSerializationError, to_json
@@ -100,7 +100,7 @@ def full_name(name: str, namespace: str | None) -> str:
     return full
 
 
-async def _collected(items: AsyncGenerator[object]) -> list[object]:
+async def _collected(items: AsyncIterator[object]) -> list[object]:
     return [each async for each in items]
 
 
