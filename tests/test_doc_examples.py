@@ -123,7 +123,7 @@ def test_the_values_in_the_guide_to_python_tools_are_those_of_its_example(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = (ROOT / "docs/guides/python-tools.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"^```python\n(from pathlib.*?)^await", text, re.MULTILINE | re.DOTALL)
+    (example,) = re.findall(r"^```python\n(import asyncio.*?)^```", text, re.MULTILINE | re.DOTALL)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "supernal.yaml").touch()
     names: dict[str, object] = {}

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from remit import ToolRegistry
+from remit import ToolRegistry, tool
 from support.shop import RAN, TOOLS, count, pay_till, recorded, ship
 
 pytest.importorskip("fastmcp", reason="FastMCP is not installed; `make test-frameworks` installs it")
@@ -170,3 +170,22 @@ async def test_exported_tools_are_decided_with_and_without_the_transform(shop: T
         assert await said(client, "till__count") == (False, "3")
         assert "there is no parameter `x`" in (await said(client, "till__count", x=1))[1]
     assert RAN == []
+
+
+async def test_exported_tools_say_what_a_model_may_know(shop: ToolRegistry) -> None:
+    @tool(danger="safe")
+    def look(what: str) -> str:
+        if what == "sun":
+            raise ValueError("a secret")
+        return what
+
+    shop.register(look)
+    mcp = FastMCP("shop", mask_error_details=True)
+    mcp.add_tool(as_fastmcp(shop)[0])
+    async with Client(mcp) as client:
+        (listed,) = await client.list_tools()
+        assert listed.annotations is not None
+        assert listed.annotations.read_only_hint is True
+        wrong = "there is no parameter `wat`\nhint: did you mean `what`?"
+        assert await said(client, "look", wat="sea") == (True, wrong)
+        assert "a secret" not in (await said(client, "look", what="sun"))[1]

@@ -7,7 +7,7 @@ import pytest
 
 from remit import ToolRegistry
 from support.sandbox import Sandbox
-from support.shop import RAN, TOOLS, count, pay_till, recorded, ship
+from support.shop import RAN, TOOLS, count, pay_till, recorded, ship, trust_servers, weather
 
 pytest.importorskip("langchain", reason="LangChain is not installed; `make test-frameworks` installs it")
 
@@ -132,6 +132,19 @@ def test_an_approval_interrupts_the_graph_and_the_answer_decides(
     assert recorded() == [("langchain", "pay", "done" if word == "approve" else "denied")]
 
 
+def test_two_approvals_at_once_are_answered_by_the_id_of_each_question(shop: ToolRegistry) -> None:
+    calls = [{"name": "pay", "args": {"amount": amount}, "id": f"call-{amount}"} for amount in (3, 4)]
+    model = ScriptedModel(script=[AIMessage("", tool_calls=calls), AIMessage("done")])
+    agent = create_agent(model, TOOLS, middleware=[RemitMiddleware(shop)], checkpointer=InMemorySaver())
+    thread: Any = {"configurable": {"thread_id": "1"}}
+    questions = agent.invoke({"messages": [("user", "pay")]}, thread)["__interrupt__"]
+    words = {3: "approve", 4: "reject"}
+    answers = {each.id: {"type": words[each.value["args"]["amount"]]} for each in questions}
+    ended = agent.invoke(Command(resume=answers), thread)
+    statuses = [each.status for each in ended["messages"] if isinstance(each, ToolMessage)]
+    assert (RAN, statuses) == (["pay 3"], ["success", "error"])
+
+
 def test_nobody_is_asked_about_a_call_that_cannot_run(shop: ToolRegistry) -> None:
     shop.register(pay_till)
     script = [calling("pay"), calling("pay", amount="many"), calling("till__pay", amount="3"), AIMessage("x")]
@@ -145,6 +158,25 @@ def test_nobody_is_asked_about_a_call_that_cannot_run(shop: ToolRegistry) -> Non
     assert wrong == "`amount`: 'many' is not of type 'integer'"
     assert text == "`amount` must be a whole number"
     assert (RAN, [outcome for *_, outcome in recorded()]) == ([], ["refused"] * 3)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("is_async", [True, False])
+async def test_a_model_reads_what_is_wrong_with_the_arguments_of_an_exported_tool(
+    shop: ToolRegistry, is_async: bool
+) -> None:
+    async def sell(what: str) -> str:
+        return what
+
+    shop.register(sell if is_async else weather, name="sell")
+    model = ScriptedModel(script=[calling("sell", wat="tea"), AIMessage("done")])
+    agent = create_agent(model, as_langchain(shop), middleware=[RemitMiddleware(shop)])
+    given: Any = {"messages": [("user", "sell")]}
+    ended = await agent.ainvoke(given) if is_async else agent.invoke(given)
+    answer = next(message for message in ended["messages"] if isinstance(message, ToolMessage))
+    assert answer.status == "error"
+    assert str(answer.content).startswith("there is no parameter `wat`\nhint: ")
+    assert recorded() == [("langchain", "sell", "failed")]
 
 
 def test_the_model_reads_why_a_person_said_no(shop: ToolRegistry) -> None:
@@ -209,6 +241,7 @@ def test_a_tool_of_an_mcp_server_follows_the_projects_declaration(
 ) -> None:
     servers = {"github": {"command": "npx", "args": ["github"]}}
     sandbox.write(Path.cwd() / ".mcp.json", {"mcpServers": servers})
+    trust_servers()
     (Path.cwd() / "remit.toml").write_text('[tools."mcp__github__close_*"]\nai_enabled = false\n')
 
     def list_issues() -> str:

@@ -12,7 +12,7 @@ from support.openai_model import offered, openai_model, turns
 from support.processes import server_command
 from support.sandbox import Sandbox
 from support.scripted_model import Request, ToolCall
-from support.shop import RAN, TOOLS, count, pay_till, recorded, ship, weather
+from support.shop import RAN, TOOLS, count, pay_till, recorded, ship, trust_servers, weather
 
 pytest.importorskip("agents", reason="OpenAI Agents is not installed; `make test-frameworks` installs it")
 
@@ -42,7 +42,7 @@ class Model:
     """A model that makes calls one after the other, and remembers its requests."""
 
     def __init__(self) -> None:
-        self.calls: list[tuple[str, dict[str, Any]]] = []
+        self.calls: list[tuple[str, dict[str, Any] | str]] = []
         self.heard: list[Request] = []
         self.before: Callable[[], None] = lambda: None
 
@@ -209,9 +209,32 @@ async def test_the_choice_of_a_run_is_in_its_context(shop: ToolRegistry, model: 
     assert model.offered == [["weather"]]
 
 
+async def test_a_chosen_tool_becomes_available_during_the_run(shop: ToolRegistry, model: Model) -> None:
+    def fill_cart() -> str:
+        """Fill the cart that ships to a city."""
+        Path("cart.txt").touch()
+        return "filled"
+
+    model.calls = [("fill_cart", {})]
+    tools = guarded(shop, fill_cart, top_k=2)
+    choice = tools.choose("Fill the cart, then ship it to Rome")
+    await Runner.run(Agent(name="shop", tools=tools.tools), "Ship", context=choice)
+    assert model.offered == [["fill_cart"], ["ship", "fill_cart"]]
+
+
+async def test_arguments_that_are_not_json_interrupt_only_where_a_person_must_approve(
+    shop: ToolRegistry, model: Model
+) -> None:
+    model.calls = [("weather", '{"city": '), ("pay", '{"amount": ')]
+    result = await Runner.run(Agent(name="shop", tools=guarded(shop).tools), "hello")
+    assert model.answers == ["the arguments must be a JSON object"]
+    assert [asked.tool_name for asked in result.interruptions] == ["pay"]
+
+
 async def test_a_filter_keeps_the_tools_of_a_declared_server(shop: ToolRegistry, sandbox: Sandbox) -> None:
     root = Path.cwd()
     sandbox.write(root / ".mcp.json", {"mcpServers": {"github": {"command": "npx", "args": ["github"]}}})
+    trust_servers()
     rules = '[tools."mcp__github__close_*"]\nai_enabled = false\n[tools.mcp__github__pay]\napproval = true\n'
     sandbox.write(root / "remit.toml", rules)
     keep = tool_filter(shop)
@@ -235,6 +258,7 @@ async def test_a_guarded_server_is_decided_in_its_list_and_at_each_call(
 ) -> None:
     command, *arguments = server_command("by_hand.py")
     sandbox.write(Path.cwd() / ".mcp.json", {"mcpServers": {"desk": {"command": command, "args": arguments}}})
+    trust_servers()
     rules = (
         "[states.open]\nfile = 'open.txt'\n[tools.mcp__desk__echo]\nstates = ['open']\n"
         "[tools.mcp__desk__fail]\nai_enabled = false\n[tools.mcp__desk__where]\napproval = true\n"

@@ -12,7 +12,7 @@ from remit.errors import StoreError
 from remit.integrations.tool_guard import ToolGuard, framework_tool
 from remit.python_tools.decorators import DefinedTool
 from support.sandbox import Sandbox
-from support.shop import recorded
+from support.shop import recorded, trust_servers
 
 
 def given(name: str, description: str = "") -> DefinedTool:
@@ -27,9 +27,22 @@ def test_a_tool_of_an_mcp_server_follows_the_projects_declaration(
     sandbox.write(Path.cwd() / "remit.toml", '[tools."mcp__github__close_*"]\nai_enabled = false\n')
     names = {"list": "mcp__github__list", "close": "mcp__github__close_it", "mail": "mcp__mail__send"}
     guard = ToolGuard(shop, principal="test", names=names.get)
+    trust_servers()
     decided = guard.decide([given(name) for name in (*names, "own")])
     assert [each.is_available for each in decided] == [True, False, False, True]
     assert [str(each.gate) for each in decided[1:3]] == ["policy", "scope"]
+
+
+def test_a_program_needs_trust_for_a_projects_server_and_no_clients_approval(
+    shop: ToolRegistry, sandbox: Sandbox
+) -> None:
+    sandbox.write(Path.cwd() / ".mcp.json", {"mcpServers": {"github": {"command": "npx"}}})
+    sandbox.write(sandbox.home / ".claude/settings.json", {})  # Claude Code would ask about it
+    guard = ToolGuard(shop, principal="test")
+    listing = given("mcp__github__list")
+    assert guard.decision(listing).reason == "not trusted"
+    trust_servers()
+    assert guard.decision(listing).is_available
 
 
 def test_without_a_project_an_mcp_name_is_a_name_like_any_other() -> None:
@@ -64,10 +77,11 @@ def test_an_unknown_name_is_answered_with_available_tools_alone(shop: ToolRegist
 
 def test_without_words_to_choose_by_every_tool_stays(shop: ToolRegistry) -> None:
     guard = ToolGuard(shop, principal="test", top_k=1)
-    tools = [given("mail", "Send mail."), given("rain", "Tell the weather.")]
-    assert guard.relevant(tools, []) == tools
-    assert guard.relevant(tools, ["will it rain?"]) == tools[1:]
-    assert guard.relevant(tools, ["will it rain?"], used={"mail"}) == tools
+    described = {"mail": given("mail", "Send mail."), "rain": given("rain", "Tell the weather.")}
+    tools, describe = list(described), described.__getitem__
+    assert guard.relevant(tools, describe, []) == tools
+    assert guard.relevant(tools, describe, ["will it rain?"]) == ["rain"]
+    assert guard.relevant(tools, describe, ["will it rain?"], used={"mail"}) == tools
 
 
 def test_calls_are_recorded_with_their_outcomes_and_known_tools_are_counted(

@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import (
     Annotated,
@@ -17,7 +18,7 @@ from uuid import UUID
 
 import jsonschema
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 from remit.errors import ArgumentsError, ToolError
@@ -97,6 +98,9 @@ def of_a_type(hint: Any) -> Callable[..., object]:
     [
         (str, "x", "x"),
         (int, 3, 3),
+        (int, 3.0, 3),
+        (list[int | str], [3.0, "a"], [3, "a"]),
+        (int | float, 3.0, 3.0),
         (float, 3, 3.0),
         (bool, True, True),
         (None, None, None),
@@ -234,3 +238,102 @@ def test_any_number_of_arguments_is_more_than_a_schema_can_say() -> None:
 
     with pytest.raises(ToolError, match="`log` takes any number of arguments with `lines`"):
         FunctionParameters(log)
+
+
+def search(
+    query: str = Field(description="What to find"),
+    limit: Annotated[int, Field(le=9)] = Field(3, ge=1),
+    tags: list[str] = Field(default_factory=list),  # noqa: B008 - as users of pydantic write it
+    at: Annotated[int, Field(default=7)] = 8,
+    /,
+    *,
+    sort: Annotated[str, Field(default="name")],
+) -> None: ...
+
+
+def test_a_field_as_a_default_is_read_as_pydantic_reads_it() -> None:
+    parameters = FunctionParameters(search)
+    assert parameters.input_schema["required"] == ["query"]
+    assert parameters.input_schema["properties"] == {
+        "query": {"type": "string", "description": "What to find"},
+        "limit": {"type": "integer", "default": 3, "minimum": 1, "maximum": 9},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "at": {"type": "integer", "default": 8},
+        "sort": {"type": "string", "default": "name"},
+    }
+    assert parameters.read({"query": "tea"}) == (["tea", 3, [], 8], {"sort": "name"})
+    with pytest.raises(ArgumentsError, match="the parameter `query` is missing"):
+        parameters.read({})
+    with pytest.raises(ArgumentsError, match="`limit`: Input should be greater than or equal to 1"):
+        parameters.read({"query": "tea", "limit": 0})
+
+
+def sell(what: str, to: Annotated[str, "Its buyer"], count: int = Field(1, description="How many")) -> None:
+    """Sell something.
+
+    Args:
+        what (str): What to sell,
+            by its name.
+        to: Ignored, since the hint says it.
+        count: Ignored, too.
+
+    Returns:
+        Nothing.
+    """
+
+
+def test_a_docstring_describes_the_parameters_that_nothing_else_describes() -> None:
+    parameters = FunctionParameters(sell)
+    properties: Any = parameters.input_schema["properties"]
+    assert {name: each["description"] for name, each in properties.items()} == {
+        "what": "What to sell, by its name.",
+        "to": "Its buyer",
+        "count": "How many",
+    }
+    assert parameters.description == "Sell something.\n\nReturns:\n    Nothing."
+
+
+@pytest.mark.parametrize(
+    "section", ["Args:\n    Whatever you like.", "Args:\n    other: Not there.", "Args: none"]
+)
+def test_a_section_that_does_not_list_the_parameters_stays_in_the_description(section: str) -> None:
+    def pay(amount: int) -> None: ...
+
+    pay.__doc__ = f"Pay.\n\n{section}"
+    parameters = FunctionParameters(pay)
+    assert parameters.description == pay.__doc__
+    assert parameters.input_schema["properties"] == {"amount": {"type": "integer"}}
+
+
+class RunContext:
+    """What a framework passes to its own tools."""
+
+
+RunContext.__module__ = "pydantic_ai.tools"
+
+
+@pytest.mark.parametrize("hint", [RunContext, RunContext | None, Annotated[dict[str, int], RunContext()]])
+def test_a_frameworks_context_is_refused_by_name(hint: Any) -> None:
+    with pytest.raises(ToolError, match=r"`value` of .* the type `RunContext`; .* no framework"):
+        FunctionParameters(of_a_type(hint))
+
+
+class Greeter:
+    """Greet somebody."""
+
+    def __call__(self, name: str, *, greeting: str = "Hello") -> str:
+        return f"{greeting} {name}"
+
+
+def test_a_callable_object_is_described_by_its_class_and_its_call() -> None:
+    parameters = FunctionParameters(Greeter())
+    assert parameters.description == "Greet somebody."
+    assert parameters.input_schema["required"] == ["name"]
+    assert parameters.read({"name": "Ada"}) == ([], {"name": "Ada"})
+
+
+def test_a_model_neither_sees_nor_changes_what_a_partial_sets() -> None:
+    parameters = FunctionParameters(partial(Greeter(), greeting="a secret"))
+    assert parameters.input_schema["properties"] == {"name": {"type": "string"}}
+    with pytest.raises(ArgumentsError, match="no parameter `greeting`"):
+        parameters.read({"name": "Ada", "greeting": "Bye"})

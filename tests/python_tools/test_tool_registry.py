@@ -1,7 +1,8 @@
 """Tools that are defined in Python: which are there, and why."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -372,3 +373,38 @@ def test_mistakes_are_told_when_a_tool_is_registered(supernal: ToolRegistry) -> 
     with pytest.raises(UnknownStateError, match="no state is called `x`"):
         supernal.tools_for_states(["x"])
     assert supernal.definition("act") is None
+
+
+def test_a_partial_or_an_object_is_a_tool_with_the_options_of_its_function() -> None:
+    @tool(approval=True)
+    def pay(amount: int, till: str) -> str:
+        """Pay."""
+        return f"{amount} into {till}"
+
+    class Greeter:
+        @tool(name="greet", danger="safe")
+        async def __call__(self, name: str) -> str:
+            """Greet somebody."""
+            return f"Hello {name}"
+
+    registry = ToolRegistry()
+    registry.register(partial(partial(pay, till="a"), 3))
+    registry.register(Greeter())
+    paying, greeting = registry.definitions()
+    assert (paying.name, paying.description, paying.approval) == ("pay", "Pay.", True)
+    assert (greeting.name, greeting.description, greeting.danger) == ("greet", "Greet somebody.", "safe")
+    assert asyncio.run(registry.call("greet", {"name": "Ada"})) == "Hello Ada"
+
+
+def test_the_items_of_a_generator_are_its_result() -> None:
+    def count(to: int) -> Iterator[int]:
+        yield from range(to)
+
+    async def count_slowly(to: int) -> AsyncIterator[int]:
+        for each in range(to):
+            yield each
+
+    registry = ToolRegistry()
+    for function in (count, count_slowly):
+        registry.register(function)
+        assert asyncio.run(registry.call(function.__name__, {"to": 3})) == [0, 1, 2]

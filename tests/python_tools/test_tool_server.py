@@ -70,7 +70,7 @@ def test_a_call_that_changes_the_states_changes_the_list_and_says_so(tmp_path: P
         both = (await client.list_tools()).tools
         assert [each.name for each in both] == ["shop.open", "shop.sell"]
         assert [each.annotations and each.annotations.destructive_hint for each in both] == [False, True]
-        assert await said(client, "shop.sell", what="tea") == (False, '{"sold": "tea"}')
+        assert await said(client, "shop.sell", what="tea") == (False, '{"sold":"tea"}')
 
     serve(shop(tmp_path), use, told)
     assert [type(message) for message in told] == [ToolListChangedNotification]
@@ -87,7 +87,7 @@ def test_a_tool_that_fails_leaves_the_server_at_work(tmp_path: Path) -> None:
         )
         with pytest.raises(MCPError, match=r"no tool is called `shop\.buy`"):
             await client.call_tool("shop.buy", {})
-        assert await said(client, "shop.sell", what="tea") == (False, '{"sold": "tea"}')
+        assert await said(client, "shop.sell", what="tea") == (False, '{"sold":"tea"}')
 
     serve(shop(tmp_path), use, [])
 

@@ -96,6 +96,18 @@ def part(kind: str, content: object) -> SimpleNamespace:
         ),
         pytest.param(
             [
+                SimpleNamespace(type="HumanMessageChunk", content="hello"),
+                SimpleNamespace(type="AIMessageChunk", content="hi"),
+            ],
+            id="LangChain's chunks",
+        ),
+        pytest.param([("system", "be"), ("user", "hello"), ("ai", "hi")][1:], id="LangChain's pairs"),
+        pytest.param(
+            [{"parts": [{"text": "hello"}]}, {"role": "model", "parts": [{"text": "hi"}]}],
+            id="Google without a role",
+        ),
+        pytest.param(
+            [
                 SimpleNamespace(
                     kind="request", parts=[part("system-prompt", "be"), part("user-prompt", ["hello", b""])]
                 ),
@@ -151,6 +163,7 @@ def test_the_messages_of_frameworks_are_read(messages: list[object]) -> None:
 
 
 def test_one_message_that_is_an_object_is_a_conversation() -> None:
+    assert weighted_texts(cast(Any, SimpleNamespace(parts=[{"text": "hello"}]))) == [WeightedText("hello", 1)]
     assert weighted_texts(cast(Any, SimpleNamespace(role="user", content="hello"))) == [
         WeightedText("hello", 1)
     ]
@@ -161,8 +174,8 @@ def test_one_message_that_is_an_object_is_a_conversation() -> None:
     [(7, "int"), ({"content": "from nobody"}, "dict"), (SimpleNamespace(), "types.SimpleNamespace")],
 )
 def test_an_unknown_message_is_an_error_that_names_the_type(message: object, named: str) -> None:
-    with pytest.raises(TypeError, match=f"cannot read a message of type `{named}`; pass text, or"):
-        weighted_texts([message])
+    with pytest.raises(TypeError, match=rf"messages\[1\]: cannot read a message of type `{named}`; pass"):
+        weighted_texts(["hello", message])
 
 
 def test_where_nobody_asked_what_the_agent_said_counts() -> None:

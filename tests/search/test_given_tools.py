@@ -34,6 +34,10 @@ WANTED = GivenTool(
             function=SimpleNamespace(name="git_commit", description="Record changes", parameters=SCHEMA),
         ),
         SimpleNamespace(name="git_commit", description="Record changes", params_json_schema=SCHEMA),
+        {
+            "type": "custom",
+            "custom": {"name": "git_commit", "description": "Record changes", "parameters": SCHEMA},
+        },
     ],
 )
 def test_a_tool_is_read_in_the_shapes_of_mcp_openai_and_anthropic(tool: object) -> None:

@@ -56,10 +56,14 @@ def turns(asked: Request) -> int:
     return calls + sum(item.get("type") == "function_call" for item in items)
 
 
+def _written(call: ToolCall) -> str:
+    return call.arguments if isinstance(call.arguments, str) else json.dumps(dict(call.arguments))
+
+
 def _completion(asked: Request, call: ToolCall | None, number: int, said: str) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": said if call is None else None}
     if call is not None:
-        function = {"name": call.name, "arguments": json.dumps(dict(call.arguments))}
+        function = {"name": call.name, "arguments": _written(call)}
         message["tool_calls"] = [{"id": f"call_{number}", "type": "function", "function": function}]
     choice = {"index": 0, "message": message, "finish_reason": "stop" if call is None else "tool_calls"}
     usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
@@ -89,7 +93,7 @@ def _response(asked: Request, call: ToolCall | None, number: int, said: str) -> 
             "call_id": f"call_{number}",
             "name": call.name,
         }
-        output["arguments"] = json.dumps(dict(call.arguments))
+        output["arguments"] = _written(call)
     return {
         "id": f"resp_{number}",
         "object": "response",

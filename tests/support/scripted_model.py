@@ -17,7 +17,7 @@ Request = dict[str, Any]
 
 class ToolCall(NamedTuple):
     name: str
-    arguments: Mapping[str, Any]
+    arguments: Mapping[str, Any] | str  # text is sent as it is
 
 
 Script = Callable[[Request], ToolCall | None]
@@ -84,14 +84,14 @@ class Turn(NamedTuple):
     def reason(self) -> str:
         return "end_turn" if self.call is None else "tool_use"
 
-    def block(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def block(self, given: Mapping[str, Any] | str) -> dict[str, Any]:
         """What it says: words, or a call, whose arguments may come later."""
         if self.call is None:
             return {"type": "text", "text": "done"}
         return {"type": "tool_use", "id": f"toolu_{self.number}", "name": self.call.name, "input": given}
 
     def whole(self) -> dict[str, Any]:
-        given: Mapping[str, Any] = self.call.arguments if self.call else {}
+        given: Mapping[str, Any] | str = self.call.arguments if self.call else {}
         return {**self.message, "content": [self.block(given)], "stop_reason": self.reason}
 
     def streamed(self) -> bytes:

@@ -7,13 +7,15 @@ from typing import Annotated, Any, cast
 import mcp_types as types
 from pydantic import PrivateAttr
 
+from remit.errors import ArgumentsError
 from remit.integrations.exported_tools import exported_tools
 from remit.integrations.optional_packages import packages_of
 from remit.integrations.tool_guard import GuardedCall, Rename, ToolGuard, framework_tool
 from remit.python_tools.client_question import InputRequiredError, asking
 from remit.python_tools.decorators import DefinedTool
-from remit.python_tools.function_tools import run_defined
+from remit.python_tools.function_tools import error_text, run_defined
 from remit.python_tools.tool_registry import Ask, ToolRegistry
+from remit.python_tools.tool_server import annotations
 from remit.search.tool_filter import ToolFilter
 
 with packages_of("fastmcp"):
@@ -161,7 +163,12 @@ class _ExportedTool(Tool):
 
     @classmethod
     def of(cls, name: str, tool: DefinedTool, guard: ToolGuard) -> "_ExportedTool":
-        made = cls(name=name, description=tool.description or None, parameters=tool.input_schema)
+        made = cls(
+            name=name,
+            description=tool.description or None,
+            parameters=tool.input_schema,
+            annotations=annotations(tool.danger),
+        )
         made._tool, made._guard = tool, guard
         return made
 
@@ -175,6 +182,9 @@ class _ExportedTool(Tool):
             return InputRequiredToolResult(error.result)
         try:
             result = self.convert_result(await run_defined(self._tool, arguments))
+        except ArgumentsError as error:  # a `ToolError`, whose text no server hides from the model
+            await asyncio.to_thread(call.failed, error_text(error))
+            raise ToolError(error_text(error)) from error
         except Exception as error:
             await asyncio.to_thread(call.failed, str(error))
             raise

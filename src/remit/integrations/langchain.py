@@ -8,6 +8,7 @@ from typing import Annotated, Any, cast
 from pydantic import Discriminator
 
 from remit.decision.decide import Verdict
+from remit.errors import ArgumentsError
 from remit.integrations.exported_tools import exported_tools
 from remit.integrations.optional_packages import packages_of
 from remit.integrations.tool_guard import GuardedCall, Rename, ToolGuard, framework_tool
@@ -115,7 +116,7 @@ class RemitMiddleware(AgentMiddleware[Any, Any, Any]):
             if decision.verdict is Verdict.VISIBLE
             or (decision.verdict is Verdict.ASK and isinstance(tool, BaseTool))
         ]
-        return self._guard.relevant(available, request.messages, _used(request.messages))
+        return self._guard.relevant(available, _described, request.messages, _used(request.messages))
 
     def _begin(self, request: ToolCallRequest) -> GuardedCall:
         called, tool = request.tool_call, request.tool
@@ -148,14 +149,14 @@ def _exported(name: str, tool: DefinedTool, guard: ToolGuard) -> BaseTool:
 
     def run(**arguments: Any) -> object:
         call = begin(arguments)
-        with _recorded_failure(call):
+        with _running(call):
             result = tool.run(arguments)
         call.succeeded(str(result))
         return result
 
     async def run_async(**arguments: Any) -> object:
         call = await asyncio.to_thread(begin, arguments)
-        with _recorded_failure(call):
+        with _running(call):
             result = await run_defined(tool, arguments)
         await asyncio.to_thread(call.succeeded, str(result))
         return result
@@ -227,6 +228,16 @@ def _names_all_tools(result: ToolMessage) -> bool:
     """Tell whether LangGraph answered for an unknown name, with the names of all tools, hidden ones too."""
     told = INVALID_TOOL_NAME_ERROR_TEMPLATE.format(requested_tool=result.name, available_tools="\0")
     return str(result.content).startswith(told.partition("\0")[0])
+
+
+@contextmanager
+def _running(call: GuardedCall) -> Generator[None]:
+    """Run a call of an exported tool; a mistake in its arguments is for the model to correct."""
+    try:
+        with _recorded_failure(call):
+            yield
+    except ArgumentsError as error:
+        raise ToolException(error_text(error)) from error
 
 
 @contextmanager

@@ -103,10 +103,13 @@ class GuardedTools:
         return await asyncio.to_thread(self._guard.hidden_reason, _described(tool))
 
     def choose(self, messages: str | Iterable[object]) -> ToolChoice:
-        """Choose the tools that match a request or a conversation, for the context of its run."""
+        """Choose the tools that match a request or a conversation, for the context of its run.
+
+        Hidden tools can be among them: each turn decides whether they are enabled.
+        """
         said = [messages] if isinstance(messages, str) else messages
-        available = self._guard.available(self._functions, _described)
-        return ToolChoice(remit_tools=frozenset(tool.name for tool in self._guard.relevant(available, said)))
+        chosen = self._guard.relevant(self._functions, _described, said)
+        return ToolChoice(remit_tools=frozenset(tool.name for tool in chosen))
 
     def _read(self, at: int, tool: Tool) -> Tool:
         if isinstance(tool, FunctionTool):
@@ -147,7 +150,11 @@ class GuardedTools:
             if offer is not None and offer.is_enabled and offer.requests < context.usage.requests:
                 offers[context] = offer._replace(requests=context.usage.requests)
                 return True
-            enabled = await verdict() is not Verdict.HIDDEN and await _is_enabled(tool, context, agent)
+            now = await verdict()
+            # Where this is a function, the SDK asks a person about arguments that are not JSON.
+            asks = now is Verdict.ASK or tool.needs_approval is not False
+            guarded.needs_approval = needs_approval if asks else False
+            enabled = now is not Verdict.HIDDEN and await _is_enabled(tool, context, agent)
             offers[context] = _Offer(context.usage.requests, enabled)
             return enabled
 
@@ -174,13 +181,14 @@ class GuardedTools:
                 await asyncio.to_thread(call.succeeded, str(result))
             return result
 
-        return replace(
+        guarded = replace(
             tool,
             on_invoke_tool=invoke,
             is_enabled=is_enabled,
             needs_approval=needs_approval,
             tool_input_guardrails=[self._guardrail(described), *(tool.tool_input_guardrails or ())],
         )
+        return guarded
 
     def _guardrail(self, tool: DefinedTool) -> ToolInputGuardrail[Any]:
         async def decide(data: ToolInputGuardrailData) -> ToolGuardrailFunctionOutput:

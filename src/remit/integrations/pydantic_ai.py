@@ -77,7 +77,7 @@ class RemitTools(AbstractCapability[Any]):
         def choose() -> list[ToolDefinition]:
             available = self._guard.available(tool_defs, _described)
             used = {call.tool_name for call in _calls(ctx.messages)}
-            return self._guard.relevant(available, ctx.messages, used)
+            return self._guard.relevant(available, _described, ctx.messages, used)
 
         self._known |= {tool.name: tool for tool in tool_defs}
         return await asyncio.to_thread(choose)

@@ -96,7 +96,11 @@ class ToolGuard:
         return [tool for tool, decision in zip(tools, decisions, strict=True) if decision.is_available]
 
     def relevant(
-        self, tools: Sequence[AnyTool], messages: Iterable[object], used: Collection[str] = ()
+        self,
+        tools: Sequence[AnyTool],
+        describe: Callable[[AnyTool], DefinedTool],
+        messages: Iterable[object],
+        used: Collection[str] = (),
     ) -> list[AnyTool]:
         """Return the tools that match a conversation best, in their order, and those it already `used`.
 
@@ -105,11 +109,10 @@ class ToolGuard:
         said = list(messages)
         if self._top_k is None or len(tools) <= self._top_k or not weighted_texts(said):
             return list(tools)
-        choose = ToolFilter(tools)
-        best = choose(said, self._top_k, self._min_score, self._always_include)
-        kept = [*best, *(tool for tool in tools if getattr(tool, "name", None) in used)]
-        chosen = set(map(id, kept))
-        return [tool for tool in tools if id(tool) in chosen]
+        described = [describe(tool) for tool in tools]
+        best = ToolFilter(described)(said, self._top_k, self._min_score, self._always_include)
+        chosen = {*map(id, best), *(id(each) for each in described if each.name in used)}
+        return [tool for tool, each in zip(tools, described, strict=True) if id(each) in chosen]
 
     def call(self, tool: DefinedTool, arguments: Mapping[str, object]) -> "GuardedCall":
         """Decide about a call; consume or request its approval.

@@ -9,7 +9,7 @@ from inspect import isawaitable
 
 from remit.errors import RemitError
 from remit.python_tools.decorators import options_of
-from remit.python_tools.function_tools import define
+from remit.python_tools.function_tools import define, result_text
 
 
 def main() -> None:
@@ -23,7 +23,7 @@ def main() -> None:
             made = asyncio.run(_awaited(made)) if isawaitable(made) else made
     except RemitError as error:
         sys.exit(str(error))
-    sys.stdout.write(made if isinstance(made, str) else json.dumps(made, ensure_ascii=False, default=str))
+    sys.stdout.write(result_text(made))
 
 
 async def _awaited(made: object) -> object:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar, overload
 
 from remit.conditions.required_scopes import LocationScope, StateScope
@@ -110,8 +111,10 @@ def location_scope(
 
 
 def options_of(function: object) -> ToolOptions:
-    """Return the options that decorators set on a function."""
-    return getattr(_marked(function), _MARK, ToolOptions())
+    """Return the options that decorators set on a function, also on one inside a partial or an object."""
+    while not hasattr(_marked(function), _MARK) and isinstance(function, partial):
+        function = function.func  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - may be of any type
+    return getattr(_marked(function), _MARK, getattr(type(function).__call__, _MARK, ToolOptions()))
 
 
 def _needing(entry: ToolEntry) -> Callable[[AnyFunction], AnyFunction]:

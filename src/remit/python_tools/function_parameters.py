@@ -4,14 +4,17 @@ import inspect
 import json
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticUserError
+from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import ErrorDetails, PydanticSerializationError
 
 from remit.errors import ArgumentsError, ToolError
+from remit.python_tools.docstring_parameters import read_docstring
 from remit.text.spelling import did_you_mean
 
 Schema = dict[str, object]
@@ -20,6 +23,18 @@ Schema = dict[str, object]
 _CONFIG = ConfigDict(extra="forbid", strict=True)
 _COLLECTED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 _MOST_REASONS = 3
+_FRAMEWORKS = ("agents", "fastmcp", "langchain", "langchain_core", "langgraph", "mcp", "pydantic_ai")
+_CONTEXTS = (  # the classes by which they pass a context to a tool
+    "Context",
+    "InjectedState",
+    "InjectedStore",
+    "InjectedToolArg",
+    "InjectedToolCallId",
+    "RunContext",
+    "RunContextWrapper",
+    "ToolContext",
+    "ToolRuntime",
+)
 _RULES = {
     "bool_type": "must be true or false",
     "dataclass_type": "must be an object",
@@ -48,15 +63,23 @@ class Arguments(NamedTuple):
 class FunctionParameters:
     """The parameters of a function: describes them as JSON schema, and validates calls.
 
+    The `Args:` section of its docstring moves from its description to the parameters.
+
     Raises:
         ToolError: the function has variadic parameters, or a type hint is not supported.
     """
 
     def __init__(self, function: Callable[..., object]) -> None:
-        name = str(getattr(function, "__name__", type(function).__name__))
+        inner = unwrapped(function)
+        name = function_name(function)
         hints, signature = _signature(function, name)
-        self._parameters = [_checked(each, name) for each in signature.parameters.values()]
-        self._model, self.input_schema = _model(self._parameters, hints, name)
+        # A value that a partial sets is not a model's to see or change.
+        bound = function.keywords if isinstance(function, partial) else {}
+        given = [each for each in signature.parameters.values() if each.name not in bound]
+        self._parameters = [_checked(each, hints.get(each.name), name) for each in given]
+        text = inspect.getdoc(inner) or inspect.getdoc(_called(inner)) or ""
+        self.description, described = read_docstring(text, [each.name for each in given])
+        self._model, self.input_schema = _model(self._parameters, hints, described, name)
 
     def read(self, given: Mapping[str, object]) -> Arguments:
         """Check the arguments of a call, and convert them to the hinted types.
@@ -65,15 +88,23 @@ class FunctionParameters:
             ArgumentsError: an argument is missing, unknown, or of another type.
         """
         try:
-            read = self._model.model_validate_json(json.dumps(dict(given)))
+            read = self._validated(dict(given))
         except ValidationError as error:
             raise self._refusal(error.errors(), given) from None
         except (TypeError, ValueError, RecursionError):
             raise ArgumentsError("the arguments cannot be written as JSON") from None
         values = {each.name: getattr(read, _field(at)) for at, each in enumerate(self._parameters)}
         positional = [each.name for each in self._parameters if each.kind is each.POSITIONAL_ONLY]
-        named = {name: values[name] for name in given if name not in positional}
+        # Python knows the default of a parameter, but not the one inside a `Field`.
+        passed = {*given, *(each.name for each in self._parameters if not _has_own_default(each))}
+        named = {name: value for name, value in values.items() if name in passed - {*positional}}
         return Arguments([values[name] for name in positional], named)
+
+    def _validated(self, given: dict[str, object]) -> BaseModel:
+        try:
+            return self._model.model_validate_json(json.dumps(given))
+        except ValidationError:  # in JSON, 3.0 is a whole number
+            return self._model.model_validate_json(json.dumps(_with_whole_numbers(given)))
 
     def _refusal(self, errors: Sequence[ErrorDetails], given: Mapping[str, object]) -> ArgumentsError:
         names = [each.name for each in self._parameters]
@@ -108,14 +139,40 @@ class _SchemaGenerator(GenerateJsonSchema):
         return encoded
 
 
+def unwrapped(function: Callable[..., object]) -> Callable[..., object]:
+    """Return the function or callable object inside partials."""
+    while isinstance(function, partial):
+        function = function.func
+    return function
+
+
+def function_name(function: Callable[..., object]) -> str:
+    """Return the name of a function; of a callable object, the name of its class."""
+    inner = unwrapped(function)
+    return str(getattr(inner, "__name__", type(inner).__name__))
+
+
+def _called(function: Callable[..., object]) -> Callable[..., object]:
+    """Return the function that runs when a callable object is called."""
+    is_object = not inspect.isroutine(function) and not inspect.isclass(function)
+    return type(function).__call__ if is_object else function
+
+
 def _signature(function: Callable[..., object], name: str) -> tuple[Mapping[str, Any], inspect.Signature]:
     try:
-        return typing.get_type_hints(function, include_extras=True), inspect.signature(function)
+        hints = typing.get_type_hints(_called(unwrapped(function)), include_extras=True)
+        return hints, inspect.signature(function)
     except (NameError, TypeError, ValueError) as error:
         raise ToolError(f"the type hints of `{name}` cannot be read: {error}") from error
 
 
-def _checked(parameter: inspect.Parameter, function: str) -> inspect.Parameter:
+def _checked(parameter: inspect.Parameter, hint: Any, function: str) -> inspect.Parameter:
+    if (context := _framework_context(hint)) is not None:
+        raise ToolError(
+            f"`{parameter.name}` of `{function}` is of the type `{context}`; "
+            "a registry's tool gets no framework context",
+            hint="remove the parameter, or give this function to the framework itself",
+        )
     if parameter.kind in _COLLECTED:
         raise ToolError(
             f"`{function}` takes any number of arguments with `{parameter.name}`; a schema cannot",
@@ -124,12 +181,25 @@ def _checked(parameter: inspect.Parameter, function: str) -> inspect.Parameter:
     return parameter
 
 
+def _framework_context(hint: Any) -> str | None:
+    """Return the name of the class in a type hint by which a framework passes its own context."""
+    kind = cast("type[Any]", hint if inspect.isclass(hint) else type(hint))
+    if kind.__name__ in _CONTEXTS and kind.__module__.partition(".")[0] in _FRAMEWORKS:
+        return kind.__name__
+    parts = (typing.get_origin(hint), *typing.get_args(hint))
+    return next((found for part in parts if part and (found := _framework_context(part))), None)
+
+
 def _model(
-    parameters: Sequence[inspect.Parameter], hints: Mapping[str, Any], function: str
+    parameters: Sequence[inspect.Parameter],
+    hints: Mapping[str, Any],
+    described: Mapping[str, str],
+    function: str,
 ) -> tuple[type[BaseModel], Schema]:
     # pydantic does not allow every parameter name as a field, so fields have numbers and aliases.
     fields: dict[str, Any] = {
-        _field(at): _field_definition(each, hints.get(each.name, Any)) for at, each in enumerate(parameters)
+        _field(at): _field_definition(each, hints.get(each.name, Any), described.get(each.name))
+        for at, each in enumerate(parameters)
     }
     try:
         model = create_model("Arguments", __config__=_CONFIG, **fields)
@@ -144,12 +214,21 @@ def _field(at: int) -> str:
     return f"parameter_{at}"
 
 
-def _field_definition(parameter: inspect.Parameter, hint: Any) -> tuple[Any, Any]:
-    default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+def _field_definition(parameter: inspect.Parameter, hint: Any, described: str | None) -> tuple[Any, Any]:
     notes = typing.get_args(hint)[1:] if typing.get_origin(hint) is typing.Annotated else ()
+    fields = [each for each in (*notes, parameter.default) if isinstance(each, FieldInfo)]
+    if not any(each.description for each in fields):
+        notes = (*notes, described)
     words = [each for each in notes if isinstance(each, str)]
     about: dict[str, Any] = {"description": words[0]} if words else {}
-    return hint, Field(default, alias=parameter.name, **about)
+    if _has_own_default(parameter):
+        about["default"] = parameter.default
+    merged = typing.Annotated[hint, parameter.default] if isinstance(parameter.default, FieldInfo) else hint
+    return merged, Field(alias=parameter.name, **about)
+
+
+def _has_own_default(parameter: inspect.Parameter) -> bool:
+    return parameter.default is not inspect.Parameter.empty and not isinstance(parameter.default, FieldInfo)
 
 
 def _unusable(
@@ -193,6 +272,15 @@ def _path(location: Iterable[int | str], given: object) -> str:
         elif isinstance(value, list) and step in range(len(cast("list[object]", value))):
             path, value = f"{path}{_step(step)}", cast("list[Any]", value)[int(step)]
     return path
+
+
+def _with_whole_numbers(value: object) -> object:
+    """Write each float without a fraction as an integer."""
+    if isinstance(value, dict):
+        return {key: _with_whole_numbers(each) for key, each in cast("dict[str, object]", value).items()}
+    if isinstance(value, list | tuple):
+        return [_with_whole_numbers(each) for each in cast("Sequence[object]", value)]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _step(step: int | str) -> str:

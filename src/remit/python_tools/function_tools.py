@@ -1,15 +1,16 @@
 """Defines a tool from a function and its decorators, runs it, and writes its answer as text."""
 
 import asyncio
-import json
 import re
-from collections.abc import Callable, Mapping
-from inspect import getdoc, isawaitable, iscoroutinefunction
+from collections.abc import AsyncIterator, Callable, Mapping
+from inspect import isasyncgen, isasyncgenfunction, isawaitable, iscoroutinefunction, isgenerator
+
+from pydantic_core import PydanticSerializationError, to_json
 
 from remit.approvals.argument_check import argument_mistake
 from remit.errors import ArgumentsError, RemitError, ToolError
 from remit.python_tools.decorators import DefinedTool, ToolOptions
-from remit.python_tools.function_parameters import FunctionParameters
+from remit.python_tools.function_parameters import FunctionParameters, function_name, unwrapped
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 _LONGEST_NAME = 128  # the limit of the protocol
@@ -21,26 +22,29 @@ def define(function: Callable[..., object], marks: ToolOptions) -> DefinedTool:
     Raises:
         ToolError: the name is not a valid tool name, or a parameter cannot be passed as JSON.
     """
-    own = str(getattr(function, "__name__", type(function).__name__))
+    inner, own = unwrapped(function), function_name(function)
     name = full_name(marks.name or own.rstrip("_"), marks.namespace)
     parameters = FunctionParameters(function)
 
     def run(given: Mapping[str, object]) -> object:
         arguments = parameters.read(given)
-        return function(*arguments.positional, **arguments.named)
+        made = function(*arguments.positional, **arguments.named)
+        if isasyncgen(made):
+            return _collected(made)
+        return list(made) if isgenerator(made) else made
 
     return DefinedTool(
         name=name,
-        description=marks.description if marks.description is not None else getdoc(function) or "",
+        description=marks.description if marks.description is not None else parameters.description,
         input_schema=parameters.input_schema,
         run=run,
-        source=f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', own)}",
+        source=f"{getattr(inner, '__module__', '')}:{getattr(inner, '__qualname__', own)}",
         namespace=marks.namespace or name.rpartition(".")[0] or None,
         needs=tuple(need._replace(pattern=name) for need in marks.needs),
         danger=marks.danger,
         approval=marks.approval,
         ai_enabled=marks.ai_enabled,
-        is_async=_is_async(function),
+        is_async=_is_async(inner),
         check=parameters.read,
     )
 
@@ -65,7 +69,12 @@ async def run_defined(tool: DefinedTool, arguments: Mapping[str, object]) -> obj
 
 def result_text(result: object) -> str:
     """Return a tool's result as text for a model."""
-    return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, default=str)
+    if isinstance(result, str):
+        return result
+    try:
+        return to_json(result, fallback=str).decode()
+    except PydanticSerializationError:  # bytes that are not text
+        return to_json(result, fallback=str, bytes_mode="base64").decode()
 
 
 def error_text(error: Exception) -> str:
@@ -91,5 +100,10 @@ def full_name(name: str, namespace: str | None) -> str:
     return full
 
 
+async def _collected(items: AsyncIterator[object]) -> list[object]:
+    return [each async for each in items]
+
+
 def _is_async(function: Callable[..., object]) -> bool:
-    return iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 - callable objects count, too
+    called = (function, getattr(function, "__call__", None))  # noqa: B004 - callable objects count, too
+    return any(iscoroutinefunction(each) or isasyncgenfunction(each) for each in called)

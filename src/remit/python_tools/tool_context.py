@@ -62,7 +62,7 @@ class ToolContextSource:
         self._context = (
             Context(workspace=_NOWHERE, client=None)
             if self._registry is None or project is None
-            else self._registry.at(project, ALL_CLIENTS)
+            else _program_context(self._registry, project)
         )
         if self._registry is not None:
             self._log_problems(self._registry)
@@ -227,6 +227,11 @@ class ToolContextSource:
         context = self._project_context()
         variables = {**(context.snapshot or Snapshot()).variables, "location": dict(location or {})}
         return replace(context, snapshot=Snapshot(states=closed, variables=variables))
+
+
+def _program_context(registry: Registry, project: str) -> Context:
+    """Return the context of a program: it waits for no client's approval, so trust alone decides."""
+    return replace(registry.at(project, ALL_CLIENTS, is_headless=True), is_installed=True)
 
 
 def require_state(name: str, known: Collection[str]) -> None:

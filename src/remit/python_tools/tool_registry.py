@@ -254,11 +254,11 @@ class ToolRegistry:
         return answer
 
     def as_langchain(self) -> list[Any]:
-        """Return all tools as LangChain tools, each of which decides about its own calls."""
+        """Return all tools as LangChain tools that decide about their own calls."""
         return _integration("langchain").as_langchain(self)
 
     def as_fastmcp(self) -> list[Any]:
-        """Return all tools as FastMCP tools, each of which decides about its own calls."""
+        """Return all tools as FastMCP tools that decide about their own calls."""
         return _integration("fastmcp").as_fastmcp(self)
 
     def as_pydantic_ai(self) -> Any:
@@ -308,7 +308,7 @@ class ToolRegistry:
         return self._context_source.permit(binding, decision, arguments)
 
     def settle(self, asked: Permit, permit_again: Callable[[], Permit], *, approve: bool | None) -> Permit:
-        """Record the answer to a question about a call, and decide about the call anew.
+        """Record the answer to a question about a call, and decide about the call again.
 
         Raises:
             ApprovalError: the call cannot be approved.

@@ -113,11 +113,14 @@ def _described(tool: DefinedTool) -> types.Tool:
         name=tool.name,
         description=tool.description or None,
         input_schema=tool.input_schema,
-        annotations=None if tool.danger is None else _annotations(tool.danger),
+        annotations=annotations(tool.danger),
     )
 
 
-def _annotations(danger: str) -> types.ToolAnnotations:
+def annotations(danger: str | None) -> types.ToolAnnotations | None:
+    """Tell a client whether a tool of this danger only reads or may destroy."""
+    if danger is None:
+        return None
     if danger in _READ_ONLY:
         return types.ToolAnnotations(read_only_hint=True)
     return types.ToolAnnotations(read_only_hint=False, destructive_hint=danger in _DESTRUCTIVE)

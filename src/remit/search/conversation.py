@@ -5,13 +5,13 @@ Reads the messages of OpenAI, Anthropic, Google, MCP and the agent frameworks, r
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
-from typing import NamedTuple, cast
+from typing import NamedTuple, TypeGuard, cast
 
 from remit.search.given_tools import field_of, is_mapping, type_name
 
 MOST_MESSAGES = 4
 FADING = 0.5  # weight of a message relative to the next one
-_USERS = frozenset({"user", "human"})
+_USERS = frozenset({"user", "human", "HumanMessageChunk"})
 _AGENTS = frozenset({"assistant", "ai", "model", "AIMessageChunk"})
 _PARTS = {"user-prompt": "user", "text": "assistant"}  # Pydantic AI: the role is in the kind of each part
 _CONTENTS = ("content", "parts", "blocks")
@@ -36,7 +36,8 @@ def weighted_texts(query: str | Iterable[object]) -> list[WeightedText]:
     if isinstance(query, str):
         return [WeightedText(query, 1.0)] if query.strip() else []
     messages = [query] if _is_message(query) else query
-    spoken = [said for message in messages for said in _read(message) if said[1].strip()][::-1]
+    read = [said for at, message in enumerate(messages) for said in _read_at(at, message)]
+    spoken = [said for said in read if said[1].strip()][::-1]
     asked = next((at for at, (is_user, _) in enumerate(spoken) if is_user), None)
     weights = [1.0 if at == asked else FADING**at for at in range(len(spoken))]
     kept = [at for at in range(len(spoken)) if at < MOST_MESSAGES or at == asked]
@@ -44,13 +45,23 @@ def weighted_texts(query: str | Iterable[object]) -> list[WeightedText]:
 
 
 def _is_message(query: object) -> bool:
-    return is_mapping(query) or _role(query) is not None or not isinstance(query, Iterable)
+    is_known = _role(query) is not None or field_of(query, "parts") is not None
+    return is_mapping(query) or is_known or not isinstance(query, Iterable)
+
+
+def _read_at(at: int, message: object) -> list[tuple[bool, str]]:
+    try:
+        return _read(message)
+    except TypeError as error:
+        raise TypeError(f"messages[{at}]: {error}") from None
 
 
 def _read(message: object) -> list[tuple[bool, str]]:
     """Return what a user (True) or an agent (False) says in a message: nothing for all other roles."""
     if isinstance(message, str):
         return [(True, message)]
+    if _is_pair(message):
+        return _read({"role": message[0], "content": message[1]})
     inner = field_of(message, "content")
     if _role(message) is None and _role(inner) is not None:  # Google ADK: an event around its content
         return _read(inner)
@@ -64,6 +75,8 @@ def _read(message: object) -> list[tuple[bool, str]]:
             for kind, part in kinds
             if isinstance(kind, str) and kind in _PARTS
         ]
+    if role is None and field_of(message, "parts") is not None:  # Google: without a role, of the user
+        return [(True, "\n".join(_texts(content)))]
     is_event = inner is None and field_of(message, "author") is not None  # Google ADK: a change of state
     if role is None and not is_event:
         raise TypeError(
@@ -71,6 +84,14 @@ def _read(message: object) -> list[tuple[bool, str]]:
             'pass text, or messages with a role and content, such as {"role": "user", "content": "…"}'
         )
     return []
+
+
+def _is_pair(message: object) -> TypeGuard[tuple[str, object]]:
+    """Tell whether a message is a role and a content, as LangChain takes them."""
+    if not isinstance(message, tuple):
+        return False
+    parts = cast("tuple[object, ...]", message)
+    return len(parts) == 2 and isinstance(parts[0], str)
 
 
 def _role(message: object) -> str | None:

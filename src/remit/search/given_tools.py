@@ -43,7 +43,7 @@ _HOSTED = (  # Google: the field says which tool it is
     "parallel_ai_search",
     "exa_ai_search",
 )
-_HOLDERS = ("function", "metadata", "function_schema")  # OpenAI chat, LlamaIndex, Pydantic AI
+_HOLDERS = ("function", "custom", "metadata", "function_schema")  # OpenAI chat, LlamaIndex, Pydantic AI
 _MOST_KEYS = 8  # in an error
 _DECLARATIONS = ("function_declarations", "functionDeclarations")  # Google: several tools in one object
 
@@ -123,11 +123,11 @@ def _signature(function: Callable[..., Any]) -> dict[str, str]:
 
 def _params(part: object) -> dict[str, str]:
     """Return the parameters of a tool with their descriptions."""
-    inputs = field_of(part, "inputs")  # smolagents
-    schemas = [*(_schema(field_of(part, field)) for field in _SCHEMAS), {"properties": inputs}]
-    for schema in schemas:
-        if params := params_from_schema(schema):
+    for field in _SCHEMAS:  # one by one: writing the schema of a model takes time
+        if params := params_from_schema(_schema(field_of(part, field))):
             return params
+    if params := params_from_schema({"properties": field_of(part, "inputs")}):  # smolagents
+        return params
     function = field_of(part, "func")  # Google ADK
     return _signature(function) if callable(function) else {}
 
