@@ -114,6 +114,10 @@ def _merged(one: UpstreamStatus, other: UpstreamStatus) -> UpstreamStatus:
     )
 
 
+TOOLS = frozenset({"tools"})
+PARTS = TOOLS | {"resources", "templates", "prompts"}
+
+
 class ServerLists(NamedTuple):
     """Everything an upstream lists, as raw JSON."""
 
@@ -184,7 +188,7 @@ class UpstreamPool(Protocol):
         self,
         upstream: Upstream,
         *,
-        parts: frozenset[str] = frozenset({"tools"}),
+        parts: frozenset[str] = TOOLS,
         caller: RequestContext | None = None,
     ) -> ServerLists:
         """List all pages of `tools`, `resources`, `templates` or `prompts`, in a caller's session or any.
@@ -194,7 +198,9 @@ class UpstreamPool(Protocol):
         """
         ...
 
-    async def list_first(self, upstream: Upstream, caller: RequestContext) -> ServerLists | None:
+    async def list_first(
+        self, upstream: Upstream, caller: RequestContext, *, parts: frozenset[str] = TOOLS
+    ) -> ServerLists | None:
         """List the tools of a caller's session, which may have to start; None if it lists the stored ones.
 
         Another process may list other tools, and so may one that announced a change.

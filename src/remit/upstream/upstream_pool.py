@@ -18,6 +18,7 @@ from remit.upstream.messaging.forwarding import FAULTS, forward, list_parts
 from remit.upstream.messaging.input_bridge import complete_input, is_input_required
 from remit.upstream.messaging.messages import ProtocolError, SessionExpiredError
 from remit.upstream.ports import (
+    TOOLS,
     RequestContext,
     ServerLists,
     UpstreamNotification,
@@ -78,7 +79,7 @@ class LiveUpstreamPool:
         self,
         upstream: Upstream,
         *,
-        parts: frozenset[str] = frozenset({"tools"}),
+        parts: frozenset[str] = TOOLS,
         caller: RequestContext | None = None,
     ) -> ServerLists:
         """List all pages of `tools`, `resources`, `templates` or `prompts`, in a caller's session or any.
@@ -93,7 +94,9 @@ class LiveUpstreamPool:
 
         return await self._with_session(supervisor, caller, upstream.deadline, work)
 
-    async def list_first(self, upstream: Upstream, caller: RequestContext) -> ServerLists | None:
+    async def list_first(
+        self, upstream: Upstream, caller: RequestContext, *, parts: frozenset[str] = TOOLS
+    ) -> ServerLists | None:
         """List the tools of a caller's session, which may have to start; None if it lists the stored ones.
 
         Raises:
@@ -107,7 +110,7 @@ class LiveUpstreamPool:
         async def work(session: UpstreamSession) -> ServerLists | None:
             if session.lists_stored_tools:
                 return None
-            return await _listed(supervisor, session, frozenset({"tools"}))
+            return await _listed(supervisor, session, parts)
 
         return await self._with_session(supervisor, caller, upstream.deadline, work)
 
