@@ -144,6 +144,10 @@ class Scanner:
         is_projects = declaration_needs_trust(declaration, context.workspace)
         return self._sources.opened_paths(launch, sandbox, context.workspace, is_projects=is_projects)
 
+    def foreign_variables(self, declaration: Declaration, context: Context) -> frozenset[str]:
+        """Return the names of the variables that files of the repository set for a server's client."""
+        return self._sources.foreign_variables(declaration.client, context.workspace)
+
     def server_options(self, declaration: Declaration, context: Context) -> ServerOptions:
         """Return how the gateway runs a server."""
         from remit.presentation.serving_plan import EndpointChoice, make_plan

@@ -127,7 +127,10 @@ class ServerLister:
         if permit is None:
             return None
         options = self._scanner.server_options(found.declaration, context)
-        return with_options(upstream(found.declaration, permit, deadline=deadline), options)
+        made = upstream(found.declaration, permit, deadline=deadline)
+        if permit.is_projects:
+            made = replace(made, foreign=self._scanner.foreign_variables(found.declaration, context))
+        return with_options(made, options)
 
 
 def _as_decided(item: ToolDecision, declared: Mapping[Key, Resolved]) -> Resolved | None:
