@@ -36,7 +36,7 @@ def test_a_lock_has_the_projects_servers_and_nothing_of_the_users(sandbox: Sandb
     assert "hunter22" not in text
     assert "mine" not in text
     assert str(sandbox.home) not in text
-    assert f'[visible.claude-code]\nmain = [\n    "{RUN}",\n]\nscout = []\n' in text
+    assert f'[visible.claude-code.main]\n{RUN} = "visible, moderate"\n\n[visible.claude-code.scout]\n' in text
     checked = sandbox.remit("lock", "--check", cwd=shop)
     assert (checked.returncode, checked.stdout.endswith(" matches its lock.\n")) == (0, True)
     sandbox.remit("lock", cwd=shop)
@@ -56,7 +56,7 @@ def test_what_differs_from_the_lock_is_held_and_named(sandbox: Sandbox, shop: Pa
     sandbox.remit("lock", cwd=shop)
     assert gate(sandbox, shop)[0] is None
     text = (shop / "remit.lock").read_text()
-    sandbox.write(shop / "remit.lock", text.replace(f'{RUN} = "', f'{RUN} = "0'))
+    sandbox.write(shop / "remit.lock", text.replace(f'{RUN} = "', f'{RUN} = "0', 1))
     assert gate(sandbox, shop) == ("definition", "its definition differs from `remit.lock`")
     ran = sandbox.remit("lock", "--check", "--json", cwd=shop)
     assert ran.returncode == 1
@@ -156,7 +156,7 @@ def test_a_server_that_changed_since_it_was_listed_is_noticed(sandbox: Sandbox, 
 def test_doctor_trust_and_scan_say_what_the_lock_holds(sandbox: Sandbox, shop: Path) -> None:
     sandbox.remit("lock", cwd=shop)
     text = (shop / "remit.lock").read_text()
-    sandbox.write(shop / "remit.lock", text.replace(f'{RUN} = "', f'{RUN} = "0'))
+    sandbox.write(shop / "remit.lock", text.replace(f'{RUN} = "', f'{RUN} = "0', 1))
     assert held_by_lock(sandbox, shop) == [("till", f"held: `{RUN}` differs from `remit.lock`")]
     scanned = sandbox.remit("scan", "--headless", cwd=shop).stdout
     title = "Held: changed, flagged by inspection, or not as in `remit.lock`: 1"
