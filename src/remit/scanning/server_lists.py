@@ -123,14 +123,12 @@ class ServerLister:
             home=context.home,
             trusts=self._store.servers.trusts(context.workspace),
             sandboxes=self._scanner.sandboxes(context),
+            foreign=self._scanner.foreign_variables(context),
         )
         if permit is None:
             return None
         options = self._scanner.server_options(found.declaration, context)
-        made = upstream(found.declaration, permit, deadline=deadline)
-        if permit.is_projects:
-            made = replace(made, foreign=self._scanner.foreign_variables(found.declaration, context))
-        return with_options(made, options)
+        return with_options(upstream(found.declaration, permit, deadline=deadline), options)
 
 
 def _as_decided(item: ToolDecision, declared: Mapping[Key, Resolved]) -> Resolved | None:

@@ -44,7 +44,6 @@ class Upstream:
     # and so does a sandboxed one.
     inherits: bool | tuple[str, ...] = True
     project: str | None = None  # the hash of the project that declares it
-    foreign: frozenset[str] = frozenset()  # variables that its repository sets, or may set: `ANY_VARIABLE`
     is_per_principal: bool = False  # used with the credential of its caller, and with no other
 
     @property

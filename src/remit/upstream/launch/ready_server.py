@@ -81,7 +81,7 @@ def make_ready(
         raise NotReadyError(Failure(reason="may not be started", hint="`remit trust` shows why"))
     foreign: frozenset[str] = frozenset()
     if permit.is_projects:
-        foreign = upstream.foreign | foreign_at_start(variables)
+        foreign = permit.foreign | foreign_at_start(variables)
     else:
         variables = users_variables(variables)
     if not upstream.is_per_principal:
