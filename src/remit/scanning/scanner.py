@@ -146,7 +146,7 @@ class Scanner:
         return self._sources.opened_paths(launch, sandbox, context.workspace, is_projects=is_projects)
 
     def foreign_variables(self, context: Context) -> ForeignVariables:
-        """Return what names the variables that files of the repository set for a client; each is read once."""
+        """Return what names the variables that files of the repository set for a client."""
         return cache(partial(self._sources.foreign_variables, workspace=context.workspace))
 
     def server_options(self, declaration: Declaration, context: Context) -> ServerOptions:

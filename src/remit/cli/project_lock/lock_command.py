@@ -115,7 +115,7 @@ def _list_again(
     asked: dict[str, ServerListing] = {}
     for client in sorted(clients, key=lambda name: (name != registry.usual_client, name)):
         entries = [each for place in left for each in servers.declared[place] if each.client == client]
-        names = sorted({each.name if each.plugin else each.server or "" for each in entries})
+        names = sorted({each.name for each in entries})  # a plugin's server may have the same label
         at = replace(registry.at(context.workspace.dir, client, is_headless=True), ignores_lock=True)
         with server_output.progress("asking servers") as show:
             found = (

@@ -16,6 +16,7 @@ from remit.upstream.upstream_session import UpstreamSession
 
 FAULTS = (LostError, ProtocolError, RefusedError, TimeoutError, UnreachableError)
 
+_NOTHING = ServerLists()
 EXTRAS_SECONDS = 10.0  # for each list other than the tools
 _LISTS = {
     "tools": ("tools/list", "tools"),
@@ -43,9 +44,9 @@ async def resubscribe(session: UpstreamSession, uris: Iterable[str], on_notifica
 
 
 async def list_parts(
-    connection: Connection, parts: frozenset[str], time_limit: float, known: ServerLists = ServerLists()
+    connection: Connection, parts: frozenset[str], time_limit: float, known: ServerLists = _NOTHING
 ) -> ServerLists:
-    """Read a server's lists, and add them to the known ones; raises what `Connection.pages` raises, for its tools only.
+    """Read lists of a server besides known ones; raises what `Connection.pages` raises, for its tools only.
 
     Other lists may fail or hang, for example when a server's database is down: the tools still count.
     """
