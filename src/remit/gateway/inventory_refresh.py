@@ -147,6 +147,7 @@ class InventoryRefresher:
         except StoreUnavailableError:
             if not _is_as_known(offer, catalog):
                 raise
+            found.note_compared()
             return False
         found.note_kept()
         self._doubt(offer, upstream.key, catalog)

@@ -132,6 +132,7 @@ class ServerLists(NamedTuple):
     offered_to: str = "{}"  # the capabilities of the client in the session that was asked
     is_partial: bool = False  # clients with other capabilities may be offered more
     note_kept: Callable[[], None] = lambda: None  # call it once the tools are stored
+    note_compared: Callable[[], None] = lambda: None  # call it if they need not be stored now
     secrets: Callable[[], frozenset[str]] = frozenset  # values that must never be shown
 
 
@@ -172,6 +173,7 @@ class UpstreamPool(Protocol):
 
         Raises:
             JsonRpcError: the upstream answers with an error.
+            RestartedError: a call needs a session that `list_first` did not list.
             UpstreamError: it cannot be reached, or violates the protocol.
         """
         ...

@@ -9,7 +9,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from remit.decision.declarations import Key
-from remit.errors import UpstreamError
+from remit.errors import RestartedError, UpstreamError
 from remit.protocol.broadcast import Broadcaster
 from remit.protocol.json_rpc import Answer, JsonRpcError, Params
 from remit.upstream.connect import silence_http_loggers
@@ -32,6 +32,7 @@ from remit.upstream.upstream_model import Failure, Upstream
 from remit.upstream.upstream_session import IDLE, SessionKey, UpstreamSession
 
 MAX_SUPERVISORS = 2_000
+_RESTARTED = "restarted after its tools were listed"
 T = TypeVar("T")
 
 
@@ -44,6 +45,7 @@ class LiveUpstreamPool:
         self._idle = idle
         self._broadcaster = Broadcaster[UpstreamNotification](_coalescing_key)
         self._supervisors: dict[tuple[Key, str], Supervisor] = {}  # with the principal, if it needs one
+        self._compares_lists = False  # whether its user lists the tools of a session before each first call
 
     async def request(
         self, upstream: Upstream, method: str, params: Params, caller: RequestContext
@@ -52,6 +54,7 @@ class LiveUpstreamPool:
 
         Raises:
             JsonRpcError: the upstream answers with an error.
+            RestartedError: a call needs a session that `list_first` did not list.
             UpstreamError: it cannot be reached, or violates the protocol.
         """
         supervisor = await self._supervisor(upstream, caller)
@@ -103,6 +106,7 @@ class LiveUpstreamPool:
             UpstreamError: the upstream cannot be reached, or violates the protocol.
         """
         supervisor = await self._supervisor(upstream, caller)
+        self._compares_lists = True
         session = supervisor.open_session(caller)
         if session is not None and session.lists_stored_tools:
             return None
@@ -191,6 +195,8 @@ class LiveUpstreamPool:
         time_limit = supervisor.upstream.patience
 
         async def work(session: UpstreamSession) -> Answer:
+            if method == "tools/call" and self._compares_lists and not session.is_compared:
+                raise RestartedError(f"`{supervisor.upstream.label}` {_RESTARTED}", reason=_RESTARTED)
             return await forward(session, method, params, caller, time_limit)
 
         return await self._with_session(supervisor, caller, time_limit, work)
@@ -247,6 +253,7 @@ async def _listed(supervisor: Supervisor, session: UpstreamSession, parts: froze
         offered_to=capabilities,
         is_partial=not supervisor.lists_everything(session),
         note_kept=lambda: session.note_kept(announced),
+        note_compared=session.note_compared,
         secrets=session.secrets,
     )
 
