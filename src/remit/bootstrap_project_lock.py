@@ -166,7 +166,7 @@ def _list_as_known(registry: "Registry", servers: ProjectServers, context: Conte
 
     for item in registry.catalog.resolved(context):
         place = lock_place(item.declaration, context.workspace.checkout)
-        if place in servers.listed and _is_locked(item):
+        if place is not None and place in servers.listed and _is_locked(item):
             found = (servers.definitions.get(tool.key) for tool in servers.listed[place])
             tools = [definition for definition in found if definition is not None]
             registry.catalog.keep(item.declaration, Offer(tools=tools), context)

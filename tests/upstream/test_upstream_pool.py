@@ -70,7 +70,7 @@ async def test_all_lists_of_a_server_are_read_and_missing_ones_are_empty(era: st
 @pytest.mark.long
 @eras
 async def test_a_list_that_hangs_affects_no_other_list(era: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forwarding, "_EXTRAS_SECONDS", 1.0)
+    monkeypatch.setattr(forwarding, "EXTRAS_SECONDS", 1.0)
     server = upstream(two_era_launch(era, env={"SILENT_ABOUT": "resources/list"}))
     async with open_pool() as made:
         stock = await made.list_all(server, parts=frozenset({"tools", "resources", "templates"}))
