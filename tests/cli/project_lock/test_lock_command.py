@@ -36,7 +36,7 @@ def test_a_lock_has_the_projects_servers_and_nothing_of_the_users(sandbox: Sandb
     assert "hunter22" not in text
     assert "mine" not in text
     assert str(sandbox.home) not in text
-    assert f'[visible.claude-code.main]\n{RUN} = "visible, moderate"\n\n[visible.claude-code.scout]\n' in text
+    assert f'[visible.claude-code.main]\n{RUN} = "visible, destructive"\n\n[visible.claude-code.scout]\n' in text
     checked = sandbox.remit("lock", "--check", cwd=shop)
     assert (checked.returncode, checked.stdout.endswith(" matches its lock.\n")) == (0, True)
     sandbox.remit("lock", cwd=shop)
@@ -240,7 +240,7 @@ def test_a_sandbox_an_approval_or_a_danger_that_is_gone_is_a_difference(sandbox:
     ran = sandbox.remit("lock", "--check", "--no-connect", cwd=shop)
     assert ran.returncode == 1
     assert "till (.mcp.json): its sandbox: no network; reads . -> none\n" in ran.stdout
-    change = "ask, critical -> visible, moderate"
+    change = "ask, critical -> visible, destructive"
     assert f"visible in claude-code: main: ~ {RUN} ({change})\n" in ran.stdout
 
 
