@@ -3,13 +3,14 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.bootstrap import now, open_states
 from remit.decision.context import Context
 from remit.decision.decide import decide
 from remit.decision.definitions.definition_changes import is_held
-from remit.decision.definitions.project_lock import LockedServer, ProjectLock, relative
+from remit.decision.definitions.project_lock import LockedServer, Place, ProjectLock, lock_place
 from remit.decision.kinds import COULD_RUN, ConfigStatus, Kind
 from remit.decision.scopes import Scope
 from remit.files.bounded_reader import Machine, this_machine
@@ -24,9 +25,6 @@ _NOWHERE = os.path.join(os.sep, "nonexistent")  # the home directory of nobody
 MAIN = "main"  # the main session, among the agents
 
 
-Place = tuple[str, str]  # the file that declares a server, relative to the project, and the server's name
-
-
 class ProjectServers(NamedTuple):
     """The servers that a project declares, with what is known about their tools."""
 
@@ -37,10 +35,15 @@ class ProjectServers(NamedTuple):
     held: Sequence["Tool"]  # tools, and servers by their instructions, that nobody accepted as they are
     listed_at: Mapping[Place, int]  # when, in milliseconds
     untrusted: Sequence[Place] = ()  # whose entries the user does not trust as they are
+    sandboxes: Mapping[Place, str] = MappingProxyType({})  # that the project declares, in words
+
+    def listable(self) -> list[Place]:
+        """List the servers that Remit can start; it starts none of those that agents declare."""
+        return [place for place, (first, *_) in self.declared.items() if first.agent is None]
 
     def unlisted(self) -> list[Place]:
         """List the servers whose tools are not known."""
-        return sorted(place for place in self.declared if place not in self.listed)
+        return sorted(place for place in self.listable() if place not in self.listed)
 
 
 def project_servers(registry: "Registry", context: Context) -> ProjectServers:
@@ -48,12 +51,12 @@ def project_servers(registry: "Registry", context: Context) -> ProjectServers:
     everyone, root = replace(context, client=None), context.workspace.checkout
     declared: dict[Place, list[Declaration]] = {}
     for item in registry.catalog.resolved(everyone):
-        if _is_locked(item):
-            place = relative(item.declaration.source, root), item.declaration.server or ""
+        place = lock_place(item.declaration, root)
+        if place is not None and _is_locked(item):
             declared.setdefault(place, []).append(item.declaration)
     clients = {each.client for entries in declared.values() for each in entries}
     views = [registry.catalog.tools(replace(context, client=client)) for client in sorted(clients)]
-    found = {tool.key: tool for tools in views for tool in tools if tool.scope is Scope.PROJECT}
+    found = {tool.key: tool for tools in views for tool in tools if lock_place(tool, root) is not None}
     rows = [*found.values()]
     current = {row.key: row.listed_at for row in rows if row.listed_at is not None and not row.is_outdated}
     extras = registry.catalog.extras(everyone)
@@ -74,15 +77,20 @@ def project_servers(registry: "Registry", context: Context) -> ProjectServers:
     tools = [tool for of_server in listed.values() for tool in of_server]
     definitions = registry.catalog.definitions(tools, everyone)
     held = [tool for tool in (*tools, *servers) if is_held(tool.change, changes)]
-    untrusted = _untrusted(declared, registry, everyone)
-    return ProjectServers(declared, listed, definitions, instructions, held, listed_at, untrusted)
+    trusts = {each.declaration.key: each for each in registry.trust.servers(everyone)}
+    untrusted = _untrusted(declared, {key: each.is_trusted for key, each in trusts.items()})
+    sandboxes = {
+        place: str(trusts[first.key].projects_sandbox).replace(os.sep, "/")
+        for place, (first, *_) in declared.items()
+        if first.key in trusts and trusts[first.key].projects_sandbox is not None
+    }
+    return ProjectServers(declared, listed, definitions, instructions, held, listed_at, untrusted, sandboxes)
 
 
 def _untrusted(
-    declared: Mapping[Place, Sequence["Declaration"]], registry: "Registry", context: Context
+    declared: Mapping[Place, Sequence["Declaration"]], trusts: Mapping["Key", bool]
 ) -> list[Place]:
     """List the servers whose entry, as a lock would have it, the user trusts for no client."""
-    trusts = {each.declaration.key: each.is_trusted for each in registry.trust.servers(context)}
     return sorted(
         place
         for place, entries in declared.items()
@@ -91,17 +99,19 @@ def _untrusted(
 
 
 def _is_locked(item: "Resolved") -> bool:
-    """Tell whether a declaration is a server of the project that a client could start."""
+    """Tell whether a declaration of the project is a server that a client could start."""
     declaration = item.declaration
     is_server = declaration.kind is Kind.MCP_SERVER and declaration.launch is not None
-    is_projects = declaration.scope is Scope.PROJECT and declaration.agent is None
-    return is_server and is_projects and item.config_status in COULD_RUN and not declaration.is_remit
+    return is_server and item.config_status in COULD_RUN and not declaration.is_remit
 
 
 def _is_tool_of(row: "Tool", declaration: "Declaration") -> bool:
-    owner = (declaration.client, declaration.project_hash, declaration.dir, declaration.server)
-    is_same = (row.client, row.project_hash, row.dir, row.server) == owner
-    return is_same and row.kind is Kind.MCP_TOOL and row.pin is not None and not row.is_unlisted
+    is_tool = row.kind is Kind.MCP_TOOL and row.pin is not None and not row.is_unlisted
+    return is_tool and _owner(row) == _owner(declaration)
+
+
+def _owner(item: "Tool | Declaration") -> tuple[str | None, ...]:
+    return item.client, item.scope, item.project_hash, item.dir, item.agent, item.plugin, item.server
 
 
 def build_lock(servers: ProjectServers, context: Context) -> ProjectLock:
@@ -120,11 +130,20 @@ def build_lock(servers: ProjectServers, context: Context) -> ProjectLock:
         tools = servers.listed.get(place)
         pins = None if tools is None else {tool.name: tool.pin or "" for tool in tools}
         said = instructions_pin(servers.instructions[place]) if place in servers.instructions else None
-        locked[place] = LockedServer(declaration.digest or "", package, pins, said)
+        entry = _entry(declaration)
+        locked[place] = LockedServer(entry, package, pins, said, servers.sandboxes.get(place))
     return ProjectLock(root=root, servers=locked, visible=_visible(servers, context))
 
 
-def _visible(servers: ProjectServers, context: Context) -> dict[str, dict[str, tuple[str, ...]]]:
+def _entry(declaration: "Declaration") -> str:
+    """Return the digest of an entry, without the folders of a plugin on this machine."""
+    launch = declaration.launch
+    if declaration.scope is Scope.PLUGIN and launch is not None:
+        return replace(launch, variables={}).digest
+    return declaration.digest or ""
+
+
+def _visible(servers: ProjectServers, context: Context) -> dict[str, dict[str, dict[str, str]]]:
     """Decide what each client and agent sees of the project, as for a user without any files."""
     from remit.registry import Registry
     from remit.scanning.client_files import ClientFiles
@@ -133,7 +152,7 @@ def _visible(servers: ProjectServers, context: Context) -> dict[str, dict[str, t
     nobody = Machine(home=_NOWHERE, variables={}, platform=this_machine().platform, root=_NOWHERE)
     store = open_store(":memory:")
     with Registry(store, ClientFiles(nobody), open_states(store, nobody), SearchEngine({}), now) as registry:
-        found: dict[str, dict[str, tuple[str, ...]]] = {}
+        found: dict[str, dict[str, dict[str, str]]] = {}
         for client in sorted({each.client for entries in servers.declared.values() for each in entries}):
             at = replace(registry.at(context.workspace.dir, client), starts_servers=True, ignores_lock=True)
             _list_as_known(registry, servers, at)
@@ -146,29 +165,33 @@ def _list_as_known(registry: "Registry", servers: ProjectServers, context: Conte
     from remit.upstream.upstream_model import Offer
 
     for item in registry.catalog.resolved(context):
-        place = relative(item.declaration.source, context.workspace.checkout), item.declaration.server or ""
-        if place in servers.listed and _is_locked(item):
+        place = lock_place(item.declaration, context.workspace.checkout)
+        if place is not None and place in servers.listed and _is_locked(item):
             found = (servers.definitions.get(tool.key) for tool in servers.listed[place])
             tools = [definition for definition in found if definition is not None]
             registry.catalog.keep(item.declaration, Offer(tools=tools), context)
     registry.trust.grant(registry.trust.servers(context), context)
 
 
-def _by_agent(registry: "Registry", context: Context) -> dict[str, tuple[str, ...]]:
+def _by_agent(registry: "Registry", context: Context) -> dict[str, dict[str, str]]:
     """List the visible tools of the main session, and of each agent that the project declares."""
     context, listed = registry.catalog.listing(context)
     agents = [item.tool.name for item in listed if item.tool.profile is not None]
-    found = {MAIN: _names((item.tool for item in listed), context)}
+    found = {MAIN: _usable((item.tool for item in listed), context)}
     for name in agents:
-        found[name] = _names((item.tool for item in listed), registry.as_agent(name, context))
+        found[name] = _usable((item.tool for item in listed), registry.as_agent(name, context))
     return found
 
 
-def _names(tools: Iterable["Tool"], context: Context) -> tuple[str, ...]:
-    """List the tools that are visible once the user has approved their server in the client."""
+def _usable(tools: Iterable["Tool"], context: Context) -> dict[str, str]:
+    """Rate the tools that can be used once the user has approved their server in the client."""
     own = (tool for tool in tools if tool.kind is Kind.MCP_TOOL and tool.scope is Scope.PROJECT)
-    approved = (_approved(tool) for tool in own)
-    return tuple(sorted({tool.name for tool in approved if decide(tool, context).is_available}))
+    decided = ((tool, decide(tool, context)) for tool in map(_approved, own))
+    return {
+        tool.name: f"{decision.verdict}, {context.policy.rate(tool).rating.level.word}"
+        for tool, decision in decided
+        if decision.is_available
+    }
 
 
 def _approved(tool: "Tool") -> "Tool":

@@ -36,7 +36,8 @@ RemitError
 ├── UnknownServerError        the server is not known here
 ├── UpstreamError             a server is unreachable or violates the protocol
 │   ├── NotSignedInError      the caller has no credential for the server
-│   └── OwnedElsewhereError   only one process may run the server, and another one does
+│   ├── OwnedElsewhereError   only one process may run the server, and another one does
+│   └── RestartedError        the server restarted after its tools were listed
 └── StoreError
     ├── StoreUnavailableError   the database cannot be opened, read or written
     │   ├── StoreRightsError    the user of the database may not do this
@@ -236,6 +237,10 @@ class UpstreamError(RemitError):
         self.reason = reason or message
         self.next_step = next_step
         self.output = output
+
+
+class RestartedError(UpstreamError):
+    """A server restarted after its tools were listed for a call, so it may list others now."""
 
 
 class NotSignedInError(UpstreamError):

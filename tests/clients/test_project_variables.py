@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.clients.project_variables import take_back
+from remit.clients.project_variables import foreign_variables, take_back
 from remit.decision.projects import Workspace
 from remit.files.checkout import locate
 from remit.text.redaction import ANY_VARIABLE, FOREIGN, environment_secrets
@@ -109,3 +109,13 @@ def test_a_link_out_of_the_checkout_is_not_read_and_may_set_anything(
     link.parent.mkdir(parents=True)
     link.symlink_to(tmp_path / "secret")
     assert left(tmp_path / "shop", client) == {"PATH": "/bin", "TOKEN": "t", "HOME": "/home/ada"}
+
+
+def test_the_variables_of_a_repository_are_known_by_their_names(tmp_path: Path) -> None:
+    here = workspace(tmp_path)
+    assert foreign_variables("claude-code", here) == frozenset()
+    settings(tmp_path, {"env": {"NOTES_FILE": "other.py"}})
+    assert foreign_variables("claude-code", here) == {"NOTES_FILE"}
+    assert foreign_variables("cursor", here) == frozenset()
+    settings(tmp_path, "{")
+    assert foreign_variables("claude-code", here) == {ANY_VARIABLE}

@@ -18,9 +18,10 @@ LOCK = ProjectLock(
     servers={
         (".mcp.json", "git"): LockedServer("2:a", None, {"mcp__git__log": "p1"}),
         (".mcp.json", "web"): LockedServer("2:b", LockedPackage("npm", "web", "1.0.0")),
-        ("api/.mcp.json", "odd name"): LockedServer("2:c", None, {}, "p9"),
+        ("api/.mcp.json", "odd name"): LockedServer("2:c", None, {}, "p9", "no network; reads ."),
+        ("plugin quill", "spell"): LockedServer("2:d", None, {"mcp__plugin_quill_spell__check": "p1"}),
     },
-    visible={"claude-code": {"main": ("mcp__git__log",), "scout": ()}},
+    visible={"claude-code": {"main": {"mcp__git__log": "visible, low"}, "scout": {}}},
 )
 SIGNS = some.characters(exclude_categories=["Cs"], exclude_characters="\0")
 TEXTS = some.text(SIGNS, min_size=1, max_size=20)
@@ -39,7 +40,7 @@ def test_a_lock_reads_as_it_was_written() -> None:
 @given(TEXTS, TEXTS, TEXTS)
 def test_any_name_can_be_locked(source: str, name: str, tool_name: str) -> None:
     servers = {(source, name): LockedServer("e", None, {tool_name: "p"})}
-    lock = ProjectLock(servers=servers, visible={name: {"main": ()}})
+    lock = ProjectLock(servers=servers, visible={name: {"main": {tool_name: "ask, low"}}})
     content, mistakes = read_lock(tomllib.loads(lock_text(lock)))
     assert (content.lock, mistakes) == (lock, [])
 
@@ -48,13 +49,14 @@ def test_any_name_can_be_locked(source: str, name: str, tool_name: str) -> None:
     "content",
     [
         {},
-        {"version": 2},
-        {"version": 1, "more": {}},
-        {"version": 1, "servers": []},
-        {"version": 1, "servers": {"f": {"git": {"entry": 1}}}},
-        {"version": 1, "servers": {"f": {"git": {"entry": "x", "tools": {"a": []}}}}},
-        {"version": 1, "servers": {"f": {"git": {"entry": "x", "package": {"url": "x"}}}}},
-        {"version": 1, "visible": {"claude-code": {"main": "all"}}},
+        {"version": 1},
+        {"version": 3},
+        {"version": 2, "more": {}},
+        {"version": 2, "servers": []},
+        {"version": 2, "servers": {"f": {"git": {"entry": 1}}}},
+        {"version": 2, "servers": {"f": {"git": {"entry": "x", "tools": {"a": []}}}}},
+        {"version": 2, "servers": {"f": {"git": {"entry": "x", "package": {"url": "x"}}}}},
+        {"version": 2, "visible": {"claude-code": {"main": ["mcp__git__log"]}}},
     ],
 )
 def test_what_is_no_lock_is_a_mistake(content: dict[str, Any]) -> None:
@@ -90,18 +92,49 @@ def test_a_lock_is_only_about_the_servers_of_its_project() -> None:
     assert LOCK.objection(elsewhere) == "its server is not in `remit.lock`"
 
 
+def test_a_server_of_the_projects_plugin_is_held_unless_its_definitions_are_locked() -> None:
+    check = server("spell")._replace(
+        name="mcp__plugin_quill_spell__check",
+        kind=Kind.MCP_TOOL,
+        scope=Scope.PLUGIN,
+        plugin="quill",
+        source="/home/ada/.claude/plugins/cache/orchard/quill/1.0.0/.mcp.json",
+        entry="2:other",  # has a path of this machine
+        pin="p1",
+    )
+    ours = check._replace(project_hash="here")
+    assert LOCK.objection(ours) is None
+    assert LOCK.objection(ours._replace(pin="p2")) == "its definition differs from `remit.lock`"
+    for other in ("quill/.mcp.json", None):
+        assert LOCK.objection(ours._replace(plugin=other)) == "its server is not in `remit.lock`"
+    assert LOCK.objection(check._replace(plugin="other", project_hash=None)) is None  # the user's own
+
+
+def test_instructions_that_are_not_locked_match_none() -> None:
+    def locked_words(label: str) -> str | None:
+        found = server(label)._replace(source="/code/shop/.mcp.json", scope=Scope.PROJECT)
+        return LOCK.instructions_of(found)
+
+    odd = server("odd name")._replace(source="/code/shop/api/.mcp.json", scope=Scope.PROJECT)
+    assert LOCK.instructions_of(odd) == "p9"
+    assert locked_words("git") == ""
+    assert locked_words("web") is None  # it could not be listed
+    assert locked_words("new") is None
+    assert LOCK.instructions_of(odd._replace(scope=Scope.GLOBAL)) is None
+
+
 def test_an_invalid_lock_holds_every_server_of_the_project() -> None:
     broken = LOCK._replace(problem="it is invalid")
     found = tool("log")._replace(scope=Scope.PROJECT, source="/code/shop/.mcp.json", entry="2:a", pin="p1")
     assert "held until it is fixed" in (broken.objection(found) or "")
 
 
-@pytest.mark.parametrize("text", ["version = 2", "[", "servers = 1", "x" * 2**21, "version = 1\nx = 1"])
+@pytest.mark.parametrize("text", ["version = 1", "[", "servers = 1", "x" * 2**21, "version = 2\nx = 1"])
 def test_a_lock_that_cannot_be_used_is_reported_and_never_replaced_by_an_older_one(
     sandbox: Sandbox, text: str
 ) -> None:
     shop = sandbox.project("shop")
-    sandbox.write(shop / "remit.lock", "version = 1\n")
+    sandbox.write(shop / "remit.lock", "version = 2\n")
     with sandbox.registry() as registry:
         workspace = registry.at(str(shop)).workspace
         lock = registry.configuration.current(workspace).compiled.policy.lock
@@ -114,6 +147,8 @@ def test_a_lock_that_cannot_be_used_is_reported_and_never_replaced_by_an_older_o
     assert lock is not None
     assert lock.problem == "it is invalid"
     assert "the servers of this project are held until it is fixed" in problems[0].reason
+    if text == "version = 1":
+        assert "has format 1, and this Remit reads format 2" in problems[0].reason
     (shop / "remit.lock").unlink()
     with sandbox.registry() as registry:
         assert registry.configuration.current(workspace).compiled.policy.lock is None

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from remit.errors import RestartedError
+from remit.protocol.json_rpc import Answer, Params
 from remit.upstream.ports import ServerLists
 from support.definition_mutations import (
     ACCEPTED,
@@ -183,3 +185,32 @@ async def test_a_held_tool_comes_back_when_its_server_lists_the_accepted_definit
         assert told(await call(served, "notes__list_notes")) == "notes did list_notes"
         assert "notes__archive_notes" in await names(served)
         assert told(await call(served, "notes__archive_notes")) == "notes did archive_notes"
+
+
+@pytest.mark.parametrize(
+    ("tools", "answer"),
+    [
+        ([ACCEPTED, BESIDE], "done"),
+        ([changed(describe("Wipe the disk.")), BESIDE], "its definition changed after it was accepted"),
+        ([BESIDE], "no longer lists it"),
+    ],
+)
+async def test_a_process_that_starts_after_the_list_is_listed_before_it_gets_the_call(
+    sandbox: Sandbox, shop: Path, tools: list[Tool], answer: str
+) -> None:
+    links = FakeLinks({"notes": ServerLists(tools=[copy.deepcopy(ACCEPTED), BESIDE])})
+    is_new = False
+
+    def once_restarted(_: Params) -> Answer:
+        nonlocal is_new
+        if is_new:
+            return {"content": [{"type": "text", "text": "done"}]}
+        is_new = True
+        links.restart("notes", ServerLists(tools=tools))
+        raise RestartedError("`notes` restarted after its tools were listed")
+
+    async with endpoint(sandbox, links, shop) as served:
+        await names(served)
+        links.answers["notes"] = once_restarted
+        assert answer in told(await call(served, "notes__archive_notes"))
+    assert sum(asked.method == "tools/call" for asked in links.asked) == (2 if answer == "done" else 1)

@@ -41,7 +41,7 @@ async def test_a_tool_is_served_as_locked_and_held_when_it_changes(sandbox: Sand
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("lock", ["version = 1\n", "no lock"])
+@pytest.mark.parametrize("lock", ["version = 2\n", "no lock"])
 async def test_a_server_outside_of_the_lock_is_not_started(sandbox: Sandbox, shop: Path, lock: str) -> None:
     links = FakeLinks({"till": offer("Look up a refund.")})
     sandbox.write(shop / "remit.lock", lock)
@@ -84,7 +84,7 @@ async def test_instructions_that_differ_from_the_lock_are_withheld(sandbox: Sand
         assert "Amounts are in euros." in (served.instructions or "")
 
 
-async def test_a_lock_without_instructions_withholds_none(sandbox: Sandbox, shop: Path) -> None:
+async def test_instructions_that_are_not_in_the_lock_are_withheld(sandbox: Sandbox, shop: Path) -> None:
     lists = ServerLists(tools=list(offer("Look up a refund.").tools), instructions="Amounts are in cents.")
     links = FakeLinks({"till": lists})
     async with endpoint(sandbox, links, shop, is_headless=True) as served:
@@ -96,4 +96,6 @@ async def test_a_lock_without_instructions_withholds_none(sandbox: Sandbox, shop
     sandbox.write(shop / "remit.lock", older)
     async with endpoint(sandbox, links, shop, is_headless=True) as served:
         await names(served)
-        assert "Amounts are in cents." in (served.instructions or "")
+        assert "Amounts" not in (served.instructions or "")
+    checked = sandbox.remit("lock", "--check", "--no-connect", cwd=shop)
+    assert "till (.mcp.json): its instructions are not locked\n" in checked.stdout

@@ -113,7 +113,13 @@ class FakeLinks:
             raise stock
         return stock
 
-    async def list_first(self, upstream: Upstream, caller: RequestContext) -> ServerLists | None:  # noqa: ARG002
+    async def list_first(
+        self,
+        upstream: Upstream,
+        caller: RequestContext,  # noqa: ARG002
+        *,
+        parts: frozenset[str] = frozenset(),  # noqa: ARG002
+    ) -> ServerLists | None:
         if upstream.label not in self._restarted:
             return None
         stock = self.stocks[upstream.label]

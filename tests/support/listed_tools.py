@@ -31,9 +31,10 @@ def list_tools(
     *tools: Mapping[str, Any],
     server: str = "notes",
     instructions: str | None = None,
+    client: str = "claude-code",
 ) -> None:
     """Store what a declared server lists."""
-    context = registry.at(str(directory))
+    context = registry.at(str(directory), client)
     resolved = registry.catalog.resolved(context)
     (declaration,) = (item.declaration for item in resolved if item.declaration.server == server)
     extras = ServerExtras(instructions=instructions)

@@ -53,7 +53,9 @@ def permit(
     file = ConfigurationFile(ConfigurationLayer.MACHINE, "/home/ada/.config/remit/remit.toml")
     servers = [] if sandbox is None else [(file, AccessLists("small", sandbox=sandbox))]
     sandboxes = ServerSandboxes(servers, {}, Workspace(root, root, identify(root)), home)
-    made = permit_start(item, SHOP, home=directory, trusts={}, sandboxes=sandboxes)
+    made = permit_start(
+        item, SHOP, home=directory, trusts={}, sandboxes=sandboxes, foreign=lambda _: frozenset()
+    )
     assert made is not None
     return made
 

@@ -5,9 +5,12 @@ PACKAGE = LockedPackage("npm", "git", "1.0.0", "sha512-a")
 GIT = LockedServer("e", PACKAGE, {"mcp__git__log": "p1", "mcp__git__add": "p2"})
 
 
-def lock(server: LockedServer | None = GIT, **agents: tuple[str, ...]) -> ProjectLock:
-    servers = {} if server is None else {(".mcp.json", "git"): server}
-    return ProjectLock(servers=servers, visible={"claude-code": agents} if agents else {})
+def lock(
+    server: LockedServer | None = GIT, source: str = ".mcp.json", **agents: tuple[str, ...]
+) -> ProjectLock:
+    servers = {} if server is None else {(source, "git"): server}
+    seen = {agent: dict.fromkeys(names, "visible, low") for agent, names in agents.items()}
+    return ProjectLock(servers=servers, visible={"claude-code": seen} if seen else {})
 
 
 def test_equal_locks_do_not_differ() -> None:
@@ -34,7 +37,7 @@ def test_everything_that_changed_in_a_server_is_named() -> None:
     ]
 
 
-def test_changed_instructions_are_named_if_both_locks_know_them() -> None:
+def test_changed_instructions_are_named_and_those_that_are_not_locked() -> None:
     said = GIT._replace(instructions="i1")
     now = GIT._replace(instructions="i2")
     assert lock_differences(lock(said), lock(now), {"mcp__git__*": ["- a", "+ b"]}) == [
@@ -42,7 +45,8 @@ def test_changed_instructions_are_named_if_both_locks_know_them() -> None:
         "    - a",
         "    + b",
     ]
-    assert lock_differences(lock(said), lock()) == lock_differences(lock(), lock(said)) == []
+    assert lock_differences(lock(), lock(said)) == ["git (.mcp.json): its instructions are not locked"]
+    assert lock_differences(lock(said), lock()) == ["git (.mcp.json): ~ its instructions changed"]
 
 
 def test_a_package_that_comes_or_goes_is_named() -> None:
@@ -52,9 +56,27 @@ def test_a_package_that_comes_or_goes_is_named() -> None:
     assert lock_differences(lock(without), lock(without)) == []
 
 
-def test_what_is_unknown_on_one_side_is_no_difference() -> None:
+def test_what_is_unknown_now_is_no_difference_and_what_is_not_locked_is() -> None:
     vague = LockedServer("e", LockedPackage("npm", "git"), None)
-    assert lock_differences(lock(), lock(vague)) == lock_differences(lock(vague), lock()) == []
+    assert lock_differences(lock(), lock(vague)) == []
+    assert lock_differences(lock(vague), lock()) == ["git (.mcp.json): its tools are not locked"]
+
+
+def test_another_sandbox_is_named() -> None:
+    boxed = GIT._replace(sandbox="no network; reads .")
+    assert lock_differences(lock(boxed), lock()) == [
+        "git (.mcp.json): its sandbox: no network; reads . -> none"
+    ]
+    assert lock_differences(lock(), lock(boxed))[0].endswith("none -> no network; reads .")
+
+
+def test_a_server_of_a_plugin_that_is_not_installed_here_is_no_difference() -> None:
+    plugins = lock(source="plugin quill")
+    assert lock_differences(plugins, lock(None)) == []
+    assert lock_differences(lock(None), plugins) == ["git (plugin quill): added"]
+    assert lock_differences(lock(source="plugin x/.mcp.json"), lock(None)) == [
+        "git (plugin x/.mcp.json): removed"
+    ]
 
 
 def test_what_clients_and_agents_see_is_compared() -> None:
@@ -62,6 +84,13 @@ def test_what_clients_and_agents_see_is_compared() -> None:
     assert found == [
         "visible in claude-code: main: - a; + c",
         "visible in claude-code: scout: - a",
+    ]
+
+
+def test_a_tool_with_another_verdict_or_danger_is_named() -> None:
+    asks = ProjectLock(visible={"claude-code": {"main": {"a": "ask, critical", "b": "visible, low"}}})
+    assert lock_differences(asks, lock(None, main=("a", "b"))) == [
+        "visible in claude-code: main: ~ a (ask, critical -> visible, low)"
     ]
 
 

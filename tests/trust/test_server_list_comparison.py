@@ -12,11 +12,15 @@ from remit.trust.server_list_comparison import (
     ListedDefinition,
     Pin,
     ServerListComparison,
+    ServerPins,
     Sight,
     Sighting,
 )
 
-FIND, WORDS = Definition(name="mcp__notes__find"), Definition(name="mcp__notes__*")
+FIND = Definition(name="mcp__notes__find")
+WORDS, SILENCE = (
+    Definition(name="mcp__notes__*", description=text) for text in ("Notes are short.", "")
+)  # instructions
 BEFORE = Definition(name="mcp__notes__find", description="Find notes.")
 ACCEPTED = Pin(accepted_id=1, entry="2:a", verdict=None, accepted="p1", changed=None, changed_id=None)
 HELD = ACCEPTED._replace(verdict=ChangeVerdict.MATTERS, changed="p2", changed_id=2)
@@ -25,18 +29,20 @@ REJECTED = HELD._replace(verdict=ChangeVerdict.REJECTED)
 NEVER_ACCEPTED = HELD._replace(accepted_id=None, accepted=None)
 
 
-def comparison(*, entry: str = "2:a", **pins: Pin) -> ServerListComparison:
+def comparison(
+    *, entry: str = "2:a", listed: str | None = "2:a", scope: Scope = Scope.GLOBAL, **pins: Pin
+) -> ServerListComparison:
     declared = Declaration(
         client="claude-code",
         kind=Kind.MCP_SERVER,
-        scope=Scope.GLOBAL,
+        scope=scope,
         name="mcp__notes__*",
         server="notes",
         source="/home/ada/.claude.json",
         digest=entry,
     )
     named = {f"mcp__notes__{name}": pin for name, pin in pins.items()}
-    return ServerListComparison(named, declared, {1: BEFORE}.get)
+    return ServerListComparison(ServerPins(named, listed), declared, {1: BEFORE}.get)
 
 
 def listed(id: int | None, pin: str, definition: Definition = FIND) -> ListedDefinition:
@@ -46,9 +52,12 @@ def listed(id: int | None, pin: str, definition: Definition = FIND) -> ListedDef
 @pytest.mark.parametrize(
     ("compared", "item", "expected"),
     [
-        (comparison(), listed(None, "p1"), Sighting(Sight.FIRST, FIND)),
+        (comparison(listed=None), listed(None, "p1"), Sighting(Sight.FIRST, FIND)),
+        (comparison(listed=None), listed(None, "p1", WORDS), Sighting(Sight.FIRST, WORDS)),
+        (comparison(), listed(None, "p1"), Sighting(Sight.ADDED, FIND)),  # it had no tools
         (comparison(list=ACCEPTED), listed(None, "p1"), Sighting(Sight.ADDED, FIND)),
-        (comparison(list=ACCEPTED), listed(None, "p1", WORDS), Sighting(Sight.FIRST, WORDS)),
+        (comparison(list=ACCEPTED), listed(None, "p1", WORDS), Sighting(Sight.ADDED, WORDS)),
+        (comparison(list=ACCEPTED), listed(None, "p1", SILENCE), Sighting(Sight.FIRST, SILENCE)),
         (comparison(list=ACCEPTED, entry="2:b"), listed(None, "p1"), Sighting(Sight.FIRST, FIND)),
         (comparison(find=ACCEPTED, entry="2:b"), listed(2, "p2"), Sighting(Sight.FIRST, FIND)),
         (comparison(find=ACCEPTED, entry="2:b"), listed(1, "p1"), Known.ACCEPTED),
@@ -70,6 +79,14 @@ def test_a_definition_is_compared_with_what_was_accepted(
     compared: ServerListComparison, item: ListedDefinition, expected: Sighting | Known
 ) -> None:
     assert compared.sight(item) == expected
+
+
+def test_an_update_of_a_plugin_keeps_what_was_accepted() -> None:
+    updated = comparison(entry="2:b", scope=Scope.PLUGIN, find=ACCEPTED)
+    assert updated.sight(listed(1, "p1")) is Known.ACCEPTED
+    assert updated.sight(listed(2, "p2")) == Sighting(Sight.CHANGED, FIND, BEFORE)
+    added = Definition(name="mcp__notes__add")
+    assert updated.sight(listed(None, "p3", added)) == Sighting(Sight.ADDED, added)
 
 
 @pytest.mark.parametrize(

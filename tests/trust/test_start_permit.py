@@ -32,6 +32,7 @@ def permitted(
         home="/home/ada",
         trusts=trusts or {},
         sandboxes=ServerSandboxes([], {}, SHOP, "/home/ada"),
+        foreign={"claude-code": frozenset({"NOTES_FILE"})}.__getitem__,
     )
 
 
@@ -41,6 +42,7 @@ def test_a_projects_server_needs_trust_in_this_very_entry() -> None:
     made = permitted(found, {found.key: RUN.digest})
     assert made is not None
     assert made.is_projects
+    assert made.foreign == {"NOTES_FILE"}
     assert permitted(found, {entry(Scope.LOCAL).key: RUN.digest}) is None
 
 

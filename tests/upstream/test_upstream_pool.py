@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from remit.decision.declared_launch import Launch
-from remit.errors import UpstreamError
+from remit.errors import RestartedError, UpstreamError
 from remit.protocol.json_rpc import Answer, JsonRpcError, Params
 from remit.upstream import supervisor
 from remit.upstream.messaging import forwarding
@@ -70,7 +70,7 @@ async def test_all_lists_of_a_server_are_read_and_missing_ones_are_empty(era: st
 @pytest.mark.long
 @eras
 async def test_a_list_that_hangs_affects_no_other_list(era: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forwarding, "_EXTRAS_SECONDS", 1.0)
+    monkeypatch.setattr(forwarding, "EXTRAS_SECONDS", 1.0)
     server = upstream(two_era_launch(era, env={"SILENT_ABOUT": "resources/list"}))
     async with open_pool() as made:
         stock = await made.list_all(server, parts=frozenset({"tools", "resources", "templates"}))
@@ -505,3 +505,19 @@ async def test_a_process_that_replaces_another_lists_its_tools_again() -> None:
         assert await made.list_first(server, caller) is None  # the caller takes over the session that listed
         await made.drop(frozenset({server.key}))
         assert await made.list_first(server, caller) is not None
+
+
+async def test_a_call_reaches_no_process_whose_list_was_not_compared() -> None:
+    server, caller = upstream(two_era_launch("old")), RecordingCaller()
+    async with open_pool() as made:
+        found = await made.list_first(server, caller)
+        assert found is not None
+        found.note_kept()
+        await made.request(server, "tools/call", tool("echo"), caller)
+        await made.drop(frozenset({server.key}))  # its process ends between the list and the call
+        with pytest.raises(RestartedError, match="restarted after its tools were listed"):
+            await made.request(server, "tools/call", tool("echo"), caller)
+        again = await made.list_first(server, caller)
+        assert again is not None
+        again.note_compared()  # its tools are as known, and the store is down
+        await made.request(server, "tools/call", tool("echo"), caller)

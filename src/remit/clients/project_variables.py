@@ -58,6 +58,14 @@ def take_back(
     return taken
 
 
+def foreign_variables(client: str, workspace: Workspace) -> frozenset[str]:
+    """Return the names of the variables that a repository sets; if a file cannot be read, `ANY_VARIABLE`."""
+    try:
+        return frozenset(_set(client, workspace))
+    except FileError:
+        return frozenset({ANY_VARIABLE})
+
+
 def _set(client: str, workspace: Workspace) -> Iterator[str]:
     """List the variables that files set."""
     for folder in ancestors(workspace.dir, up_to=workspace.checkout):

@@ -8,7 +8,7 @@ from remit.configuration.config_model import ConfigurationContent, Configuration
 from remit.configuration.table_fields import TableFields
 from remit.decision.definitions.project_lock import UNKNOWN, LockedPackage, LockedServer, ProjectLock
 
-VERSION = 1
+VERSION = 2
 _HEADER = "# Written by `remit lock`. Compare it with `remit lock --check`.\n"
 _PLAIN = re.compile(r"[A-Za-z0-9_-]+")
 _CONTROL = re.compile(r"[\x7f-\x9f\u2028\u2029]")
@@ -18,30 +18,36 @@ def read_lock(content: object) -> tuple[ConfigurationContent, list[Configuration
     """Parse a lock; do not use its content if it has mistakes."""
     mistakes: list[ConfigurationMistake] = []
     top = TableFields(content, (), mistakes)
+    if (found := top.whole("version", 0, 1_000_000)) != VERSION:
+        written = "has no version" if found is None else f"has format {found}"
+        top.note("version", f"{written}, and this Remit reads format {VERSION}", "run `remit lock` again")
+        return ConfigurationContent(lock=ProjectLock()), mistakes
     top.only(("version", "servers", "visible"))
-    if top.whole("version", 0, 1_000_000) != VERSION:
-        top.note("version", f"expected {VERSION}", "run `remit lock` with this version of Remit")
     servers = {
         (source, name): _server(fields)
         for source, of_file in top.tables("servers")
         for name, fields in of_file.own_tables()
     }
     visible = {
-        client: {agent: fields.texts(agent) or () for agent in fields.names()}
-        for client, fields in top.tables("visible")
+        client: {agent: _texts(fields) for agent, fields in of_client.own_tables()}
+        for client, of_client in top.tables("visible")
     }
     return ConfigurationContent(lock=ProjectLock(servers=servers, visible=visible)), mistakes
 
 
 def _server(fields: TableFields) -> LockedServer:
-    fields.only(("entry", "package", "instructions", "tools"))
-    tools = fields.table("tools") if "tools" in fields else None
+    fields.only(("entry", "package", "sandbox", "instructions", "tools"))
     return LockedServer(
         entry=fields.text("entry") or "",
         package=_package(fields.table("package")) if "package" in fields else None,
-        tools=None if tools is None else {name: tools.text(name) or "" for name in tools.names()},
+        tools=_texts(fields.table("tools")) if "tools" in fields else None,
         instructions=fields.text("instructions"),
+        sandbox=fields.text("sandbox"),
     )
+
+
+def _texts(fields: TableFields) -> dict[str, str]:
+    return {name: fields.text(name) or "" for name in fields.names()}
 
 
 def _package(fields: TableFields) -> LockedPackage:
@@ -66,15 +72,15 @@ def _lines(lock: ProjectLock) -> Iterator[str]:
         if server.package is not None:
             parts = server.package._asdict().items()
             yield f"package = {{ {', '.join(f'{key} = {_text(value)}' for key, value in parts)} }}"
+        if server.sandbox is not None:
+            yield f"sandbox = {_text(server.sandbox)}"
         if server.instructions is not None:
             yield f"instructions = {_text(server.instructions)}"
         if server.tools is not None:
             yield from ("", f"[servers.{_key(source)}.{_key(name)}.tools]", *_pairs(server.tools))
     for client, agents in sorted(lock.visible.items()):
-        yield from ("", f"[visible.{_key(client)}]")
-        for agent, names in sorted(agents.items()):
-            listed = "".join(f"    {_text(name)},\n" for name in sorted(names))
-            yield f"{_key(agent)} = [\n{listed}]" if names else f"{_key(agent)} = []"
+        for agent, tools in sorted(agents.items()):
+            yield from ("", f"[visible.{_key(client)}.{_key(agent)}]", *_pairs(tools))
 
 
 def _pairs(values: Mapping[str, str]) -> Iterator[str]:

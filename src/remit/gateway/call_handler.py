@@ -14,7 +14,13 @@ from remit.audit.audit_log import AuditOutcome
 from remit.decision.decide import UNKNOWN, Decision, Verdict
 from remit.decision.gates import Gate, NextStep
 from remit.decision.tool_names import REMIT
-from remit.errors import NotSignedInError, OwnedElsewhereError, StoreUnavailableError, UpstreamError
+from remit.errors import (
+    NotSignedInError,
+    OwnedElsewhereError,
+    RestartedError,
+    StoreUnavailableError,
+    UpstreamError,
+)
 from remit.gateway.attribution import request_attributed
 from remit.gateway.call_recorder import CallRecorder, CompletedCall, call_id_of
 from remit.gateway.current_lists import CurrentLists
@@ -36,6 +42,7 @@ from remit.presentation.remit_tools import OwnTool
 from remit.protocol.json_rpc import Answer, ElsewhereError, ErrorCode, JsonRpcError, Params
 from remit.text.json_values import as_object
 from remit.upstream.ports import RequestContext, UpstreamPool
+from remit.upstream.upstream_model import Upstream
 
 _SEARCH = f"search for it with `{OwnTool.DISCOVER}`"
 _NO_APPROVALS = (
@@ -262,9 +269,14 @@ class CallHandler:
         assert target.upstream is not None  # noqa: S101 - `_refused` checks it
         outcome, answer, returned = AuditOutcome.CANCELLED, Answer(), Answer()
         try:
-            own = {**asked, "name": target.own_name}
-            requester = self._memory if target.upstream.source == REMIT else self._pool
-            answer = await request_attributed(requester, target.upstream, "tools/call", own, caller)
+            try:
+                answer = await self._forward(target.upstream, target, asked, caller)
+            except RestartedError:  # a new process may list other tools
+                refused = await self._refused_now(target, asked, caller, catalog)
+                if refused is not None:
+                    answer, outcome = refused
+                    return answer
+                answer = await self._forward(target.upstream, target, asked, caller)
             outcome = _outcome(answer)
             self._refresher.follow_up(target.upstream.key)
             answer = self._router.learn(target.upstream.key, answer, self._lists.last)
@@ -279,6 +291,22 @@ class CallHandler:
         if outcome is AuditOutcome.DONE and catalog.advances(target.tool):
             await self._recorder.flush()  # the next decision needs the states that this call changed
         return answer
+
+    async def _forward(
+        self, upstream: Upstream, target: CallTarget, asked: Params, caller: RequestContext
+    ) -> Answer:
+        requester = self._memory if upstream.source == REMIT else self._pool
+        own = {**asked, "name": target.own_name}
+        return await request_attributed(requester, upstream, "tools/call", own, caller)
+
+    async def _refused_now(
+        self, target: CallTarget, asked: Params, caller: RequestContext, catalog: EndpointCatalog
+    ) -> _Refused | None:
+        """List the tools of a restarted server, and return the refusal of the call if it differs now."""
+        _, now, refused = await self._as_listed(target.served, target, catalog, asked, caller)
+        if now is None:
+            return refusals.failure(f"`{target.served}`: its server no longer lists it"), AuditOutcome.REFUSED
+        return refused
 
     def _note(
         self,

@@ -30,7 +30,7 @@ from remit.presentation.tool_items import Item, ServedDefinition, item
 from remit.settings import DEADLINE
 from remit.text.untrusted_text import clean_item
 from remit.trust.server_sandbox import ServerSandboxes
-from remit.trust.start_permit import permit_start
+from remit.trust.start_permit import ForeignVariables, permit_start
 from remit.upstream.upstream_model import ServerExtras, Upstream, upstream, with_options
 
 
@@ -45,6 +45,7 @@ class CatalogSources(NamedTuple):
     resolved: Mapping[Key, Resolved]
     trusts: Mapping[Key, str]  # digests of trusted entries
     sandboxes: ServerSandboxes
+    foreign: ForeignVariables
     transitions: Iterable[Transition] = ()
     items: Mapping[ServedDefinition, Item] = {}  # from the previous catalog, for reuse
     sent: EndpointCatalog | None = None  # the last one that a client got lists of, whose names stay
@@ -178,7 +179,12 @@ def _upstreams(servers: Mapping[Key, Tool], sources: CatalogSources) -> Iterator
             yield key, own_upstream(item.declaration)
             continue
         permit = permit_start(
-            item, context.workspace, home=context.home, trusts=sources.trusts, sandboxes=sources.sandboxes
+            item,
+            context.workspace,
+            home=context.home,
+            trusts=sources.trusts,
+            sandboxes=sources.sandboxes,
+            foreign=sources.foreign,
         )
         if permit is not None:
             made = upstream(item.declaration, permit, deadline=DEADLINE)

@@ -282,6 +282,7 @@ class Inventory:
                 resolved=read.by_key,
                 trusts=self._supply.trusts(context),
                 sandboxes=self._supply.sandboxes(context),
+                foreign=self._supply.foreign_variables(context),
                 transitions=configuration.transitions,
                 items={} if self._kept is None else self._kept.catalog.made_of,
                 sent=None if self._sent is None else self._sent.catalog,

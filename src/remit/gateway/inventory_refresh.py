@@ -25,10 +25,9 @@ from remit.gateway.requests.request_contexts import ClientlessRequestContext
 from remit.gateway.server_list_keeper import MOST_AT_ONCE, ServerListKeeper
 from remit.gateway.session_offers import SessionOffers
 from remit.protocol.call_statistics import TokenBucket
-from remit.upstream.ports import RELAYED, RequestContext, ServerLists, UpstreamPool
+from remit.upstream.ports import PARTS, RELAYED, TOOLS, RequestContext, ServerLists, UpstreamPool
 from remit.upstream.upstream_model import Failure, Offer, Upstream
 
-PARTS = frozenset({"tools", "resources", "templates", "prompts"})
 FIRST_LIST = 1.5  # seconds that a first list waits for servers; clients give up after 5
 NAMED = 10.0  # seconds that a request for something unknown waits for servers that are being asked
 _FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0  # seconds before a failed server is asked again
@@ -134,17 +133,21 @@ class InventoryRefresher:
         """
         if upstream.source == REMIT:
             return False
-        found = await self._pool.list_first(upstream, caller)
+        # The first list of a server is complete: later, its instructions would count as changed.
+        is_first = upstream.key not in catalog.extras and not upstream.is_per_principal
+        found = await self._pool.list_first(upstream, caller, parts=PARTS if is_first else TOOLS)
         if found is None:
             return False
         found = _of_principal(found, upstream, caller)
         offer = await self._keeper.read(self.offers.combined(upstream.key, found), upstream)
         self._warn_of(offer, upstream)
         try:
-            await self._keeper.keep(replace(offer, extras=None), upstream.key, catalog)
+            kept = offer if is_first else replace(offer, extras=None)
+            await self._keeper.keep(kept, upstream.key, catalog)
         except StoreUnavailableError:
             if not _is_as_known(offer, catalog):
                 raise
+            found.note_compared()
             return False
         found.note_kept()
         self._doubt(offer, upstream.key, catalog)
@@ -255,7 +258,7 @@ class InventoryRefresher:
         """
         for principal in self._met:
             try:
-                return await self._offered_to_all(upstream, principal, frozenset({"tools"}))
+                return await self._offered_to_all(upstream, principal, TOOLS)
             except NotSignedInError:
                 continue
         reason = "is listed once a caller is signed in to it"

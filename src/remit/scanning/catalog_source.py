@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from remit.store.sql_store import SqlStore
     from remit.text.times import Clock
     from remit.trust.server_sandbox import ServerSandboxes
+    from remit.trust.start_permit import ForeignVariables
     from remit.upstream.upstream_model import Offer, ServerExtras
 
 
@@ -129,6 +130,10 @@ class CatalogSource:
     def trusts(self, context: Context) -> Mapping[Key, str]:
         """Map the keys of servers to the digests of the entries that the user trusts."""
         return self._store.servers.trusts(context.workspace)
+
+    def foreign_variables(self, context: Context) -> ForeignVariables:
+        """Return what names the variables that files of the repository set for a client."""
+        return self._scanner.foreign_variables(context)
 
     def sandboxes(self, context: Context) -> ServerSandboxes:
         """Return the sandboxes that servers start in."""

@@ -100,6 +100,12 @@ class ClientFiles:
 
         return opened_paths(launch, sandbox, workspace, self._machine, is_projects=is_projects)
 
+    def foreign_variables(self, client: str, workspace: Workspace) -> frozenset[str]:
+        """Return the names of the variables that files of the repository set for a client."""
+        from remit.clients.project_variables import foreign_variables  # imported late: for servers to start
+
+        return foreign_variables(client, workspace)
+
     def line_of(self, path: str, *keys: str) -> int:
         """Find the line of the member that keys lead to in a JSON or TOML file; 0 if it is not there.
 

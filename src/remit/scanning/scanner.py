@@ -6,7 +6,7 @@ Parsing and resolving are in `source_reader`, which is loaded only when somethin
 from __future__ import annotations
 
 import os
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from remit.store.sql_store import SqlStore
     from remit.text.times import Clock
     from remit.trust.server_sandbox import OpenedPaths, ServerSandboxes
+    from remit.trust.start_permit import ForeignVariables
     from remit.upstream.launch.start_obstacles import LaunchFacts
     from remit.upstream.upstream_model import Offer
 
@@ -143,6 +144,10 @@ class Scanner:
             return None
         is_projects = declaration_needs_trust(declaration, context.workspace)
         return self._sources.opened_paths(launch, sandbox, context.workspace, is_projects=is_projects)
+
+    def foreign_variables(self, context: Context) -> ForeignVariables:
+        """Return what names the variables that files of the repository set for a client."""
+        return cache(partial(self._sources.foreign_variables, workspace=context.workspace))
 
     def server_options(self, declaration: Declaration, context: Context) -> ServerOptions:
         """Return how the gateway runs a server."""

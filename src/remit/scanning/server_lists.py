@@ -123,6 +123,7 @@ class ServerLister:
             home=context.home,
             trusts=self._store.servers.trusts(context.workspace),
             sandboxes=self._scanner.sandboxes(context),
+            foreign=self._scanner.foreign_variables(context),
         )
         if permit is None:
             return None

@@ -16,6 +16,7 @@ from remit.trust.server_list_comparison import (
     ListedDefinition,
     Pin,
     ServerListComparison,
+    ServerPins,
     Sight,
     Sighting,
 )
@@ -117,10 +118,12 @@ def _held(row: Row, found: Mapping[int | None, Definition]) -> HeldDefinition:
     )
 
 
-def read_pins(database: Database, server: int, workspace: Workspace) -> dict[str, Pin]:
-    """Read the pins of a server, by the names of its tools; its instructions have its own name."""
-    found = database.rows("pins_of_server", server_id=server, **scope_parameters(workspace))
-    return {row[0]: Pin(*row[1:]) for row in found}
+def read_pins(database: Database, server: int, workspace: Workspace) -> ServerPins:
+    """Read the pins of a server."""
+    place = {"server_id": server, **scope_parameters(workspace)}
+    listed = database.rows("listed_entry", **place)
+    found = database.rows("pins_of_server", **place)
+    return ServerPins({row[0]: Pin(*row[1:]) for row in found}, listed[0][0] if listed else None)
 
 
 def pin_listing(
@@ -139,7 +142,8 @@ def pin_listing(
     rows = {item.definition.name: row for row, item in listed.items()}
     settling = _Settling(declaration.digest, at)
     unsettled = [*comparison.unsettled(listed.values())]
-    before = (pins[item.definition.name] for item in unsettled if item.definition.name in pins)
+    known = pins.by_name
+    before = (known[item.definition.name] for item in unsettled if item.definition.name in known)
     found |= definitions_of(database, workspace, (pin.accepted_id for pin in before))
     for item in unsettled:
         row, seen = rows[item.definition.name], comparison.sight(item)
@@ -150,7 +154,7 @@ def pin_listing(
         elif (change := judge(seen)) is not None:
             settling.hold(row, item, change)
         elif seen.sight is Sight.FIRST:
-            settling.accept(row, item, is_known=item.definition.name in pins)
+            settling.accept(row, item, is_known=item.definition.name in known)
         else:
             settling.keep(row, item)
     for query, values in settling.writes.items():  # together: a new list may have thousands of tools

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING
 from remit.decision.tool_names import REMIT, storable
 from remit.decision.tools import Definition
 from remit.store.definition_rows import PreparedDefinition, StoredDefinition
-from remit.trust.server_list_comparison import ListedDefinition, ServerListComparison, Sighting
+from remit.trust.server_list_comparison import ListedDefinition, ServerListComparison, ServerPins, Sighting
 
 if TYPE_CHECKING:
     from remit.decision.declarations import Declaration
     from remit.decision.definitions.definition_changes import DefinitionChange
     from remit.trust.change_judgement import ServerListReview
     from remit.trust.held_definitions import Item
-    from remit.trust.server_list_comparison import Pin
     from remit.upstream.upstream_model import Offer
 
 
@@ -33,7 +32,7 @@ class PreparedServerList:
         self.offer = offer
         self.tools = [PreparedDefinition(definition) for definition in offer.tools]
         self.instructions = self._instructions()
-        self._pins: Mapping[str, Pin] = {}
+        self._pins = ServerPins()
         self._accepted: Mapping[int, Definition] = {}
         self._stored: Mapping[str, StoredDefinition] = {}
         self._around: Sequence[Definition] = ()
@@ -48,7 +47,7 @@ class PreparedServerList:
         """The definitions of its tools, and its instructions."""
         return [*self.tools, *([] if self.instructions is None else [self.instructions])]
 
-    def learn(self, stored: Mapping[str, StoredDefinition], pins: Mapping[str, Pin]) -> list[str]:
+    def learn(self, stored: Mapping[str, StoredDefinition], pins: ServerPins) -> list[str]:
         """Take what the store knows, and return the names of what has to be judged."""
         self._stored, self._pins = stored, pins
         if not self.is_pinned:

@@ -21,7 +21,7 @@ from remit.store.pin_store import SqlPins, definitions_of, pin_listing, read_pin
 from remit.store.prepared_server_list import PreparedServerList
 from remit.store.tool_rows import Placement, place_tool, undeclared_names
 from remit.trust.held_definitions import separated
-from remit.trust.server_list_comparison import ListedDefinition
+from remit.trust.server_list_comparison import ListedDefinition, ServerPins
 from remit.upstream.upstream_model import Offer, ServerExtras
 
 if TYPE_CHECKING:
@@ -49,9 +49,9 @@ class SqlServers:
         database, declaration = self._database, listing.declaration
         stored = find_definitions(database, listing.definitions)
         server = _row_of(database, declaration, workspace)
-        pins = {} if server is None else read_pins(database, server, workspace)
+        pins = ServerPins() if server is None else read_pins(database, server, workspace)
         if waiting := listing.learn(stored, pins):
-            ids = {pins[name].accepted_id for name in waiting if name in pins}
+            ids = {pins.by_name[name].accepted_id for name in waiting if name in pins.by_name}
             found = {id: each for id, each in definitions_of(database, workspace, ids).items() if id}
             listing.learn_more(found, definitions_beside(database, declaration, workspace))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from remit.decision.definitions.project_lock import UNKNOWN
+from remit.decision.definitions.project_lock import UNKNOWN, is_of_plugin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ _MOST_NAMED = 3  # tools of a line
 def lock_differences(
     locked: ProjectLock, current: ProjectLock, diffs: Mapping[str, Sequence[str]] = MappingProxyType({})
 ) -> list[str]:
-    """List how a project differs from its lock; what either side does not know is no difference.
+    """List how a project differs from its lock; what is not known about the project now is no difference.
 
     A lock has only digests; `diffs` has the lines that changed in definitions, where they are known.
     """
@@ -28,6 +28,8 @@ def lock_differences(
         source, name = key
         before, now = locked.servers.get(key), current.servers.get(key)
         title = f"{name} ({source})"
+        if now is None and is_of_plugin(key):
+            continue  # not installed here
         if before is None or now is None:
             found.append(f"{title}: {'added' if before is None else 'removed'}")
             settled.append(f"mcp__{name}__")
@@ -47,9 +49,16 @@ def _server(
     if before.entry != now.entry:
         yield "its entry changed", ()
     yield from ((line, ()) for line in _package(before.package, now.package))
-    if before.instructions != now.instructions and None not in (before.instructions, now.instructions):
-        yield "~ its instructions changed", diffs.get(instructions_name, ())
-    if before.tools is None or now.tools is None:
+    if before.sandbox != now.sandbox:
+        yield f"its sandbox: {before.sandbox or 'none'} -> {now.sandbox or 'none'}", ()
+    if now.tools is None:
+        return
+    if before.instructions != now.instructions:
+        is_locked = before.instructions is not None
+        told = "~ its instructions changed" if is_locked else "its instructions are not locked"
+        yield told, diffs.get(instructions_name, ()) if is_locked else ()
+    if before.tools is None:
+        yield "its tools are not locked", ()
         return
     for name in sorted({*before.tools, *now.tools}):
         if name not in now.tools:
@@ -71,14 +80,20 @@ def _package(before: LockedPackage | None, now: LockedPackage | None) -> Iterato
 
 
 def _visible(
-    before: Mapping[str, Sequence[str]], now: Mapping[str, Sequence[str]], settled: tuple[str, ...]
+    before: Mapping[str, Mapping[str, str]], now: Mapping[str, Mapping[str, str]], settled: tuple[str, ...]
 ) -> Iterator[str]:
-    """Count what each agent sees less and more, except of servers that are named already."""
+    """Count what each agent sees less, more and otherwise, except of servers that are named already."""
     for agent in sorted({*before, *now}):
         old, new = (
-            {name for name in by.get(agent, ()) if not name.startswith(settled)} for by in (before, now)
+            {name: how for name, how in by.get(agent, {}).items() if not name.startswith(settled)}
+            for by in (before, now)
         )
-        parts = [_counted("-", sorted(old - new)), _counted("+", sorted(new - old))]
+        other = [name for name in old if name in new and old[name] != new[name]]
+        parts = [
+            _counted("-", sorted(old.keys() - new.keys())),
+            _counted("+", sorted(new.keys() - old.keys())),
+            _counted("~", [f"{name} ({old[name]} -> {new[name]})" for name in sorted(other)]),
+        ]
         if any(parts):
             yield f"{agent}: {'; '.join(filter(None, parts))}"
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum, auto
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.declared_launch import DIGEST_VERSION
 from remit.decision.definitions.definition_changes import ChangeVerdict
+from remit.decision.scopes import Scope
 
 if TYPE_CHECKING:
     from remit.decision.declarations import Declaration
@@ -35,11 +37,18 @@ class Pin(NamedTuple):
     changed_id: int | None
 
 
+class ServerPins(NamedTuple):
+    """What is stored about the definitions of a server."""
+
+    by_name: Mapping[str, Pin] = MappingProxyType({})  # of its tools; its instructions have its own name
+    listed_entry: str | None = None  # digest of the entry under which it was last listed; None: never
+
+
 class Sight(Enum):
     """How a definition differs from what was accepted."""
 
     FIRST = auto()  # its server is new, or the user changed the server's entry
-    ADDED = auto()  # by a server whose other tools were accepted
+    ADDED = auto()  # by a server that was listed before
     CHANGED = auto()
     SAME_PIN = auto()  # in a date or a line break
 
@@ -60,9 +69,9 @@ class Known(Enum):
 
 
 class ServerListComparison(NamedTuple):
-    """The pins of a server by the names of its tools, for the list of one declaration."""
+    """The pins of a server, for the list of one declaration."""
 
-    pins: Mapping[str, Pin]
+    pins: ServerPins
     declaration: Declaration
     find: FindDefinition  # reads an accepted definition
 
@@ -79,11 +88,12 @@ class ServerListComparison(NamedTuple):
 
     def sight(self, item: ListedDefinition) -> Sighting | Known:
         """Tell how a definition differs from what was accepted."""
-        pin = self.pins.get(item.definition.name)
+        pin = self.pins.by_name.get(item.definition.name)
         if pin is None:
-            is_added = item.definition.name != self.declaration.name and self._knows_tools()
+            is_silent = item.definition.name == self.declaration.name and not item.definition.description
+            is_added = not is_silent and self._was_listed()
             return Sighting(Sight.ADDED if is_added else Sight.FIRST, item.definition)
-        if not self._is_same_entry(pin) and pin.accepted != item.pin and not _is_rejected(item, pin):
+        if not self._is_same_entry(pin.entry) and pin.accepted != item.pin and not _is_rejected(item, pin):
             return Sighting(Sight.FIRST, item.definition)
         if item.id is not None and item.id == pin.accepted_id:
             return Known.ACCEPTED
@@ -97,20 +107,25 @@ class ServerListComparison(NamedTuple):
 
     def is_settled(self, name: str, id: int | None) -> bool:
         """Return whether a definition is as accepted, by its name and its id in the store."""
-        pin = self.pins.get(name)
+        pin = self.pins.by_name.get(name)
         if pin is None or pin.verdict is not None or id is None:
             return False
         return pin.accepted_id == id and pin.entry == self.declaration.digest
 
-    def _knows_tools(self) -> bool:
-        """Return whether tools were listed under this entry before."""
-        own = self.declaration.name
-        return any(self._is_same_entry(pin) for name, pin in self.pins.items() if name != own)
+    def _was_listed(self) -> bool:
+        """Return whether the server was listed under this entry before, even if it had no tools then."""
+        listed = self.pins.listed_entry
+        return listed is not None and self._is_same_entry(listed)
 
-    def _is_same_entry(self, pin: Pin) -> bool:
-        """Return whether the user did not change an entry; another form of digest says nothing about that."""
-        now, entry = self.declaration.digest or "", pin.entry or ""
-        return pin.entry == now or entry.startswith(DIGEST_VERSION) is not now.startswith(DIGEST_VERSION)
+    def _is_same_entry(self, entry: str | None) -> bool:
+        """Return whether the user did not change an entry; another form of digest says nothing about that.
+
+        The entry of a plugin's server is its author's, who can change it with every update.
+        """
+        if self.declaration.scope is Scope.PLUGIN:
+            return True
+        now, before = self.declaration.digest or "", entry or ""
+        return before == now or before.startswith(DIGEST_VERSION) is not now.startswith(DIGEST_VERSION)
 
 
 def _is_rejected(item: ListedDefinition, pin: Pin) -> bool:

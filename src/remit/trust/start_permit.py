@@ -8,6 +8,7 @@ no name and no stored row leads to a program or an address that the trust check 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NoReturn
@@ -24,17 +25,20 @@ if TYPE_CHECKING:
     from remit.decision.projects import Workspace
     from remit.trust.server_sandbox import Sandbox, ServerSandboxes
 
+ForeignVariables = Callable[[str], frozenset[str]]  # that files of the repository set, by client
+
 _SEAL = object()  # known in this module only
 
 
 class StartPermit:
     """Proof that a server may be started: its launch and its directory, which nobody can change."""
 
-    __slots__ = ("_directory", "_is_projects", "_launch", "_sandbox")
+    __slots__ = ("_directory", "_foreign", "_is_projects", "_launch", "_sandbox")
 
     _launch: Launch
     _directory: str
     _is_projects: bool
+    _foreign: frozenset[str]
     _sandbox: Sandbox | None
 
     def __init__(
@@ -45,12 +49,14 @@ class StartPermit:
         *,
         sandbox: Sandbox | None,
         is_projects: bool = False,
+        foreign: frozenset[str] = frozenset(),
     ) -> None:
         if seal is not _SEAL:
             raise TypeError("only `permit_start` makes permits")
         object.__setattr__(self, "_launch", _frozen(launch))
         object.__setattr__(self, "_directory", directory)
         object.__setattr__(self, "_is_projects", is_projects)
+        object.__setattr__(self, "_foreign", foreign)
         object.__setattr__(self, "_sandbox", sandbox)
 
     @property
@@ -67,6 +73,11 @@ class StartPermit:
     def is_projects(self) -> bool:
         """Whether the server comes from a project, with the user's trust."""
         return self._is_projects
+
+    @property
+    def foreign(self) -> frozenset[str]:
+        """The variables that its repository sets, which the user's trust in its entry does not cover."""
+        return self._foreign
 
     @property
     def sandbox(self) -> Sandbox | None:
@@ -87,7 +98,7 @@ class StartPermit:
 
     @property
     def _parts(self) -> tuple[object, ...]:
-        return self._launch, self._directory, self._is_projects, self._sandbox
+        return self._launch, self._directory, self._is_projects, self._foreign, self._sandbox
 
     def __repr__(self) -> str:
         return "StartPermit()"  # the launch may contain secrets
@@ -100,6 +111,7 @@ def permit_start(
     home: str,
     trusts: Mapping[Key, str],
     sandboxes: ServerSandboxes,
+    foreign: ForeignVariables,
 ) -> StartPermit | None:
     """Permit starting a declared server; None if it may not start, or its entry is unavailable.
 
@@ -124,6 +136,7 @@ def permit_start(
         _SEAL,
         sandbox=sandboxes.of(declaration),
         is_projects=is_projects,
+        foreign=foreign(declaration.client) if is_projects else frozenset(),
     )
 
 

@@ -1,7 +1,7 @@
 """Explains why a server did not answer, in our own words and without secrets."""
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import cast
 from urllib.parse import urlsplit
 
@@ -66,8 +66,13 @@ def redacted_error(error: JsonRpcError, hidden: Iterable[str]) -> JsonRpcError:
     return JsonRpcError(error.code, redact(str(error)), data if is_question else redacted(data))
 
 
-def missing(names: Sequence[str], upstream: Upstream) -> Failure:
-    """Describe the variables that a server needs but that are not set."""
+def missing(names: Sequence[str], upstream: Upstream, known: Collection[str] = ()) -> Failure:
+    """Describe the variables that a server needs but that are not set, or only by its repository."""
+    if theirs := [name for name in names if name in known]:
+        return Failure(
+            reason=f"needs `{theirs[0]}`, which a file of the repository sets",
+            hint=f"write the value into {upstream.source}: trust in the entry does not cover variables",
+        )
     many = ", ".join(f"`{name}`" for name in names)
     verb = "is" if len(names) == 1 else "are"
     return Failure(

@@ -5,21 +5,21 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from queue import Empty, SimpleQueue
 
 import anyio
 from anyio.from_thread import start_blocking_portal
 
 from remit.errors import OwnedElsewhereError
-from remit.protocol.json_rpc import ErrorCode, JsonRpcError
 from remit.upstream.connect import HandshakeRequest, connect, silence_http_loggers
-from remit.upstream.connection import Connection
 from remit.upstream.failures import explain
 from remit.upstream.launch.launch_resources import LaunchResources
-from remit.upstream.launch.ready_server import NotReadyError, ReadyServer
+from remit.upstream.launch.ready_server import NotReadyError
+from remit.upstream.messaging.forwarding import EXTRAS_SECONDS, list_parts
 from remit.upstream.ownership import owned
-from remit.upstream.ports import RELAYED
-from remit.upstream.tool_reader import MAX_NAME, read_tools
+from remit.upstream.ports import PARTS, RELAYED, TOOLS
+from remit.upstream.tool_reader import read_offer
 from remit.upstream.transports.process import ProcessRecord
 from remit.upstream.upstream_model import Failure, Offer, Sharing, Upstream
 
@@ -88,10 +88,14 @@ class LiveServers:
             return Offer(failure=error.failure)
         offer, began = None, time.monotonic()
         try:
-            with anyio.fail_after(upstream.deadline):
+            with anyio.fail_after(upstream.deadline) as limit:
                 transport = self._resources.open_transport(ready, record)
                 async with connect(transport, self._handshake(upstream)) as connection:
-                    offer = await _offer(connection, ready, began)
+                    lists = await list_parts(connection, TOOLS, upstream.deadline)
+                    limit.deadline += EXTRAS_SECONDS  # the other lists have their own limits
+                    lists = await list_parts(connection, PARTS - TOOLS, upstream.deadline, lists)
+                    lists = lists._replace(secrets=ready.secrets)
+                    offer = replace(read_offer(lists, upstream), seconds=time.monotonic() - began)
         except Exception as error:  # one server must not take down the others
             if offer is None:
                 failure = explain(error, record, upstream, ready.secrets())
@@ -103,24 +107,6 @@ class LiveServers:
         """Declare all that a gateway relays: a server may offer more to a client that can answer it."""
         is_single = upstream.sharing is Sharing.SINGLE  # then a gateway declares nothing either
         return HandshakeRequest(self._resources.client, {} if is_single else dict(RELAYED))
-
-
-async def _offer(connection: Connection, ready: ReadyServer, began: float) -> Offer:
-    try:
-        listed = await connection.pages("tools/list", "tools")
-    except JsonRpcError as error:
-        if error.code != ErrorCode.METHOD_NOT_FOUND:
-            raise
-        listed = []  # it has only resources or prompts
-    tools, quarantined = read_tools(listed, ready.upstream, ready.secrets)
-    version = connection.handshake.server.get("version")
-    return Offer(
-        tools=tools,
-        quarantined=quarantined,
-        protocol_version=connection.handshake.version,
-        server_version=version[:MAX_NAME] if isinstance(version, str) else None,
-        seconds=time.monotonic() - began,
-    )
 
 
 def _arriving(answers: Answers) -> Iterator[tuple[int, Offer]]:

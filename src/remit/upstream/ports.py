@@ -114,6 +114,10 @@ def _merged(one: UpstreamStatus, other: UpstreamStatus) -> UpstreamStatus:
     )
 
 
+TOOLS = frozenset({"tools"})
+PARTS = TOOLS | {"resources", "templates", "prompts"}
+
+
 class ServerLists(NamedTuple):
     """Everything an upstream lists, as raw JSON."""
 
@@ -128,6 +132,7 @@ class ServerLists(NamedTuple):
     offered_to: str = "{}"  # the capabilities of the client in the session that was asked
     is_partial: bool = False  # clients with other capabilities may be offered more
     note_kept: Callable[[], None] = lambda: None  # call it once the tools are stored
+    note_compared: Callable[[], None] = lambda: None  # call it if they need not be stored now
     secrets: Callable[[], frozenset[str]] = frozenset  # values that must never be shown
 
 
@@ -168,6 +173,7 @@ class UpstreamPool(Protocol):
 
         Raises:
             JsonRpcError: the upstream answers with an error.
+            RestartedError: a call needs a session that `list_first` did not list.
             UpstreamError: it cannot be reached, or violates the protocol.
         """
         ...
@@ -184,7 +190,7 @@ class UpstreamPool(Protocol):
         self,
         upstream: Upstream,
         *,
-        parts: frozenset[str] = frozenset({"tools"}),
+        parts: frozenset[str] = TOOLS,
         caller: RequestContext | None = None,
     ) -> ServerLists:
         """List all pages of `tools`, `resources`, `templates` or `prompts`, in a caller's session or any.
@@ -194,7 +200,9 @@ class UpstreamPool(Protocol):
         """
         ...
 
-    async def list_first(self, upstream: Upstream, caller: RequestContext) -> ServerLists | None:
+    async def list_first(
+        self, upstream: Upstream, caller: RequestContext, *, parts: frozenset[str] = TOOLS
+    ) -> ServerLists | None:
         """List the tools of a caller's session, which may have to start; None if it lists the stored ones.
 
         Another process may list other tools, and so may one that announced a change.

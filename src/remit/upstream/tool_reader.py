@@ -158,7 +158,7 @@ def read_offer(lists: ServerLists, upstream: Upstream) -> Offer:
         tools=tools.tools,
         quarantined=tools.quarantined,
         protocol_version=lists.protocol_version,
-        server_version=lists.server_version,
+        server_version=None if lists.server_version is None else lists.server_version[:MAX_NAME],
         is_partial=lists.is_partial,
         extras=ServerExtras(
             resources=_usable(lists.resources, "uri"),

@@ -9,7 +9,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from remit.decision.declarations import Key
-from remit.errors import UpstreamError
+from remit.errors import RestartedError, UpstreamError
 from remit.protocol.broadcast import Broadcaster
 from remit.protocol.json_rpc import Answer, JsonRpcError, Params
 from remit.upstream.connect import silence_http_loggers
@@ -18,6 +18,7 @@ from remit.upstream.messaging.forwarding import FAULTS, forward, list_parts
 from remit.upstream.messaging.input_bridge import complete_input, is_input_required
 from remit.upstream.messaging.messages import ProtocolError, SessionExpiredError
 from remit.upstream.ports import (
+    TOOLS,
     RequestContext,
     ServerLists,
     UpstreamNotification,
@@ -31,6 +32,7 @@ from remit.upstream.upstream_model import Failure, Upstream
 from remit.upstream.upstream_session import IDLE, SessionKey, UpstreamSession
 
 MAX_SUPERVISORS = 2_000
+_RESTARTED = "restarted after its tools were listed"
 T = TypeVar("T")
 
 
@@ -43,6 +45,7 @@ class LiveUpstreamPool:
         self._idle = idle
         self._broadcaster = Broadcaster[UpstreamNotification](_coalescing_key)
         self._supervisors: dict[tuple[Key, str], Supervisor] = {}  # with the principal, if it needs one
+        self._compares_lists = False  # whether its user lists the tools of a session before each first call
 
     async def request(
         self, upstream: Upstream, method: str, params: Params, caller: RequestContext
@@ -51,6 +54,7 @@ class LiveUpstreamPool:
 
         Raises:
             JsonRpcError: the upstream answers with an error.
+            RestartedError: a call needs a session that `list_first` did not list.
             UpstreamError: it cannot be reached, or violates the protocol.
         """
         supervisor = await self._supervisor(upstream, caller)
@@ -78,7 +82,7 @@ class LiveUpstreamPool:
         self,
         upstream: Upstream,
         *,
-        parts: frozenset[str] = frozenset({"tools"}),
+        parts: frozenset[str] = TOOLS,
         caller: RequestContext | None = None,
     ) -> ServerLists:
         """List all pages of `tools`, `resources`, `templates` or `prompts`, in a caller's session or any.
@@ -93,13 +97,16 @@ class LiveUpstreamPool:
 
         return await self._with_session(supervisor, caller, upstream.deadline, work)
 
-    async def list_first(self, upstream: Upstream, caller: RequestContext) -> ServerLists | None:
+    async def list_first(
+        self, upstream: Upstream, caller: RequestContext, *, parts: frozenset[str] = TOOLS
+    ) -> ServerLists | None:
         """List the tools of a caller's session, which may have to start; None if it lists the stored ones.
 
         Raises:
             UpstreamError: the upstream cannot be reached, or violates the protocol.
         """
         supervisor = await self._supervisor(upstream, caller)
+        self._compares_lists = True
         session = supervisor.open_session(caller)
         if session is not None and session.lists_stored_tools:
             return None
@@ -107,7 +114,7 @@ class LiveUpstreamPool:
         async def work(session: UpstreamSession) -> ServerLists | None:
             if session.lists_stored_tools:
                 return None
-            return await _listed(supervisor, session, frozenset({"tools"}))
+            return await _listed(supervisor, session, parts)
 
         return await self._with_session(supervisor, caller, upstream.deadline, work)
 
@@ -188,6 +195,8 @@ class LiveUpstreamPool:
         time_limit = supervisor.upstream.patience
 
         async def work(session: UpstreamSession) -> Answer:
+            if method == "tools/call" and self._compares_lists and not session.is_compared:
+                raise RestartedError(f"`{supervisor.upstream.label}` {_RESTARTED}", reason=_RESTARTED)
             return await forward(session, method, params, caller, time_limit)
 
         return await self._with_session(supervisor, caller, time_limit, work)
@@ -244,6 +253,7 @@ async def _listed(supervisor: Supervisor, session: UpstreamSession, parts: froze
         offered_to=capabilities,
         is_partial=not supervisor.lists_everything(session),
         note_kept=lambda: session.note_kept(announced),
+        note_compared=session.note_compared,
         secrets=session.secrets,
     )
 

@@ -55,6 +55,7 @@ class UpstreamSession:
         self.subscriptions: set[str] = set()  # URIs of resources
         self.announced_changes = 0  # of its tools
         self._kept_changes: int | None = None  # None: its tools were not listed and stored yet
+        self.is_compared = False  # its tools were compared with the accepted ones
         self.users = 0  # running requests
         self.used_at = monotonic()
         self.is_settled = anyio.Event()  # it is open, or over
@@ -82,6 +83,11 @@ class UpstreamSession:
     def note_kept(self, announced: int) -> None:
         """Record that its tools were stored, as listed after so many announced changes."""
         self._kept_changes = announced
+        self.is_compared = True
+
+    def note_compared(self) -> None:
+        """Record that its tools were compared with the accepted ones, and not stored."""
+        self.is_compared = True
 
     @property
     def is_ending(self) -> bool:

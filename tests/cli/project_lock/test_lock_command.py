@@ -36,7 +36,7 @@ def test_a_lock_has_the_projects_servers_and_nothing_of_the_users(sandbox: Sandb
     assert "hunter22" not in text
     assert "mine" not in text
     assert str(sandbox.home) not in text
-    assert f'[visible.claude-code]\nmain = [\n    "{RUN}",\n]\nscout = []\n' in text
+    assert f'[visible.claude-code.main]\n{RUN} = "visible, destructive"\n\n[visible.claude-code.scout]\n' in text
     checked = sandbox.remit("lock", "--check", cwd=shop)
     assert (checked.returncode, checked.stdout.endswith(" matches its lock.\n")) == (0, True)
     sandbox.remit("lock", cwd=shop)
@@ -56,7 +56,7 @@ def test_what_differs_from_the_lock_is_held_and_named(sandbox: Sandbox, shop: Pa
     sandbox.remit("lock", cwd=shop)
     assert gate(sandbox, shop)[0] is None
     text = (shop / "remit.lock").read_text()
-    sandbox.write(shop / "remit.lock", text.replace(f'{RUN} = "', f'{RUN} = "0'))
+    sandbox.write(shop / "remit.lock", text.replace(f'{RUN} = "', f'{RUN} = "0', 1))
     assert gate(sandbox, shop) == ("definition", "its definition differs from `remit.lock`")
     ran = sandbox.remit("lock", "--check", "--json", cwd=shop)
     assert ran.returncode == 1
@@ -156,7 +156,7 @@ def test_a_server_that_changed_since_it_was_listed_is_noticed(sandbox: Sandbox, 
 def test_doctor_trust_and_scan_say_what_the_lock_holds(sandbox: Sandbox, shop: Path) -> None:
     sandbox.remit("lock", cwd=shop)
     text = (shop / "remit.lock").read_text()
-    sandbox.write(shop / "remit.lock", text.replace(f'{RUN} = "', f'{RUN} = "0'))
+    sandbox.write(shop / "remit.lock", text.replace(f'{RUN} = "', f'{RUN} = "0', 1))
     assert held_by_lock(sandbox, shop) == [("till", f"held: `{RUN}` differs from `remit.lock`")]
     scanned = sandbox.remit("scan", "--headless", cwd=shop).stdout
     title = "Held: changed, flagged by inspection, or not as in `remit.lock`: 1"
@@ -201,3 +201,109 @@ def test_a_held_definition_is_named_once_with_the_command_that_accepts_it(
     assert ran.stderr.endswith(f"{line}no lock was written\n")
     sandbox.remit("trust", RUN, "--yes", cwd=shop)
     assert sandbox.remit("lock", cwd=shop).returncode == 0
+
+
+SAYING = (
+    '"capabilities": {"tools": {}},',
+    '"capabilities": {"tools": {}}, "instructions": "Amounts are in cents.",',
+)
+
+
+@pytest.mark.long
+def test_instructions_are_locked_and_checked_like_definitions(sandbox: Sandbox, shop: Path) -> None:
+    text = (SERVERS / "probe.py").read_text().replace(*SAYING)
+    server = sandbox.write(shop / "till.py", text)
+    sandbox.write(shop / ".mcp.json", servers(till={"command": sys.executable, "args": [str(server)]}))
+    sandbox.remit("trust", "--all", "--yes", cwd=shop)
+    sandbox.remit("lock", cwd=shop)
+    locked = (shop / "remit.lock").read_text()
+    assert "\ninstructions = " in locked
+    sandbox.write(server, text.replace("cents", "euros"))
+    ran = sandbox.remit("lock", "--check", cwd=shop)
+    assert (ran.returncode, ran.stdout.splitlines()[0]) == (1, "till (.mcp.json): ~ its instructions changed")
+    sandbox.write(server, text)
+    without = "\n".join(line for line in locked.splitlines() if not line.startswith("instructions"))
+    sandbox.write(shop / "remit.lock", without)
+    ran = sandbox.remit("lock", "--check", cwd=shop)
+    assert (ran.returncode, ran.stdout) == (1, "till (.mcp.json): its instructions are not locked\n")
+
+
+@pytest.mark.long
+def test_a_sandbox_an_approval_or_a_danger_that_is_gone_is_a_difference(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.remit("scan", "--connect", "--headless", cwd=shop)
+    rules = (
+        f'[servers.till]\nsandbox = {{ read = ["."] }}\n[tools.{RUN}]\napproval = true\ndanger = "critical"\n'
+    )
+    sandbox.write(shop / "remit.toml", rules)
+    assert sandbox.remit("lock", "--no-connect", cwd=shop).returncode == 0
+    sandbox.write(shop / "remit.toml", "# no rules\n")
+    ran = sandbox.remit("lock", "--check", "--no-connect", cwd=shop)
+    assert ran.returncode == 1
+    assert "till (.mcp.json): its sandbox: no network; reads . -> none\n" in ran.stdout
+    change = "ask, critical -> visible, destructive"
+    assert f"visible in claude-code: main: ~ {RUN} ({change})\n" in ran.stdout
+
+
+@pytest.mark.long
+def test_a_server_of_an_agent_is_a_difference_until_it_is_locked(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.remit("lock", cwd=shop)
+    front = f"name: scout\ndescription: d\nmcpServers:\n  - mole:\n      command: {sys.executable}\n"
+    sandbox.write(shop / ".claude/agents/scout.md", f"---\n{front}---\n")
+    ran = sandbox.remit("lock", "--check", cwd=shop)
+    assert ran.returncode == 1
+    assert "mole (.claude/agents/scout.md): added\n" in ran.stdout
+    ran = sandbox.remit("lock", cwd=shop)
+    assert "not locked: mole (.claude/agents/scout.md): not trusted;" in ran.stderr
+    sandbox.remit("trust", "--all", "--yes", cwd=shop)
+    assert sandbox.remit("lock", cwd=shop).stdout == "Locked 2 servers and 1 tool in remit.lock.\n"
+    assert sandbox.remit("lock", "--check", cwd=shop).returncode == 0
+
+
+@pytest.mark.long
+def test_a_server_of_the_projects_plugin_is_a_difference_until_it_is_locked(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    sandbox.remit("lock", cwd=shop)
+    plugins = sandbox.home / ".claude/plugins"
+    market, folder = plugins / "marketplaces/orchard", plugins / "cache/orchard/quill/1.0.0"
+    offered = {"name": "orchard", "plugins": [{"name": "quill", "source": "./plugins/quill"}]}
+    sandbox.write(market / ".claude-plugin/marketplace.json", offered)
+    known = {"source": {"source": "github", "repo": "ada/orchard"}, "installLocation": str(market)}
+    sandbox.write(plugins / "known_marketplaces.json", {"orchard": known})
+    sandbox.write(folder / ".claude-plugin/plugin.json", {"name": "quill"})
+    entry = {**PROBE, "args": ["-I", *PROBE["args"]]}  # not the same server as the user's own
+    sandbox.write(folder / ".mcp.json", servers(till=entry))
+    record = {"scope": "project", "projectPath": str(shop), "installPath": str(folder)}
+    listed = {"version": 2, "plugins": {"quill@orchard": [record]}}
+    sandbox.write(plugins / "installed_plugins.json", listed)
+    sandbox.write(shop / ".claude/settings.json", {"enabledPlugins": {"quill@orchard": True}})
+    ran = sandbox.remit("lock", "--check", "--no-connect", cwd=shop)
+    assert (ran.returncode, ran.stdout) == (1, "till (plugin quill): added\n")
+    assert gate(sandbox, shop, "mcp__plugin_quill_till__*")[1] == "its server is not in `remit.lock`"
+    sandbox.remit("trust", "--all", "--yes", cwd=shop)
+    assert sandbox.remit("lock", cwd=shop).stdout == "Locked 2 servers and 2 tools in remit.lock.\n"
+    assert str(sandbox.home) not in (shop / "remit.lock").read_text()
+    assert sandbox.remit("lock", "--check", cwd=shop).returncode == 0
+    assert gate(sandbox, shop, "mcp__plugin_quill_till__run")[0] is None
+    sandbox.write(plugins / "installed_plugins.json", {"version": 2, "plugins": {}})  # a machine without it
+    assert sandbox.remit("lock", "--check", cwd=shop).returncode == 0
+
+
+@pytest.mark.long
+def test_a_variable_of_the_repository_does_not_choose_what_is_listed(sandbox: Sandbox, shop: Path) -> None:
+    text = (SERVERS / "probe.py").read_text()
+    sandbox.write(shop / "till.py", text)
+    sandbox.write(shop / "other.py", text.replace('"name": "run"', '"name": "other"'))
+    entry = {"command": sys.executable, "args": [str(shop) + "/${TILL_FILE:-till}.py"]}
+    sandbox.write(shop / ".mcp.json", servers(till=entry))
+    sandbox.remit("trust", "--all", "--yes", cwd=shop)
+    sandbox.remit("lock", cwd=shop)
+    sandbox.variables["TILL_FILE"] = "other"
+    assert f"- {RUN}\n" in sandbox.remit("lock", "--check", cwd=shop).stdout  # the user's own counts
+    sandbox.write(shop / ".claude/settings.json", {"env": {"TILL_FILE": "other"}})
+    assert sandbox.remit("lock", "--check", cwd=shop).returncode == 0
+    entry["args"] = ["${TILL_FILE}"]
+    sandbox.write(shop / ".mcp.json", servers(till=entry))
+    sandbox.remit("trust", "--all", "--yes", cwd=shop)
+    ran = sandbox.remit("lock", cwd=shop)
+    assert "needs `TILL_FILE`, which a file of the repository sets" in ran.stderr

@@ -2,6 +2,7 @@ import pytest
 
 from remit.clients.known_clients import CLIENTS, load
 from remit.decision.declared_launch import Launch, Transport, VariableSyntax
+from remit.text.redaction import ANY_VARIABLE
 from remit.upstream.launch.variable_expansion import Expanded, expand, unset
 
 VARIABLES = {"NAME": "ada", "EMPTY": "", "A": "1", "NESTED": "${NAME}"}
@@ -134,3 +135,24 @@ def test_every_client_states_how_it_writes_variables(client: str) -> None:
     syntaxes = load(client).syntaxes
     assert len(set(syntaxes)) == len(syntaxes)
     assert set(syntaxes) <= set(VariableSyntax)
+
+
+def test_a_variable_of_the_repository_decides_neither_what_runs_nor_whom_it_reaches() -> None:
+    variables = {"NAME": "other", "API_TOKEN": "sk-4f9a8b7c6d5e4f3a2b1c", "HOME": "/home/ada"}
+    launch = Launch(
+        command="${NAME:-run}",
+        args=("${NAME:-serve}", "--token=${API_TOKEN}", "${HOME}"),
+        cwd="${NAME:-api}",
+        url="https://${NAME:-api}.example",
+        env={"MODE": "${NAME}", "NOTES_SCRIPT": "${NAME:-run}", "API_URL": "${NAME:-api}"},
+        headers={"X-Name": "${NAME}"},
+        syntaxes=load("claude-code").syntaxes,
+    )
+    for foreign in ({"NAME", "API_TOKEN"}, {ANY_VARIABLE}):
+        done = expand(launch, variables, workspace="/", home="/", foreign=frozenset(foreign)).launch
+        assert (done.command, done.cwd, done.url) == ("run", "api", "https://api.example")
+        assert done.args == ("serve", "--token=sk-4f9a8b7c6d5e4f3a2b1c", "/home/ada")
+        assert done.env == {"MODE": "other", "NOTES_SCRIPT": "run", "API_URL": "api"}
+        assert done.headers == {"X-Name": "other"}
+    done = expand(launch, variables, workspace="/", home="/").launch
+    assert (done.command, done.cwd, done.url) == ("other", "other", "https://other.example")

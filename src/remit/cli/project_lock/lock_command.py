@@ -11,7 +11,7 @@ import click
 
 from remit.bootstrap import open_registry
 from remit.bootstrap_gateway import open_upstreams
-from remit.bootstrap_project_lock import Place, ProjectServers, build_lock, project_servers
+from remit.bootstrap_project_lock import ProjectServers, build_lock, project_servers
 from remit.cli import render
 from remit.cli.options import JSON, NOTHING_DONE, PROJECT
 from remit.cli.output import server_output
@@ -19,7 +19,7 @@ from remit.configuration.editable_file import EditableFile
 from remit.configuration.project_lock_file import lock_text
 from remit.decision.context import shorten
 from remit.decision.definitions.definition_changes import steps_to_settle
-from remit.decision.definitions.project_lock import LOCK
+from remit.decision.definitions.project_lock import LOCK, Place
 from remit.decision.permissions.client_consents import trust_command
 from remit.text.times import local_time
 from remit.trust.definition_diff import diff_lines
@@ -44,8 +44,8 @@ def lock(*, project: str, check: bool, no_connect: bool, as_json: bool) -> None:
     """Write or check the lock of a project's servers.
 
     `remit.lock` is a file to commit. It contains the servers that the project's own files declare: their
-    entries, packages and tool definitions, and the tools that each client and agent sees. Your own files do
-    not count. Servers that you trust are started, to list their tools.
+    entries, packages, sandboxes, instructions and tool definitions, and the tools that each client and agent
+    can use. Your own files do not count. Servers that you trust are started, to list their tools.
 
     With a lock, Remit holds the servers and tools of the project that differ from it. A lock is written only
     if there are any, you trust them all and accepted their definitions; an existing one only if all could be
@@ -110,12 +110,12 @@ def _list_again(
     servers: ProjectServers, registry: Registry, context: Context
 ) -> tuple[ProjectServers, list[Place]]:
     """List the tools of all servers that the user trusts, and return the others, too."""
-    left = {place: {each.key for each in entries} for place, entries in servers.declared.items()}
+    left = {place: {each.key for each in servers.declared[place]} for place in servers.listable()}
     clients = {each.client for entries in servers.declared.values() for each in entries}
     asked: dict[str, ServerListing] = {}
     for client in sorted(clients, key=lambda name: (name != registry.usual_client, name)):
         entries = [each for place in left for each in servers.declared[place] if each.client == client]
-        names = sorted({each.server or "" for each in entries})
+        names = sorted({each.name for each in entries})  # a plugin's server may have the same label
         at = replace(registry.at(context.workspace.dir, client, is_headless=True), ignores_lock=True)
         with server_output.progress("asking servers") as show:
             found = (

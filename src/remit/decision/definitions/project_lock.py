@@ -3,17 +3,25 @@
 A lock can only hold tools: what differs from it is hidden until the lock or the server follows.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.kinds import Kind
 from remit.decision.permissions.client_consents import trust_command
 from remit.decision.scopes import Scope, is_at_or_below
 from remit.decision.tools import Tool
 
+if TYPE_CHECKING:
+    from remit.decision.declarations import Declaration
+
 LOCK = "remit.lock"
 UNKNOWN = "unknown"  # of a version or an integrity that cannot be known offline
+_PLUGIN = "plugin"  # instead of the file of a plugin, which has another path on each machine
+
+Place = tuple[str, str]  # the file that declares a server, relative to the project, and the server's name
 
 
 class LockedPackage(NamedTuple):
@@ -32,26 +40,29 @@ class LockedServer(NamedTuple):
     package: LockedPackage | None = None  # None: its command names none
     tools: Mapping[str, str] | None = None  # pins by canonical name; None: unknown
     instructions: str | None = None  # pin; None: unknown
+    sandbox: str | None = None  # that the project declares, in words; None: none
 
 
 class ProjectLock(NamedTuple):
     """The content of a lock file, or what is wrong with it."""
 
     root: str = ""  # of the project
-    servers: Mapping[tuple[str, str], LockedServer] = {}  # by the file that declares it, and its name
-    visible: Mapping[str, Mapping[str, tuple[str, ...]]] = {}  # tools by client and agent
+    servers: Mapping[Place, LockedServer] = {}
+    # By client and agent: the tools that can be used, with verdict and danger.
+    visible: Mapping[str, Mapping[str, Mapping[str, str]]] = {}
     problem: str | None = None
 
     def objection(self, tool: Tool) -> str | None:
         """Return how a server of the project, or its tool, differs from the lock; None if it does not."""
-        if tool.scope is not Scope.PROJECT or tool.kind not in (Kind.MCP_SERVER, Kind.MCP_TOOL):
+        place = lock_place(tool, self.root)
+        if place is None or tool.kind not in (Kind.MCP_SERVER, Kind.MCP_TOOL):
             return None
         if self.problem is not None:
             return f"`{LOCK}` is invalid, so the servers of this project are held until it is fixed"
-        found = self._server(tool)
+        found = self.servers.get(place)
         if found is None:
             return f"its server is not in `{LOCK}`"
-        if found.entry != tool.entry:
+        if found.entry != tool.entry and tool.scope is not Scope.PLUGIN:  # with a path of this machine
             return f"the entry of its server differs from `{LOCK}`"
         if tool.kind is Kind.MCP_SERVER or found.tools is None or tool.pin is None:
             return None
@@ -60,12 +71,15 @@ class ProjectLock(NamedTuple):
         return None if found.tools[tool.name] == tool.pin else f"its definition differs from `{LOCK}`"
 
     def instructions_of(self, tool: Tool) -> str | None:
-        """Return the locked pin of the instructions of a server; None if the lock does not have it."""
-        found = self._server(tool) if tool.scope is Scope.PROJECT else None
-        return None if found is None else found.instructions
+        """Return the locked pin of the instructions of a server; None if the lock does not have the server.
 
-    def _server(self, tool: Tool) -> LockedServer | None:
-        return self.servers.get((relative(tool.source, self.root), tool.server or ""))
+        A server that was locked with its tools and without instructions has an empty one, so none match.
+        """
+        place = lock_place(tool, self.root)
+        found = None if place is None else self.servers.get(place)
+        if found is None or (found.tools is None and found.instructions is None):
+            return None
+        return found.instructions or ""
 
 
 def lock_steps(tool: Tool) -> str:
@@ -74,6 +88,20 @@ def lock_steps(tool: Tool) -> str:
         trust = f"look at it with `remit trust`, then run `{trust_command(tool.server)}`"
         return f"{trust}, then `remit lock`"
     return "`remit lock --check` shows what differs; `remit lock` updates the lock"
+
+
+def lock_place(item: Tool | Declaration, root: str) -> Place | None:
+    """Return where a lock has a server, the same on every machine; None if it is not the project's."""
+    server = item.server or ""
+    if item.scope is Scope.PLUGIN and item.project_hash is not None:
+        plugin = (item.plugin or "").replace("/", ":")  # a path of the project looks otherwise
+        return f"{_PLUGIN} {plugin}".strip(), server
+    return (relative(item.source, root), server) if item.scope is Scope.PROJECT else None
+
+
+def is_of_plugin(place: Place) -> bool:
+    """Return whether a plugin brings a server, which may not be installed on each machine."""
+    return place[0].partition(" ")[0] == _PLUGIN and "/" not in place[0]
 
 
 def relative(source: str, root: str) -> str:

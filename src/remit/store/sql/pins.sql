@@ -8,6 +8,9 @@ left join definitions a on a.id = p.definition_id
 left join definitions c on c.id = p.changed_id
 where (t.server_id = :server_id or t.id = :server_id) and {in_scope}
 
+-- name: listed_entry
+select t.listed_digest from tools t where t.id = :server_id and {in_scope}
+
 -- name: definitions_by_id
 select d.id, d.name, d.server, d.tool, d.title, d.description, d.input_schema, d.output_schema, d.annotations, d.raw
 from definitions d where d.id in (select cast(value as bigint) from json_each(:ids))

@@ -22,6 +22,7 @@ from remit.upstream.launch.variable_expansion import (
     Expanded,
     environment,
     expand,
+    foreign_at_start,
     users_variables,
 )
 from remit.upstream.principal_credentials.credential_model import Credential
@@ -78,15 +79,19 @@ def make_ready(
     permit = upstream.permit
     if permit is None:
         raise NotReadyError(Failure(reason="may not be started", hint="`remit trust` shows why"))
-    variables = variables if permit.is_projects else users_variables(variables)
+    foreign: frozenset[str] = frozenset()
+    if permit.is_projects:
+        foreign = permit.foreign | foreign_at_start(variables)
+    else:
+        variables = users_variables(variables)
     if not upstream.is_per_principal:
-        expanded = expand(permit.launch, variables, workspace=permit.directory, home=home)
+        expanded = expand(permit.launch, variables, workspace=permit.directory, home=home, foreign=foreign)
     elif credential is None:
         raise NotReadyError(not_signed_in(upstream, None))
     else:
-        expanded = _with_credential(permit, variables, home, credential.value)
+        expanded = _with_credential(permit, variables, home, credential.value, foreign)
     if expanded.missing:
-        raise NotReadyError(missing(expanded.missing, upstream))
+        raise NotReadyError(missing(expanded.missing, upstream, known=variables))
     within = expanded.launch.cwd
     place = os.path.normpath(os.path.join(permit.directory, within)) if within else permit.directory
     given = environment(
@@ -104,7 +109,7 @@ def make_ready(
 
 
 def _with_credential(
-    permit: StartPermit, variables: Mapping[str, str], home: str, credential: str
+    permit: StartPermit, variables: Mapping[str, str], home: str, credential: str, foreign: frozenset[str]
 ) -> Expanded:
     """Expand a launch with the caller's credential, and with nothing that could stand for the machine's.
 
@@ -115,7 +120,9 @@ def _with_credential(
     if launch.headers_helper is not None:
         reason = "has a `headersHelper`, which would send the same credential for everyone"
         raise NotReadyError(Failure(reason=reason, hint="remove it from the entry"))
-    expanded = expand(launch, variables, workspace=permit.directory, home=home, credential=credential)
+    expanded = expand(
+        launch, variables, workspace=permit.directory, home=home, credential=credential, foreign=foreign
+    )
     if CREDENTIAL in expanded.missing:
         reason = "has `${credential}` in its command or URL, which others can read"
         raise NotReadyError(Failure(reason=reason, hint="move it to `env` or `headers` of the entry"))

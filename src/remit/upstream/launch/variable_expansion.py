@@ -10,9 +10,15 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from remit.decision.declared_launch import Launch, VariableSyntax
+from remit.decision.declared_launch import (
+    Launch,
+    VariableSyntax,
+    is_renewable,
+    names_an_address,
+    steers_code,
+)
 from remit.settings import DEPTH, NESTED
-from remit.text.redaction import FOREIGN
+from remit.text.redaction import ANY_VARIABLE, FOREIGN
 
 if TYPE_CHECKING:  # to explain a server, nothing else of upstreams is loaded
     from collections.abc import Collection, Mapping
@@ -63,26 +69,56 @@ _PATTERNS = {
 
 
 def expand(
-    launch: Launch, variables: Mapping[str, str], *, workspace: str, home: str, credential: str | None = None
+    launch: Launch,
+    variables: Mapping[str, str],
+    *,
+    workspace: str,
+    home: str,
+    credential: str | None = None,
+    foreign: frozenset[str] = frozenset(),
 ) -> Expanded:
     """Expand a launch as its client does in a workspace.
 
     With a credential, `${credential}` stands for it in `env` and `headers`. Elsewhere, others could read it:
     command lines and URLs are shown and logged.
+
+    A repository's own variables, the `foreign` ones, count only for its credentials, and in `env` and
+    `headers` that do not decide what runs: trust in an entry is trust in the program and the address that a
+    person saw, and the file that sets a variable can change later.
     """
-    text = _text(launch, variables, workspace, home)
-    private = text if credential is None else text.knowing(CREDENTIAL, credential)
+    text = _text(launch, _without_foreign(variables, foreign), workspace, home)
+    whole = _text(launch, variables, workspace, home)
+    private = whole if credential is None else whole.knowing(CREDENTIAL, credential)
+    guarded = text if credential is None else text.knowing(CREDENTIAL, credential)
     done = replace(
         launch,
         command=text.fill(launch.command),
         args=tuple(map(text.fill, launch.args)),
-        env={name: private.fill(value) for name, value in launch.env.items()},
+        env={
+            name: (guarded if steers_code(name) or names_an_address(name) else private).fill(value)
+            for name, value in launch.env.items()
+        },
         cwd=None if launch.cwd is None else text.fill(launch.cwd),
         url=text.fill(launch.url),
         headers={name: private.fill(value) for name, value in launch.headers.items()},
     )
-    missing = tuple(dict.fromkeys((*text.missing, *private.missing)))
-    return Expanded(launch=done, missing=missing, values=frozenset(text.values | private.values))
+    missing = tuple(dict.fromkeys((*text.missing, *guarded.missing, *private.missing)))
+    values = frozenset(text.values | guarded.values | private.values)
+    return Expanded(launch=done, missing=missing, values=values)
+
+
+def _without_foreign(variables: Mapping[str, str], foreign: frozenset[str]) -> Mapping[str, str]:
+    if not foreign:
+        return variables
+    return {
+        name: value
+        for name, value in variables.items()
+        if is_renewable(name, value) or not _is_foreign(name, foreign)
+    }
+
+
+def _is_foreign(name: str, foreign: frozenset[str]) -> bool:
+    return name in foreign or (ANY_VARIABLE in foreign and name.upper() not in _NEEDED)
 
 
 def unset(written: str, launch: Launch, variables: Collection[str]) -> list[str]:
@@ -156,8 +192,13 @@ def users_variables(variables: Mapping[str, str]) -> dict[str, str]:
 
     One of them may name a host, such as `GITHUB_API_URL`, to which a server would send the user's token.
     """
-    foreign = frozenset(variables.get(FOREIGN, "").split(","))
+    foreign = foreign_at_start(variables)
     return {name: value for name, value in variables.items() if name not in foreign}
+
+
+def foreign_at_start(variables: Mapping[str, str]) -> frozenset[str]:
+    """Return the names of the variables that a repository set when the gateway started."""
+    return frozenset(filter(None, variables.get(FOREIGN, "").split(",")))
 
 
 def environment(

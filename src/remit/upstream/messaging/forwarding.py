@@ -16,7 +16,8 @@ from remit.upstream.upstream_session import UpstreamSession
 
 FAULTS = (LostError, ProtocolError, RefusedError, TimeoutError, UnreachableError)
 
-_EXTRAS_SECONDS = 10.0  # for each list other than the tools
+_NOTHING = ServerLists()
+EXTRAS_SECONDS = 10.0  # for each list other than the tools
 _LISTS = {
     "tools": ("tools/list", "tools"),
     "resources": ("resources/list", "resources"),
@@ -42,15 +43,17 @@ async def resubscribe(session: UpstreamSession, uris: Iterable[str], on_notifica
             on_notification("notifications/resources/updated", {"uri": uri})
 
 
-async def list_parts(connection: Connection, parts: frozenset[str], time_limit: float) -> ServerLists:
-    """Read a server's lists; raises what `Connection.pages` raises, for its tools only.
+async def list_parts(
+    connection: Connection, parts: frozenset[str], time_limit: float, known: ServerLists = _NOTHING
+) -> ServerLists:
+    """Read lists of a server besides known ones; raises what `Connection.pages` raises, for its tools only.
 
     Other lists may fail or hang, for example when a server's database is down: the tools still count.
     """
     lists: dict[str, list[Any]] = {}
 
     async def list_extra(part: str) -> None:
-        with anyio.move_on_after(min(time_limit, _EXTRAS_SECONDS)), suppress(JsonRpcError, *FAULTS):
+        with anyio.move_on_after(min(time_limit, EXTRAS_SECONDS)), suppress(JsonRpcError, *FAULTS):
             lists[part] = await _list(connection, part)
 
     if "tools" in parts:
@@ -63,10 +66,10 @@ async def list_parts(connection: Connection, parts: frozenset[str], time_limit: 
     handshake = connection.handshake
     version = handshake.server.get("version")
     return ServerLists(
-        tools=lists.get("tools", ()),
-        resources=lists.get("resources", ()),
-        templates=lists.get("templates", ()),
-        prompts=lists.get("prompts", ()),
+        tools=lists.get("tools", known.tools),
+        resources=lists.get("resources", known.resources),
+        templates=lists.get("templates", known.templates),
+        prompts=lists.get("prompts", known.prompts),
         capabilities=handshake.capabilities,
         instructions=handshake.instructions,
         protocol_version=handshake.version,
