@@ -115,5 +115,5 @@ async def trigger_tool_change(call: Call) -> Result:
 
 @tool(prefix="")
 async def get_passing_tool(_: Call) -> Result:
-    """Get a word from a tool that comes and goes."""
+    """Get a word."""
     return says(text("here"))
