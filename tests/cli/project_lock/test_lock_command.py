@@ -36,7 +36,9 @@ def test_a_lock_has_the_projects_servers_and_nothing_of_the_users(sandbox: Sandb
     assert "hunter22" not in text
     assert "mine" not in text
     assert str(sandbox.home) not in text
-    assert f'[visible.claude-code.main]\n{RUN} = "visible, destructive"\n\n[visible.claude-code.scout]\n' in text
+    assert (
+        f'[visible.claude-code.main]\n{RUN} = "visible, destructive"\n\n[visible.claude-code.scout]\n' in text
+    )
     checked = sandbox.remit("lock", "--check", cwd=shop)
     assert (checked.returncode, checked.stdout.endswith(" matches its lock.\n")) == (0, True)
     sandbox.remit("lock", cwd=shop)
