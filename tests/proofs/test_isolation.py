@@ -179,6 +179,9 @@ class Paper:
     def exists(self, path: str) -> bool:  # noqa: ARG002 - there are no files
         return False
 
+    def foreign_variables(self, client: str, workspace: Workspace) -> frozenset[str]:  # noqa: ARG002
+        return frozenset()
+
     def is_unchanged(self, inputs: Mapping[str, str]) -> bool:
         return inputs.get("paper") == str(self.revision)
 
