@@ -95,8 +95,8 @@ def _definition(item: object, place: str, server: str | None) -> FileDefinition:
 
 
 def _is_servers(key: str, fields: dict[str, object]) -> bool:
-    """Return whether a field is the server's; what else a line with an `id` has is the author's."""
-    return key == "_meta" if "id" in fields else key not in ("name", "server")
+    """Return whether a field is the server's; what else a record with an `id` or a `server` has is a note."""
+    return key == "_meta" if "id" in fields or "server" in fields else key != "name"
 
 
 def _schema(value: object) -> str | None:
