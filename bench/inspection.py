@@ -21,9 +21,9 @@ from remit import __version__
 from remit.inspection.definition_file import FileDefinition, read_definitions
 from remit.inspection.inspection_findings import Suspicion, worst
 from remit.inspection.inspector import Models, bundled_models, inspect
-from remit.inspection.sentence_context import SentenceInContext
-from remit.inspection.sentence_model import parse_weights
-from remit.inspection.sentence_network import parse_network
+from remit.inspection.sentence_models.linear_model import parse_weights
+from remit.inspection.sentence_models.sentence_context import SentenceInContext
+from remit.inspection.sentence_models.sentence_network import parse_network
 from remit.inspection.surroundings import Surroundings
 from run import figure
 

@@ -1,4 +1,4 @@
-"""Fits the weights of the signals of an inspection: `inspection.py DATA [--without SET]`.
+"""Fits the weights of the rules of an inspection: `inspection.py DATA [--without SET]`.
 
 A definition counts by its most suspicious pair of sentences. Attacks are `inspection_attacks.txt`, our own
 set in `tests/inspection` and `DATA/tool-attacks/mcpproxy.jsonl` (smart-mcp-proxy/mcpproxy-go, MIT); tools
@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from remit.decision.tools import Definition
 from remit.inspection.definition_file import read_definitions
-from remit.inspection.inspector import SIGNALS, is_prose, read
+from remit.inspection.inspector import TEXT_RULES, is_prose, read
 from remit.inspection.passages import passages
-from remit.inspection.scorer import WINDOW, signals_of
+from remit.inspection.rules.combined_signs import WINDOW, rules_of
 from remit.inspection.surroundings import Surroundings
 from remit.inspection.tool_mentions import InspectedDefinition
 
-NAMES = [signal.name for signal in SIGNALS]
+NAMES = [rule.name for rule in TEXT_RULES]
 HARMLESS = ("toucan-smithery-tools", "docker-mcp-registry-tools", "composio-mock-tools")
 NOT_SAID = {
     "unicode_smuggling",
@@ -49,7 +49,7 @@ Window = frozenset[str]
 
 
 def windows(definition: Definition, others: Surroundings) -> list[Window]:
-    """The signals of each pair of neighbors."""
+    """The rules of each pair of neighbors."""
     texts = passages(definition)
     values = frozenset(text.text for text in texts if not is_prose(text))
     subject = InspectedDefinition(definition=definition, others=others, values=values)
@@ -57,7 +57,7 @@ def windows(definition: Definition, others: Surroundings) -> list[Window]:
     for text in filter(is_prose, texts):
         heard = read(text, subject)
         spans = (heard[at : at + WINDOW] for at in range(len(heard)))
-        found |= {frozenset(signal.name for signal in signals_of(span)) for span in spans}
+        found |= {frozenset(rule.name for rule in rules_of(span)) for span in spans}
     return list(found) or [frozenset()]
 
 

@@ -21,16 +21,16 @@ from inspection_origins import DRAWN, NEVER, POOL, REAL, SET, WRITTEN
 from inspection_sentences import Names, Writer, lines
 from remit.decision.tools import Definition
 from remit.inspection.definition_file import read_definitions
-from remit.inspection.hidden_text import revealed
 from remit.inspection.inspector import is_prose, spoken
 from remit.inspection.passages import passages
-from remit.inspection.sentence_context import SentenceInContext, in_context
-from remit.inspection.sentence_model import SentenceModel, parse_weights, sentence_model
-from remit.inspection.sentence_network import END, START
-from remit.inspection.sentence_words import home_of, words_of
-from remit.inspection.sentences import is_in_another_language, parts
+from remit.inspection.rules.hidden_text import revealed
+from remit.inspection.sentence_models.linear_model import SentenceModel, parse_weights, sentence_model
+from remit.inspection.sentence_models.sentence_context import SentenceInContext, in_context
+from remit.inspection.sentence_models.sentence_network import END, START
+from remit.inspection.sentence_models.sentence_words import home_of, words_of
 from remit.inspection.surroundings import Surroundings
 from remit.inspection.tool_mentions import InspectedDefinition
+from remit.inspection.vocabulary.sentences import is_in_another_language, parts
 from remit.text.wordpiece import PIECES, UNKNOWN, WordPiece
 
 VOCABULARY = ROOT / "src/remit/search/embeddings/data/vocabulary.txt"

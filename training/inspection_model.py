@@ -23,17 +23,17 @@ from inspection_fit import fitted as fit_weights
 from inspection_sentences import CORPUS, Names, Writer, lines
 from remit.decision.tools import Definition
 from remit.inspection.definition_file import read_definitions
-from remit.inspection.hashed_features import SIZE, pair_slot, pairs_of, piece_slots
-from remit.inspection.hidden_text import revealed
 from remit.inspection.inspector import is_prose
 from remit.inspection.passages import passages
-from remit.inspection.sentence_features import features
-from remit.inspection.sentence_model import FINE, PAIRS, PIECES
-from remit.inspection.sentence_words import home_of, words_of
-from remit.inspection.sentences import parts
+from remit.inspection.rules.hidden_text import revealed
+from remit.inspection.sentence_models.hashed_features import SIZE, pair_slot, pairs_of, piece_slots
+from remit.inspection.sentence_models.linear_model import FINE, PAIRS, PIECES
+from remit.inspection.sentence_models.sentence_features import features
+from remit.inspection.sentence_models.sentence_words import home_of, words_of
+from remit.inspection.sentence_models.word_roles import is_plain
 from remit.inspection.surroundings import Surroundings
 from remit.inspection.tool_mentions import InspectedDefinition
-from remit.inspection.word_roles import is_plain
+from remit.inspection.vocabulary.sentences import parts
 
 ROOT = Path(__file__).parent.parent
 WEIGHTS = ROOT / "src/remit/inspection/data/sentence_weights.txt"

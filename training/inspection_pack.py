@@ -1,4 +1,4 @@
-"""Packs the inspection's network as `remit.inspection.sentence_network` reads it: mostly in eight bits."""
+"""Packs the inspection's network as `sentence_network.py` reads it: mostly in eight bits."""
 
 from collections.abc import Sequence
 

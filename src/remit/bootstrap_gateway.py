@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 def gateway_openers() -> "GatewayOpeners":
     """Return the functions that a gateway process opens its parts with."""
-    from remit.gateway.call_spool import CallSpool
+    from remit.gateway.call_records.call_spool import CallSpool
     from remit.gateway.requests.call_metrics import CallMetrics
     from remit.gateway.transports.lifecycle import GatewayOpeners
 

@@ -42,7 +42,7 @@ OWN = {
     "install/recorded_environment.py": "the install record",
     "memory/memory_server.py": "ships with Remit",
     "files/write_queue.py": "Remit's data",
-    "gateway/call_journal.py": "Remit's data",
+    "gateway/call_records/call_journal.py": "Remit's data",
     "search/embeddings/token_sequences.py": "ships with Remit",
     "search/evaluation.py": "a folder that a person names",
     "settings.py": "a file that the user's variable names",
@@ -57,7 +57,7 @@ OWN = {
 }
 # Modules that follow links anywhere: theirs are files of the user, the administrator, the client or Remit.
 ANYWHERE = {
-    "cli/inspect_command.py": "a file that a person names",
+    "cli/trust/inspect_command.py": "a file that a person names",
     "cli/memory_commands.py": "a file that a person names",
     "cli/team/team_commands.py": "a file that a person names",
     "clients/claude/settings_before_install.py": "settings of the user and administrator, install record",

@@ -14,7 +14,7 @@ from anyio import to_thread
 
 from remit.audit.audit_log import CallQuery
 from remit.errors import StoreError, StoreTooNewError, StoreUnavailableError
-from remit.gateway.call_spool import CallSpool
+from remit.gateway.call_records.call_spool import CallSpool
 from remit.gateway.endpoint import _TRANSLATED  # pyright: ignore[reportPrivateUsage]
 from remit.presentation.refusals import STORE_DOWN
 from remit.protocol.json_rpc import JsonRpcError

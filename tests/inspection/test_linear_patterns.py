@@ -28,8 +28,8 @@ UNITS = (
 def patterns() -> Iterator[tuple[str, re.Pattern[str]]]:
     """Find the patterns of all modules, also in their tables."""
     for package in (remit.inspection, remit.text):
-        for module in pkgutil.iter_modules(package.__path__):
-            names = vars(importlib.import_module(f"{package.__name__}.{module.name}"))
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            names = vars(importlib.import_module(module.name))
             for name, value in names.items():
                 yield from ((f"{module.name}.{name}", each) for each in within(value) if name not in WHOLE)
 

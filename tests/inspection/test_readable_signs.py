@@ -6,7 +6,7 @@ import pytest
 
 from remit.decision.tools import Definition
 from remit.inspection.inspector import inspect
-from remit.inspection.sentence_model import readable_signs
+from remit.inspection.sentence_models.linear_model import readable_signs
 from remit.inspection.surroundings import Surroundings
 
 WORDS = ["read", "<private>", "with", "the", "other", "tool", "and", "send", "it"]

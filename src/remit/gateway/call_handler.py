@@ -22,7 +22,7 @@ from remit.errors import (
     UpstreamError,
 )
 from remit.gateway.attribution import request_attributed
-from remit.gateway.call_recorder import CallRecorder, CompletedCall, call_id_of
+from remit.gateway.call_records.call_recorder import CallRecorder, CompletedCall, call_id_of
 from remit.gateway.current_lists import CurrentLists
 from remit.gateway.desktop_notification import ApprovalNotifier
 from remit.gateway.endpoint_catalog import CallTarget, EndpointCatalog

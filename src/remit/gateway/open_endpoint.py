@@ -15,9 +15,9 @@ from remit.catalog.contexts import DEFAULT_CLIENT
 from remit.configuration.serving_options import Strategy
 from remit.decision.context import Context
 from remit.gateway.call_handler import CallHandler
-from remit.gateway.call_journal import CallJournal
-from remit.gateway.call_recorder import CallOrigin, CallRecorder
-from remit.gateway.call_spool import CallSpool
+from remit.gateway.call_records.call_journal import CallJournal
+from remit.gateway.call_records.call_recorder import CallOrigin, CallRecorder
+from remit.gateway.call_records.call_spool import CallSpool
 from remit.gateway.change_feed import ChangeFeed
 from remit.gateway.change_tracker import ChangeSignal
 from remit.gateway.current_lists import CurrentLists

@@ -10,24 +10,24 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from remit.decision.tools import Definition
-from remit.inspection.hidden_text import decodings, hidden_text, revealed
 from remit.inspection.inspection_findings import InspectionFinding, Suspicion, finding
-from remit.inspection.model_signals import MODEL_SIGNALS
-from remit.inspection.name_rules import imitations
-from remit.inspection.parameter_rules import out_of_scope_parameters
 from remit.inspection.passages import Passage, passages
-from remit.inspection.scorer import Reading, combined
-from remit.inspection.sentence_context import SentenceInContext, in_context
-from remit.inspection.sentence_model import SentenceModel, readable_signs, sentence_model
-from remit.inspection.sentence_words import ToolHome, has_plain_words, home_of, words_of
-from remit.inspection.sentences import Sentence, is_in_another_language, parts, sentence
-from remit.inspection.signal import Signal
+from remit.inspection.rules.combined_signs import Reading, combined
+from remit.inspection.rules.hidden_text import decodings, hidden_text, revealed
+from remit.inspection.rules.model_rules import MODEL_RULES
+from remit.inspection.rules.name_rules import imitations
+from remit.inspection.rules.other_tool_rules import OTHER_TOOL_RULES
+from remit.inspection.rules.parameter_rules import out_of_scope_parameters
+from remit.inspection.rules.text_rule import TextRule
+from remit.inspection.sentence_models.linear_model import SentenceModel, readable_signs, sentence_model
+from remit.inspection.sentence_models.sentence_context import SentenceInContext, in_context
+from remit.inspection.sentence_models.sentence_words import ToolHome, has_plain_words, home_of, words_of
 from remit.inspection.surroundings import Surroundings
 from remit.inspection.tool_mentions import InspectedDefinition, ToolMentions, mentions
-from remit.inspection.tool_signals import TOOL_SIGNALS
+from remit.inspection.vocabulary.sentences import Sentence, is_in_another_language, parts, sentence
 from remit.text.words import split
 
-SIGNALS: tuple[Signal, ...] = (*MODEL_SIGNALS, *TOOL_SIGNALS)
+TEXT_RULES: tuple[TextRule, ...] = (*MODEL_RULES, *OTHER_TOOL_RULES)
 OVERSIZED = 40_000  # characters
 WORTH_READING = -1.5  # linear score of a sentence that the network reads, too
 LINEAR_SHARE = 0.5  # of the linear score, added to the network's
@@ -100,13 +100,13 @@ def bundled_models() -> Models:
 
 
 def _bundled_network(sentence: SentenceInContext) -> float:
-    from remit.inspection.sentence_network import sentence_network
+    from remit.inspection.sentence_models.sentence_network import sentence_network
 
     return sentence_network().score(sentence)
 
 
 def read(passage: Passage, subject: InspectedDefinition) -> list[Reading]:
-    """Find the signals in each sentence of a passage."""
+    """Find the rules that match each sentence of a passage."""
     is_description = _is_description(passage)
     return [
         _reading(part, subject, may_order=at > 0 or not is_description)
@@ -143,9 +143,9 @@ def _said(
 ) -> Iterator[InspectionFinding]:
     heard = list(_heard(passage, examination, harmless))
     for reading in heard:
-        for signal in reading.signals:
-            if signal.severity is not None:
-                yield finding(signal.name, signal.severity, signal.reason, reading.text)
+        for rule in reading.rules:
+            if rule.severity is not None:
+                yield finding(rule.name, rule.severity, rule.reason, reading.text)
         if reading.certainty >= LIKELY:
             yield _learned(reading, examination)
     if (together := combined(heard, PLAUSIBLE)) is not None:
@@ -153,7 +153,7 @@ def _said(
 
 
 def _heard(passage: Passage, examination: Examination, harmless: float) -> Iterator[Reading]:
-    """Score each sentence of a passage, and find the signals in those that may be attacks."""
+    """Score each sentence of a passage, and find the rules that match those that may be attacks."""
     is_description = _is_description(passage)
     said = parts(revealed(passage.text))
     for at, part in enumerate(said):
@@ -170,8 +170,8 @@ def _heard(passage: Passage, examination: Examination, harmless: float) -> Itera
             yield Reading(part, (), score)
         else:
             may_order = at > 0 or not is_description
-            text, signals, *_ = _reading(part, examination.subject, may_order=may_order)
-            yield Reading(text, signals, score, certainty)
+            text, rules, *_ = _reading(part, examination.subject, may_order=may_order)
+            yield Reading(text, rules, score, certainty)
 
 
 def _needs_rules(text: str, words: list[str], subject: InspectedDefinition) -> bool:
@@ -200,7 +200,7 @@ def _is_command(text: str) -> bool:
 def _learned(reading: Reading, examination: Examination) -> InspectionFinding:
     words = words_of(reading.text, examination.home)
     signs = readable_signs(examination.models.linear.strongest(words, examination.home), words)
-    has_rule = any(signal.severity for signal in reading.signals)
+    has_rule = any(rule.severity for rule in reading.rules)
     is_sure = reading.certainty >= (CERTAIN if has_rule else BEYOND_DOUBT)
     return finding(
         "learned-signs",
@@ -214,19 +214,19 @@ def _is_description(passage: Passage) -> bool:
     return passage.place == "description" or passage.place.startswith("title")
 
 
-def _may_signal(sentence: Sentence) -> bool:
+def _may_match(sentence: Sentence) -> bool:
     """Return whether a sentence needs a closer look; most only describe, and this is much faster."""
     return bool(sentence.found or sentence.places) or _SIGNS.search(sentence.text) is not None
 
 
 def _reading(part: str, subject: InspectedDefinition, *, may_order: bool) -> Reading:
     said = sentence(part, may_order=may_order)
-    if not _may_signal(said):
+    if not _may_match(said):
         return Reading(said.text, ())
-    return Reading(said.text, _signals(part, may_order, mentions(said.text, subject)))
+    return Reading(said.text, _matching_rules(part, may_order, mentions(said.text, subject)))
 
 
 @lru_cache(maxsize=1 << 12)  # the tools of a server repeat their schemas' texts
-def _signals(part: str, may_order: bool, named: ToolMentions) -> tuple[Signal, ...]:
+def _matching_rules(part: str, may_order: bool, named: ToolMentions) -> tuple[TextRule, ...]:
     said = sentence(part, may_order=may_order)
-    return tuple(signal for signal in SIGNALS if signal.test(said, named))
+    return tuple(rule for rule in TEXT_RULES if rule.test(said, named))

@@ -20,13 +20,13 @@ from remit.decision.tools import Definition, Tool
 from remit.inspection.inspection_findings import InspectionFinding, Suspicion, worst
 from remit.inspection.inspector import is_prose
 from remit.inspection.passages import passages
-from remit.inspection.scorer import COMBINED
+from remit.inspection.rules.combined_signs import COMBINED
 from remit.inspection.surroundings import Surroundings
 from remit.inspection.tool_mentions import InspectedDefinition
 from remit.text.json_values import as_list, as_object
 from remit.trust.definition_pin import canonical, dateless_text
 from remit.trust.inspections import MAX_LIST, Inspections, text_size
-from remit.trust.reading_evidence import lacks_evidence, steering_text
+from remit.trust.read_only_evidence import lacks_evidence, steering_text
 from remit.trust.schema_change import SchemaChange, is_same
 from remit.trust.server_list_comparison import Sight, Sighting
 from remit.trust.text_change import ChangePoint, text_point

@@ -2,8 +2,8 @@
 
 import re
 
-from remit.inspection.concepts import Concept
-from remit.inspection.sentences import sentences
+from remit.inspection.vocabulary.concepts import Concept
+from remit.inspection.vocabulary.sentences import sentences
 from remit.text.words import split
 
 _SECRET = re.compile(

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from remit.inspection.imperatives import is_order
 from remit.inspection.inspector import read
 from remit.inspection.passages import Passage
-from remit.inspection.scorer import Reading
-from remit.inspection.sentences import parts
+from remit.inspection.rules.combined_signs import Reading
 from remit.inspection.tool_mentions import InspectedDefinition
+from remit.inspection.vocabulary.imperatives import is_order
+from remit.inspection.vocabulary.sentences import parts
 from remit.text.untrusted_text import one_line
 from remit.trust.definition_pin import canonical_text
 from remit.trust.same_text import same_text
@@ -62,8 +62,8 @@ def _difference(place: str, before: str, after: str, subject: InspectedDefinitio
 
 def _addressing(reading: Reading) -> str | None:
     """Tell how a sentence addresses the model: by a signal, a secret, an address or an order."""
-    if reading.signals:
-        return reading.signals[0].reason
+    if reading.rules:
+        return reading.rules[0].reason
     if mentions_secret(reading.text):
         return "mentions a secret"
     if names_address(reading.text):

@@ -12,7 +12,7 @@ from remit.approvals.approval_service import is_call_of
 from remit.cli.approvals.approval_output import approval_shape, deadline
 from remit.cli.output.json_output import Shape
 from remit.cli.output.server_output import entry_lines
-from remit.cli.trust_command import (
+from remit.cli.trust.trust_command import (
     TrustCandidates,
     definition_lines,
     find_candidates,

@@ -1,0 +1,110 @@
+from remit.decision.definitions.project_lock import LockedPackage, LockedServer, ProjectLock
+from remit.project_lock.lock_diff import lock_differences
+
+PACKAGE = LockedPackage("npm", "git", "1.0.0", "sha512-a")
+GIT = LockedServer("e", PACKAGE, {"mcp__git__log": "p1", "mcp__git__add": "p2"})
+
+
+def lock(
+    server: LockedServer | None = GIT, source: str = ".mcp.json", **agents: tuple[str, ...]
+) -> ProjectLock:
+    servers = {} if server is None else {(source, "git"): server}
+    seen = {agent: dict.fromkeys(names, "visible, low") for agent, names in agents.items()}
+    return ProjectLock(servers=servers, visible={"claude-code": seen} if seen else {})
+
+
+def test_equal_locks_do_not_differ() -> None:
+    assert lock_differences(lock(main=("a",)), lock(main=("a",))) == []
+
+
+def test_servers_come_and_go() -> None:
+    assert lock_differences(lock(None), lock()) == ["git (.mcp.json): added"]
+    assert lock_differences(lock(), lock(None)) == ["git (.mcp.json): removed"]
+
+
+def test_everything_that_changed_in_a_server_is_named() -> None:
+    newer = LockedPackage("npm", "git", "2.0.0", "sha512-b")
+    now = LockedServer("f", newer, {"mcp__git__log": "p9", "mcp__git__rm": "p"})
+    assert lock_differences(lock(), lock(now), {"mcp__git__log": ["- a", "+ b"]}) == [
+        "git (.mcp.json): its entry changed",
+        "git (.mcp.json): its package: version 1.0.0 -> 2.0.0",
+        "git (.mcp.json): its package: integrity sha512-a -> sha512-b",
+        "git (.mcp.json): - mcp__git__add",
+        "git (.mcp.json): ~ mcp__git__log: its definition changed",
+        "    - a",
+        "    + b",
+        "git (.mcp.json): + mcp__git__rm",
+    ]
+
+
+def test_changed_instructions_are_named_and_those_that_are_not_locked() -> None:
+    said = GIT._replace(instructions="i1")
+    now = GIT._replace(instructions="i2")
+    assert lock_differences(lock(said), lock(now), {"mcp__git__*": ["- a", "+ b"]}) == [
+        "git (.mcp.json): ~ its instructions changed",
+        "    - a",
+        "    + b",
+    ]
+    assert lock_differences(lock(), lock(said)) == ["git (.mcp.json): its instructions are not locked"]
+    assert lock_differences(lock(said), lock()) == ["git (.mcp.json): ~ its instructions changed"]
+
+
+def test_a_package_that_comes_or_goes_is_named() -> None:
+    without = GIT._replace(package=None)
+    assert lock_differences(lock(without), lock()) == ["git (.mcp.json): its package was added: git"]
+    assert lock_differences(lock(), lock(without)) == ["git (.mcp.json): its package was removed: git"]
+    assert lock_differences(lock(without), lock(without)) == []
+
+
+def test_what_is_unknown_now_is_no_difference_and_what_is_not_locked_is() -> None:
+    vague = LockedServer("e", LockedPackage("npm", "git"), None)
+    assert lock_differences(lock(), lock(vague)) == []
+    assert lock_differences(lock(vague), lock()) == ["git (.mcp.json): its tools are not locked"]
+
+
+def test_another_sandbox_is_named() -> None:
+    boxed = GIT._replace(sandbox="no network; reads .")
+    assert lock_differences(lock(boxed), lock()) == [
+        "git (.mcp.json): its sandbox: no network; reads . -> none"
+    ]
+    assert lock_differences(lock(), lock(boxed))[0].endswith("none -> no network; reads .")
+
+
+def test_a_server_of_a_plugin_that_is_not_installed_here_is_no_difference() -> None:
+    plugins = lock(source="plugin quill")
+    assert lock_differences(plugins, lock(None)) == []
+    assert lock_differences(lock(None), plugins) == ["git (plugin quill): added"]
+    assert lock_differences(lock(source="plugin x/.mcp.json"), lock(None)) == [
+        "git (plugin x/.mcp.json): removed"
+    ]
+
+
+def test_what_clients_and_agents_see_is_compared() -> None:
+    found = lock_differences(lock(main=("a", "b"), scout=("a",)), lock(main=("b", "c")))
+    assert found == [
+        "visible in claude-code: main: - a; + c",
+        "visible in claude-code: scout: - a",
+    ]
+
+
+def test_a_tool_with_another_verdict_or_danger_is_named() -> None:
+    asks = ProjectLock(visible={"claude-code": {"main": {"a": "ask, critical", "b": "visible, low"}}})
+    assert lock_differences(asks, lock(None, main=("a", "b"))) == [
+        "visible in claude-code: main: ~ a (ask, critical -> visible, low)"
+    ]
+
+
+def test_many_tools_are_counted_in_one_line_for_each_client_and_agent() -> None:
+    found = lock_differences(lock(main=("a", "b", "c", "d", "e")), lock(main=()))
+    assert found == ["visible in claude-code: main: - a, b, c and 2 more"]
+
+
+def test_what_follows_from_an_entry_is_not_repeated_for_each_client() -> None:
+    seen = lock(main=("mcp__git__log", "mcp__gitlab__log"))
+    unseen = lock(main=())
+    others = ["visible in claude-code: main: - mcp__gitlab__log"]
+    removed = unseen._replace(servers={})
+    assert lock_differences(seen, removed) == ["git (.mcp.json): removed", *others]
+    assert lock_differences(removed, seen)[0] == "git (.mcp.json): added"
+    changed = unseen._replace(servers={(".mcp.json", "git"): GIT._replace(entry="f")})
+    assert lock_differences(seen, changed) == ["git (.mcp.json): its entry changed", *others]
