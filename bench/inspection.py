@@ -32,7 +32,7 @@ RESULTS = Path(__file__).parent / "results" / "inspection.json"
 OWN = (
     *("definitions", "late_definitions", "third_definitions", "fourth_definitions"),
     *("fifth_definitions", "sixth_definitions", "seventh_definitions", "eighth_definitions"),
-    "ninth_definitions",
+    *("ninth_definitions", "tenth_definitions"),
 )
 FITTED = ROOT / "build/inspection"
 FOLDS = (  # as `training/inspection_model.py` leaves them out; the rest is in no fit

@@ -36,6 +36,7 @@ def flagged(name: str, prefix: str) -> Iterator[bool]:
         ("seventh_definitions.jsonl", "seventh-attack", 0.9),
         ("eighth_definitions.jsonl", "eighth-attack", 0.88),
         ("ninth_definitions.jsonl", "ninth-attack", 0.93),
+        ("tenth_definitions.jsonl", "tenth-attack", 0.94),
     ],
 )
 def test_attacks_are_flagged(name: str, prefix: str, least: float) -> None:
@@ -54,6 +55,7 @@ def test_attacks_are_flagged(name: str, prefix: str, least: float) -> None:
         ("seventh_definitions.jsonl", "seventh-benign", 0.08),
         ("eighth_definitions.jsonl", "eighth-benign", 0.03),
         ("ninth_definitions.jsonl", "ninth-harmless", 0.16),
+        ("tenth_definitions.jsonl", "tenth-benign", 0.2),
     ],
 )
 def test_hard_negatives_are_not(name: str, prefix: str, most: float) -> None:

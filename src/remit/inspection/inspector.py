@@ -43,6 +43,7 @@ _SHORTEST_PHRASE = 16  # characters of such a name
 _LONGEST_VALUE = 40  # characters of a name or value
 _SIGNS = re.compile(r"[|>_/~]|\w-\w")  # of commands, and of names
 _COMMAND = re.compile(r"[|~]|\b(?:rm|cat|nc|chmod|env|curl)\s+\S")
+_NAME = re.compile(r"[\w.-]+", re.ASCII)
 _NAMES = frozenset(["<name>", "<tool>"])  # that may be another server's tools
 _RANKS = {severity: rank for rank, severity in enumerate(Suspicion)}
 
@@ -83,7 +84,7 @@ def _findings(definition: Definition, others: Surroundings, models: Models) -> I
     examination = Examination(subject, home_of(subject), models)
     for passage in texts:
         yield from hidden_text(passage.place, passage.text)
-        if (prose := spoken(passage)) is not None and not _is_plain(prose.text):
+        if (prose := spoken(passage)) is not None and not _holds_nothing(prose.text):
             said = list(_said(prose, examination))
             yield from said
             yield from _encoded(prose, examination, {each.rule for each in said})
@@ -122,26 +123,27 @@ def is_prose(passage: Passage) -> bool:
 
 def spoken(passage: Passage) -> Passage | None:
     """Return a passage as sentences; a long name such as `read_the_key_file_first` is split into words."""
-    if is_prose(passage):
+    text = passage.text
+    if is_prose(passage) and (_NAME.fullmatch(text) is None or decodings(text)):
         return passage
-    if len(passage.text) < _SHORTEST_PHRASE or (words := split(passage.text)).count(" ") < _FEWEST_IN_NAME:
-        return None
-    return Passage(place=passage.place, text=words)
+    if len(text) >= _SHORTEST_PHRASE and (words := split(text)).count(" ") >= _FEWEST_IN_NAME:
+        return Passage(passage.place, words)
+    return passage if is_prose(passage) else None
 
 
 def _encoded(passage: Passage, examination: Examination, known: set[str]) -> Iterator[InspectionFinding]:
     """Report what a passage says only once it is decoded."""
     for text in decodings(passage.text):
-        for each in _said(Passage(place=passage.place, text=text), examination, harmless=-math.inf):
+        for each in _said(Passage(place=passage.place, text=text), examination, is_decoded=True):
             if each.severity is not Suspicion.LOW and each.rule not in known:
                 reason = f"an encoding in the {passage.place} hides that it {each.reason}"
                 yield finding("encoded-text", Suspicion.HIGH, reason, each.excerpt)
 
 
 def _said(
-    passage: Passage, examination: Examination, harmless: float = HARMLESS
+    passage: Passage, examination: Examination, *, is_decoded: bool = False
 ) -> Iterator[InspectionFinding]:
-    heard = list(_heard(passage, examination, harmless))
+    heard = list(_heard(passage, examination, is_decoded=is_decoded))
     for reading in heard:
         for rule in reading.rules:
             if rule.severity is not None:
@@ -152,11 +154,14 @@ def _said(
         yield together
 
 
-def _heard(passage: Passage, examination: Examination, harmless: float) -> Iterator[Reading]:
+def _heard(passage: Passage, examination: Examination, *, is_decoded: bool) -> Iterator[Reading]:
     """Score each sentence of a passage, and find the rules that match those that may be attacks."""
     is_description = _is_description(passage)
     said = parts(revealed(passage.text))
     for at, part in enumerate(said):
+        if not is_decoded and _is_plain(part):
+            yield Reading(part, (), -math.inf)
+            continue
         words = words_of(part, examination.home)
         score = examination.models.linear.score(words, examination.home)
         certainty = -math.inf
@@ -166,7 +171,7 @@ def _heard(passage: Passage, examination: Examination, harmless: float) -> Itera
             description = parts(revealed(examination.subject.definition.description or ""))
             context = in_context(said, at, passage.place, description, examination.home)
             certainty = examination.models.network(context) + LINEAR_SHARE * score
-        if score < harmless and not _needs_rules(part, words, examination.subject):
+        if score < HARMLESS and not is_decoded and not _needs_rules(part, words, examination.subject):
             yield Reading(part, (), score)
         else:
             may_order = at > 0 or not is_description
@@ -179,20 +184,17 @@ def _needs_rules(text: str, words: list[str], subject: InspectedDefinition) -> b
     return _is_command(text) or (not _NAMES.isdisjoint(words) and bool(mentions(text, subject).foreign))
 
 
-@lru_cache(maxsize=1 << 12)  # the tools of a server repeat their schemas' texts
-def _is_plain(text: str) -> bool:
-    """Return whether a text names nothing and no word in it may be part of an order, in whatever tool."""
-    return (
-        text.isascii()
-        and not decodings(text)
-        and not any(
-            _is_command(part) or is_in_another_language(part) or not has_plain_words(part)
-            for part in parts(text)
-        )
-    )
+def _holds_nothing(text: str) -> bool:
+    """Return whether no sentence of a text may be part of an order, in whatever tool."""
+    return text.isascii() and not decodings(text) and all(map(_is_plain, parts(text)))
 
 
-@lru_cache(maxsize=1 << 12)
+@lru_cache(maxsize=1 << 13)  # the tools of a server repeat their schemas' texts
+def _is_plain(part: str) -> bool:
+    """Return whether a sentence names nothing and no word in it may be part of an order, in whatever tool."""
+    return not _is_command(part) and not is_in_another_language(part) and has_plain_words(part)
+
+
 def _is_command(text: str) -> bool:
     return _COMMAND.search(text) is not None
 

@@ -95,7 +95,9 @@ def _parts(place: str, node: dict[str, object]) -> list[tuple[str, object]]:
 def _may_be_text(key: str, value: object) -> bool:
     if key == "src" and isinstance(value, str):
         return _PICTURE.fullmatch(value) is None
-    return key not in _STRUCTURE or any(" " in text for _, text in _texts("", value))
+    if key not in _STRUCTURE:
+        return True
+    return " " in value if isinstance(value, str) else any(" " in text for _, text in _texts("", value))
 
 
 @lru_cache(maxsize=8)  # an inspection reads a schema for its texts and for its parameters
