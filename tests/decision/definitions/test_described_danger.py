@@ -147,6 +147,17 @@ def test_a_tool_that_runs_programs_is_destructive_whatever_its_server_says(
     assert (found.level, found.is_vague) == (Danger.DESTRUCTIVE, is_vague)
 
 
+@pytest.mark.parametrize(
+    ("name", "is_vague"),
+    [("python", False), ("node_repl", False), ("explain", True), ("read_notebook", True)],
+)
+def test_a_tool_named_after_an_interpreter_that_takes_a_program_is_plain(name: str, is_vague: bool) -> None:
+    schema = json.dumps({"properties": {"code": {}}})
+    found = by_definition(Definition(name=name, tool=name, input_schema=schema))
+    assert found is not None
+    assert (found.level, found.is_vague) == (Danger.DESTRUCTIVE, is_vague)
+
+
 @pytest.mark.parametrize(("name", "is_vague"), [("wire_money", False), ("money", True)])
 def test_a_verb_that_may_be_a_noun_is_plain_if_name_and_description_say_it(name: str, is_vague: bool) -> None:
     found = by_definition(Definition(name=name, description="Wires money."))

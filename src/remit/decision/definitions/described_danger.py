@@ -7,7 +7,7 @@ annotations may lower what they say.
 import re
 from collections.abc import Iterator
 
-from remit.decision.danger import STARTING_VERBS, Danger, Rating, is_reading, word_danger
+from remit.decision.danger import STARTING_VERBS, Danger, Rating, word_danger
 from remit.decision.definitions.acting_verbs import ActingVerb, acting_verbs
 from remit.decision.definitions.parameter_danger import by_parameters, runs_code
 from remit.decision.tools import Definition
@@ -41,7 +41,7 @@ def by_definition(definition: Definition) -> Rating | None:
     name = definition.tool or definition.name
     found = [
         *_by_text(definition),
-        *by_parameters(definition.input_schema, reads=is_reading(name)),
+        *by_parameters(definition.input_schema, name),
     ]
     return max(found, key=lambda each: (each.level, not each.is_vague), default=None)
 

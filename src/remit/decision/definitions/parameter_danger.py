@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from remit.decision.danger import READING_VERBS, Danger, Rating, by_name, word_danger
+from remit.decision.danger import READING_VERBS, Danger, Rating, by_name, is_reading, word_danger
 from remit.text.json_values import as_list, as_object
 from remit.text.words import split
 
@@ -13,6 +13,11 @@ _PROGRAMS_WORDS = """
     source_code
 """
 _PROGRAMS = frozenset(_PROGRAMS_WORDS.split())
+_INTERPRETERS_WORDS = """
+    bash console interpreter javascript js jupyter kernel lua node notebook perl php powershell python repl
+    ruby sandbox shell sh terminal
+"""
+_INTERPRETERS = frozenset(_INTERPRETERS_WORDS.split())
 _QUERIES = frozenset({"sql", "sql_query", "sql_statement", "statement"})  # which may only read
 _EXECUTING = frozenset({"eval", "evaluate", "exec", "execute", "invoke", "run"})
 _OVERWRITING = frozenset({"overwrite", "overwrite_existing", "force_overwrite", "force_delete"})
@@ -24,14 +29,17 @@ _WORD = re.compile(r"[A-Za-z]+")
 _DEEPEST = 4  # levels of a schema
 
 
-def by_parameters(schema: str | None, *, reads: bool) -> Iterator[Rating]:
+def by_parameters(schema: str | None, tool: str) -> Iterator[Rating]:
     """Rate a tool by its parameters; an optional one of a tool that reads may only be a filter."""
     read = as_object(json.loads(schema) if schema else {})
     required = as_list(read.get("required"))
+    reads = is_reading(tool)
     for name, each in as_object(read.get("properties")).items():
         for rating in _by_parameter(name, as_object(each)):
             is_filter = reads and name not in required
             yield rating._replace(is_vague=rating.is_vague or is_filter)
+    if runs_code(schema) and not _INTERPRETERS.isdisjoint(split(tool).lower().split()) and not reads:
+        yield Rating(Danger.DESTRUCTIVE, "its name is that of an interpreter, and it takes a program")
 
 
 def runs_code(schema: str | None) -> bool:
