@@ -49,6 +49,16 @@ def test_hints_that_are_missing_count_as_the_worst_where_any_is_given(
         ("mcp__fs__read_and_delete", Danger.DESTRUCTIVE),
         ("mcp__fs__get_update_status", Danger.LOW),
         ("mcp__fs__get_and_update", Danger.MODERATE),
+        ("mcp__fs__get_n_update", Danger.MODERATE),
+        ("mcp__fs__list_delete_users", Danger.DESTRUCTIVE),
+        ("mcp__fs__fetch_send_money", Danger.MODERATE),
+        ("mcp__fs__list_merge_requests", Danger.LOW),
+        ("mcp__x__get__delete_everything", Danger.DESTRUCTIVE),  # its server may be `x__get`
+        ("deleteall", Danger.DESTRUCTIVE),
+        ("DELETEUSER", Danger.DESTRUCTIVE),
+        ("deleting_user", Danger.DESTRUCTIVE),
+        ("delete1", Danger.DESTRUCTIVE),
+        ("deleted_notes", Danger.LOW),
         ("mcp__delete__look", Danger.LOW),  # what its server is called says nothing
         ("mcp__delete", Danger.DESTRUCTIVE),
         ("user.delete", Danger.DESTRUCTIVE),

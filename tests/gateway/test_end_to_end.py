@@ -201,7 +201,10 @@ def test_in_the_new_era_the_list_has_what_a_server_offers_to_any_client_and_call
 @pytest.mark.parametrize("front", [OLD, NEW])
 @pytest.mark.parametrize("back", ["old", "both"])
 def test_a_change_of_an_upstream_reaches_the_client(place: ServedProject, front: str, back: str) -> None:
-    place.declare({"everything": forked_server_command("everything.py", "stdio", back)}, UNPREFIXED)
+    place.declare(
+        {"everything": forked_server_command("everything.py", "stdio", back)},
+        f'{UNPREFIXED}[trust]\nchanges = "note"\n',
+    )
     person = Person()
 
     async def change(client: Client) -> None:

@@ -18,7 +18,17 @@ from remit.upstream.ports import ServerLists
 from remit.upstream.upstream_model import Sharing
 from support.builders import servers
 from support.databases import run_sql
-from support.gateway_fakes import YES, FakeCaller, FakeLinks, added, call, endpoint, names, offered, told
+from support.gateway_fakes import (
+    YES,
+    FakeCaller,
+    FakeLinks,
+    accept_added_tools,
+    call,
+    endpoint,
+    names,
+    offered,
+    told,
+)
 from support.sandbox import Sandbox
 
 pytestmark = pytest.mark.anyio
@@ -575,9 +585,10 @@ async def test_why_a_server_does_not_answer_is_said_once_however_often_it_is_ask
 async def test_what_a_known_server_offers_is_looked_at_again_when_it_runs(
     sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
+    accept_added_tools(sandbox)
     async with endpoint(sandbox, links, shop) as served:
         await served.tools({})
-    links.stocks["git"] = ServerLists(tools=[offered("status"), added("get_new")])
+    links.stocks["git"] = ServerLists(tools=[offered("status"), offered("get_new")])
     async with endpoint(sandbox, links, shop) as served:
         assert "git__get_new" not in await names(served)
         async with served.changes() as changes:
@@ -714,12 +725,13 @@ async def test_a_change_is_told_once_and_only_where_something_changed(
 async def test_a_tool_that_cannot_be_used_is_left_out_and_named_in_the_log_once(
     sandbox: Sandbox, shop: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    accept_added_tools(sandbox)
     tools = [offered("do.it"), offered("do/it"), offered("do.it"), {"name": "shapeless"}]
     links = FakeLinks({"git": ServerLists(tools=tools)})
     async with endpoint(sandbox, links, shop) as served:
         assert await names(served) == ["git__do_it"]
         assert told(await call(served, "git__do_it")) == "git did do.it"
-        links.stocks["git"] = ServerLists(tools=[*tools, added("get_new")])
+        links.stocks["git"] = ServerLists(tools=[*tools, offered("get_new")])
         async with served.changes() as changes:
             links.tell("git", "notifications/tools/list_changed")
             assert await anext(changes) == ("tools", None)

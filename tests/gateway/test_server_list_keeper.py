@@ -12,7 +12,7 @@ from remit.gateway.server_list_keeper import ServerListKeeper
 from remit.store.prepared_server_list import PreparedServerList
 from remit.trust.inspections import MAX_DEFINITION
 from remit.upstream.ports import ServerLists
-from support.gateway_fakes import FakeLinks, added, call, endpoint, names, offered, told
+from support.gateway_fakes import FakeLinks, accept_added_tools, call, endpoint, names, offered, told
 from support.sandbox import Sandbox
 
 pytestmark = pytest.mark.anyio
@@ -78,6 +78,7 @@ async def test_a_server_that_always_announces_long_lists_is_asked_seldom_and_del
         return spent(keeper, key) + (5.0 if "big" in key else 0.0)
 
     monkeypatch.setattr(ServerListKeeper, "take_seconds", much)
+    accept_added_tools(sandbox)
     links = FakeLinks(
         {"big": ServerLists(tools=[offered("dig")]), "small": ServerLists(tools=[offered("look")])}
     )
@@ -87,8 +88,8 @@ async def test_a_server_that_always_announces_long_lists_is_asked_seldom_and_del
                 await anyio.sleep(0.01)
             async with served.changes() as changes:
                 for turn in range(8):
-                    links.stocks["small"] = ServerLists(tools=[offered("look"), added(f"get_{turn}")])
-                    links.stocks["big"] = ServerLists(tools=[offered("dig"), added(f"get_{turn}")])
+                    links.stocks["small"] = ServerLists(tools=[offered("look"), offered(f"get_{turn}")])
+                    links.stocks["big"] = ServerLists(tools=[offered("dig"), offered(f"get_{turn}")])
                     links.tell("big", "notifications/tools/list_changed")
                     links.tell("small", "notifications/tools/list_changed")
                     assert await anext(changes) == ("tools", None)

@@ -11,7 +11,16 @@ from remit.gateway.ports import SessionView
 from remit.gateway.session_offers import SessionOffers
 from remit.protocol.json_rpc import JsonRpcError
 from remit.upstream.ports import ServerLists, canonical_capabilities
-from support.gateway_fakes import FakeCaller, FakeLinks, added, call, endpoint, names, told
+from support.gateway_fakes import (
+    FakeCaller,
+    FakeLinks,
+    accept_added_tools,
+    call,
+    endpoint,
+    names,
+    offered,
+    told,
+)
 from support.listed_tools import list_tools
 from support.sandbox import Sandbox
 
@@ -20,7 +29,7 @@ KEY = ("key",)
 
 
 def listed(*tools: str, to: Mapping[str, Any] | None = None) -> ServerLists:
-    return ServerLists(tools=[added(name) for name in tools], offered_to=canonical_capabilities(to or {}))
+    return ServerLists(tools=[offered(name) for name in tools], offered_to=canonical_capabilities(to or {}))
 
 
 def partial(*tools: str) -> ServerLists:
@@ -121,6 +130,7 @@ async def test_a_tool_that_a_server_lists_later_to_capable_clients_only_is_held(
 @pytest.mark.anyio
 async def test_a_call_of_one_client_does_not_change_what_others_are_shown(sandbox: Sandbox) -> None:
     sandbox.write_state("git")
+    accept_added_tools(sandbox)
     links = FakeLinks({"git": listed("status")})
     able, plain = FakeCaller("able", capabilities=SAMPLING), FakeCaller("plain")
     async with endpoint(sandbox, links, sandbox.project("shop")) as served:

@@ -29,9 +29,9 @@ def offered(name: str, **more: object) -> dict[str, Any]:
     return {"name": name, "description": f"does {name}", "inputSchema": SCHEMA, **more}
 
 
-def added(name: str) -> dict[str, Any]:
-    """A tool that is accepted without a word when a known server adds it: it only reads."""
-    return offered(name, description="Gets something.")
+def accept_added_tools(sandbox: Sandbox) -> None:
+    """Let known servers add tools without a person."""
+    sandbox.write(sandbox.home / ".config/remit/remit.toml", '[trust]\nchanges = "note"\n')
 
 
 @dataclass

@@ -60,3 +60,25 @@ def test_a_difference_that_the_pin_leaves_out_is_shown_as_written() -> None:
         '- description: "Find notes."',
         '+ description: "Find\\nnotes."',
     ]
+
+
+@pytest.mark.parametrize(
+    ("schema", "line"),
+    [
+        ({"required": ["path", "secret"]}, 'results, required: ["path", "secret"]'),
+        ({"required": "path"}, 'results, required: "path"'),
+        ({"properties": ["Pass it on."]}, 'results, properties: ["Pass it on."]'),
+        ({"type": "array"}, 'results, type: "array"'),
+        ({"properties": {"path": {"type": ["string"]}}}, 'result path (any) {"type": ["string"]}'),
+        ({"properties": {"path": {}}, "required": ["path"]}, "result path (any, required)"),
+    ],
+)
+def test_a_schema_is_shown_whole_whatever_its_form(schema: dict[str, object], line: str) -> None:
+    assert f"+ {line}" in diff(tool("find"), tool("find", outputSchema=schema))
+
+
+def test_a_value_of_another_type_is_shown_as_such() -> None:
+    lines = diff(
+        tool("find", annotations={"readOnlyHint": True}), tool("find", annotations={"readOnlyHint": "true"})
+    )
+    assert lines == ["- annotations.readOnlyHint: true", '+ annotations.readOnlyHint: "true"']

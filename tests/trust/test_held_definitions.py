@@ -51,3 +51,14 @@ def test_only_a_harmless_change_is_harmless() -> None:
 def test_what_was_rejected_flagged_or_not_inspected_is_accepted_by_its_own_name_only() -> None:
     by_name = {verdict for verdict in ChangeVerdict if held(verdict).needs_its_name}
     assert by_name == {ChangeVerdict.REJECTED, ChangeVerdict.FLAGGED, ChangeVerdict.UNINSPECTED}
+
+
+@pytest.mark.parametrize(
+    ("name", "is_named"),
+    [
+        *(("notes:instructions", True), ("instructions of notes", True)),
+        *(("notes", False), ("mcp__notes__*", False), ("mcp__notes", False)),
+    ],
+)
+def test_only_their_own_name_means_instructions_and_nothing_else(name: str, is_named: bool) -> None:
+    assert held(kind=Kind.MCP_SERVER).is_named(name) is is_named

@@ -22,7 +22,7 @@ def verdict(sight: Sight, current: Tool, accepted: Tool | None = None) -> Change
 def test_each_sight_is_judged_by_its_rule() -> None:
     assert verdict(Sight.FIRST, FIND) is None
     assert verdict(Sight.FIRST, POISON) is ChangeVerdict.FLAGGED
-    assert verdict(Sight.ADDED, FIND) is ChangeVerdict.HARMLESS
+    assert verdict(Sight.ADDED, FIND) is ChangeVerdict.MATTERS
     assert verdict(Sight.SAME_PIN, FIND, FIND) is None
     assert verdict(Sight.CHANGED, tool("find", "find notes"), FIND) is ChangeVerdict.HARMLESS
 

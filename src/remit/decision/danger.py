@@ -5,6 +5,7 @@ user's configuration trusts them. Only a configuration can rate a tool as `criti
 """
 
 import json
+from collections.abc import Sequence
 from enum import IntEnum
 from functools import lru_cache
 from typing import NamedTuple, cast
@@ -39,6 +40,7 @@ class Rating(NamedTuple):
     level: Danger
     origin: str
     is_vague: bool = False  # annotations may lower it
+    floor: "Rating | None" = None  # of a vague one: the plain rating below which they cannot lower it
 
 
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
@@ -91,6 +93,15 @@ _AMBIGUOUS = frozenset(
         *("login", "open", "resolve", "type"),
     ]
 )
+# Verbs that are nouns after a reading verb: `get_update_status`, `list_merge_requests`.
+_NOUNS_WORDS = """
+    archive ban blacklist build cancel change checkout cleanup click clone comment commit convert copy
+    create decline decrement deploy dismiss downgrade drag edit expire fill fork format grant import
+    increment init install invite kick lock login logout mark merge mount move notify open patch pause pin
+    post press provision publish push put register reply restore resume rollback run save schedule set
+    share sign snooze squash start stop subscribe switch sync tag toggle trigger tweet type update upgrade
+    upload
+"""
 _READING = frozenset(_READS.split())
 _HARMLESS = _READING.union(_TELLS.split())
 _TELLING = (
@@ -98,9 +109,12 @@ _TELLING = (
     (Danger.MODERATE, frozenset(_CHANGES.split())),
 )
 _NAMING = ((Danger.DESTRUCTIVE, _TELLING[0][1].union(_DESTRUCTIONS.split())), _TELLING[1])
+_AFTER_READING = (_TELLING[0], (Danger.MODERATE, _TELLING[1][1].difference(_NOUNS_WORDS.split())))
+_DESTROYING = ("delete", "destroy", "erase", "purge", "remove", "wipe")  # also in `deleteall`
 _VERBS = frozenset(word for _, words in _TELLING for word in words)
 STARTING_VERBS = frozenset(_STARTING.split())  # vague: annotations may lower what they say
-_JOINS = frozenset({"and", "or", "then"})
+_JOINS = frozenset({"and", "n", "or", "then"})
+_ENDINGS = frozenset({"d", "r", "rs", "s"})  # `deleted`, `removers`
 READING_VERBS = frozenset(_PLAINLY_READS.split())
 
 _PLAIN = Rating(Danger.LOW, "default", is_vague=True)
@@ -129,20 +143,30 @@ def derive(tool: Tool, *, trusts_annotations: bool | None) -> Rating:
     """
     if tool.danger is not None and (tool.server is None or tool.source == REMIT):
         return _BY_DEFINITION[tool.danger]
-    observed = by_name(tool.name) if tool.kind in _NAMED else _PLAIN
+    named = by_name(tool.name) if tool.kind in _NAMED else _PLAIN
     described, before = tool.described_danger, tool.accepted_danger
-    if described is not None and (described.level, not described.is_vague) > (
-        observed.level,
-        not observed.is_vague,
-    ):
-        observed = described
+    observed = named if described is None else combined((named, described))
     if tool.danger is not None:
         said = _BY_ANNOTATIONS[tool.danger]
-        counts = trusts_annotations or (trusts_annotations is None and observed.is_vague)
-        observed = said if counts or said.level > observed.level else observed
+        if said.level > observed.level or trusts_annotations:
+            observed = said
+        elif trusts_annotations is None and observed.is_vague:
+            observed = said if observed.floor is None else max(observed.floor, said, key=_strength)
     if before is not None and before > observed.level and not trusts_annotations:
         return _BY_HISTORY[before]
     return observed
+
+
+def combined(found: Sequence[Rating]) -> Rating:
+    """Return the worst rating; a vague one keeps the worst plain one as its floor."""
+    worst = max(found, key=_strength)
+    plain = [each.floor if each.is_vague else each for each in found]
+    floor = max((each for each in plain if each is not None), key=_strength, default=None)
+    return worst._replace(floor=floor) if worst.is_vague else worst
+
+
+def _strength(rating: Rating) -> tuple[Danger, bool]:
+    return rating.level, not rating.is_vague
 
 
 def ratings(tool: Tool) -> list[Rating]:
@@ -158,21 +182,39 @@ def ratings(tool: Tool) -> list[Rating]:
 
 @lru_cache(maxsize=65_536)
 def by_name(name: str) -> Rating:
-    """Rate a tool by the most dangerous word of its name; words after a reading verb count as nouns.
+    """Rate a tool by the most dangerous word of its name; some words after a reading verb count as nouns.
 
-    So `get_update_status` and `jira_get_create_fields` are reads, and `get_and_update` is not.
+    So `get_update_status` and `jira_get_create_fields` are reads; `get_and_update` and `list_delete_users`
+    are not. A server's name may contain `__`, so whatever may be the tool's own name counts.
     """
-    own = name.split("__", 2)[2] if name.startswith(MCP) and name.count("__") > 1 else name
-    words = split(own).lower().split()
+    own = [name]
+    if name.startswith(MCP) and name.count("__") > 1:
+        parts = name.split("__")
+        own = ["__".join(parts[at:]) for at in range(2, len(parts))]
+    return combined([_by_own_name(each) for each in own])
+
+
+def _by_own_name(name: str) -> Rating:
+    words = [_bare(word) for word in split(name).lower().split()]
     reads = words[:1] and (words[0] in _READING or (words[0] not in _VERBS and words[1:2] in _FETCHING))
-    if reads and _JOINS.isdisjoint(words):
-        return _PLAIN
-    for level, telling in _NAMING:
+    for level, telling in _AFTER_READING if reads and _JOINS.isdisjoint(words) else _NAMING:
         if found := [word for word in words if word in telling]:
             return Rating(level, f"its name says `{found[0]}`", _AMBIGUOUS.issuperset(found))
-    if words[1:] and words[0] in STARTING_VERBS:
+    if not reads and words[1:] and words[0] in STARTING_VERBS:
         return Rating(Danger.MODERATE, f"its name says `{words[0]}`", is_vague=True)
     return _PLAIN
+
+
+def _bare(word: str) -> str:
+    """Return the verb in a word: `delete` in `delete1`, `deleting` and `deleteall`."""
+    word = word.rstrip("0123456789") or word
+    for verb in _DESTROYING:
+        rest = word.removeprefix(verb)
+        if rest != word and rest not in _ENDINGS:
+            return verb
+        if word == f"{verb.removesuffix('e')}ing":
+            return verb
+    return word
 
 
 def word_danger(word: str) -> Rating | None:

@@ -118,12 +118,15 @@ def _held(row: Row, found: Mapping[int | None, Definition]) -> HeldDefinition:
     )
 
 
-def read_pins(database: Database, server: int, workspace: Workspace) -> ServerPins:
+def read_pins(database: Database, server: int, declaration: Declaration, workspace: Workspace) -> ServerPins:
     """Read the pins of a server."""
     place = {"server_id": server, **scope_parameters(workspace)}
     listed = database.rows("listed_entry", **place)
     found = database.rows("pins_of_server", **place)
-    return ServerPins({row[0]: Pin(*row[1:]) for row in found}, listed[0][0] if listed else None)
+    plugin = {"plugin": declaration.plugin, "client": declaration.client}
+    is_late = declaration.plugin is not None and database.rows("earlier_tool_of_plugin", **plugin, **place)
+    pins = {row[0]: Pin(*row[1:]) for row in found}
+    return ServerPins(pins, listed[0][0] if listed else None, is_late=bool(is_late))
 
 
 def pin_listing(
@@ -136,7 +139,7 @@ def pin_listing(
     at: int,
 ) -> None:
     """Accept what is new, and hold what changed; `listed` has the rows of the tools."""
-    pins = read_pins(database, server, workspace)
+    pins = read_pins(database, server, declaration, workspace)
     found: dict[int | None, Definition] = {}
     comparison = ServerListComparison(pins, declaration, found.get)
     rows = {item.definition.name: row for row, item in listed.items()}
@@ -152,13 +155,21 @@ def pin_listing(
         elif seen is Known.HELD:
             settling.follow(row, item)
         elif (change := judge(seen)) is not None:
-            settling.hold(row, item, change)
+            if _is_told(known.get(item.definition.name), item, change):
+                settling.follow(row, item)
+            else:
+                settling.hold(row, item, change)
         elif seen.sight is Sight.FIRST:
             settling.accept(row, item, is_known=item.definition.name in known)
         else:
             settling.keep(row, item)
     for query, values in settling.writes.items():  # together: a new list may have thousands of tools
         database.run_each(query, values)
+
+
+def _is_told(pin: Pin | None, item: ListedDefinition, change: DefinitionChange) -> bool:
+    """Return whether a change was reported before, except for what its pin leaves out."""
+    return pin is not None and (pin.changed, pin.verdict) == (item.pin, change.verdict)
 
 
 class _Settling:

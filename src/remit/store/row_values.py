@@ -108,8 +108,13 @@ def definition(row: Row) -> Definition:
 @lru_cache(maxsize=1_024)
 def _described(text: str) -> Rating:
     """Read a described danger; a catalog has few different ones."""
-    level, origin, is_vague = json.loads(text)
-    return Rating(_DANGERS[level], origin, is_vague)
+    return _rating(json.loads(text))
+
+
+def _rating(stored: list[Any]) -> Rating:
+    level, origin, is_vague, *floors = stored
+    floor = next(iter(floors), None)
+    return Rating(_DANGERS[level], origin, is_vague, None if floor is None else _rating(floor))
 
 
 def _status(kind: str, outcomes: str) -> ToolStatus:

@@ -49,7 +49,7 @@ class SqlServers:
         database, declaration = self._database, listing.declaration
         stored = find_definitions(database, listing.definitions)
         server = _row_of(database, declaration, workspace)
-        pins = ServerPins() if server is None else read_pins(database, server, workspace)
+        pins = ServerPins() if server is None else read_pins(database, server, declaration, workspace)
         if waiting := listing.learn(stored, pins):
             ids = {pins.by_name[name].accepted_id for name in waiting if name in pins.by_name}
             found = {id: each for id, each in definitions_of(database, workspace, ids).items() if id}

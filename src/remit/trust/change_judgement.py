@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import cast
 
-from remit.decision.danger import Danger, by_annotations, derive
+from remit.decision.danger import Danger, by_annotations, derive, is_reading
 from remit.decision.definitions.definition_changes import ChangeVerdict, DefinitionChange
 from remit.decision.definitions.described_danger import by_definition
 from remit.decision.kinds import Authority, Kind
@@ -26,7 +26,6 @@ from remit.inspection.tool_mentions import InspectedDefinition
 from remit.text.json_values import as_list, as_object
 from remit.trust.definition_pin import canonical, dateless_text
 from remit.trust.inspections import MAX_LIST, Inspections, text_size
-from remit.trust.read_only_evidence import lacks_evidence, steering_text
 from remit.trust.schema_change import SchemaChange, is_same
 from remit.trust.server_list_comparison import Sight, Sighting
 from remit.trust.text_change import ChangePoint, text_point
@@ -60,10 +59,8 @@ def judge_new(definition: Definition, inspections: Inspections) -> DefinitionCha
     found = inspections.of(definition)
     if worst(found) is Suspicion.HIGH:
         return _flagged(found)
-    what = _told(found) if found else lacks_evidence(definition) or steering_text(definition)
-    if what is None:
-        return DefinitionChange(ChangeVerdict.HARMLESS, _NEW, f"{_NEW}; it only reads")
-    return DefinitionChange(ChangeVerdict.MATTERS, _NEW, f"{_NEW}: {what}")
+    rated = f"its danger is `{danger_of(definition).word}`"
+    return DefinitionChange(ChangeVerdict.MATTERS, _NEW, f"{_NEW}: {_told(found) if found else rated}")
 
 
 def judge_change(accepted: Definition, current: Definition, inspections: Inspections) -> DefinitionChange:
@@ -101,7 +98,7 @@ def points_of(accepted: Definition, current: Definition, others: Surroundings) -
     old, new = canonical(accepted), canonical(current)
     values = frozenset(passage.text for passage in passages(current) if not is_prose(passage))
     subject = InspectedDefinition(definition=current, others=others, values=values)
-    only_reads = lacks_evidence(accepted) is None and lacks_evidence(current) is None
+    only_reads = _reads(accepted) and _reads(current)
     for key in (*old, *(key for key in new if key not in old)):
         before, after = old.get(key), new.get(key)
         if is_same(before, after):
@@ -165,6 +162,11 @@ def _danger(accepted: Definition, current: Definition) -> Iterator[ChangePoint]:
         word = "falls" if after < before else "rises"
         matters = after < before or after >= Danger.DESTRUCTIVE
         yield ChangePoint("danger", matters, f"its danger {word} from `{before.word}` to `{after.word}`")
+
+
+def _reads(definition: Definition) -> bool:
+    """Return whether a tool only reads, by its name and by everything that it says."""
+    return is_reading(definition.tool or definition.name) and danger_of(definition) <= Danger.LOW
 
 
 def danger_of(definition: Definition) -> Danger:

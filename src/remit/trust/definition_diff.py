@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from typing import cast
 
 from remit.decision.tools import Definition
-from remit.text.json_values import as_list
+from remit.text.json_values import as_list, as_object
 from remit.trust.definition_pin import canonical
 
 _SENTENCE = re.compile(r"(?<=[.!?:;])\s+")
@@ -37,37 +37,43 @@ def _as_written(accepted: Definition | None, current: Definition | None) -> Iter
 
 
 def _lines(definition: Definition | None) -> Iterator[str]:
-    """Write a definition: one line for each sentence, parameter and annotation."""
+    """Write a definition: one line for each sentence, parameter and annotation, and for all else."""
     content = {} if definition is None else canonical(definition)
     for key in sorted(content, key=lambda key: (_ORDER.get(key, len(_ORDER)), key)):
         value = content[key]
         if key in _SCHEMAS and isinstance(value, dict):
             yield from _schema_lines(_SCHEMAS[key], cast("dict[str, object]", value))
         elif isinstance(value, dict):
-            named = _sorted(cast("dict[str, object]", value))
-            yield from (f"{key}.{name}: {_written(each)}" for name, each in named)
+            fields = sorted(cast("dict[str, object]", value).items())
+            yield from (f"{key}.{name}: {_json(each)}" for name, each in fields)
+        elif key in _ORDER and isinstance(value, str):
+            yield from (f"{key}: {sentence}" for sentence in _SENTENCE.split(value))
         else:
-            yield from (f"{key}: {sentence}" for sentence in _SENTENCE.split(_written(value)))
+            yield f"{key}: {_json(value)}"
 
 
 def _schema_lines(word: str, schema: dict[str, object]) -> Iterator[str]:
-    named, required = schema.get("properties"), as_list(schema.get("required"))
-    for name, each in _sorted(named):
-        fields = cast("dict[str, object]", each) if isinstance(each, dict) else {"schema": each}
-        kind = fields.get("type", "any")
-        needed = ", required" if name in required else ""
-        more = {key: value for key, value in fields.items() if key not in ("type", "description")}
-        told = f" {_written(more)}" if more else ""
-        said = f": {_written(fields['description'])}" if "description" in fields else ""
-        yield f"{word} {name} ({_written(kind)}{needed}){told}{said}"
-    for key, value in _sorted(schema):
-        if key not in ("properties", "required", "type"):
-            yield f"{word}s, {key}: {_written(value)}"
+    rest = dict(schema)
+    names, required = as_object(rest.get("properties")), as_list(rest.get("required"))
+    for name, each in sorted(names.items()):
+        yield _parameter_line(word, name, each, is_required=name in required)
+    if rest.get("properties") == names:
+        del rest["properties"]
+    if rest.get("required") == required and all(isinstance(each, str) and each in names for each in required):
+        del rest["required"]
+    if rest.get("type") == "object":
+        del rest["type"]
+    yield from (f"{word}s, {key}: {_json(value)}" for key, value in sorted(rest.items()))
 
 
-def _sorted(value: object) -> list[tuple[str, object]]:
-    return sorted(cast("dict[str, object]", value).items()) if isinstance(value, dict) else []
+def _parameter_line(word: str, name: str, schema: object, *, is_required: bool) -> str:
+    rest = dict(cast("dict[str, object]", schema)) if isinstance(schema, dict) else {"schema": schema}
+    kind = rest.pop("type") if isinstance(rest.get("type"), str) else "any"
+    said = f": {rest.pop('description')}" if isinstance(rest.get("description"), str) else ""
+    needed = ", required" if is_required else ""
+    more = f" {_json(rest)}" if rest else ""
+    return f"{word} {name} ({kind}{needed}){more}{said}"
 
 
-def _written(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
+def _json(value: object) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)

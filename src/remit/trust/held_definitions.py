@@ -12,6 +12,7 @@ from remit.decision.definitions.definition_changes import (
     ChangeVerdict,
     DefinitionChange,
     is_held,
+    settling_name,
 )
 from remit.decision.kinds import Kind
 from remit.decision.tool_names import spellings
@@ -94,7 +95,9 @@ class HeldDefinition:
         return (is_server and not self.is_rejected) or self.is_named(name)
 
     def is_named(self, name: str) -> bool:
-        """Return whether a name means this and nothing else."""
+        """Return whether a name means this and nothing else; a server's name means more than instructions."""
+        if self.is_instructions:
+            return name in (settling_name(self.name), f"{self.server}:instructions", self.title)
         return self.name in spellings(name)
 
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from remit.decision.declarations import Declaration
     from remit.decision.tools import Definition
 
+# Verdicts that hold a definition under every policy, so that what its pin leaves out makes no difference.
+_HOLDING = (ChangeVerdict.REJECTED, ChangeVerdict.FLAGGED, ChangeVerdict.UNINSPECTED)
+
 FindDefinition = Callable[[int], "Definition | None"]
 
 
@@ -42,6 +45,7 @@ class ServerPins(NamedTuple):
 
     by_name: Mapping[str, Pin] = MappingProxyType({})  # of its tools; its instructions have its own name
     listed_entry: str | None = None  # digest of the entry under which it was last listed; None: never
+    is_late: bool = False  # its plugin listed tools before it had this server
 
 
 class Sight(Enum):
@@ -97,7 +101,8 @@ class ServerListComparison(NamedTuple):
             return Sighting(Sight.FIRST, item.definition)
         if item.id is not None and item.id == pin.accepted_id:
             return Known.ACCEPTED
-        if (item.id is not None and item.id == pin.changed_id) or pin.accepted != item.pin == pin.changed:
+        is_same = item.id is not None and item.id == pin.changed_id
+        if is_same or (pin.accepted != item.pin == pin.changed and pin.verdict in _HOLDING):
             return Known.HELD
         accepted = None if pin.accepted_id is None else self.find(pin.accepted_id)
         if accepted is None:  # held since it was first seen
@@ -113,9 +118,12 @@ class ServerListComparison(NamedTuple):
         return pin.accepted_id == id and pin.entry == self.declaration.digest
 
     def _was_listed(self) -> bool:
-        """Return whether the server was listed under this entry before, even if it had no tools then."""
+        """Return whether the server was listed under this entry before, even if it had no tools then.
+
+        Another server in an update of a plugin counts as listed: its author could rename the first one.
+        """
         listed = self.pins.listed_entry
-        return listed is not None and self._is_same_entry(listed)
+        return self.pins.is_late or (listed is not None and self._is_same_entry(listed))
 
     def _is_same_entry(self, entry: str | None) -> bool:
         """Return whether the user did not change an entry; another form of digest says nothing about that.

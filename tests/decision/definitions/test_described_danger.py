@@ -36,6 +36,9 @@ def rated(description: str = "", *parameters: str) -> Danger | None:
         ("Recursively delete notes", Danger.DESTRUCTIVE),
         ("[DESTRUCTIVE] Delete a note.", Danger.DESTRUCTIVE),
         ("(Delete a note.)", Danger.DESTRUCTIVE),
+        ("<b>Deletes</b> a note.", Danger.DESTRUCTIVE),
+        ("All notes get deleted.", Danger.DESTRUCTIVE),
+        ("Get a note." + " It has a title." * 1_000 + " It deletes the note.", Danger.DESTRUCTIVE),
         ("1. Delete a note", Danger.DESTRUCTIVE),
         ("Notes API: delete a note", Danger.DESTRUCTIVE),
         ("Given an id, removes the note", Danger.DESTRUCTIVE),
@@ -174,6 +177,7 @@ def tool(name: str = "mcp__db__sync", **more: object) -> Tool:
     return server("db")._replace(name=name, kind=Kind.MCP_TOOL)._replace(**more)
 
 
+VAGUE = Rating(Danger.DESTRUCTIVE, "its parameter `code` says so", is_vague=True)
 DELETES = Rating(Danger.DESTRUCTIVE, "its description says `delete`")
 
 
@@ -192,6 +196,20 @@ def test_annotations_never_lower_what_words_and_history_say_unless_they_are_trus
     rows: dict[str, object], trusts: bool | None, level: Danger
 ) -> None:
     assert derive(tool("mcp__db__look", **rows), trusts_annotations=trusts).level is level
+
+
+def test_annotations_never_lower_a_plain_word_because_a_vague_one_is_worse() -> None:
+    hinted = tool("mcp__db__update_note", described_danger=VAGUE, danger=Danger.SAFE)
+    assert derive(hinted, trusts_annotations=None) == Rating(Danger.MODERATE, "its name says `update`")
+    assert derive(hinted, trusts_annotations=True).level is Danger.SAFE
+
+
+def test_a_description_keeps_its_plain_verb_beside_a_vague_parameter() -> None:
+    schema = json.dumps({"properties": {"code": {}}})
+    found = by_definition(Definition(name="x", description="Copies a note.", input_schema=schema))
+    assert found is not None
+    assert (found.level, found.is_vague) == (Danger.DESTRUCTIVE, True)
+    assert found.floor == Rating(Danger.MODERATE, "its description says `copy`")
 
 
 def test_every_source_is_listed() -> None:

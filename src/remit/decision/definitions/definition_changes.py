@@ -4,6 +4,8 @@ import shlex
 from enum import StrEnum
 from typing import NamedTuple
 
+from remit.decision.tool_names import MCP
+
 
 class ChangePolicy(StrEnum):
     """Which changed definitions are accepted without a person, strictest first."""
@@ -45,8 +47,15 @@ def is_held(change: DefinitionChange | None, policy: ChangePolicy) -> bool:
     return change is not None and change.verdict not in _PASSING[policy]
 
 
+def settling_name(name: str) -> str:
+    """Return the name that settles a definition and nothing else: `notes:instructions` of `mcp__notes__*`."""
+    server = name.removeprefix(MCP).removesuffix("__*")
+    return f"{server}:instructions" if name == f"{MCP}{server}__*" else name
+
+
 def ways_to_settle(change: DefinitionChange, name: str) -> str:
     """Tell a person how to settle a definition; one that looks like an attack is better rejected."""
+    name = settling_name(name)
     accept = f"accept it with `remit trust {shlex.quote(name)}`"
     if change.verdict is not ChangeVerdict.FLAGGED:
         return accept

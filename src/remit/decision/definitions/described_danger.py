@@ -7,7 +7,7 @@ annotations may lower what they say.
 import re
 from collections.abc import Iterator
 
-from remit.decision.danger import STARTING_VERBS, Danger, Rating, word_danger
+from remit.decision.danger import STARTING_VERBS, Danger, Rating, combined, word_danger
 from remit.decision.definitions.acting_verbs import ActingVerb, acting_verbs
 from remit.decision.definitions.parameter_danger import by_parameters, runs_code
 from remit.decision.tools import Definition
@@ -16,9 +16,10 @@ from remit.text.words import split
 _WARNING = re.compile(
     r"(?i)\b(?:irreversibl[ey]|cannot be undone|can't be undone|destructive (?:action|operation|command)"
     r"|permanently (?:delet|remov|eras|destroy)|(?:deletion|removal|erasure|destruction) of "
-    r"|(?:is|are|gets?) (?:then|also|afterwards|automatically|immediately|permanently)"
+    r"|(?:gets?|(?:is|are|gets?) (?:then|also|afterwards|automatically|immediately|permanently))"
     r" (?:deleted|destroyed|discarded|erased|overwritten|purged|removed|wiped)\b)"
 )
+_MARKUP = re.compile(r"</?[A-Za-z][^<>]{0,80}>")
 # Verbs that start harmless descriptions, too: `Run a search`, `Execute a SELECT query`, `Start here`.
 _OF_MANY_MEANINGS = """
     charge check commit evaluate eval exec execute force invoke mark merge pin post put reply reset run save
@@ -33,7 +34,7 @@ _PROGRAMS_WORDS = """
 """
 _PROGRAMS = frozenset(_PROGRAMS_WORDS.split())
 _NEAR = 5  # words between a verb and what it runs
-_LONGEST = 2_000  # characters to look at: a description starts with what a tool does
+_LONGEST = 50_000  # characters to look at
 
 
 def by_definition(definition: Definition) -> Rating | None:
@@ -43,11 +44,14 @@ def by_definition(definition: Definition) -> Rating | None:
         *_by_text(definition),
         *by_parameters(definition.input_schema, name),
     ]
-    return max(found, key=lambda each: (each.level, not each.is_vague), default=None)
+    return combined(found) if found else None
 
 
 def _by_text(definition: Definition) -> Iterator[Rating]:
-    text, runs = (definition.description or "")[:_LONGEST], runs_code(definition.input_schema)
+    text, runs = (
+        _MARKUP.sub(" ", (definition.description or "")[:_LONGEST]),
+        runs_code(definition.input_schema),
+    )
     named = split(definition.tool or definition.name).lower().split()
     for found in acting_verbs(text):
         yield from _by_verb(found, runs=runs, is_named=found.verb in named)

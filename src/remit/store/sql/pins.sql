@@ -11,6 +11,12 @@ where (t.server_id = :server_id or t.id = :server_id) and {in_scope}
 -- name: listed_entry
 select t.listed_digest from tools t where t.id = :server_id and {in_scope}
 
+-- name: earlier_tool_of_plugin
+select 1 from tools t join tools s on s.id = t.server_id
+where s.plugin = :plugin and s.client = :client and t.kind = 'mcp_tool' and t.authority = 3 and t.id < :server_id
+    and {in_scope}
+limit 1
+
 -- name: definitions_by_id
 select d.id, d.name, d.server, d.tool, d.title, d.description, d.input_schema, d.output_schema, d.annotations, d.raw
 from definitions d where d.id in (select cast(value as bigint) from json_each(:ids))
