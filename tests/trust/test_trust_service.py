@@ -1,6 +1,6 @@
 """The life of a pin: accepted at first sight, held when it changes, accepted or rejected by a person."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -238,13 +238,15 @@ def test_only_a_local_server_has_a_sandbox(sandbox: Sandbox, shop: Path) -> None
         assert registry.trust.sandbox(registry.explain("far", context).tool, context) is None
 
 
-def install_plugin(sandbox: Sandbox, version: str, **entry: object) -> None:
+def install_plugin(
+    sandbox: Sandbox, version: str, servers: Sequence[str] = ("notes",), **entry: object
+) -> None:
     """Install a version of a plugin for the user, as an update of the client does."""
     plugins = sandbox.home / ".claude/plugins"
     folder = plugins / "cache/orchard/quill" / version
     sandbox.write(folder / ".claude-plugin/plugin.json", {"name": "quill", "version": version})
     run = {"command": "run", "args": ["${CLAUDE_PLUGIN_ROOT}/serve"], **entry}
-    sandbox.write(folder / ".mcp.json", {"mcpServers": {"notes": run}})
+    sandbox.write(folder / ".mcp.json", {"mcpServers": dict.fromkeys(servers, run)})
     market = plugins / "marketplaces/orchard"
     offered = {"name": "orchard", "plugins": [{"name": "quill", "source": "./plugins/quill"}]}
     sandbox.write(market / ".claude-plugin/marketplace.json", offered)
@@ -286,6 +288,31 @@ def test_an_update_of_a_plugin_is_judged_like_any_change_of_its_server(
         }
     matters = ChangeVerdict.MATTERS
     assert held == {"tidy": matters, "purge": matters, "get_note": matters, "*": matters}
+
+
+def held_tools(registry: Registry, shop: Path) -> set[str]:
+    changed = registry.trust.pins.news(registry.at(str(shop)))
+    return {each.name for each in changed if each.change is not None}
+
+
+def test_a_server_that_an_update_of_a_plugin_adds_or_renames_is_held(sandbox: Sandbox) -> None:
+    shop = sandbox.project("shop")
+    install_plugin(sandbox, "1.0.0")
+    with sandbox.registry() as registry:
+        list_tools(registry, shop, TIDY)
+    install_plugin(sandbox, "1.0.1", ["notes2"])
+    with sandbox.registry() as registry:
+        list_tools(registry, shop, TIDY, server="notes2")
+        assert held_tools(registry, shop) == {"mcp__notes2__tidy"}
+
+
+def test_all_servers_of_a_new_plugin_are_seen_for_the_first_time(sandbox: Sandbox) -> None:
+    shop = sandbox.project("shop")
+    install_plugin(sandbox, "1.0.0", ["notes", "notes2"])
+    with sandbox.registry() as registry:
+        list_tools(registry, shop, TIDY)
+        list_tools(registry, shop, TIDY, server="notes2")
+        assert held_tools(registry, shop) == set()
 
 
 def test_what_a_server_adds_to_an_empty_list_is_held(sandbox: Sandbox, shop: Path) -> None:
