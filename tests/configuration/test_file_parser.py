@@ -7,8 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from remit.conditions.count_comparison import Comparison
-from remit.conditions.required_scopes import LocationScope, StateScope
 from remit.configuration.config_model import (
     AccessLists,
     ConfigurationContent,
@@ -16,9 +14,10 @@ from remit.configuration.config_model import (
     SandboxOptions,
     ToolEntry,
 )
-from remit.configuration.detector_kinds import Detector, DetectorKind, GitFact
+from remit.configuration.detector_kinds import Comparison, Detector, DetectorKind, GitFact
 from remit.configuration.file_parser import read
 from remit.configuration.serving_options import PresentationOptions, ServerOptions
+from remit.decision.requirements import LocationScope, StateScope
 
 
 def said(text: str) -> ConfigurationContent:

@@ -5,19 +5,10 @@ false, `failed || true` is true.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
-from remit.conditions.cel_values import (
-    FailedError,
-    equal,
-    has,
-    kind,
-    match_any,
-    match_path,
-    order,
-    size,
-    within,
-)
+from remit.conditions.cel_values import FailedError, equal, kind, order, shown, within
+from remit.conditions.path_patterns import PathError, matches, matches_name
 from remit.conditions.printer import path_of
 from remit.conditions.syntax import (
     And,
@@ -126,12 +117,18 @@ def _member(path: tuple[str, ...], snapshot: Snapshot) -> JsonValue:
 
 
 def _has(node: Has, snapshot: Snapshot) -> bool:
-    *container, name = node.variable.path
-    return has(_member(tuple(container), snapshot), name)
+    *path, name = node.variable.path
+    container = _member(tuple(path), snapshot)
+    if type(container) is not dict:
+        raise FailedError(f"{kind(container)} has no members")
+    return name in container
 
 
 def _size(node: Size, snapshot: Snapshot) -> int:
-    return size(evaluate(node.operand, snapshot))
+    value = evaluate(node.operand, snapshot)
+    if not isinstance(value, str | list | dict):
+        raise FailedError(f"{kind(value)} has no size")
+    return len(value)
 
 
 def _text_test(node: TextTest, snapshot: Snapshot) -> bool:
@@ -144,11 +141,20 @@ def _text_test(node: TextTest, snapshot: Snapshot) -> bool:
 
 
 def _match_path(node: MatchPath, snapshot: Snapshot) -> bool:
-    return match_path(node.pattern, evaluate(node.operand, snapshot))
+    path = evaluate(node.operand, snapshot)
+    if not isinstance(path, str):
+        raise FailedError(f"{kind(path)} is not a path")
+    try:
+        return matches(node.pattern, path)
+    except PathError as error:
+        raise FailedError(f"{shown(path)} {error}") from None
 
 
 def _match_any(node: MatchAny, snapshot: Snapshot) -> bool:
-    return match_any(node.pattern, evaluate(node.operand, snapshot))
+    names = evaluate(node.operand, snapshot)
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise FailedError(f"{kind(names)} is not a list of names")
+    return any(matches_name(node.pattern, cast(str, name)) for name in names)
 
 
 # A table, because `match` on classes takes four times as long.

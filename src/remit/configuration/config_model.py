@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
-from remit.conditions.required_scopes import LocationScope, StateScope
 from remit.configuration.detector_kinds import Detector
 from remit.configuration.serving_options import PresentationOptions, ServerOptions
 from remit.decision.definitions.project_lock import ProjectLock
 from remit.decision.projects import Workspace
+from remit.decision.requirements import LocationScope, StateScope
 from remit.decision.roles import Role
 
 KeyPath = tuple[str, ...]  # the keys that lead to a value

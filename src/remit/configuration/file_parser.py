@@ -4,7 +4,6 @@ import os
 import re
 from typing import Literal
 
-from remit.conditions.required_scopes import LocationScope, StateScope
 from remit.configuration.access_tables import ACCESS_SECTIONS, read_access, read_identity, read_limits
 from remit.configuration.config_model import (
     ANY_PROJECT,
@@ -37,6 +36,7 @@ from remit.configuration.store_place import (
 )
 from remit.configuration.table_fields import TableFields, listed
 from remit.decision.definitions.definition_changes import ChangePolicy
+from remit.decision.requirements import LocationScope, StateScope
 from remit.decision.tool_names import GATEWAY_TOOLS
 from remit.text.spelling import did_you_mean
 
