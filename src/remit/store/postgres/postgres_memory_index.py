@@ -10,11 +10,10 @@ from itertools import islice
 from remit.memory.artifacts import ArtifactKind, Home
 from remit.search.documents import QueryTerms
 from remit.search.ports import Vector
-from remit.search.ranking import Hit
 from remit.search.word_tokenizer import TextTerms, Tokenizer, text_terms
 from remit.store.database import Database
 from remit.store.postgres.word_postings import add_missing, as_array, as_json, weighted
-from remit.store.sqlite.sqlite_memory_index import DEEP, MANY, MOST_MATCHES, rarest
+from remit.store.sqlite.sqlite_memory_index import DEEP, MANY, MOST_MATCHES, rarest, searched_project
 
 _WEIGHTS = (3.0, 1.0)  # name, body
 _OUTDATED = 50  # searches; counting the artifacts of a large place takes as long as searching them
@@ -35,32 +34,22 @@ class PostgresMemoryIndex:
         add_missing(self._database, "memory_without_terms", "memory_add_terms", self._terms)
         self._is_complete = True
 
-    def hits(
+    def scores(
         self,
         query_terms: QueryTerms,
         vector: Vector | None,
         homes: Sequence[Home],
         kinds: Sequence[ArtifactKind],
         depth: int,  # noqa: ARG002 - both arms go deeper
-    ) -> list[Hit]:
-        """Find artifacts that share words with a query or are close to it in meaning."""
+    ) -> tuple[dict[int, float], dict[int, float | None]]:
+        """Find artifacts that share words with a query, best first, and those close to it in meaning."""
         if not self._is_complete:
             self.add_words()
         place = _Place(self._database, homes, kinds)
         with self._database.transaction():  # names the scope once
             by_words = self._by_words(query_terms.words, place)
             meanings = {} if vector is None else place.nearest(vector, by_words)
-        best = dict.fromkeys((*by_words, *meanings))
-        scores = (by_words.get(id, 0.0) for id in best)
-        return list(map(Hit, best, scores, map(meanings.get, best)))
-
-    def unread(self, model: str, limit: int) -> dict[int, tuple[str, str]]:
-        """List artifacts without a vector; after a model change, all of them."""
-        if self._database.rows("memory_model") != [(model,)]:
-            with self._database.transaction():
-                self._forget_vectors()
-                self._database.run("memory_change_model", model=model)
-        return {id: (name, body) for id, name, body in self._database.rows("memory_unread", most=limit)}
+        return by_words, meanings
 
     def add_vectors(self, model: str, vectors: Mapping[int, Vector]) -> None:
         """Store vectors, unless the model has changed."""
@@ -69,7 +58,7 @@ class PostgresMemoryIndex:
                 return
             for vector in islice(vectors.values(), 1):  # an endpoint may change a model under its name
                 if self._database.rows("memory_vector_length") not in ([], [(len(vector),)]):
-                    self._forget_vectors()
+                    self.forget_vectors()
             whole = [{"node": id, "vector": vector} for id, vector in vectors.items()]
             self._database.run_each("memory_add_vector", whole)
             self._database.run_each("memory_mark_read", [{"node": id} for id in vectors])
@@ -94,7 +83,8 @@ class PostgresMemoryIndex:
             self._large[place.key] = count, total, searches + 1
         return count, total
 
-    def _forget_vectors(self) -> None:
+    def forget_vectors(self) -> None:
+        """Forget all vectors, which are made again."""
         for step in ("memory_forget_vectors", "memory_read_all_again"):
             self._database.run(step)
 
@@ -109,7 +99,7 @@ class _Place:
         self._database = database
         self._homes = {
             "homes": as_array(home.id for home in homes),
-            "project": next((home.project_id for home in homes if home.project_id), ""),
+            "project": searched_project(homes),
         }
         self._kinds = None if set(kinds) == set(ArtifactKind) else as_json(kinds)
 
