@@ -10,13 +10,14 @@ from hypothesis import strategies as some
 from remit.configuration.config_model import (
     AccessLists,
     ConfigurationContent,
+    PresentationOptions,
     Room,
     SandboxOptions,
+    ServerOptions,
     ToolEntry,
 )
 from remit.configuration.detector_kinds import Comparison, Detector, DetectorKind, GitFact
 from remit.configuration.file_parser import read
-from remit.configuration.serving_options import PresentationOptions, ServerOptions
 from remit.decision.requirements import LocationScope, StateScope
 
 

@@ -7,26 +7,24 @@ from typing import Literal
 from remit.configuration.access_tables import ACCESS_SECTIONS, read_access, read_identity, read_limits
 from remit.configuration.config_model import (
     ANY_PROJECT,
+    CREDENTIALS,
+    PRINCIPAL,
     AccessLists,
     ConfigurationContent,
     ConfigurationMistake,
     Namespace,
+    PresentationOptions,
     RetentionOptions,
     Room,
     SandboxOptions,
+    ServerOptions,
     SessionOptions,
     StateEntry,
+    Strategy,
     ToolEntry,
 )
 from remit.configuration.detector_kinds import TRAITS, DetectorKind
 from remit.configuration.detector_tables import is_showable, read_detector
-from remit.configuration.serving_options import (
-    CREDENTIALS,
-    PRINCIPAL,
-    PresentationOptions,
-    ServerOptions,
-    Strategy,
-)
 from remit.configuration.store_place import (
     ADDRESSES,
     KEY_FILE,
