@@ -65,18 +65,6 @@ def _settle(parts: tuple[Node, ...], settles: bool, snapshot: Snapshot) -> bool:
     return not settles
 
 
-def _and(node: And, snapshot: Snapshot) -> bool:
-    return _settle(node.parts, False, snapshot)
-
-
-def _or(node: Or, snapshot: Snapshot) -> bool:
-    return _settle(node.parts, True, snapshot)
-
-
-def _not(node: Not, snapshot: Snapshot) -> bool:
-    return not truth(node.operand, snapshot)
-
-
 def _state(node: State, snapshot: Snapshot) -> bool:
     known = snapshot.known.get(node.name)
     if known is None:
@@ -93,18 +81,6 @@ def _compare(node: Compare, snapshot: Snapshot) -> bool:
     if operator is Operator.DIFFERENT:
         return not equal(left, right)
     return order(operator, left, right)
-
-
-def _literal(node: Literal, _snapshot: Snapshot) -> JsonValue:
-    return node.value
-
-
-def _listing(node: ListLiteral, snapshot: Snapshot) -> JsonValue:
-    return [evaluate(item, snapshot) for item in node.items]
-
-
-def _variable(node: Variable, snapshot: Snapshot) -> JsonValue:
-    return _member(node.path, snapshot)
 
 
 def _member(path: tuple[str, ...], snapshot: Snapshot) -> JsonValue:
@@ -159,14 +135,14 @@ def _match_any(node: MatchAny, snapshot: Snapshot) -> bool:
 
 # A table, because `match` on classes takes four times as long.
 _EVALUATORS: dict[type[Node], Callable[[Any, Snapshot], JsonValue]] = {
-    And: _and,
-    Or: _or,
-    Not: _not,
+    And: lambda node, snapshot: _settle(node.parts, False, snapshot),
+    Or: lambda node, snapshot: _settle(node.parts, True, snapshot),
+    Not: lambda node, snapshot: not truth(node.operand, snapshot),
     State: _state,
     Compare: _compare,
-    Literal: _literal,
-    ListLiteral: _listing,
-    Variable: _variable,
+    Literal: lambda node, _snapshot: node.value,
+    ListLiteral: lambda node, snapshot: [evaluate(item, snapshot) for item in node.items],
+    Variable: lambda node, snapshot: _member(node.path, snapshot),
     Has: _has,
     Size: _size,
     TextTest: _text_test,
