@@ -18,6 +18,7 @@ from memory_texts import Words
 from remit.decision.projects import Workspace, identify
 from remit.memory.artifacts import ArtifactKind, ArtifactStatus, Home, artifact
 from remit.memory.memory_scopes import MemoryScope
+from remit.search.binary_vector_index import NumpySignIndex
 from remit.search.documents import build_document, indexed_columns, parse_query
 from remit.search.engine import open_engine
 from remit.search.evaluation import mean, measure
@@ -192,7 +193,7 @@ def timed_memory(
         home = remember(store, count, projects, embedder)
         loaded = time.perf_counter() - start
         analyzed(store)
-        words, kinds, memory = Words(), list(ArtifactKind), SqlMemory(store.database)
+        words, kinds, memory = Words(), list(ArtifactKind), SqlMemory(store.database, NumpySignIndex)
         memory.can_compare()
         queries = [words.text(5) for _ in range(QUERIES)]
         for with_meaning in (False, True):

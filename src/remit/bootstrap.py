@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from remit.memory.project_memory import Memory
     from remit.registry import Registry
     from remit.scanning.ports import Notifier
+    from remit.search.binary_vector_index import NumpySignIndex
     from remit.states.state_service import StateService
     from remit.store.postgres.team_store import SqlTeamAdmin, SqlTeams
     from remit.store.sql_store import SqlStore
@@ -149,7 +150,7 @@ def memory_at(
     database = open_database(place, patience=MEMORY_PATIENCE)
     database.enable_full_sync()
     return Memory(
-        SqlMemory(database),
+        SqlMemory(database, _open_codes),
         WriteQueue(queue),
         engine,
         clock,
@@ -231,6 +232,12 @@ def open_notifier() -> "Notifier":
     from remit.files.directory_watcher import DirectoryNotifier
 
     return DirectoryNotifier()
+
+
+def _open_codes(width: int) -> "NumpySignIndex":
+    from remit.search.binary_vector_index import NumpySignIndex
+
+    return NumpySignIndex(width)
 
 
 def now() -> int:

@@ -31,6 +31,7 @@ from remit.search.ports import Vector
 from remit.search.ranking import Hit
 from remit.store.approval_store import use_up
 from remit.store.database import Database, Row
+from remit.store.sqlite.binary_vector_search import OpenSignIndex
 from remit.store.sqlite.sqlite_memory_index import MANY, SqliteMemoryIndex, home_ids, searched_project
 
 if TYPE_CHECKING:
@@ -44,9 +45,11 @@ _MOST_ALIKE = 50  # decisions that share the most words with a new one
 class SqlMemory:
     """Stores memory."""
 
-    def __init__(self, database: Database, many: int = MANY) -> None:
+    def __init__(
+        self, database: Database, open_sign_index: OpenSignIndex | None = None, many: int = MANY
+    ) -> None:
         self._database = database
-        self._index = _open_index(database, many)
+        self._index = _open_index(database, open_sign_index, many)
 
     @contextmanager
     def transaction(self) -> Generator[None]:
@@ -331,9 +334,11 @@ class SqlMemory:
             )
 
 
-def _open_index(database: Database, many: int) -> "SqliteMemoryIndex | PostgresMemoryIndex":
+def _open_index(
+    database: Database, open_sign_index: OpenSignIndex | None, many: int
+) -> "SqliteMemoryIndex | PostgresMemoryIndex":
     if database.has_full_text_index:
-        return SqliteMemoryIndex(database, many)
+        return SqliteMemoryIndex(database, open_sign_index, many)
     from remit.store.postgres.postgres_memory_index import PostgresMemoryIndex  # not everywhere installed
 
     return PostgresMemoryIndex(database, many)

@@ -156,6 +156,12 @@ limit :most
 -- name: memory_code_length
 select length(code) from memory_codes limit 1
 
+-- name: memory_codes_state
+select model, (select length(code) from memory_codes limit 1), round from memory_model
+
+-- name: memory_codes_since
+select kind, node_id, code, round from memory_codes where home = :home and round > :round
+
 -- name: memory_by_code
 select node_id
 from memory_codes
@@ -180,6 +186,9 @@ select model from memory_model
 
 -- name: memory_change_model
 insert into memory_model (one, model) values (1, :model) on conflict (one) do update set model = excluded.model
+
+-- name: memory_next_round
+update memory_model set round = round + 1
 
 -- name: memory_forget_vectors (every project)
 delete from memory_vectors

@@ -9,6 +9,7 @@ from remit.memory.artifacts import ArtifactKind, Home
 from remit.search.documents import QueryTerms
 from remit.search.ports import Vector
 from remit.store.database import Database
+from remit.store.sqlite.binary_vector_search import OpenSignIndex, SignSearch
 
 MANY = 5_000  # artifacts; a larger project probably has most of them
 MOST_MATCHES = 8_000  # matching artifacts; words that match more carry little information
@@ -18,8 +19,11 @@ DEEP = 400  # documents per arm: the best overall may be first in neither
 class SqliteMemoryIndex:
     """Finds artifacts in the given homes."""
 
-    def __init__(self, database: Database, many: int = MANY) -> None:
+    def __init__(
+        self, database: Database, open_sign_index: OpenSignIndex | None = None, many: int = MANY
+    ) -> None:
         self._database = database
+        self._codes = SignSearch(database, open_sign_index)
         self._many = many
 
     def add_words(self) -> None:
@@ -40,7 +44,7 @@ class SqliteMemoryIndex:
         is_large = size > self._many
         words = self._rarest(query_terms.words) if is_large else query_terms.words
         by_words = self._by_words(words, homes, kinds, depth, is_large) if words else {}
-        meanings = {} if vector is None else self._by_meaning(vector, by_words, homes, kinds)
+        meanings = {} if vector is None else self._by_meaning(vector, by_words, homes, kinds, is_large)
         return by_words, meanings
 
     def add_vectors(self, model: str, vectors: Mapping[int, Vector]) -> None:
@@ -51,6 +55,7 @@ class SqliteMemoryIndex:
             for vector in islice(vectors.values(), 1):  # an endpoint may change a model under its name
                 if self._code_length() not in (None, len(signs(vector))):
                     self.forget_vectors()
+            self._database.run("memory_next_round")
             marks = [{"node": id} for id in vectors]
             codes = [{"node": id, "code": signs(vector)} for id, vector in vectors.items()]
             whole = [{"node": id, "vector": vector} for id, vector in vectors.items()]
@@ -85,8 +90,12 @@ class SqliteMemoryIndex:
 
     def _among(self, nodes: Iterable[int], homes: Sequence[Home], kinds: Sequence[ArtifactKind]) -> set[int]:
         """Return the artifacts that belong to the given homes and kinds."""
-        found = self._database.rows("memory_among", nodes=json.dumps([*nodes]), **_among(homes, kinds))
-        return {id for (id,) in found}
+        inside = set(self._codes.among(nodes, homes, kinds))
+        others = json.dumps([id for id in nodes if id not in inside])
+        found = self._database.rows(
+            "memory_among", nodes=others, homes=home_ids(homes), kinds=json.dumps(kinds)
+        )
+        return inside.union(id for (id,) in found)
 
     def _rarest(self, words: Sequence[str]) -> list[str]:
         """Return the rarest words."""
@@ -94,14 +103,20 @@ class SqliteMemoryIndex:
         return rarest(words, counts)
 
     def _by_meaning(
-        self, vector: Vector, found: Iterable[int], homes: Sequence[Home], kinds: Sequence[ArtifactKind]
+        self,
+        vector: Vector,
+        found: Iterable[int],
+        homes: Sequence[Home],
+        kinds: Sequence[ArtifactKind],
+        is_large: bool,
     ) -> dict[int, float | None]:
         """Compare a query with the artifacts found by words and those with the nearest signs."""
-        code, near = signs(vector), list[int]()
-        if self._code_length() == len(code):
-            rows = self._database.rows("memory_by_code", code=code, most=DEEP, **_among(homes, kinds))
-            near = [id for (id,) in rows]
-        return self._meanings(vector, dict.fromkeys((*found, *near)))
+        while True:
+            near = self._codes.nearest(signs(vector), homes, kinds, DEEP, is_large=is_large)
+            meanings = self._meanings(vector, dict.fromkeys((*found, *near)))
+            gone = [id for id in near if id not in meanings]
+            if not gone or not self._codes.drop(gone):
+                return meanings
 
     def forget_vectors(self) -> None:
         """Forget all vectors and codes, which are made again."""
@@ -143,10 +158,6 @@ def _places(homes: Sequence[Home], kinds: Sequence[ArtifactKind]) -> list[str]:
     if set(kinds) == set(ArtifactKind):
         return [f'"h{home.id}"' for home in homes]
     return [f'"h{home.id}{kind}"' for home in homes for kind in kinds]
-
-
-def _among(homes: Sequence[Home], kinds: Sequence[ArtifactKind]) -> dict[str, str]:
-    return {"homes": home_ids(homes), "kinds": json.dumps(kinds)}
 
 
 def home_ids(homes: Sequence[Home]) -> str:
